@@ -37,7 +37,7 @@ def messages_page() -> str:
         for one in list_person_messages()
     ]
     asked = [
-        (f"`{kind}`", QUESTIONS[kind].format("Release"), EFFECTS[kind], ASKED[kind]) for kind in QUESTIONS
+        (f"`{kind}`", QUESTIONS[kind].format("Release"), EFFECTS[kind], told) for kind, told in ASKED.items()
     ]
     refused = [(f"`{one.code}`", one.message, one.hint) for one in list_refusals()]
     return page(

@@ -13,6 +13,7 @@ import msgspec
 from handrail.host.clock import SystemClock
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
+from tests.conftest import KeptIncidents
 from tests.journeys.code_project import FILES
 from tests.journeys.conversation import answer
 from tests.journeys.test_code_workflows import FIND, PREVIEW, WRITE
@@ -122,7 +123,9 @@ class Supervised:
         """A runtime as one of the agents has it."""
         place = str(project or self.project)
         runtime = build_runtime({"HANDRAIL_PROJECT": place}, home=str(self.home))
-        return msgspec.structs.replace(runtime, client=client, clock=_Earlier(int(hours_ago * HOUR)))
+        return msgspec.structs.replace(
+            runtime, client=client, clock=_Earlier(int(hours_ago * HOUR)), incidents=KeptIncidents()
+        )
 
     def _seed(self) -> None:
         codex, cursor, gemini = self.agent("Codex"), self.agent("Cursor"), self.agent("Gemini CLI")
@@ -170,13 +173,9 @@ class Supervised:
         self.replies[name] = answer(agent, "run.continue", ackToken=reply["ackToken"], **sent)
 
     def go_on(self, name: str) -> dict[str, Any]:
-        """What the agent gets that resumes the session as the message for it says, and does its next call."""
-        agent = self.agent("Claude Code")
-        found = answer(agent, "session.resume", query=self.sessions[name])["items"][0]
-        reply = answer(agent, "run.continue", **found["nextCall"]["params"])
-        call = reply.get("nextCall") or {}
-        taken = call.get("options", [call])[0]
-        return answer(agent, "run.continue", **taken["params"]) if reply["kind"] == "blocked" else reply
+        """What the agent gets that makes its next call, as the blocked reply has it."""
+        call = self.replies[name]["nextCall"]
+        return answer(self.agent("Claude Code"), "run.continue", **call.get("options", [call])[0]["params"])
 
 
 NEVER_STOP = "full_auto_never_stop"

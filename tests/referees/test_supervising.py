@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.journeys.at_a_terminal import Person, seat
 from tests.referees.console_place import VISIT_SECONDS, Chromium, Server
 from tests.referees.supervised_store import ASKS, GAP, STUCK, WRONG, Supervised
+from tests.surfaces.cli.here import run_here
 
 pytestmark = pytest.mark.thorough
 
@@ -86,3 +88,37 @@ def test_a_person_answers_five_agents_in_the_console_by_keyboard(
     assert not any(GAP in one for one in found["left"])
     assert len(found["left"]) == 2
     assert found["last_title"].startswith("(2) ")
+
+
+def test_a_person_answers_five_agents_at_a_terminal(tmp_path: Path) -> None:
+    store = Supervised(tmp_path / "home")
+    person = Person("y", "trial", WRONG, "eu", "y", "y")
+    runtime = seat(store.agent("terminal"), person)
+
+    def told(*words: str) -> str:
+        shown = run_here(runtime, [*words, "--human"], environment={"COLUMNS": "80"})
+        assert shown.status == 0, shown.out
+        return shown.out.decode()
+
+    needs = told("session", "needs")
+    for name in ASKS:
+        line = f"handrail run confirm --session {store.sessions[name]}"
+        assert line in needs, name
+        told(*line.split()[1:])
+    (settle,) = re.findall(r"handrail session settle (gap_\w+ --session ses_\w+) --note", needs)
+    told("session", "settle", *settle.split(), "--note", "The queue has a setting for long reports.")
+    answered = told("session", "needs")
+    went_on = {name: store.go_on(name) for name in ASKS}
+    left = told("session", "needs")
+
+    stuck = [part for part in re.split(r"\n\n+", needs) if STUCK in part]
+    assert len(stuck) == 1
+    assert "verification report" in stuck[0]
+    assert "Allowed: eu, us." in "\n".join(person.shown)  # again, after a region that is none
+    assert "src/app.js" in "\n".join(person.shown)
+    assert GAP not in answered
+    for name in ASKS:
+        assert went_on[name]["pending"]["title"] == "Tell who waited", name
+        assert store.sessions[name] not in left
+    assert STUCK in left
+    assert store.sessions["stalled"] in left

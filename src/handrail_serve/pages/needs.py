@@ -105,7 +105,7 @@ def _overview(cards: Sequence[Card]) -> Html:
                 element("a", cut(card.row["goal"] or _ask(card)), href=f"#{_name(card.row)}", dir="auto"),
                 element("span", _ask(card), class_="under") if card.row["goal"] else None,
             ),
-            element("span", card.row["agent"] or COMMAND_LINE, ", ", ago(card.row["since"]), class_="aside"),
+            element("span", whose_agent(card.row), ", ", ago(card.row["since"]), class_="aside"),
         )
         for card in cards
     ]

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
+from supervising import supervise  # type: ignore[import-not-found]  # beside this script, which runs alone
 
 FLAGS = (
     "--no-sandbox",
@@ -322,94 +323,6 @@ def _take_report(visitor: Visitor, page: Page) -> dict[str, Any]:
     }
 
 
-def visit_supervise(visitor: Visitor) -> dict[str, Any]:
-    """By keyboard alone: find the stuck agent, answer each Ask, settle a gap, read what is proven."""
-    plan = visitor.plan
-    page = visitor.unlocked(visitor.context(plan["width"], color_scheme=plan["theme"]))
-    page.evaluate(visitor.axe)
-    found: dict[str, Any] = {"violations": [], "wider": 0, "title": page.title()}
-    _look(visitor, page, found, "1-waiting")
-    found["summary"] = page.locator("#summary").inner_text()
-    found["strip"] = page.locator(".need").all_inner_texts()
-    stuck = _need(plan, "stuck")
-    found["stuck"] = page.locator(stuck).inner_text()
-    bottom = "(wanted) => document.querySelector(wanted).getBoundingClientRect().bottom"
-    found["lowest"] = page.evaluate(bottom, "#overview > li:last-child")
-    found["overview"] = page.locator("#overview > li").all_inner_texts()
-    visitor.press(page, f"#overview a[href*='{plan['sessions']['stuck']}']")
-    page.locator(f"{stuck}:target").wait_for()
-    visitor.follow(page, "/sessions?status=blocked&group=state")
-    found["grouped"] = page.locator("main section section").all_inner_texts()
-    _look(visitor, page, found, "2-blocked")
-    visitor.press(page, f".row-link[href*='{plan['sessions']['stuck']}']")
-    page.locator("#rail").wait_for()
-    found["stuck_page"] = page.locator("main").inner_text()
-    _look(visitor, page, found, "3-stuck")
-    page.keyboard.press("g")
-    page.keyboard.press("s")
-    page.locator("#needs").wait_for()
-    found["proven"] = page.locator(_need(plan, "confirm")).inner_text()
-    found |= _answer_all(visitor, page)
-    _look(visitor, page, found, "4-answered")
-    found["recorded"] = {name: page.locator(_need(plan, name)).inner_text() for name in plan["asks"]}
-    page.locator("#link.live").wait_for()
-    _meet("answered")
-    page.locator("#pill").wait_for()  # nothing moves while somebody reads
-    page.keyboard.press("g")
-    page.keyboard.press("s")
-    for name in plan["asks"]:
-        page.locator(_need(plan, name)).wait_for(state="detached")
-    found["left"] = page.locator(".need").all_inner_texts()
-    _look(visitor, page, found, "5-left")
-    found["last_title"] = page.title()
-    return found
-
-
-def _need(plan: dict[str, Any], name: str) -> str:
-    return f".need[data-key*='{plan['sessions'][name]}']"
-
-
-def _look(visitor: Visitor, page: Page, found: dict[str, Any], name: str) -> None:
-    """axe, sideways scrolling, and a picture where the plan has a folder for it."""
-    found["violations"] += [f"{name}: {one}" for one in page.evaluate(AXE_RUN)]
-    found["wider"] = max(found["wider"], page.evaluate(WIDER))
-    if visitor.plan["pictures"]:
-        page.screenshot(path=f"{visitor.plan['pictures']}/{name}.png", full_page=True)
-
-
-def _answer_all(visitor: Visitor, page: Page) -> dict[str, Any]:
-    """Each Ask from its card, the value first with a wrong one; then the gap."""
-    plan, keys = visitor.plan, page.keyboard
-    given = f"{_need(plan, 'give')} [name='given.answer']"
-    visitor.tab_to(page, given)
-    keys.type(plan["wrong"])
-    keys.press("Enter")
-    page.locator("dialog[open]").wait_for()
-    refused = page.locator("dialog[open]").inner_text()
-    keys.press("Escape")
-    page.locator("dialog[open]").wait_for(state="hidden")
-    kept = page.locator(given).input_value()
-    has_focus = page.evaluate("(wanted) => document.activeElement.matches(wanted)", given)
-    visitor.tab_to(page, given)
-    keys.press("Control+a")
-    keys.type("eu")
-    keys.press("Enter")
-    _recorded(page, _need(plan, "give"))
-    for name, value in (("confirm", "yes"), ("choose", "trial"), ("write", "yes")):
-        visitor.press(page, f"{_need(plan, name)} button[value={value}]")
-        _recorded(page, _need(plan, name))
-    gap = _need(plan, "gap")
-    visitor.tab_to(page, f"{gap} input[name=note]")
-    keys.type("The queue has a setting for long reports; it is on.")
-    keys.press("Enter")
-    page.locator(gap).wait_for(state="detached")
-    return {"refused": refused, "kept": kept, "has_focus": has_focus}
-
-
-def _recorded(page: Page, card: str) -> None:
-    page.locator(f"main:not([aria-busy]) {card}.answered").wait_for()
-
-
 def visit_live(visitor: Visitor) -> dict[str, Any]:
     """While somebody reads, steps are added: nothing moves, a button counts them, no page is loaded again."""
     page = visitor.unlocked(visitor.context(), visitor.plan["long"])
@@ -584,7 +497,7 @@ VISITS: dict[str, Callable[[Visitor], dict[str, Any]]] = {
     "texts": visit_texts,
     "nodes": visit_nodes,
     "as_a_person": visit_as_a_person,
-    "supervise": visit_supervise,
+    "supervise": lambda visitor: supervise(visitor, AXE_RUN, WIDER, _meet),
     "live": visit_live,
     "restarted": visit_restarted,
     "import": visit_import,

@@ -26,6 +26,7 @@ from tests.journeys.rich_session import report, rich_session
 
 HOUR = 3_600
 QUESTION: dict[str, Any] = {
+    "others": "",
     "session_id": "ses_1",
     "run_id": "run_1",
     "node_id": "nod_1",
@@ -93,7 +94,7 @@ def test_an_answer_that_the_agent_has_not_taken_up_is_shown_as_recorded() -> Non
         ("project", "branch", "workflow_name", "goal", "agent", "silence", "why", "account", "machine"), "x"
     )
     row |= {"kind": "person", "session_id": "s", "run_id": "r", "node_id": "n", "since": "", "count": 1}
-    row |= {"title": "Ship", "reply": "Go on with it."}
+    row |= {"title": "Ship", "reply": "Go on with it.", "account": "", "machine": ""}
 
     card = need_card(Card(row=row, node={**node, **more}, question=QUESTION))
 
