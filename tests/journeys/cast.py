@@ -490,7 +490,11 @@ class Turn:
         if not self._honest:
             return None
         body = lie.tell(Told(project=self._project, reply=self.reply, body=output["artifacts"][0]))
-        return None if body is None else self._judge(lie, output | {"artifacts": [body]})
+        return (
+            None
+            if body is None
+            else self._judge(lie, output | {"artifacts": [body, *output["artifacts"][1:]]})
+        )
 
     def _judge(self, lie: Lie, output: Body) -> Outcome:
         before = len(events_of(self._project.runtime, self.reply))

@@ -58,6 +58,39 @@ KEYS = (
             ),
         ),
     ),
+    Mistake(
+        "runCondition by name",
+        "unknown_key",
+        "/steps/8/runCondition",
+        '"runCondition"',
+        changes=(("/steps/8/when", GONE), ("/steps/8/runCondition", "is_large")),
+        meant=(("/steps/8/when", "is_large"),),
+    ),
+    Mistake(
+        "the item beside its list",
+        "missing_key",
+        "/steps/2/forEach",
+        "",
+        changes=(
+            ("/steps/2/forEach", {"input": "files", "indexAs": "at"}),
+            ("/steps/2/as", "file"),
+        ),
+    ),
+    Mistake(
+        "forEach by name",
+        "wrong_type",
+        "/steps/2/forEach",
+        '"forEach": "files"',
+        changes=(
+            ("/steps/2/forEach", "files"),
+            ("/steps/2/as", "file"),
+            ("/steps/2/body/0/prompt", "Read {{file}}."),
+        ),
+        meant=(
+            ("/steps/2/forEach", {"input": "files", "as": "file"}),
+            ("/steps/2/body/0/prompt", "Read {{file}}."),
+        ),
+    ),
     instead("unknown_key", "/steps/0/titel", "Plan the work", '"titel"'),
     unsure(instead("unknown_key", "/steps/0/titel", "Other", '"titel"')),
     unsure(instead("unknown_key", "/steps/0/retryPolicy", 3, '"retryPolicy"')),
@@ -271,6 +304,7 @@ OVERLAYS = (
         ("/steps/plan/replace", {"prompt": "x"}),
     ),
     instead("undeclared_name", "/add/0/step/prompt", "Tell {{nte}}.", base="overlay"),
+    unsure(instead("undeclared_name", "/add/0/step/prompt", "Tell {{channel}}.", base="overlay")),
     written("trailing comma", '"Slowly."', '"Slowly.",', '"Slowly.",', base="overlay"),
 )
 
@@ -282,7 +316,7 @@ MARKDOWN = tuple(
         written("fence in the plural", "```step\nwhen", "```steps\nwhen", "```steps"),
         written("fence in capitals", "```step\nguidance", "```Step\nguidance", "```Step"),
         written("fence indented", "```step\nguidance", "  ```step\nguidance", "  ```step"),
-        unsure(written("no id", "## Report {#report}", "## Report", "## Report")),
+        written("no id", "## Report {#report}", "## Report", "## Report"),
         written("level", "## Report {#report}", "#### Report {#report}", "#### Report"),
         unsure(written("other block", "### Procedure", "### Steps", "### Steps")),
         unsure(
@@ -309,7 +343,7 @@ SPELLED_YAML = tuple(
     mistake._replace(base="yaml", name=f"yaml {mistake.name}")
     for mistake in (
         unsure(written("tab", "  size:", "\tsize:", "\tsize:")),
-        unsure(written("anchor", "name: Intended", "name: &n Intended", "&n")),
+        written("anchor", "name: Intended", "name: &n Intended", "&n"),
         unsure(written("twice", "name: Intended", "name: Intended\nname: Other", "name: Other")),
         instead("bad_value", "/inputs/live/default", "no", 'default: "no"'),
         misspelt("/steps/0", "title", "titel", "titel:"),
@@ -331,3 +365,28 @@ MISTAKES: tuple[Mistake, ...] = (
     *MARKDOWN,
     *SPELLED_YAML,
 )
+
+UNCERTAIN: dict[str, str] = {
+    'workflow /steps/0/titel "Other"': "Two titles: only the author knows which one counts.",
+    "workflow /steps/0/retryPolicy 3": "No key here says it; taking it away would hide a wish.",
+    'workflow /conditions/0/op "~="': "A pattern, a rounded number or a slip.",
+    'workflow /steps/0/prompt "Plan {{note|upper}} for a {{size}} chan': "Other text is shown.",
+    'workflow /steps/8/prompt "Report {{at}} {{found}} {{retries}}."': "No value after its loop.",
+    'workflow /steps/8/title "Report {{note}}"': "Its words are not in the file.",
+    'workflow /steps/8/prompt "{{#if live}}Yes{{/if}} {{found}} {{retr': "It needs a condition.",
+    'workflow /steps/8/userOnly/input "noets"': "It may be a new input, which only the user fills.",
+    "impassable gate": "Which level may pass is the whole point of the gate.",
+    "read too early": "Another kind, another step or another order may be meant.",
+    "impossible rule": "The values that were meant are not in the file.",
+    "workflow cut off": "What is missing is not in the file.",
+    "contract /example/summary 3": "The example or the schema may be wrong.",
+    "no schema": "A schema cannot be guessed from one example.",
+    'foreign /steps "none"': "The steps are not in the file.",
+    'overlay /add/0/step/prompt "Tell {{channel}}."': "The base declares nothing like it.",
+    "markdown workflow other block": "It may be a block, or a heading of the text itself.",
+    "markdown workflow markdown open fence": "Where the fence was to end is not in the file.",
+    "markdown workflow early text": "It may belong to a step or to nobody.",
+    "yaml workflow tab": "How many spaces a tab was is not in the file.",
+    "yaml workflow twice": "Two values: only the author knows which one counts.",
+}
+"""Why a program is offered no edit, by mistake."""

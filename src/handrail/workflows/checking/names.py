@@ -70,16 +70,22 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
         return [] if name in self.inputs or name in self.saved else self.set_inside.get(name, [])
 
 
-def check_names(found: Findings, document: Object, *, has_open_names: bool = False) -> None:
-    """Report every name that nothing gives, every value that its name cannot have, every dead placeholder."""
-    _Names(found, document, has_open_names=has_open_names).check()
+def check_names(
+    found: Findings, document: Object, *, has_open_names: bool = False, extends: str = ""
+) -> None:
+    """Report every name that nothing gives, every value that its name cannot have, every dead placeholder.
+
+    `extends` is the base of an overlay, which declares nothing itself.
+    """
+    _Names(found, document, has_open_names=has_open_names, extends=extends).check()
 
 
 class _Names:
     """One walk over a document."""
 
-    def __init__(self, found: Findings, document: Object, *, has_open_names: bool) -> None:
+    def __init__(self, found: Findings, document: Object, *, has_open_names: bool, extends: str) -> None:
         self._found = found
+        self._extends = extends
         self._document = document
         self._given = _given(document, has_open_names=has_open_names)
         self._has_open_names = has_open_names
@@ -356,6 +362,11 @@ class _Names:
         elif name not in self._told:
             self._told.add(name)
             self._missing[name] = spec
+            if self._extends:
+                declared = ", ".join(self._document.get("inputs", {})) or "none"
+                fix = f"Say it in words: an overlay reads only the inputs of {self._extends}: {declared}."
+                self._found.report("undeclared_name", pointer, message, fix, within=within)
+                return
             shown = msgspec.json.encode(spec).decode()
             fix = f'Declare it under inputs, such as "{name}": {shown}, or correct the name.'
             # Without inputs, each edit declares them all: the second would else take the place of the first.

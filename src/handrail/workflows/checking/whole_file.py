@@ -66,7 +66,7 @@ def _read(content: bytes, spelling: Spelling, decoded: bytes, base: BaseDocument
         return reading
     is_open = reading.workflow.has_open_names
     found = Findings("warning" if is_open else "error")
-    check_names(found, reading.document, has_open_names=is_open)
+    check_names(found, reading.document, has_open_names=is_open, extends=reading.extends)
     if not found.problems:
         return reading
     told: Iterable[Problem] = found.problems

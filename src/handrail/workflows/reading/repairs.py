@@ -15,7 +15,7 @@ import msgspec
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.dialect.translation import native_members
-from handrail.workflows.problem import NO_EDIT, Edit, add_value, remove_value, rename_key
+from handrail.workflows.problem import NO_EDIT, Edit, add_value, remove_value, rename_key, replace_value
 from handrail.workflows.reading.findings import guess_name, guess_surely
 from handrail.workflows.reading.json_words import JsonType, shape_types
 from handrail.workflows.reading.part_grammar import OPERATORS, WHEN
@@ -164,6 +164,9 @@ def advise_on_key(
             *(one for key in native for one in add_value(join_pointer(pointer, key), native[key])),
         )
         return next(iter(native)), f"Write it as {became}.", edit
+    moved = _into_for_each(name, value, known, pointer)
+    if moved:
+        return "", "An item is named inside forEach: {input, as, indexAs}.", moved
     if name in _SAID_OTHERWISE and _SAID_OTHERWISE[name][0] in known:
         return "", _SAID_OTHERWISE[name][1], NO_EDIT
     if belongs:
@@ -179,6 +182,21 @@ def advise_on_key(
     # An overlay has nothing that is kept without meaning.
     kept = "" if "extends" in known else ", or move it under extra of the workflow"
     return "", f"Remove it{kept}; known keys: {', '.join(known)}.", NO_EDIT
+
+
+def _into_for_each(name: str, value: dict[str, Json], known: tuple[str, ...], pointer: str) -> Edit:
+    """The edit for a name of the item that stands beside the list, as it does where work is handed out."""
+    each, place = value.get("forEach"), join_pointer(pointer, "forEach")
+    if name not in ("as", "indexAs") or "forEach" not in known:
+        return NO_EDIT
+    if isinstance(each, str) and name == "as":
+        return (
+            *remove_value(join_pointer(pointer, name)),
+            *replace_value(place, {"input": each, "as": value[name]}),
+        )
+    if isinstance(each, dict) and name not in each:
+        return (*remove_value(join_pointer(pointer, name)), *add_value(f"{place}/{name}", value[name]))
+    return NO_EDIT
 
 
 _NOT = ' with {"kind": "not", "of": …}: the part is skipped where the condition does not hold.'
@@ -199,6 +217,8 @@ def _said_natively(name: str, value: dict[str, Json], known: tuple[str, ...]) ->
     operator = guess_word(name, OPERATORS) if "op" in known else ""
     if operator:
         found: dict[str, Json] = {"op": operator, "value": value[name]}
+    elif name == "runCondition" and "when" in known and isinstance(value[name], str):
+        found = {"when": value[name]}
     else:
         found = native_members(name, value[name], known)
     return {} if any(key in value for key in found) else found

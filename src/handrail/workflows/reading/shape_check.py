@@ -97,6 +97,12 @@ def _wrong_type(found: Findings, shape: Shape, value: Json, pointer: str) -> Non
         fix = shape.wanted
     if isinstance(shape, Members) and isinstance(value, list):
         fix = "Write each of them under its name, in an object instead of a list."
+    record = SHAPES[shape.name] if isinstance(shape, Named) else shape
+    needed = (
+        [name for name, key in record.keys.items() if key.is_required] if isinstance(record, Record) else ()
+    )
+    if needed and not isinstance(value, list):
+        fix = f"Write an object with {' and '.join(needed)} here."
     made = guess_value(value, shape)
     if made is msgspec.UNSET or not _fits(shape, made):
         edit = NO_EDIT

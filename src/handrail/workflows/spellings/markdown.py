@@ -53,8 +53,10 @@ def decode_markdown(text: str) -> Decoded:
 class _Part:
     """A step, choice, action, call or loop while it is read."""
 
-    def __init__(self, level: int, pointer: str, place: Place) -> None:
+    def __init__(self, level: int, pointer: str, place: Place, end: int) -> None:
         self.level = level
+        self.end = end
+        """The column behind its title."""
         self.pointer = pointer
         self.place = place
         self.document: dict[str, Json] = {}
@@ -91,6 +93,7 @@ class _Reading:
         self._yaml_left = MAX_YAML_BYTES
         self._parts: list[_Part] = []
         self._open: list[_Part] = []
+        self._ids: set[str] = set()
         if not front.problems and not isinstance(front.document, dict):
             self._report((2, 1), "The front matter is no mapping.", "Write keys with their values.")
         if "steps" in self.document:
@@ -156,10 +159,11 @@ class _Reading:
         base = "/steps" if holder is None else f"{holder.pointer}/body"
         if not beside:
             self.values[base] = self.keys[base] = place
-        part = _Part(_level_below(holder), f"{base}/{len(beside)}", place)
+        part = _Part(_level_below(holder), f"{base}/{len(beside)}", place, column + len(words) + 1)
         self.values[part.pointer] = self.keys[part.pointer] = place
         if part_id is not None:
             part.document["id"] = part_id
+            self._ids.add(part_id)
             self._mark(part.pointer, "id", (place[0], column + 1 + words.rindex("{#")))
         if title:
             part.document["title"] = title
@@ -247,7 +251,7 @@ class _Reading:
         elif line.text.strip() and not self._parts:
             fix = "Begin a step above it: `## Title {#step_id}`."
             self._report((line.number, 1), "This text belongs to no step.", fix)
-            self._parts.append(_Part(_STEP_LEVEL, "/steps/0", (line.number, 1)))  # one report is enough
+            self._parts.append(_Part(_STEP_LEVEL, "/steps/0", (line.number, 1), 1))  # one report is enough
 
     def _text_of(self, number: int) -> _Text:
         part = self._open[-1]
@@ -267,7 +271,10 @@ class _Reading:
             title = str(part.document.get("title") or "Title")
             own = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_") or "step_id"
             fix = f"Write `{'#' * part.level} {title} {{#{own}}}`. {_TEXT_FIX}"
-            self._report(part.place, "This heading has no id.", fix)
+            # Without a fence it may be a heading of the text itself.
+            is_sure = part.has_fence and own != "step_id" and own not in self._ids
+            edit = rewrite_text(part.place[0], part.end, 0, f" {{#{own}}}") if is_sure else NO_EDIT
+            self._report(part.place, "This heading has no id.", fix, edit)
         if part.body:
             if "body" in part.document:
                 place = self.keys[f"{part.pointer}/body"]

@@ -28,6 +28,7 @@ from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_YAML_BYTES, MAX_YAML_VALUES
+from handrail.workflows.problem import NO_EDIT, Edit, rewrite_text
 from handrail.workflows.spellings.decoded import Comment, Decoded, Lines, Place, report
 
 WORDS: dict[str, Json] = {
@@ -56,7 +57,7 @@ def decode_yaml(text: str, *, first_line: int = 1) -> Decoded:
     try:
         building.build()
     except _Refused as refused:
-        return _refuse(first_line, refused.place, refused.message, refused.fix)
+        return _refuse(first_line, refused.place, refused.message, refused.fix, refused.edit)
     except MarkedYAMLError as trouble:
         mark = trouble.problem_mark or trouble.context_mark
         place = building.lines.place(min(mark.index, len(text))) if mark is not None else (1, 1)
@@ -102,9 +103,9 @@ _PLAIN_FIX = "Write every value where it is needed."
 class _Refused(Exception):
     """Valid YAML that a workflow may not use."""
 
-    def __init__(self, place: Place, message: str, fix: str) -> None:
+    def __init__(self, place: Place, message: str, fix: str, edit: Edit) -> None:
         super().__init__(message)
-        self.place, self.message, self.fix = place, message, fix
+        self.place, self.message, self.fix, self.edit = place, message, fix, edit
 
 
 class _Open:
@@ -168,7 +169,11 @@ class _Building:
 
     def _refuse_marks(self, event: Any) -> None:
         if event.anchor is not None:
-            raise self._refuse(event, "Anchors are not read.", _PLAIN_FIX)
+            edit, mark = NO_EDIT, f"&{event.anchor} "
+            start = self._text.find(mark, max(event.start_mark.index - len(mark), 0))
+            if f"*{event.anchor}" not in self._text and 0 <= start <= event.start_mark.index:
+                edit = self._drop(start, len(mark))
+            raise self._refuse(event, "Anchors are not read.", _PLAIN_FIX, edit)
         if event.ctag is not None:
             raise self._refuse(event, "Tags are not read.", "Remove the tag; quote what is meant as text.")
 
@@ -234,8 +239,13 @@ class _Building:
         line, column = self.lines.place(event.start_mark.index)
         return line + self._shift, column
 
-    def _refuse(self, event: Any, message: str, fix: str) -> _Refused:
-        return _Refused(self.lines.place(event.start_mark.index), message, fix)
+    def _drop(self, start: int, length: int) -> Edit:
+        """The text without a stretch that nothing reads."""
+        line, column = self.lines.place(start)
+        return rewrite_text(line + self._shift, column, length, "")
+
+    def _refuse(self, event: Any, message: str, fix: str, edit: Edit = NO_EDIT) -> _Refused:
+        return _Refused(self.lines.place(event.start_mark.index), message, fix, edit)
 
     def comments(self) -> dict[str, Comment]:
         """Comments with the member or item that they belong to."""
@@ -290,6 +300,6 @@ def _words_of(trouble: MarkedYAMLError) -> str:
     return said[:200]
 
 
-def _refuse(first_line: int, place: Place, message: str, fix: str) -> Decoded:
+def _refuse(first_line: int, place: Place, message: str, fix: str, edit: Edit = NO_EDIT) -> Decoded:
     line, column = place
-    return Decoded(problems=(report((line + first_line - 1, column), message, fix),))
+    return Decoded(problems=(report((line + first_line - 1, column), message, fix, edit),))
