@@ -59,7 +59,7 @@ from handrail_team.store.audit import TeamAudit
 from handrail_team.store.confirmed_tokens import TeamConfirmedTokens
 from handrail_team.store.database import Database, facts_of, find_secrets
 from handrail_team.store.keeper import TeamKeeper
-from handrail_team.store.keys import TeamKeys
+from handrail_team.store.keys import SERVERS, TeamKeys
 from handrail_team.store.log import TeamLog
 from handrail_team.store.session_index import TeamSessionIndex
 
@@ -70,8 +70,6 @@ FREE_TRIES: Final = 5
 CALLS_A_MINUTE: Final = 600
 """Of one account, with a minute's worth saved up at most."""
 LONGEST_WAIT_S: Final = 60
-SERVERS: Final = "-"
-"""No workspace: where the servers keep a key of their own."""
 SIGN_IN: Final = "sign_in"
 NOWHERE: Final = "/nonexistent/handrail"
 """No directory of the server: what a caller calls its project names it, and is never opened."""

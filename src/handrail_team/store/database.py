@@ -66,7 +66,7 @@ class Database:
     ) -> None:
         self._address = address
         self._is_team = is_team
-        self.scope = scope_of(workspace)
+        self.workspace = workspace
         self.patience_s = patience_s
         self._guard = threading.Lock()
         self._idle: list[Link] = []
@@ -77,8 +77,12 @@ class Database:
     def within(self, workspace: str) -> Database:
         """The same for another workspace."""
         other = copy(self)
-        other.scope = scope_of(workspace)
+        other.workspace = workspace
         return other
+
+    @property
+    def scope(self) -> str:
+        return scope_of(self.workspace)
 
     @property
     def place(self) -> str:
