@@ -78,11 +78,20 @@ NOWHERE: Final = "/nonexistent/handrail"
 class TeamDoor:
     """`handrail_serve.accounts.door.Door` over one database."""
 
-    def __init__(self, address: str, runtime: Runtime, provider: Mapping[str, str] | None = None) -> None:
-        """`provider` has the fields of `ProviderOptions`, where people come from an identity provider."""
+    def __init__(
+        self,
+        address: str,
+        runtime: Runtime,
+        provider: Mapping[str, str] | None = None,
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`provider` has the fields of `ProviderOptions`, where people come from an identity provider.
+
+        `note` takes what the operator reads and no caller is told.
+        """
         for secret in find_secrets(address):
             runtime.secrets.register(secret.encode())
-        self.database = Database(address, is_team=True)
+        self.database = Database(address, is_team=True, note=note)
         self.directory = Directory(self.database, runtime.clock, runtime.randomness)
         self._provider = None if provider is None else Provider(ProviderOptions(**provider))
         self._keys = TeamKeys(self.database.within(SERVERS), runtime.randomness, None, runtime.secrets)

@@ -23,7 +23,7 @@ from handrail.wiring import build_runtime
 from handrail_team.store.keeper import merge_plans
 from tests.journeys.conversation import answer, refusal
 from tests.team.postgres import fresh_database, role_of_its_own
-from tests.team.team_server import Server
+from tests.team.team_server import Caller, Server
 from tests.team.test_direct_mode import as_url
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "back-up-a-team.md"
@@ -119,6 +119,32 @@ def test_the_line_of_the_page_backs_up_every_workspace_and_its_restore_is_whole(
     assert after == before
     again = Server(restored, tmp_path / "again")
     assert sorted(one.name for one in again.door.directory.workspaces()) == ["main", "second"]
+
+
+@pytest.mark.thorough
+def test_tokens_that_saw_more_than_the_backup_are_refused_as_the_page_says(
+    server: Server, postgres: str, team_database: str, restored: str, tmp_path: Path
+) -> None:
+    agent = server.join(server.workspace("main"), "Ana").agent("builder")
+    kept = agent.start()
+    with backup_role(postgres, team_database) as address:
+        run_line(line_of("pg_dump"), tmp_path, BACKUP_STORE=address)
+    later = agent.data("run.continue", ackToken=kept["ackToken"], output={"notesMarkdown": "Looked."})
+    new = agent.start(requestId="after", goal="Begun after the backup.")
+    run_line(line_of("pg_restore"), tmp_path, HANDRAIL_STORE=restored)
+
+    again = Caller(Server(restored, tmp_path / "again"), agent.token, is_page=False)
+    told = [
+        again.call("run.continue", ackToken=one["ackToken"], output={"notesMarkdown": "On."}).document["code"]
+        for one in (later, new)
+    ]
+
+    assert told == ["STORE_HISTORY_LOST", "TOKEN_UNKNOWN_NODE"]
+    page = PAGE.read_text("utf-8")
+    assert all(f"| `{code}` |" in page for code in told)
+    assert (
+        again.call("run.continue", ackToken=kept["ackToken"], output={"notesMarkdown": "On."}).status == 200
+    )
 
 
 @pytest.mark.thorough
