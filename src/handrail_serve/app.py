@@ -47,7 +47,7 @@ from handrail_serve.companions.agent_card import (
     BuildA2a,
     publish_card,
 )
-from handrail_serve.companions.health import Health, describe_life
+from handrail_serve.companions.health import NEEDED, NEEDED_OF_TEAM, Health, describe_life
 from handrail_serve.companions.lafs import (
     DISCOVERY,
     LEDGER,
@@ -142,7 +142,7 @@ class App:
             runtime=runtime, notices=parts.notices, operation_seconds=parts.bounds.operation_seconds
         )
         self.load = Load(parts.bounds)
-        self._checks = Health(self._served)
+        self._checks = Health(self._served, NEEDED if parts.door is None else NEEDED_OF_TEAM)
         self._a2a: A2aCalls | None = None
         self._a2a_lock = asyncio.Lock()
         self.feed = self._make_feed(parts.marks or partial(_list_marks, runtime))
@@ -187,7 +187,11 @@ class App:
             *shells,
             _open_route("/assets/*", self._asset, "Scripts, styles and icons; their names carry a digest."),
             _open_route("/health/live", self._live, "`pass`: the process answers.", is_always_answered=True),
-            _open_route("/health/ready", self._ready, "`pass`, `warn` or `fail`: whether it can work."),
+            _open_route(
+                "/health/ready",
+                self._ready,
+                "`pass`, `warn` or `fail`: whether it can work; then each check that did not pass.",
+            ),
             _open_route(DISCOVERY, self._discovery, "The LAFS discovery document."),
             _open_route(CARD, self._card, "The agent card, where `handrail[a2a]` is installed."),
             Route(

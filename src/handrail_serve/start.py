@@ -60,7 +60,7 @@ def serve(
             if team.workflows:
                 runtime = replace(runtime, library=DirectoryLibrary(home, environment, team.workflows))
             known = replace(runtime, origin=team.origin)
-            door = runtime.registry.adapter("team_door")(team.store, known, team.provider)
+            door = runtime.registry.adapter("team_door")(team.store, known, team.provider, _tell)
             return run_team_server(options, team, runtime=runtime, build_mcp=build_mcp, door=door)
         return run_server(
             options,

@@ -61,7 +61,7 @@ from handrail_team.store.audit import TeamAudit
 from handrail_team.store.confirmed_tokens import TeamConfirmedTokens
 from handrail_team.store.database import Database, facts_of, find_secrets
 from handrail_team.store.keeper import TeamKeeper
-from handrail_team.store.keys import TeamKeys
+from handrail_team.store.keys import SERVERS, TeamKeys
 from handrail_team.store.log import TeamLog
 from handrail_team.store.session_index import TeamSessionIndex
 
@@ -74,8 +74,6 @@ CALLS_A_MINUTE: Final = 600
 CALLS_OF_A_WORKSPACE: Final = 10 * CALLS_A_MINUTE
 """Of all its accounts together, so that one workspace leaves room for the others."""
 LONGEST_WAIT_S: Final = 60
-SERVERS: Final = "-"
-"""No workspace: where the servers keep a key of their own."""
 SIGN_IN: Final = "sign_in"
 NOWHERE: Final = "/nonexistent/handrail"
 """No directory of the server: what a caller calls its project names it, and is never opened."""
@@ -84,11 +82,20 @@ NOWHERE: Final = "/nonexistent/handrail"
 class TeamDoor:
     """`handrail_serve.accounts.door.Door` over one database."""
 
-    def __init__(self, address: str, runtime: Runtime, provider: Mapping[str, str] | None = None) -> None:
-        """`provider` has the fields of `ProviderOptions`, where people come from an identity provider."""
+    def __init__(
+        self,
+        address: str,
+        runtime: Runtime,
+        provider: Mapping[str, str] | None = None,
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`provider` has the fields of `ProviderOptions`, where people come from an identity provider.
+
+        `note` takes what the operator reads and no caller is told.
+        """
         for secret in find_secrets(address):
             runtime.secrets.register(secret.encode())
-        self.database = Database(address, is_team=True)
+        self.database = Database(address, is_team=True, note=note)
         self.directory = Directory(self.database, runtime.clock, runtime.randomness)
         self._provider = None if provider is None else Provider(ProviderOptions(**provider))
         self._keys = TeamKeys(self.database.within(SERVERS), runtime.randomness, None, runtime.secrets)

@@ -6,12 +6,17 @@ import asyncio
 import time
 from pathlib import Path
 
+import msgspec
+import psycopg
 import pytest
+from psycopg import conninfo, sql
 
+from handrail_serve.app import App, Parts
 from handrail_serve.feed import Feed
+from handrail_serve.guard import team_identity
 from handrail_serve.limits import REQUESTS_OF_AN_ACCOUNT
 from handrail_team.door import CALLS_A_MINUTE, CALLS_OF_A_WORKSPACE, FREE_TRIES, NOWHERE, Paces
-from tests.team.team_server import PASSPHRASE, Caller, Server
+from tests.team.team_server import ORIGIN, PASSPHRASE, Caller, Server
 
 AWAY = "postgresql://127.0.0.1:1/away"
 
@@ -66,24 +71,24 @@ def test_while_the_database_is_away_every_call_says_so_within_ten_seconds(tmp_pa
     assert server.ask("GET", "/health/live", "").status == 200
 
 
+def serve_as_started(server: Server) -> None:
+    """What `handrail serve --team` makes of it: its runtime knows the database."""
+    runtime = msgspec.structs.replace(server.runtime, database=server.door.facts)
+    server.app = App(
+        Parts(
+            runtime=runtime,
+            identity=team_identity(ORIGIN, 7245),
+            answer_mcp=server.app._parts.answer_mcp,
+            door=server.door,
+        )
+    )
+
+
 @pytest.mark.thorough
 def test_readiness_asks_the_database(server: Server, tmp_path: Path) -> None:
-    import msgspec
-
-    from handrail_serve.app import App, Parts
-    from handrail_serve.guard import team_identity
-
     statuses = []
     for one in (server, Server(AWAY, tmp_path / "away")):
-        runtime = msgspec.structs.replace(one.runtime, database=one.door.facts)
-        one.app = App(
-            Parts(
-                runtime=runtime,
-                identity=team_identity("https://handrail.example.com", 7245),
-                answer_mcp=one.app._parts.answer_mcp,
-                door=one.door,
-            )
-        )
+        serve_as_started(one)
         statuses.append(one.ask("GET", "/health/ready", "").status)
 
     assert statuses == [200, 503]
@@ -183,3 +188,72 @@ def test_no_path_of_a_caller_is_opened_by_the_server(server: Server, tmp_path: P
 
     assert begun["project"].startswith(NOWHERE)
     assert again["session"] == begun["session"]
+
+
+@pytest.mark.thorough
+def test_a_healthy_server_is_ready_without_a_doubt(server: Server) -> None:
+    """A balancer that waits for `pass` waits for nothing that is no part of a team's server."""
+    server.workspace("main")
+    serve_as_started(server)
+
+    ready = server.ask("GET", "/health/ready", "")
+
+    assert (ready.status, ready.body) == (200, b"pass\n")
+
+
+@pytest.mark.thorough
+def test_an_idle_server_is_ready_at_the_first_question_after_the_database_is_back(
+    server: Server, postgres: str
+) -> None:
+    server.workspace("main")
+    serve_as_started(server)
+    held = [server.door.database.take()[0] for _ in range(4)]
+    for link in held:
+        server.door.database.give(link)
+    with psycopg.connect(postgres, autocommit=True) as link:
+        for one in held:
+            link.execute("SELECT pg_terminate_backend(%s, 5000)", (one.info.backend_pid,))
+
+    ready = server.ask("GET", "/health/ready", "")
+
+    assert (ready.status, ready.body) == (200, b"pass\n")
+
+
+@pytest.mark.thorough
+def test_a_read_only_database_is_unavailable_and_the_same_call_goes_on_afterwards(
+    server: Server, team_database: str
+) -> None:
+    agent = server.join(server.workspace("main"), "Ana").agent("builder")
+    agent.start()
+    serve_as_started(server)
+    name = conninfo.conninfo_to_dict(team_database)["dbname"]
+    setting = sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = {}")
+    with psycopg.connect(team_database, autocommit=True) as link:
+        link.execute(setting.format(sql.Identifier(str(name)), sql.SQL("on")))
+        server.door.database.close()  # kept connections have the setting of before
+
+        refused = agent.call("run.start", workflowId="wr.small_change", goal="Go on.", requestId="second")
+        ready = server.ask("GET", "/health/ready", "")
+        link.execute("SET default_transaction_read_only = off")
+        link.execute(setting.format(sql.Identifier(str(name)), sql.SQL("off")))
+
+    went_on = agent.call("run.start", workflowId="wr.small_change", goal="Go on.", requestId="second")
+    assert (refused.status, refused.document["code"]) == (503, "STORE_UNAVAILABLE")
+    assert refused.header("retry-after")
+    assert (ready.status, ready.body) == (503, b"fail\nstore fail\n")
+    assert went_on.status == 200
+
+
+def test_callers_are_not_told_where_the_database_is_and_the_operator_is_once(tmp_path: Path) -> None:
+    lines: list[str] = []
+    server = Server(AWAY, tmp_path, note=lines.append)
+
+    told = [
+        server.ask("POST", "/api/session.list", "hra_" + "x" * 43, body={}),
+        server.sign_in("passphrase", name="Ana", passphrase=PASSPHRASE),
+        server.ask("GET", "/health/ready", ""),
+    ]
+
+    assert all(b"127.0.0.1" not in one.body for one in told)
+    assert len(lines) == 1
+    assert '"127.0.0.1", port 1' in lines[0]

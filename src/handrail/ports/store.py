@@ -56,6 +56,8 @@ class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):
     """Sessions that were removed, of which files are still there."""
     newer: tuple[SessionId, ...] = ()
     """Sessions that a newer version wrote."""
+    workspaces: int = 0
+    """Of a team, that were looked at."""
 
 
 class SessionUsage(msgspec.Struct, frozen=True, kw_only=True):

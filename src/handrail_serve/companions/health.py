@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from handrail.contract.catalogue import SERVER_DRAINING
@@ -16,6 +17,8 @@ Status: TypeAlias = Literal["pass", "warn", "fail"]
 
 NEEDED = ("settings", "workspace", "store", "workflow_library", "keyring", "confirm_tokens", "audit")
 """The checks of `doctor` that say whether calls can be answered; none of them leaves this machine."""
+NEEDED_OF_TEAM = ("settings", "store", "workflow_library")
+"""The same where there are accounts: nothing of the machine is a project, and all else is in the database."""
 KEPT_SECONDS = 1.0
 """Anybody may ask, so the answer is worked out once a second at most."""
 _WORD = ((b"content-type", b"text/plain; charset=utf-8"),)
@@ -31,17 +34,22 @@ def describe_life() -> Response:
 class Health:
     """The last examination, for as long as it is fresh."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: Served, needed: Sequence[str] = NEEDED) -> None:
         self._served = served
+        self._needed = needed
         self._lock = threading.Lock()
         self._checks: list[dict[str, Json]] = []
         self._until = 0.0
 
     def describe_readiness(self, *, is_draining: bool) -> Response:
-        """One word, and a status that says the same."""
-        status = _worst(self._examine(is_draining=is_draining))
+        """One word, and a status that says the same; below it what did not pass, by name alone: what to do
+        about it may tell where things are.
+        """
+        checks = self._examine(is_draining=is_draining)
+        status = _worst(checks)
+        lines = [status, *(f"{one['check']} {one['status']}" for one in checks if one["status"] != "pass")]
         return Response(
-            status=_UNFIT if status == "fail" else 200, headers=_WORD, body=status.encode() + b"\n"
+            status=_UNFIT if status == "fail" else 200, headers=_WORD, body="\n".join([*lines, ""]).encode()
         )
 
     def describe_checks(self, *, is_draining: bool) -> Response:
@@ -67,7 +75,7 @@ class Health:
     def _perform(self) -> Outcome:
         asked = Asked(
             operation="self.doctor",
-            params={"checks": list(NEEDED), "offline": True},
+            params={"checks": list(self._needed), "offline": True},
             request_id="req_health",
             door="GET /health",
         )

@@ -7,6 +7,7 @@ noticed at once, with its own words, and the first call after it is back goes on
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -35,6 +36,8 @@ CONNECT_S: Final = 4
 _MOST_CONNECTIONS: Final = 32
 """Of one process; a hold and a reading beside it take one each."""
 _MOST_IDLE: Final = 8
+_NOTED_SECONDS: Final = 60
+"""How long the operator is not told the same again."""
 
 
 class Link(psycopg.Connection[tuple[Any, ...]]):
@@ -63,10 +66,16 @@ class Database:
         is_team: bool = False,
         most: int = _MOST_CONNECTIONS,
         patience_s: float = PATIENCE_S,
+        note: Callable[[str], None] | None = None,
     ) -> None:
+        """`note` takes what only the operator may read, where callers are others: they are not told where the
+        database is.
+        """
         self._address = address
+        self._note = note
+        self._noted: dict[str, float] = {}
         self._is_team = is_team
-        self.scope = scope_of(workspace)
+        self.workspace = workspace
         self.patience_s = patience_s
         self._guard = threading.Lock()
         self._idle: list[Link] = []
@@ -77,8 +86,12 @@ class Database:
     def within(self, workspace: str) -> Database:
         """The same for another workspace."""
         other = copy(self)
-        other.scope = scope_of(workspace)
+        other.workspace = workspace
         return other
+
+    @property
+    def scope(self) -> str:
+        return scope_of(self.workspace)
 
     @property
     def place(self) -> str:
@@ -155,6 +168,20 @@ class Database:
 
         return self._run(make_and_work, patience_s)
 
+    def ask_version(self) -> int:
+        """The version of the tables, once more if a kept connection was dead.
+
+        Raises Fault STORE_UNAVAILABLE, also where nothing can be written.
+        """
+
+        def ask(link: Link) -> int:
+            row = link.execute("SHOW transaction_read_only").fetchone()
+            if row is not None and row[0] == "on":
+                raise errors.ReadOnlySqlTransaction
+            return version_of(link)
+
+        return self._run(ask, 0)
+
     def make(self, link: Link) -> None:
         """Make or extend the tables, where this process has not found them yet."""
         if not self._made.is_set():
@@ -209,21 +236,29 @@ class Database:
             settings = conninfo.make_conninfo(**(given | {name: str(value) for name, value in known.items()}))
             return Link.connect(settings, autocommit=True)
         except psycopg.Error as error:
-            raise _unavailable(
-                "connection", f"The database cannot be reached: {_first_line(error)}"
-            ) from error
+            told = f"The database cannot be reached: {_first_line(error)}"
+            if self._note is not None:
+                self._tell_operator(self._note, told)
+                told = "The database cannot be reached."
+            raise _unavailable("connection", told) from error
+
+    def _tell_operator(self, note: Callable[[str], None], said: str) -> None:
+        """The same words at most once a minute: every call that comes meanwhile finds the same."""
+        now = time.monotonic()
+        with self._guard:
+            is_known = now - self._noted.get(said, -_NOTED_SECONDS) < _NOTED_SECONDS
+            if not is_known:
+                self._noted.clear()  # the one that `within` shares
+                self._noted[said] = now
+        if not is_known:
+            note(said)
 
 
 def facts_of(database: Database) -> DatabaseFacts:
     """Where it is and whether it answers. Changes nothing, never raises."""
     place = database.place
     try:
-        link, _ = database.take()
-        try:
-            with translate_errors():
-                version = version_of(link)
-        finally:
-            database.give(link)
+        version = database.ask_version()
     except Fault as fault:
         return DatabaseFacts(place=place, is_answering=False, trouble=fault.message)
     return DatabaseFacts(place=place, is_answering=True, version=version)
@@ -248,8 +283,11 @@ def find_secrets(address: str) -> list[str]:
 
 
 def is_lost(link: Link, error: psycopg.Error) -> bool:
-    """Whether the connection is gone, so that nobody here knows what became of the last question."""
-    if link.closed or isinstance(error, errors._WaitTimeout):
+    """Whether the connection is gone, so that nobody here knows what became of the last question.
+
+    One that has become read-only counts as gone: after a failover a new one leads to where writes are taken.
+    """
+    if link.closed or isinstance(error, errors._WaitTimeout | errors.ReadOnlySqlTransaction):
         link.close()
         return True
     return False
@@ -288,7 +326,7 @@ def fault_of(error: psycopg.Error) -> Fault:
         case errors.DiskFull():
             return _refused("disk_full", said)
         case errors.ReadOnlySqlTransaction():
-            return _refused("read_only", said)
+            return _unavailable("read_only", "The database takes no writes now: it is read-only.")
         case errors.SerializationFailure() | errors.DeadlockDetected() | errors.LockNotAvailable():
             return _unavailable("busy", f"The database could not do this now: {said}")
         case psycopg.OperationalError() | psycopg.InterfaceError():

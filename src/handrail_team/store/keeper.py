@@ -7,13 +7,13 @@ touched it for an hour: a commit that brings it again locks its row, so one of t
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, LiteralString
 
 import psycopg
 from psycopg import sql
 
-from handrail.contract.catalogue import SESSION_LOCKED
+from handrail.contract.catalogue import SESSION_LOCKED, SESSION_NOT_FOUND, STORE_TARGET_NOT_EMPTY
 from handrail.contract.ids import BlobRef, SessionId, blob_ref
 from handrail.contract.outcome import Fault
 from handrail.engine.events import count_known
@@ -33,7 +33,9 @@ from handrail.ports.store import (
     StoreUsage,
 )
 from handrail_team.store.database import LONG_PATIENCE_S, Link
+from handrail_team.store.keys import SERVERS, check_ring
 from handrail_team.store.log import BLOB, TeamLog
+from handrail_team.store.migrations import EVERY_WORKSPACE
 
 DAY_NS: Final = 86_400 * 1_000_000_000
 _WAIT_MS: Final = 5_000
@@ -57,6 +59,7 @@ _BLOBS = (
     " (SELECT 1 FROM handrail.session_blobs p WHERE p.ref = b.ref) AS is_left"
     " FROM handrail.blobs b) AS all_blobs"
 )
+_WORKSPACES = "SELECT workspace FROM handrail.workspaces ORDER BY workspace"
 _COMMITS = (
     "SELECT e.commit_first, max(e.event_index),"
     " (SELECT array_agg(p.ref ORDER BY p.place) FROM handrail.session_blobs p"
@@ -66,14 +69,40 @@ _COMMITS = (
 
 
 class TeamKeeper:
-    """Checks, measures, empties and copies the store in a database; `data` is that of the local home."""
+    """Checks, measures, empties and copies the store in a database; `data` is that of the local home.
 
-    def __init__(self, log: TeamLog, data: str) -> None:
+    It keeps one workspace. Whoever `has_address` of the database is its operator: what only reads (a check,
+    the sizes, a copy into files) then covers every workspace of the team, so that none is left out unsaid.
+    """
+
+    def __init__(self, log: TeamLog, data: str, *, has_address: bool = False) -> None:
         self._log = log
         self._database = log.database
         self._data = data
+        self._has_address = has_address
 
     def check(self, session_ids: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
+        totals = []
+        for room in self._rooms():
+            for found in room._check_room(session_ids):
+                if isinstance(found, StoreCheck):
+                    totals.append(found)
+                else:
+                    yield found
+        yield StoreCheck(
+            sessions=sum(one.sessions for one in totals),
+            events=sum(one.events for one in totals),
+            blobs=sum(one.blobs for one in totals),
+            leftover_blobs=sum(one.leftover_blobs for one in totals),
+            unattested_sessions=0,
+            bytes_read=sum(one.bytes_read for one in totals),
+            problems=tuple(problem for one in totals for problem in one.problems),
+            newer=tuple(name for one in totals for name in one.newer),
+            workspaces=sum(one.workspaces for one in totals),
+        )
+
+    def _check_room(self, session_ids: Sequence[SessionId]) -> Iterator[SessionCheck | StoreCheck]:
+        workspace = self._database.workspace
         wanted = sorted(session_ids or (stamp.session_id for stamp in self._log.list_sessions()))
         checks = []
         for session_id in wanted:
@@ -83,6 +112,8 @@ class TeamKeeper:
                 yield found
         named = self._named_by(wanted)
         problems = [problem for check in checks for problem in check.problems]
+        if workspace and not session_ids:  # the one of direct mode may be that of the machine
+            problems += check_ring(self._database)
         blob_bytes = 0
         for ref in named:
             size, trouble = self._check_blob(ref)
@@ -92,19 +123,23 @@ class TeamKeeper:
             sessions=len(checks),
             events=sum(check.events for check in checks),
             blobs=len(named),
-            leftover_blobs=0 if session_ids else self.usage().leftover_blobs,
+            leftover_blobs=0 if session_ids else self._blob_sizes()[2],
             unattested_sessions=0,
             bytes_read=blob_bytes + sum(check.bytes_read for check in checks),
             problems=tuple(problems),
             newer=tuple(check.session_id for check in checks if check.is_newer),
+            workspaces=int(workspace not in ("", SERVERS)),
         )
 
     def usage(self) -> StoreUsage:
+        rooms = self._rooms()
         sessions = [
             SessionUsage(session_id=SessionId(name), events=head, bytes=size)
-            for name, head, _, _, size in self._sizes(None)
+            for room in rooms
+            for name, head, _, _, size in room._sizes(None)
         ]
-        blobs, blob_bytes, left, left_bytes = next(iter(self._fetch(_BLOBS)), (0, 0, 0, 0))
+        sizes = [room._blob_sizes() for room in rooms]
+        blobs, blob_bytes, left, left_bytes = (sum(column) for column in zip(*sizes, strict=True))
         return StoreUsage(
             sessions=tuple(sorted(sessions, key=lambda one: (-one.bytes, one.session_id))),
             unreadable=(),
@@ -188,7 +223,8 @@ class TeamKeeper:
             return FileKeeper(self._data).plan_copy(way, session_ids)
         if way.source:
             return plan_copy(open_source(way.source), self._log, session_ids)
-        return plan_copy(self._log, self._target(way), session_ids)
+        target = self._target(way)
+        return merge_plans(plan_copy(room._log, target, session_ids) for room in self._rooms())
 
     def copy_session(self, way: CopyWay, session: SessionCopy) -> None:
         if way.source and way.target:
@@ -197,7 +233,19 @@ class TeamKeeper:
             source = open_source(way.source)
             copy_session(source, commits_in(source, session.session_id), self._log, session)
         else:
-            copy_session(self._log, self._commits(session.session_id), self._target(way), session)
+            room = next((one for one in self._rooms() if one._ends_with(session)), self)
+            copy_session(room._log, room._commits(session.session_id), self._target(way), session)
+
+    def _rooms(self) -> list[TeamKeeper]:
+        if not self._has_address:
+            return [self]
+        rows = self._database.within(EVERY_WORKSPACE).fetch(_WORKSPACES)
+        names = [SERVERS, *(row[0] for row in rows)] if rows else []
+        return [self, *(TeamKeeper(TeamLog(self._database.within(one)), self._data) for one in names)]
+
+    def _ends_with(self, session: SessionCopy) -> bool:
+        asked = "SELECT 1 FROM handrail.sessions WHERE session_id = %s AND digest = %s"
+        return bool(self._fetch(asked, (session.session_id, session.head_digest)))
 
     def _target(self, way: CopyWay) -> FileLog | TeamLog:
         return FileLog(f"{way.target}/data") if way.target else self._log
@@ -239,12 +287,36 @@ class TeamKeeper:
         asked = "SELECT DISTINCT ref FROM handrail.session_blobs WHERE session_id = ANY(%s::text[])"
         return sorted(row[0] for row in self._fetch(asked, (list(session_ids),)))
 
+    def _blob_sizes(self) -> tuple[int, int, int, int]:
+        """How many there are and their bytes, and the same of those that no commit names."""
+        found: tuple[int, int, int, int] = next(iter(self._fetch(_BLOBS)), (0, 0, 0, 0))
+        return found
+
     def _sizes(self, session_ids: Sequence[SessionId] | None) -> list[tuple[Any, ...]]:
         wanted = None if session_ids is None else list(session_ids)
         return self._fetch(_SIZE, (wanted, wanted))
 
     def _fetch(self, asked: LiteralString, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         return self._database.fetch(asked, values, LONG_PATIENCE_S)
+
+
+def merge_plans(plans: Iterable[Sequence[SessionCopy]]) -> tuple[SessionCopy, ...]:
+    """One plan for the sessions of several workspaces: an id that is missing in some is in another.
+
+    Where two hold other events under the same id, only one of them could go into the target, so none does.
+    """
+    merged: dict[SessionId, SessionCopy] = {}
+    for one in (one for plan in plans for one in plan):
+        known = merged.setdefault(one.session_id, one)
+        if known.trouble == SESSION_NOT_FOUND.code:
+            merged[one.session_id] = one
+        elif one.trouble != SESSION_NOT_FOUND.code and one != known:
+            merged[one.session_id] = SessionCopy(
+                session_id=one.session_id,
+                trouble=STORE_TARGET_NOT_EMPTY.code,
+                detail="Two workspaces hold different sessions with this id: export each as a bundle.",
+            )
+    return tuple(merged.values())
 
 
 def _to_remove(row: tuple[Any, ...]) -> SessionToRemove:

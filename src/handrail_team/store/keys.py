@@ -16,8 +16,11 @@ from handrail.contract.redaction import Secrets
 from handrail.contract.tokens.workflow import CONFIRM, KEY_LENGTH
 from handrail.host.keyring import Ring, decode_ring, derive, encode_ring, facts_of
 from handrail.ports.process import KeyringFacts, Keys, Randomness
+from handrail.ports.store import StoreProblem
 from handrail_team.store.database import Database
 
+SERVERS: Final = "-"
+"""No workspace: where the servers of a team keep a ring of their own."""
 _FRESH_SECONDS: Final = 5.0
 """How long a process may sign and verify with keys that another one has replaced."""
 _NAME = "The keyring in the database"
@@ -112,3 +115,14 @@ class TeamKeys:
         fresh = self._randomness.bytes(KEY_LENGTH)
         content = encode_ring(fresh) if name == _RING else fresh
         self._database.send((_MAKE, (name, content)))
+
+
+def check_ring(database: Database) -> list[StoreProblem]:
+    """What keeps the ring of a workspace from being used; one that was never made is no problem."""
+    for (content,) in database.fetch(_READ, (_RING,)):
+        try:
+            decode_ring(bytes(content), _NAME)
+        except Fault as fault:
+            reason = str(fault.details.get("reason", ""))
+            return [StoreProblem(what="keys", id=database.workspace, reason=reason, detail=fault.message)]
+    return []

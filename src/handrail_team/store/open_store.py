@@ -42,7 +42,7 @@ class TeamStore:
         self.keys: Keys = local if has_own_keys else TeamKeys(self.database, randomness, local, secrets)
         self.confirmed = TeamConfirmedTokens(self.database)
         self.audit = TeamAudit(self.database, secrets, audit)
-        self.keeper = TeamKeeper(self.log, data)
+        self.keeper = TeamKeeper(self.log, data, has_address=True)
         self.index = TeamSessionIndex(self.log)
 
     def facts(self) -> DatabaseFacts:

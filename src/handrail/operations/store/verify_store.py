@@ -60,6 +60,8 @@ class VerifyReport(Answer, frozen=True, kw_only=True):
     """What was left by starts and imports that were killed, each with the command that removes it."""
     newer: list[str] | UnsetType = UNSET
     """Sessions that a newer version wrote: no damage, and not judged."""
+    workspaces: int | UnsetType = UNSET
+    """Of a team, that were looked at: all of them for who has the address of the database."""
     warnings: list[str] | UnsetType = UNSET
     items: list[BatchItem] | UnsetType = UNSET
     """With ids: what came of each of them, in the order they were given."""
@@ -189,10 +191,12 @@ def _some(
     checks: dict[str, StoreCheck] = {}
 
     def act(session_id: str) -> None:
-        if not is_session_id(session_id) or rt.log.load_since(SessionId(session_id), 0) is None:
+        if not is_session_id(session_id):
             raise _unknown(session_id)
         *_, check = keeper.check([SessionId(session_id)])
         assert isinstance(check, StoreCheck), "the whole comes last"
+        if not check.sessions and not check.problems:
+            raise _unknown(session_id)
         checks[session_id] = check
         if check.newer:
             raise Fault(STORE_UNSUPPORTED_VERSION, _describe_newer(check.newer))
@@ -250,6 +254,7 @@ def _report(checks: Sequence[StoreCheck], problems: Sequence[StoreProblem]) -> V
         problems=list(problems[:MOST_PROBLEMS]),
         leftovers=_leftovers(checks) or UNSET,
         newer=newer or UNSET,
+        workspaces=sum(check.workspaces for check in checks) or UNSET,
         warnings=[f"{_describe_newer(newer)} {UPDATE}"] if newer else UNSET,
     )
 
