@@ -33,7 +33,6 @@ QUESTION: dict[str, Any] = {
     "what_digest": "sha256:1",
     "asked": "confirm",
     "takes_value": False,
-    "others": "",
     "options": [],
     "answer": None,
 }
