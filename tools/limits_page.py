@@ -44,7 +44,6 @@ REPORTS: Rows = (
     ("host.check_programs", "MOST_PROGRAM_BYTES", "A program whose digest is in its receipt."),
     ("host.worktree.committed_files", "MOST_COPIED_BYTES", "The files of a commit that are checked again."),
     ("projections.receipt_statement", "MOST_CHECKS", "Checks in a receipt that is handed on."),
-    ("projections.receipt_statement", "MOST_PARTS", "Parts that were handed out, in a receipt."),
     ("projections.receipt_statement", "MOST_NAMED", "Paths, texts or people in each of its lists."),
     ("projections.receipt_statement", "MOST_PARTS", "Pieces of work that were handed out, in a receipt."),
     ("engine.children.shared_files", "MOST_WORKERS", "Names of helpers that one piece of work keeps."),
@@ -67,7 +66,6 @@ REPORTS: Rows = (
     ("host.settings", "MOST_CHECKS", "Checks of a project."),
     ("host.settings", "MOST_COMMAND_WORDS", "Words of a declared command."),
     ("host.settings", "LONGEST_COMMAND_WORD", "Characters of such a word."),
-    ("host.settings", "MOST_CHECK_VARIABLES", "Variables that a declared check sets."),
     ("host.settings", "MOST_CHECK_SECONDS", "Seconds that a declared check may take."),
     ("host.settings", "MOST_CHECK_VARIABLES", "Variables that a declared check sets."),
     (
@@ -289,7 +287,6 @@ WORKFLOWS: Rows = (
     ("workflows.limits", "MAX_LOOP_DEPTH", "Loops inside each other."),
     ("workflows.limits", "MAX_ITERATIONS", "Rounds of a loop."),
     ("workflows.limits", "MAX_CHILDREN", "Pieces of work that one step hands out."),
-    ("engine.children.shared_files", "MOST_WORKERS", "Names of helpers that one of them keeps."),
     ("workflows.limits", "MAX_RUN_CHILDREN", "Pieces of work that all steps of one run hand out."),
     ("workflows.limits", "MAX_CHILD_DEPTH", "Levels of work that was handed out below a run."),
     ("workflows.limits", "MAX_CHILD_TRIES", "Times that closed work is handed out again."),

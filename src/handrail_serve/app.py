@@ -82,7 +82,7 @@ from handrail_serve.guard import (
     refuse,
 )
 from handrail_serve.limits import MOST_BODY_BYTES, REQUESTS_OF_AN_ACCOUNT, Bounds, Load, refuse_size
-from handrail_serve.routes import Found, Handler, Route, Router
+from handrail_serve.routes import Found, Route, Router, open_route
 from handrail_serve.shell import asset_response, shell_response
 from handrail_serve.views import PAGES, render_view
 
@@ -152,7 +152,7 @@ class App:
         """One for each call in progress, done when the server ends during it."""
         self._threads = ThreadPoolExecutor(parts.bounds.requests, thread_name_prefix="request")
         self.router = Router(self._routes())
-        self._lost = _open_route("/**", self._show_lost, _PAGE, is_shell=True)
+        self._lost = open_route("/**", self._show_lost, _PAGE, is_shell=True)
 
     def drain(self) -> None:
         """Take no new work from now on, and tell those who listen."""
@@ -182,18 +182,18 @@ class App:
     # Routes
 
     def _routes(self) -> list[Route]:
-        shells = [_open_route(path, self._shell, _PAGE, is_shell=True) for path in SHELLS]
+        shells = [open_route(path, self._shell, _PAGE, is_shell=True) for path in SHELLS]
         routes = [
             *shells,
-            _open_route("/assets/*", self._asset, "Scripts, styles and icons; their names carry a digest."),
-            _open_route("/health/live", self._live, "`pass`: the process answers.", is_always_answered=True),
-            _open_route(
+            open_route("/assets/*", self._asset, "Scripts, styles and icons; their names carry a digest."),
+            open_route("/health/live", self._live, "`pass`: the process answers.", is_always_answered=True),
+            open_route(
                 "/health/ready",
                 self._ready,
                 "`pass`, `warn` or `fail`: whether it can work; then each check that did not pass.",
             ),
-            _open_route(DISCOVERY, self._discovery, "The LAFS discovery document."),
-            _open_route(CARD, self._card, "The agent card, where `handrail[a2a]` is installed."),
+            open_route(DISCOVERY, self._discovery, "The LAFS discovery document."),
+            open_route(CARD, self._card, "The agent card, where `handrail[a2a]` is installed."),
             Route(
                 pattern="/health",
                 is_kept_while_draining=True,
@@ -232,28 +232,32 @@ class App:
                 handler=self._listen,
             ),
         ]
-        if self._parts.door is not None:
-            routes += sign_in_routes(self._parts.door, self._in_thread, self._parts.runtime.origin)
-            routes.append(
-                Route(
-                    pattern=PREFIX + "companion",
-                    methods=("POST",),
-                    is_for_programs=True,
-                    serves="A call of a companion, where there are accounts: its outcome, or a look to make.",
-                    handler=partial(self._call_companion, self._parts.door),
-                )
-            )
-        routes.append(
-            Route(
-                pattern=PREFIX.rstrip("/"),
-                serves="Every operation with its methods, its effect and the JSON Schema of its input.",
-                handler=self._operations,
-            )
+        return [*routes, *self._team_routes(), *self._operation_routes()]
+
+    def _team_routes(self) -> list[Route]:
+        door = self._parts.door
+        if door is None:
+            return []
+        companion = Route(
+            pattern=PREFIX + "companion",
+            methods=("POST",),
+            is_for_programs=True,
+            serves="A call of a companion, where there are accounts: its outcome, or a look to make.",
+            handler=partial(self._call_companion, door),
         )
-        for called in self._served.runtime.registry.operations():
-            handler = partial(self._operation, called)
-            routes.append(Route(pattern=PREFIX + called.name, methods=methods_of(called), handler=handler))
-        return routes
+        return [*sign_in_routes(door, self._in_thread, self._parts.runtime.origin), companion]
+
+    def _operation_routes(self) -> list[Route]:
+        listed = Route(
+            pattern=PREFIX.rstrip("/"),
+            serves="Every operation with its methods, its effect and the JSON Schema of its input.",
+            handler=self._operations,
+        )
+        offered = [
+            Route(pattern=PREFIX + one.name, methods=methods_of(one), handler=partial(self._operation, one))
+            for one in self._served.runtime.registry.operations()
+        ]
+        return [listed, *offered]
 
     async def _shell(self, _: HttpRequest) -> Response:
         return shell_response()
@@ -557,21 +561,6 @@ _CUT_OFF = Failure(
 
 
 _PAGE = "The Console: a page without data, which then asks for its content."
-
-
-def _open_route(
-    pattern: str, handler: Handler, serves: str, *, is_shell: bool = False, is_always_answered: bool = False
-) -> Route:
-    """Without data, so without a token; answered to the last."""
-    return Route(
-        pattern=pattern,
-        needs_bearer=False,
-        is_shell=is_shell,
-        is_kept_while_draining=True,
-        is_always_answered=is_always_answered,
-        serves=serves,
-        handler=handler,
-    )
 
 
 def _account_of(request: HttpRequest) -> str:

@@ -77,3 +77,18 @@ class Router:
 
 def _split(path: str) -> tuple[str, ...]:
     return tuple(path.removeprefix("/").split("/"))
+
+
+def open_route(
+    pattern: str, handler: Handler, serves: str, *, is_shell: bool = False, is_always_answered: bool = False
+) -> Route:
+    """Without data, so without a token; answered to the last."""
+    return Route(
+        pattern=pattern,
+        needs_bearer=False,
+        is_shell=is_shell,
+        is_kept_while_draining=True,
+        is_always_answered=is_always_answered,
+        serves=serves,
+        handler=handler,
+    )

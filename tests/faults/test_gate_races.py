@@ -161,15 +161,16 @@ def rotate_keys(world: World) -> Race:
 
 
 def set_up_changed_file(world: World) -> Race:
-    params = WRITES["clients.setup"](world)
-    also(world, "clients.setup", clients=["gemini"])()  # the skill is there: only the file is at stake
+    also(world, "clients.setup", clients=["cursor"])()
+    os.remove(f"{world.user}/.cursor/mcp.json")  # skill and worker are there: only the file is at stake
     params = WRITES["clients.setup"](world)
     return Race(params, written(f"{world.user}/.cursor/mcp.json", '{"mcpServers": {}}'))
 
 
 def remove_changed_skill(world: World) -> Race:
     also(world, "clients.setup", clients=["cursor"])()
-    os.remove(f"{world.user}/.cursor/mcp.json")
+    for name in ("mcp.json", "agents/handrail-worker.md"):
+        os.remove(f"{world.user}/.cursor/{name}")
     params = confirmed(world, "clients.setup", clients=["cursor"], remove=True)
     return Race(params, written(f"{world.user}/.agents/skills/handrail/SKILL.md", "My own words."))
 

@@ -167,7 +167,7 @@ def test_an_agent_without_a_shell_has_actions_run_for_it(code: CodeProject) -> N
         "decide",
         ["find", "preview"],
     )
-    assert began["ran"][0]["result"] == 'code.scan search "myFunc": found 6 of 6.'
+    assert began["ran"][0]["result"] == 'code.scan search "myFunc": found 7 of 7.'
     assert done.structured["isComplete"] is True
     assert "- Handrail ran write: code.edit: wrote 3 files: " in done.text
     assert again == done

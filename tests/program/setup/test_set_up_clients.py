@@ -96,11 +96,8 @@ def test_every_client_gets_its_entry_with_an_absolute_command(machine: Machine) 
     done = machine.setup()
 
     found = entries(machine)
-    assert [item["target"] for item in done["items"]] == [
-        *CLIENTS,
-        *(f"{name} worker" for name in CLIENTS if name in KNOW_SUBAGENTS),
-        "skill",
-    ]
+    workers = [f"{name} worker" for name in KNOW_SUBAGENTS]
+    assert [item["target"] for item in done["items"]] == [*CLIENTS, *workers, "skill"]
     assert done["summary"] == {"total": 11, "succeeded": 11, "failed": 0, "skipped": 0}
     for name in ("claude-code", "cursor", "codex", "gemini", "zed"):
         assert os.path.isabs(found[name]["command"])

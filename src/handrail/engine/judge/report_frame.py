@@ -588,9 +588,8 @@ def _shows_all(schema: Any, shown: Any, root: dict[str, Any], levels: int) -> bo
         return True
     if schema.get("type") == "array" or "items" in schema:
         return _shows_all(schema.get("items"), _first(shown), root, levels)
-    required = schema.get("required", ())
+    required, properties = schema.get("required", ()), schema.get("properties", {})
     held = shown if isinstance(shown, dict) else {}
-    properties = schema.get("properties", {})
     return all(
         name in held and _shows_all(properties.get(name), held[name], root, levels - 1) for name in required
     )

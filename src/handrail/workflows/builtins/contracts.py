@@ -313,8 +313,7 @@ _CHANGED_FILES = _contract(
     "changed_files",
     title="Changed files",
     summary="Every file that a step touched, why, and the checks that ran afterwards.",
-    guidance="List every file that changed since the run began, and each check, one program without a pipe, "
-    "with its exit code.",
+    guidance="List every file that changed in the run, and each check, without a pipe, with its exit code.",
     required=_FILE_LIST,
     optional=_LEFT_OUT,
     example=_SOME_FILES,
@@ -325,8 +324,7 @@ _BUG_FIX = _contract(
     "bug_fix",
     title="Bug fix",
     summary="The files of a fix, the checks that ran afterwards, and the test that failed without it.",
-    guidance="List every file that changed since the run began; guard, one program without a pipe, failed "
-    "before the fix and passes now.",
+    guidance="List every file that changed in the run; guard, without a pipe, failed before and passes now.",
     required=_FILE_LIST | {"guard": _text(_PLACE)},
     optional=_LEFT_OUT,
     example=_SOME_FILES | {"guard": "pytest -q"},
