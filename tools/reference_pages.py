@@ -208,7 +208,7 @@ def _command_section(entry: CommandHelp) -> str:
     own = [code for code in entry["errors"] if code not in command_tables.SHARED_ERRORS]
     if own:
         told.append("Errors: " + ", ".join(_code_link(code) for code in own) + ".")
-    parts = [f"## {entry['path']}", "\n".join(told), f"`{entry['usage']}`"]
+    parts = [f"## {entry['path']}", "\n".join(told)]
     if entry["params"]:
         parts.append(_params_table(entry["params"], has_environment=False))
     parts.append("```sh\n" + "\n".join(entry["examples"]) + "\n```")
