@@ -120,12 +120,6 @@ def spelling_of(name: str, content: bytes = b"") -> Spelling:
     return known
 
 
-def strip_ending(name: str) -> str:
-    """A file name without the ending that says its spelling."""
-    ending = _ending(name)
-    return name.removesuffix(ending) if ending in SPELLINGS else name
-
-
 def file_kind(path: str) -> FileKind:
     """A workflow, a contract, something that is meant to be one, or nothing of ours.
 

@@ -20,19 +20,6 @@ def spell_kind(kind: str) -> str:
     return spell_name(kind.rpartition(".")[2])
 
 
-def place_words(claim: Payload) -> str:
-    """Where in a report a claim stands, in words: `Findings 2, path`."""
-    if not claim["contract_ref"]:
-        return _OWN_CHECKS.get(claim["check"], "The report")
-    words: list[str] = []
-    for key in filter(None, claim["pointer"].split("/")):
-        if key.isdigit() and words:
-            words[-1] += f" {int(key) + 1}"
-        else:
-            words.append(spell_name(key) if not words else spell_name(key).lower())
-    return ", ".join(words) or spell_kind(claim["contract_ref"])
-
-
 def claim_text(claim: Payload, artifacts: Sequence[Payload]) -> str:
     """What the claim says: the text that stands at its place in the report."""
     held = [one for one in artifacts if one["contract_ref"] == claim["contract_ref"]] or artifacts[:1]
