@@ -189,8 +189,8 @@ def test_an_idle_server_is_ready_at_the_first_question_after_the_database_is_bac
     server.workspace("main")
     serve_as_started(server)
     held = [server.door.database.take()[0] for _ in range(4)]
-    for link in held:
-        server.door.database.give(link)
+    for one in held:
+        server.door.database.give(one)
     with psycopg.connect(postgres, autocommit=True) as link:
         for one in held:
             link.execute("SELECT pg_terminate_backend(%s, 5000)", (one.info.backend_pid,))
