@@ -1,20 +1,88 @@
-"""The page of every message about a run that a person can get, from the module that makes them."""
+"""The page of every message that a person can get, from the tables and the modules that make them."""
 
 from __future__ import annotations
 
+import ast
+import glob
+import os
+from collections.abc import Iterator
+
+import msgspec
+
 from handrail.engine.messages import list_person_messages
+from handrail.projections.needs import ASKED
+from handrail_serve.pages.forms import EFFECTS, RECORDED
+from handrail_serve.pages.needs import EARLY, QUESTIONS, WITHOUT_DOOR
 from tools.page_parts import page, table
+
+SOURCES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "src")
+PARTS = ("handrail_serve", "handrail_team")
+"""Packages whose refusals people read: in the Console, and where they set up a server or sign in."""
+LEFT_OUT = "…"
+"""In the place of a name or a number."""
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody is told instead of an answer."""
+
+    code: str
+    message: str
+    hint: str
 
 
 def messages_page() -> str:
-    """Why, what is wrong in detail, and what to do, for each thing that a run can wait for."""
+    """Why, what is wrong in detail, and what to do; then questions, and refusals of a server."""
     rows = [
         (f"`{one.kind}`, `{one.state}`", " ".join((one.parts.why, *one.parts.faults)), one.parts.fix)
         for one in list_person_messages()
     ]
+    asked = [
+        (f"`{kind}`", QUESTIONS[kind].format("Release"), EFFECTS[kind], ASKED[kind]) for kind in QUESTIONS
+    ]
+    refused = [(f"`{one.code}`", one.message, one.hint) for one in list_refusals()]
     return page(
         "# Messages",
         "What people read where a run waits, or went on without something.\n"
         "Each is made from what the run waits for; the names in it are samples.",
         table(("waits for", "what is said", "what to do"), rows),
+        "## Questions",
+        "What the Console asks, and what it says of each answer.",
+        table(("asks to", "question", "what an answer does", "in `session needs`"), asked),
+        "\n".join(f"- {text}" for text in (EARLY, RECORDED, *WITHOUT_DOOR.values())),
+        "## Refusals of a server",
+        f"What the Console, a server of a team and the companion refuse with; {LEFT_OUT} is a name or a "
+        "number.\nThe page of [errors](errors.md) has the codes.",
+        table(("code", "what is said", "what to do"), refused),
     )
+
+
+def list_refusals() -> list[Refusal]:
+    """Every refusal of these packages whose words stand in the source, each once."""
+    found = (one for part in PARTS for path in _files(part) for one in _refusals_in(path))
+    return sorted(dict.fromkeys(found), key=lambda one: (one.code, one.message, one.hint))
+
+
+def _files(part: str) -> list[str]:
+    return sorted(glob.glob(os.path.join(SOURCES, part, "**", "*.py"), recursive=True))
+
+
+def _refusals_in(path: str) -> Iterator[Refusal]:
+    with open(path, encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    for call in ast.walk(tree):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != "Fault":
+            continue
+        code, message = call.args[0], _text(call.args[1]) if len(call.args) > 1 else ""
+        hint = next((_text(given.value) for given in call.keywords if given.arg == "hint"), "")
+        if isinstance(code, ast.Name) and code.id.isupper() and (message or hint):
+            yield Refusal(code=code.id, message=message, hint=hint)
+
+
+def _text(node: ast.expr) -> str:
+    match node:
+        case ast.Constant(value=str() as text):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(_text(part) or LEFT_OUT for part in parts)
+        case _:
+            return ""

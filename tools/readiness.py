@@ -45,8 +45,9 @@ NEVER_REFUSES = frozenset({"hook"})
 """A hook never fails the client that called it: trouble is a line on stderr and exit 0."""
 NEEDS_A_PERSON = frozenset({"run confirm", "session settle", "check approve", "login"})
 """They ask at a terminal of their own, which no recorded call has; their tests make one."""
-NOT_APPLICABLE = frozenset({("update", "--verify")})
-"""It needs a signed release and a manager: tests/updates/test_verify.py shows it with both."""
+NOT_APPLICABLE = frozenset({("update", "--verify"), ("receipt key", "--rotate"), ("receipt key", "--trust")})
+"""The first needs a signed release and a manager: tests/updates/test_verify.py shows it with both. The others
+need a person at a terminal: tests/journeys/test_travelling_receipts.py has one."""
 ENDLESS = "--stream"
 ENDED_FROM_OUTSIDE = frozenset({0, 8, 130})
 """How a stream ends that goes on until its time is over or a signal comes."""

@@ -20,6 +20,7 @@ TEAM = (
     ("handrail_team.operations.new_token", "DAYS", "How long a token of an agent is good by default."),
     ("handrail_team.operations.new_token", "MOST_DAYS", "How long it can be good."),
     ("handrail_team.operations.list_audit", "MOST_ROWS", "Rows that `team audit` shows."),
+    ("handrail_team.door", "CALLS_OF_A_WORKSPACE", "Calls a minute of all accounts of a workspace."),
     ("handrail_team.door", "FRESH_SECONDS", "How long a server believes a credential without asking again."),
     ("handrail_team.door", "FREE_TRIES", "Wrong passphrases in a row before the next one has to wait."),
     ("handrail_team.door", "LONGEST_WAIT_S", "The longest such wait, in seconds."),

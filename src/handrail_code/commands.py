@@ -31,6 +31,7 @@ _WITH_FILE = Spelling(
     value="FILE",
     text="That text; `-` is stdin.",
 )
+_ACCEPT = Spelling(field="accept", kind="ids", value="PLACE", text="FILE:LINE of a refusal that is fine.")
 _SCOPE = Spelling(field="scope", kind="text", value="DIR")
 _KINDS = Spelling(
     field="kind",
@@ -194,6 +195,8 @@ _TOOL_ROWS = (
         "rename",
         "Preview, then apply, a new name in every file.",
         Spelling(field="to", kind="text", value="NEW"),
+        Spelling(field="public"),
+        _ACCEPT,
         example="handrail code rename greet --to welcome --ai-mode --compact",
     ),
     _edit(
@@ -277,6 +280,8 @@ _SCRIPT_ROWS = (
             _WITH_FILE,
             Spelling(field="rename", kind="text", value="NAME"),
             Spelling(field="to", kind="text", value="NEW"),
+            Spelling(field="public"),
+            _ACCEPT,
             Spelling(
                 field="names",
                 kind="ids",

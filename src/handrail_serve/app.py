@@ -28,6 +28,7 @@ from handrail.contract.wording import mark_hidden
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
 from handrail_serve.accounts.door import Door
+from handrail_serve.accounts.names import join_names
 from handrail_serve.accounts.sign_in import challenge, sign_in_routes
 from handrail_serve.api import (
     PREFIX,
@@ -228,7 +229,7 @@ class App:
             ),
         ]
         if self._parts.door is not None:
-            routes += sign_in_routes(self._parts.door, self._in_thread)
+            routes += sign_in_routes(self._parts.door, self._in_thread, self._parts.runtime.origin)
             routes.append(
                 Route(
                     pattern=PREFIX + "companion",
@@ -339,7 +340,7 @@ class App:
             ).cursor()  # before the page is read: what changes meanwhile comes again
             path = "/" + "/".join(request.segments)
             view = render_view(call, path, dict(parameters(request.query)))
-            body = view.html.markup.encode("utf-8", "replace")
+            body = self._with_names(request, view.html.markup).encode("utf-8", "replace")
             headers = (
                 (b"content-type", HTML_TYPE),
                 (b"x-handrail-title", _percent(mark_hidden(view.title))),
@@ -350,6 +351,12 @@ class App:
 
         answered = run_guarded(self._served.runtime, work)
         return problem(answered, request.id) if isinstance(answered, Failure) else answered
+
+    def _with_names(self, request: HttpRequest, markup: str) -> str:
+        principal, door = request.runtime.principal, self._parts.door
+        if principal is None or door is None:
+            return markup
+        return join_names(markup, lambda: door.names(principal.workspace))
 
     async def _listen(self, request: HttpRequest) -> Response:
         account = _account_of(request)

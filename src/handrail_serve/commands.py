@@ -50,6 +50,13 @@ _TEAM = (
         text="Of a team: the address that its users open; where it listens by default.",
     ),
     Spelling(
+        field="workflows",
+        flag="--workflows",
+        kind="text",
+        value="DIR",
+        text="Of a team: the folder with the workflows that it offers beside the bundled ones.",
+    ),
+    Spelling(
         field="issuer",
         flag="--issuer",
         kind="text",

@@ -35,7 +35,7 @@ SILENT = ("idle", "stalled")
 
 def show_sessions(call: Call, _: tuple[str, ...], query: Query) -> View:
     """What needs a person, then the sessions; words are also looked for in notes and artifacts."""
-    names = ("status", "workflow", "project", "branch", "cursor")
+    names = ("status", "workflow", "project", "branch", "account", "agent", "cursor")
     given = {name: query[name] for name in names if query.get(name)}
     if "project" in given:
         given["projectName"] = given.pop("project")
@@ -44,9 +44,9 @@ def show_sessions(call: Call, _: tuple[str, ...], query: Query) -> View:
     words = query.get("q", "").strip()
     asked: dict[str, Json] = {**given, "limit": ROWS, **({"query": words} if words else {})}
     listed = payload(call, "session.list", asked)
-    needs = payload(call, "session.needs", {"limit": ROWS})
+    needs = payload(call, "session.needs", {"limit": ROWS, "whose": "me"})
     hits = payload(call, "session.search", {"query": words}) if words else None
-    cards = [Card(row=row) for row in needs["items"]]
+    cards = [Card(row=row, can_settle=is_served(SETTLE)) for row in needs["items"]]
     if not any(name in query for name in (*names, "q")):
         cards[:SHOWN_NEEDS] = [find_card(call, row) for row in needs["items"][:SHOWN_NEEDS]]
     html = sessions_page(listed, needs, hits, query, cards)
@@ -108,7 +108,10 @@ def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
 def _whose(shown: dict[str, Json], graph: dict[str, Json]) -> dict[str, Json]:
     """What the card of a need says beside the need itself, on the page of its own session."""
     own = {name: shown[name] for name in ("session_id", "goal", "project", "branch")}
-    of_run = {name: graph[name] for name in ("run_id", "workflow_id", "workflow_name", "agent")}
+    of_run = {
+        name: graph[name]
+        for name in ("run_id", "workflow_id", "workflow_name", "agent", "account", "machine")
+    }
     return {**own, **of_run, "silence": "", "command": ""}
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from handrail.contract.disclosure.fields import Level
 from handrail.contract.redaction import Secrets
 from handrail.host.clock import SystemRandomness
+from handrail.host.workflow_library import DirectoryLibrary
 from handrail.ports.process import Observer
 from handrail.runtime.permission import announce_process
 from handrail.runtime.runtime import NO_OBSERVER, Due, Runtime
@@ -56,6 +57,8 @@ def serve(
         if team is not None:
             if team.client_secret:
                 secrets.register(team.client_secret.encode())
+            if team.workflows:
+                runtime = replace(runtime, library=DirectoryLibrary(home, environment, team.workflows))
             known = replace(runtime, origin=team.origin)
             door = runtime.registry.adapter("team_door")(team.store, known, team.provider, _tell)
             return run_team_server(options, team, runtime=runtime, build_mcp=build_mcp, door=door)

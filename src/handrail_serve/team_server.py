@@ -5,6 +5,7 @@ It claims no home and makes no token: who may come in is in the database.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,7 +25,7 @@ from handrail_serve.limits import TEAM_FEEDS_AT_ONCE, Bounds
 from handrail_serve.serving import address_of, bind, serve
 
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
-_FLAGS = ("store", "origin", "issuer", "client_id", "proxy", "tls_cert", "tls_key")
+_FLAGS = ("store", "origin", "workflows", "issuer", "client_id", "proxy", "tls_cert", "tls_key")
 
 
 class TeamOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +34,8 @@ class TeamOptions(msgspec.Struct, frozen=True, kw_only=True):
     store: str
     origin: str = ""
     """Under which address its users know it; empty: where it listens."""
+    workflows: str = ""
+    """The folder with what it offers beside the bundled workflows; empty: that of its home."""
     issuer: str = ""
     """The identity provider; empty: there is none."""
     client_id: str = ""
@@ -68,6 +71,8 @@ def take_team_options(given: dict[str, Any], environment: Mapping[str, str]) -> 
     told.setdefault("store", environment.get("HANDRAIL_STORE", ""))
     if not told["store"].startswith(("postgresql://", "postgres://")):
         raise _misused("A server of a team needs its database: --store postgresql://HOST/DATABASE.")
+    if not os.path.isdir(told.get("workflows", os.curdir)):
+        raise _misused("--workflows is a folder that is there.")
     origin = told.get("origin", "").rstrip("/")
     if origin and not _ORIGIN.fullmatch(origin):
         raise _misused("--origin is an address without a path, such as https://handrail.example.com.")

@@ -72,6 +72,7 @@ ROWS = (
             f"handrail team set Ben --role admin --store {_URI} --dry-run",
             f"handrail team set Ben --remove --store {_URI} --dry-run",
             f"handrail team set Ben --remove --store {_URI} --confirm CONFIRM_TOKEN",
+            f"handrail team set Ben --erase --store {_URI} --dry-run",
         ),
     ),
     Row(

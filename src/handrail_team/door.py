@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from handrail import __version__
 from handrail.contract.accounts import Principal
 from handrail.contract.catalogue import (
     E_CONFIG,
@@ -29,6 +30,7 @@ from handrail.contract.ids import ObservationKey, SessionId
 from handrail.contract.outcome import Fault, Json
 from handrail.operations.notices.outward import encode_notice, list_outward
 from handrail.ports.log import Record
+from handrail.ports.process import AuditLine
 from handrail.ports.store import DatabaseFacts
 from handrail.runtime.runtime import (
     NO_PLACES,
@@ -69,6 +71,8 @@ FREE_TRIES: Final = 5
 """So often somebody may mistype in a row before they have to wait."""
 CALLS_A_MINUTE: Final = 600
 """Of one account, with a minute's worth saved up at most."""
+CALLS_OF_A_WORKSPACE: Final = 10 * CALLS_A_MINUTE
+"""Of all its accounts together, so that one workspace leaves room for the others."""
 LONGEST_WAIT_S: Final = 60
 SIGN_IN: Final = "sign_in"
 NOWHERE: Final = "/nonexistent/handrail"
@@ -101,6 +105,7 @@ class TeamDoor:
         self._rooms: dict[str, dict[str, Any]] = {}
         self._tries = Tries()
         self._paces = Paces()
+        self._paces_of_workspaces = Paces(CALLS_OF_A_WORKSPACE, "workspace")
 
     def check(self) -> None:
         """Raises Fault when there is no team, the tables are too new, or a superuser would pass the walls."""
@@ -177,6 +182,7 @@ class TeamDoor:
 
     def enter(self, runtime: Runtime, principal: Principal) -> Runtime:
         self._paces.require(principal.account)
+        self._paces_of_workspaces.require(principal.workspace)
         return msgspec.structs.replace(
             runtime,
             **self.rooms(principal.workspace),
@@ -197,12 +203,14 @@ class TeamDoor:
         log: HotLog = self.rooms(workspace)["log"]
         return lambda: {stamp.session_id: str(stamp.order) for stamp in log.list_sessions()}
 
+    def names(self, workspace: str) -> Mapping[str, str]:
+        return {one.account: one.name for one in self.directory.members(workspace)}
+
     def describe_sign_in(self) -> dict[str, Json]:
         has_provider = self._provider is not None and bool(self._provider.options.client_id)
         return {"ways": ["passphrase", *(["provider"] if has_provider else [])]}
 
-    def describe_resource(self) -> dict[str, Json]:
-        origin = self._base.origin
+    def describe_resource(self, origin: str) -> dict[str, Json]:
         issuers = [] if self._provider is None else [self._provider.options.issuer]
         return {
             "resource": f"{origin}/mcp",
@@ -227,6 +235,7 @@ class TeamDoor:
         issuer, invitation = provider.options.issuer, person.state.invitation
         if invitation:
             made = self.directory.accept_subject(invitation, person.name, issuer, person.subject)
+            self._note_joined(made)
         else:
             account = self.directory.find_subject(issuer, person.subject)
             if not account:
@@ -244,7 +253,10 @@ class TeamDoor:
             case "invitation":
                 invitation = _text(given, "invitation")
                 name, passphrase = _text(given, "name"), _text(given, "passphrase")
-                return self._tried(invitation, lambda: self.directory.accept(invitation, name, passphrase))
+                return self._tried(
+                    invitation,
+                    lambda: self._note_joined(self.directory.accept(invitation, name, passphrase)),
+                )
             case "passphrase":
                 name, passphrase = _text(given, "name"), _text(given, "passphrase")
                 workspace = _text(given, "workspace") if "workspace" in given else ""
@@ -271,6 +283,22 @@ class TeamDoor:
                 return {"ended": ended}
             case _:
                 raise Fault(E_NOT_FOUND, "There is no such way to sign in.")
+
+    def _note_joined(self, made: Made) -> Made:
+        """Say in the audit of the workspace that somebody came in by an invitation."""
+        held = self.directory.find(made.secret)
+        if held is not None:
+            line = AuditLine(
+                at=self._base.clock.now(),
+                tool="handrail http",
+                version=__version__,
+                command="join by invitation",
+                account=held.account,
+                workspace=held.workspace,
+                effect="create",
+            )
+            self.rooms(held.workspace)["audit"].record(line, self._base.settings.of().audit_months)
+        return made
 
     def _tried(self, name: str, work: Callable[[], Made]) -> dict[str, Json]:
         self._tries.require(name)
@@ -370,9 +398,11 @@ class NoAuthoredFiles:
 
 
 class Paces:
-    """How many calls an account may make: so many a minute, counted in this process."""
+    """How many calls an account or a workspace may make: so many a minute, counted in this process."""
 
-    def __init__(self) -> None:
+    def __init__(self, a_minute: int = CALLS_A_MINUTE, whose: str = "account") -> None:
+        self._most = a_minute
+        self._whose = whose
         self._lock = threading.Lock()
         self._left: dict[str, tuple[float, float]] = {}
 
@@ -380,8 +410,8 @@ class Paces:
         """Raises Fault E_RATE_LIMITED, with when to come back."""
         now = time.monotonic()
         with self._lock:
-            left, at = self._left.pop(account, (float(CALLS_A_MINUTE), now))
-            left = min(CALLS_A_MINUTE, left + (now - at) * CALLS_A_MINUTE / 60)
+            left, at = self._left.pop(account, (float(self._most), now))
+            left = min(self._most, left + (now - at) * self._most / 60)
             is_over = left < 1
             self._left[account] = (left if is_over else left - 1, now)
             while len(self._left) > MOST_KEPT:
@@ -389,8 +419,8 @@ class Paces:
         if is_over:
             raise Fault(
                 E_RATE_LIMITED,
-                f"This account makes more than {CALLS_A_MINUTE} calls a minute.",
-                retry_after_ms=int((1 - left) * 60_000 / CALLS_A_MINUTE) + 1,
+                f"This {self._whose} makes more than {self._most} calls a minute.",
+                retry_after_ms=int((1 - left) * 60_000 / self._most) + 1,
             )
 
 

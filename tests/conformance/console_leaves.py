@@ -37,7 +37,7 @@ CONSOLE_LEAVES: dict[str, Leaf] = {
     ),
     "session needs": Leaf(
         line=words("session needs"),
-        further=(words("session needs --limit 1 --cursor CURSOR"),),
+        further=(words("session needs --limit 1 --cursor CURSOR"), words("session needs --whose me")),
         ways=paged("session needs"),
     ),
     "session show --timeline": Leaf(

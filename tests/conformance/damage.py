@@ -125,10 +125,6 @@ def locked_file_start(tool: ForkedTool, names: Names) -> Any:
     return _held(tool, begun)
 
 
-def feature_off(tool: ForkedTool, names: Names) -> None:
-    Path(tool.home, "config.json").write_text("{}", encoding="utf-8")
-
-
 def settings(tool: ForkedTool, names: Names) -> None:
     Path(tool.home, "config.json").write_text('{"maxEffect": 7}', encoding="utf-8")
 

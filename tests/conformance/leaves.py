@@ -280,7 +280,7 @@ LEAVES: dict[str, Leaf] = {
         further=(
             words("session list --workflow wr.small_change --status in_progress --limit 500"),
             ("session", "list", "--limit", "1", "--cursor", "CURSOR"),
-            words("session list --needs"),
+            words("session list --needs --account acc_0123456789abcdef --agent claude"),
             words("session list --branch main --project-name project --silence idle"),
             words("session list --since 2020-01-01T00:00:00Z --until 2999-01-01T00:00:00Z --query change"),
         ),
@@ -366,7 +366,6 @@ LEAVES: dict[str, Leaf] = {
         ),
         ways={
             "SESSION_NOT_FOUND": says(f"session note --session {NOWHERE} --notes half --request-id k"),
-            "FEATURE_DISABLED": wrong(damage.feature_off, "session note --request-id k"),
             "SESSION_LOCKED": wrong(damage.locked_start, "session note --request-id began", "impatient"),
             "SESSION_NOT_HEALTHY": wrong(damage.changed_start, "session note --request-id began"),
         },

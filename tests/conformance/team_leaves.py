@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from tests.conformance.leaf_forms import Leaf, says, words
+from typing import LiteralString
+
+import psycopg
+
+from tests.conformance.damage import Damage, Names
+from tests.conformance.forked import ForkedTool
+from tests.conformance.leaf_forms import Leaf, says, words, wrong
 
 _AWAY = "--store postgresql://127.0.0.1:1/away"
 _STORE = "--store TEAM_STORE"
 _ORIGIN = "--origin https://handrail.example.com"
+
+
+def changed(statement: LiteralString) -> Damage:
+    """Somebody does this to the database of the team."""
+
+    def damage(tool: ForkedTool, names: Names) -> None:
+        with psycopg.connect(names["TEAM_STORE"], autocommit=True) as link:
+            link.execute(statement)
+
+    return damage
+
 
 TEAM_LEAVES: dict[str, Leaf] = {
     "team init": Leaf(
@@ -30,7 +47,10 @@ TEAM_LEAVES: dict[str, Leaf] = {
     ),
     "team set": Leaf(
         line=words(f"team set Ben {_STORE} --role admin"),
-        further=(words(f"team set Ben {_STORE} --workspace main --remove --dry-run"),),
+        further=(
+            words(f"team set Ben {_STORE} --workspace main --remove --dry-run"),
+            words(f"team set Ben {_STORE} --erase --dry-run"),
+        ),
         ways={
             "E_NOT_FOUND": says(f"team set Nobody {_STORE} --role admin --dry-run"),
             "E_CONFLICT": says(f"team set Ana {_STORE} --remove --confirm CONFIRM_TOKEN"),
@@ -79,7 +99,16 @@ TEAM_LEAVES: dict[str, Leaf] = {
 for _path, _leaf in TEAM_LEAVES.items():
     _line = " ".join(_leaf.line).replace(_STORE, _AWAY)
     _gate = " ".join(_leaf.key) or ("--dry-run" if _path in ("team set", "team token revoke") else "")
-    _leaf.ways["STORE_UNAVAILABLE"] = says(f"{_line} {_gate}")
+    _leaf.ways.update(
+        {
+            "STORE_UNAVAILABLE": says(f"{_line} {_gate}"),
+            "STORE_PERMISSION_DENIED": wrong(changed("REVOKE ALL ON handrail.workspaces FROM CURRENT_USER")),
+            "STORE_IO_ERROR": wrong(changed("ALTER TABLE handrail.workspaces RENAME TO somewhere_else")),
+            "STORE_UNSUPPORTED_VERSION": wrong(
+                changed("INSERT INTO handrail.schema_versions VALUES (10000)")
+            ),
+        }
+    )
 
 _HERE = "https://handrail.example.com"
 

@@ -267,6 +267,22 @@ def test_a_creation_may_be_previewed_and_confirmed_once(called: Called) -> None:
     assert (again.status, code_of(again)) == (6, "E_CONFLICT")
 
 
+@pytest.mark.parametrize(
+    "called",
+    ["team init", "team invite", "team reset", "team token create", "team workspace create"],
+    indirect=True,
+)
+def test_what_is_made_for_a_team_may_be_previewed_and_confirmed_once(called: Called) -> None:
+    line = called.safe()
+    token = called.token(line)
+
+    confirmed = called.tool.data(*line, "--confirm", token)
+    again = called.tool.run(*line, "--confirm", token)
+
+    assert "confirm_token" not in confirmed
+    assert (again.status, code_of(again)) == (6, "E_CONFLICT")
+
+
 @pytest.mark.promise("cli.stream-broken")
 @pytest.mark.parametrize("called", ["session events"], indirect=True)
 def test_followed_events_end_with_the_time_given(called: Called) -> None:

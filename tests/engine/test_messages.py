@@ -23,7 +23,11 @@ from handrail.engine.messages import (
     list_person_messages,
     write_fix,
 )
-from handrail.engine.reasons import Issue, WaitKind, WaitsFor, WaitState
+from handrail.engine.reasons import AskKind, Issue, WaitKind, WaitsFor, WaitState
+from handrail.projections.needs import ASKED
+from handrail_serve.pages.forms import EFFECTS, RECORDED
+from handrail_serve.pages.needs import EARLY, QUESTIONS, WITHOUT_DOOR
+from tools.messages_page import Refusal, list_refusals
 
 NOT_FOR_PEOPLE = {
     "a JSON pointer": re.compile(r"(?<![\w.])/[A-Za-z0-9_]+(/|\b)"),
@@ -48,6 +52,29 @@ def test_no_message_for_a_person_has_a_part_of_the_protocol(message: PersonMessa
     assert [name for name, pattern in NOT_FOR_PEOPLE.items() if pattern.search(said)] == []
     assert "{" not in said
     assert message.parts.why.endswith((".", ":"))
+
+
+A_COMMAND = re.compile(
+    r"`[^`]*`|\bhandrail( [\w-]+)+( --?[\w-]+( [A-Z]+)?)*|--[a-z-]+( [A-Z]+)?|/api\b|\S+://\S+|ssh -L \S+ \S+"
+)
+"""What a person may type, and an address that they may open."""
+OF_AN_AGENT = ("a JSON pointer", "a step path", "a fence", "the protocol", "a digest", "an id")
+
+
+@pytest.mark.parametrize("refusal", list_refusals(), ids=lambda one: f"{one.code} {one.message[:30]}")
+def test_no_refusal_of_a_server_or_the_companion_has_a_part_of_the_protocol(refusal: Refusal) -> None:
+    said = A_COMMAND.sub("", f"{refusal.message} {refusal.hint}")
+
+    assert [name for name in OF_AN_AGENT if NOT_FOR_PEOPLE[name].search(said)] == []
+    assert not re.search(r"\b(st1|ak1|ck1|ch1)", said)
+
+
+def test_no_question_of_the_console_has_a_part_of_the_protocol() -> None:
+    texts = [*QUESTIONS.values(), *EFFECTS.values(), *ASKED.values(), *WITHOUT_DOOR.values(), EARLY, RECORDED]
+
+    for said in texts:
+        assert [name for name, pattern in NOT_FOR_PEOPLE.items() if pattern.search(said)] == [], said
+    assert set(QUESTIONS) == set(EFFECTS) == set(ASKED) == set(get_args(AskKind))
 
 
 def test_every_kind_of_reason_has_words_for_a_person() -> None:
@@ -125,7 +152,7 @@ def test_a_gap_is_told_from_what_it_waits_for() -> None:
 
 def test_what_a_refused_report_is_worth_is_said_to_each_reader_in_its_words() -> None:
     for reader in ("agent", "shell"):
-        assert "a repeat is not judged again" in judged_words(reader)
+        assert "Judged as sent: a repeat is not, " in judged_words(reader)
     assert "nextCall" not in judged_words("shell")
 
 

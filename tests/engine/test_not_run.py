@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from handrail.engine.history import (
     Attached,
-    count_not_run,
-    describe_not_run,
     not_run_by_move,
 )
 from handrail.engine.navigate import EnteredLoop, ExitedLoop, SelectedStep, SkippedStep, TraceEntry
+from handrail.engine.progress import count_not_run, describe_not_run
 
 
 def skips(number: int) -> tuple[TraceEntry, ...]:

@@ -20,6 +20,7 @@ from handrail.wiring import registry
 from tests.conftest import THREE_STEPS
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.writes import IN_A_DATABASE, SERVER, WRITES, World
+from tests.team.team_races import MADE_ONCE, TEAM_RACES
 
 Change = Callable[[], object]
 NOT_STATE = ("/home/audit/", "/home/confirm-consumed/", "/home/data/cache/", "/home/cache/")
@@ -215,9 +216,27 @@ RACES: dict[str, tuple[Callable[[World], Race], ...]] = {
 GATED = {
     one.name
     for one in registry().operations()
-    if (issubclass(one.input, GatedInput) or one.reads_without == "fix") and one.name not in IN_A_DATABASE
+    if issubclass(one.input, GatedInput) or one.reads_without == "fix"
 }
-"""Every operation that takes the token of a preview; tests/team has the races of those in a database."""
+"""Every operation that takes the token of a preview."""
+
+UNGATED = {
+    "run.continue": "an ack, which answers once",
+    "run.checkpoint": "a checkpoint token, which saves the same once",
+    "run.close": "a person, or the agent of the run",
+    "run.confirm": "a person, for the digest of what they were shown: test_confirm_races.py",
+    "session.settle_gap": "a person, for one gap",
+    "check.approve": "a person, for the digest of what they were shown",
+    "check.run": "whoever may start programs here",
+    "check.replay": "whoever may start programs here; it keeps nothing",
+    "receipt.key": "a person at the terminal",
+    "code.workflow": "an ack, which answers once",
+    "program.update": "the user's command; it replaces the program or does nothing",
+    "team.login": "a code that a person admits",
+    "team.logout": "the user's own credential",
+    "team.admit": "a person, for the code of one machine",
+}
+"""What writes by another right than the token of a preview."""
 
 
 class AtTheClaim:
@@ -284,7 +303,14 @@ def reasons_of(outcome: Outcome) -> set[str]:
 
 
 def test_every_operation_that_takes_a_token_has_its_race() -> None:
-    assert set(RACES) == GATED
+    assert set(RACES) == GATED - IN_A_DATABASE
+    assert set(TEAM_RACES) | MADE_ONCE == GATED & IN_A_DATABASE
+
+
+def test_every_other_operation_that_writes_says_by_which_right() -> None:
+    writing = {one.name for one in registry().operations() if one.effect != "read"}
+
+    assert set(UNGATED) == writing - GATED
 
 
 @pytest.mark.promise("gate.what-was-checked")

@@ -12,11 +12,13 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from handrail.contract.outcome import Failure
 from handrail.host.check_programs import LocalCheckPrograms
 from handrail.host.workspace import LocalWorkspace
 from handrail.operations.checks.note_command import NoteCommand, note_command
 from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.projections.evidence import ALL_CHECKED
+from handrail.runtime.hub import perform
 from handrail.workflows.builtins.registry import find_contract
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
@@ -38,6 +40,14 @@ STEPS: dict[str, tuple[Body, ...]] = {
     "fix": (step("fix", output={"contractRef": "wr.contracts.bug_fix"}),),
     "confirm": (step("ask", requireConfirmation=True),),
     "never stops": (step("change", **CHANGE), step("tell")),
+    "parts": (
+        {
+            "id": "parts",
+            "title": "Parts",
+            "delegate": {"children": [{"id": one, "steps": [step("change", **CHANGE)]} for one in "ab"]},
+        },
+        step("verify", output={"contractRef": "wr.contracts.verification_report"}),
+    ),
 }
 
 
@@ -53,6 +63,8 @@ class Player(Workplace):
         commit(self.root)
         self.edits = 0
         self.last_receipt = ""
+        self.handed: dict[str, str] = {}
+        """The work tokens of children, by their names."""
         self.refused: list[str] = []
         """What was said to each report that was not accepted."""
 
@@ -69,6 +81,8 @@ class Player(Workplace):
 
     def _spell(self, value: Any) -> Any:
         if isinstance(value, str):
+            for name, token in self.handed.items():
+                value = value.replace(f"<work of {name}>", token)
             return value.replace("<python>", sys.executable).replace("<root>", str(self.root))
         if isinstance(value, list):
             return [self._spell(one) for one in value]
@@ -83,6 +97,8 @@ class Player(Workplace):
         workflow = give(self.runtime, *STEPS[what])
         more = {"preferences": NEVER_STOP} if what == "never stops" else {}
         self._settle(tool_call(self.runtime, "start_workflow", workflowId=workflow, **more).structured)
+        self.parent = self.reply["stateToken"]
+        self.handed = {one["childId"]: one["workToken"] for one in self.reply.get("children", ())}
 
     def report(self, body: Body | None, context: Body | None = None, notes: str = "done") -> None:
         token = self.reply["retryAckToken" if self.reply["kind"] == "blocked" else "ackToken"]
@@ -94,6 +110,33 @@ class Player(Workplace):
         if reply["kind"] == "blocked":
             self.refused.append(" ".join(one["message"] for one in reply["blockers"]))
         self._settle(reply)
+
+    def take_up(self, name: str) -> None:
+        """Be the helper of this child from now on."""
+        self.reply = answer(self.runtime, "run.continue", stateToken=self.handed[name])
+
+    def go_on(self) -> None:
+        """Be the one who handed the work out, and take what the children delivered."""
+        now = answer(self.runtime, "run.continue", stateToken=self.parent)
+        self._settle(answer(self.runtime, "run.continue", ackToken=now["ackToken"]))
+
+    def call(self, operation: str, params: Body) -> None:
+        """Try what a helper may not."""
+        outcome = perform(self.runtime, operation, params)
+        if isinstance(outcome, Failure):
+            self.refused.append(f"{outcome.kind.code}: {outcome.message} {outcome.hint}")
+
+    def report_for(self, name: str) -> None:
+        """Answer with the ack of another child, beside the token of one's own."""
+        other = answer(self.runtime, "run.continue", stateToken=self.handed[name])["ackToken"]
+        (own,) = (token for held, token in self.handed.items() if held != name)
+        if self._door == "cli":
+            _, told = command(self.runtime, "run", "continue", "--ack", other, "--state", own, "--notes", "x")
+            self.refused += [] if told["ok"] else [json.dumps(told["error"])]
+            return
+        output = {"notesMarkdown": "x"}
+        sent = tool_call(self.runtime, "continue_workflow", ackToken=other, stateToken=own, output=output)
+        self.refused += [sent.text] if sent.is_error else []
 
     def _send(self, token: str, notes: str, artifacts: list[Body], context: Body) -> tuple[Body, str]:
         if self._door == "mcp":
@@ -286,6 +329,10 @@ VERBS: dict[str, Callable[..., object]] = {
     "ungit": lambda player: shutil.rmtree(player.root / ".git"),
     "uncommit": _uncommit,
     "nested": _nest,
+    "child": Player.take_up,
+    "parent": Player.go_on,
+    "call": Player.call,
+    "report_for": Player.report_for,
 }
 
 

@@ -22,6 +22,7 @@ from tests.journeys.conversation import answer
 from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.given_workflows import step
 from tests.journeys.test_confirmations import at_console
+from tests.journeys.test_console_forms import send, show, tag_of
 from tests.journeys.test_until_the_end import CHANGE, RIGHT, TESTS, WRONG, Site, blocker, changed
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -99,6 +100,7 @@ def test_nobody_else_approves(site: Site) -> None:
         {"directory": "src"},
         {"timeoutSeconds": 30},
         {"report": {"path": "report.xml"}},
+        {"environment": {"PYTEST_ADDOPTS": "--collect-only"}},
     ],
 )
 def test_another_declaration_is_not_approved(site: Site, change: dict[str, Any]) -> None:
@@ -135,6 +137,76 @@ def test_an_approval_is_taken_back_without_a_question(site: Site) -> None:
     approve(site)
 
     assert answer(site.runtime, "check.approve", withdraw=True)["is_new"] is True
+    assert not is_approved(site.runtime)
+
+
+STEERED = {
+    "command": [sys.executable, "-c", "import os; print(os.environ.get('NODE_OPTIONS'), os.environ['MODE'])"],
+    "environment": {"NODE_OPTIONS": "--test-only", "MODE": "fast"},
+}
+
+
+@pytest.mark.promise("check.approved-by-a-person")
+def test_what_a_declaration_sets_is_shown_and_reaches_the_check(site: Site) -> None:
+    site.declare(tests=STEERED)
+    person = Person("y")
+
+    answer(seat(site.runtime, person), "check.approve")
+    site.begin()
+    site.run_declared("tests")
+
+    assert "tests: MODE=fast NODE_OPTIONS=--test-only " in person.shown[0]
+    (ran,) = receipts(site)
+    assert "--test-only fast" in json.dumps(ran)
+    assert ran["steering"] == {"NODE_OPTIONS": "--test-only"}
+
+
+@pytest.mark.promise("check.approved-by-a-person")
+@pytest.mark.parametrize("variables", [{}, {"MODE": "none"}, {"MODE": "fast", "PYTHONPATH": "fakes"}])
+def test_a_run_keeps_to_the_environment_of_its_start(site: Site, variables: dict[str, str]) -> None:
+    site.declare(tests=DECLARED | {"environment": {"MODE": "fast"}})
+    site.begin()
+
+    site.declare(tests=DECLARED | {"environment": variables})
+    refused = perform(site.runtime, "check.run", {"name": "tests", "stateToken": site.reply["stateToken"]})
+
+    assert isinstance(refused, Failure)
+    assert refused.kind.code == "VALIDATION_ERROR"
+    assert "declared differently since the run began" in refused.message
+    assert receipts(site) == []
+
+
+@pytest.mark.promise("check.approved-by-a-person")
+@pytest.mark.parametrize("name", ["HANDRAIL_HOME", "AI_NATIVE_CLI_SECRET", "1X", "A B", ""])
+def test_a_declaration_sets_no_variable_of_ours_and_nothing_else_than_names(site: Site, name: str) -> None:
+    site.declare(tests=DECLARED | {"environment": {name: "x"}})
+
+    refused = perform(site.runtime, "check.list", {})
+
+    assert isinstance(refused, Failure)
+    assert (refused.kind.code, "environment" in refused.message) == ("E_CONFIG", True)
+
+
+@pytest.mark.promise("check.approved-by-a-person")
+def test_the_console_has_the_same_question_and_its_yes_is_about_what_the_page_showed(site: Site) -> None:
+    site.declare(tests=DECLARED | {"environment": {"MODE": "fast"}})
+    page = show(site.runtime, "/settings")
+    form = tag_of(page, "check.approve")
+    site.declare(tests=DECLARED | {"environment": {"MODE": "slow"}})
+
+    (stale,) = send(site.runtime, form)
+    is_approved_by_it = is_approved(site.runtime)
+    (approved,) = send(site.runtime, tag_of(show(site.runtime, "/settings"), "check.approve"))
+    after = show(site.runtime, "/settings")
+
+    assert f"MODE=fast {TESTS}" in page.markup
+    assert "without asking" in page.markup
+    assert isinstance(stale, Failure)
+    assert (stale.kind.code, is_approved_by_it) == ("E_CONFLICT", False)
+    assert not isinstance(approved, Failure)
+    assert is_approved(site.runtime)
+    assert "Handrail runs it" in after.markup
+    send(site.runtime, tag_of(after, "check.approve"))
     assert not is_approved(site.runtime)
 
 

@@ -45,7 +45,6 @@ def test_mcp_names_code_and_place_and_the_corrected_call_works(bad: BadCall, run
 
 @pytest.mark.promise("errors.corrected-call")
 @pytest.mark.parametrize("bad", BAD_CALLS, ids=lambda bad: bad.id)
-@pytest.mark.thorough
 def test_the_command_line_names_code_and_place_and_the_corrected_command_works(
     bad: BadCall, tmp_path: Path
 ) -> None:

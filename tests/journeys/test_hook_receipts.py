@@ -271,3 +271,17 @@ def test_words_are_taken_as_words() -> None:
     told = params_after_shell(b'{"tool_name": "shell", "tool_input": {"command": ["pytest", "-q"]}}')
 
     assert told == {"argv": ["pytest", "-q"]}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b'{"tool_input": {"command": "false"}, "tool_input": {"command": "pytest"}, "exit_code": 0}',
+        b'{"tool_input": {"command": "false", "command": "pytest"}, "exit_code": 0}',
+        b'{"tool_input": "{\\"command\\": \\"false\\", \\"command\\": \\"pytest\\"}", "exit_code": 0}',
+        b'{"tool_input": {"command": "pytest"}, "exit_code": 1, "exit_code": 0}',
+        b'\xef\xbb\xbf{"command": "pytest"}',
+    ],
+)
+def test_a_message_that_two_readers_take_differently_tells_of_no_command(message: bytes) -> None:
+    assert params_after_shell(message) is None

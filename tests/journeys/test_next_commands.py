@@ -224,10 +224,8 @@ def test_a_start_without_namespace_and_key_is_repaired_by_the_first_line_that_is
 @pytest.mark.promise("truth.repaired-lines")
 def test_no_key_is_offered_for_a_start_that_is_refused_anyway(runtime: Runtime) -> None:
     _, unknown = command(runtime, "run", "start", "project.nothing-like-it-at-all")
-    _, switched_off = command(runtime, "session", "note", "--goal", "x")
 
     assert unknown["error"]["details"]["domain_code"] == "WORKFLOW_NOT_FOUND"
-    assert switched_off["error"]["details"]["domain_code"] == "FEATURE_DISABLED"
 
 
 @pytest.mark.promise("input.all-problems")

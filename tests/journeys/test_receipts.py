@@ -257,7 +257,8 @@ def test_nothing_is_started_without_exactly_one_run(place: Place) -> None:
     newest = other["session"]["sessionId"]
     assert f"--session {newest}" in several["error"]["details"]["hint"]
     following = several["error"]["details"]["next_command"]
-    assert following.startswith("handrail check run ") and newest in following
+    assert following.startswith("handrail check run ")
+    assert newest in following
     assert not mark.exists()
     told = place.run("--session", newest, *words[2:])
     assert told["sessionId"] == other["session"]["sessionId"]

@@ -36,13 +36,9 @@ def note(runtime: Runtime, reply: dict[str, Any], text: str) -> dict[str, Any]:
     )
 
 
-@pytest.mark.promise("session.switched-off")
-def test_while_it_is_switched_off_the_setting_is_named_and_nothing_is_made(runtime: Runtime) -> None:
-    failure = refusal(runtime, "session.start", goal="look around", requestId="k")
-
-    assert (failure.kind.code, failure.kind.native) == ("FEATURE_DISABLED", "E_CONFIG")
-    assert failure.details == {"setting": "startSession"}
-    assert answer(runtime, "session.list")["items"] == []
+@pytest.mark.promise("session.without-run")
+def test_a_shell_needs_no_setting_for_it(runtime: Runtime) -> None:
+    assert begin(runtime, requestId="k")["session"]["goal"] == "look around"
 
 
 @pytest.mark.promise("session.without-run")

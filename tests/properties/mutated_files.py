@@ -1,8 +1,9 @@
 """Workflow files with seeded mutations, and what validate, simulate and a real run say about each.
 
 Some are written in YAML or Markdown before their text is changed. `python -m tests.properties.mutated_files
-1000 4000` goes through a thousand seeds from 4000 on and prints the tally; HANDRAIL_MUTATED_FILES makes the
-test go through as many.
+10000` really runs every file that is called fine, prints the tally and each disagreement with its seed, and
+exits 1 when there is one; a second number is the first seed. HANDRAIL_MUTATED_FILES makes the test go through
+as many.
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ from tests.workflows.test_corpus import FILES as CORPUS
 SMALL = Limits(max_paths=60, max_loop_iterations=1, max_starts=4, max_positions=120)
 MOST_STEPS = 40
 SPELLED = 0.1
+COUNT = 500
 RUN_EVERY = 5
-"""A real run of every so many files that are called fine: it costs as much as fifty simulations."""
+"""The tests really run every so many files that are called fine: it costs as much as fifty simulations."""
 
 
 EXTENDED = {**INTENDED, "id": "project.extended"}
@@ -158,7 +160,8 @@ def _holders(value: Any) -> Iterator[Any]:
 class Judge:
     """The library with the bundled workflows, and what is said about one more file in it."""
 
-    def __init__(self, home: str) -> None:
+    def __init__(self, home: str, run_every: int) -> None:
+        self._run_every = run_every
         self._bundled = [
             *DirectoryLibrary(home, {}).files("/nowhere"),
             WorkflowFile(
@@ -189,7 +192,7 @@ class Judge:
         refused = outcome.message if isinstance(outcome, Failure) else ""
         walks = _walks(workflow) if workflow is not None and is_fine and not is_stopped else ""
         run = "not tried"
-        may_run = workflow is not None and not is_stopped and seed % RUN_EVERY == 0
+        may_run = workflow is not None and not is_stopped and seed % self._run_every == 0
         if workflow is not None and may_run and isinstance(outcome, Success):
             run = _run(runtime, workflow, outcome)
         return Told(seed=seed, is_fine=is_fine, refused=refused, walks=walks, run=run)
@@ -270,9 +273,11 @@ def disagreement(told: Told) -> str:
     return ""
 
 
-def tally(home: str, count: int, first: int = 0) -> tuple[Counter[str], list[str]]:
+def tally(
+    home: str, count: int, first: int = 0, run_every: int = RUN_EVERY
+) -> tuple[Counter[str], list[str]]:
     """How many files were what, and every disagreement with its seed."""
-    judge = Judge(home)
+    judge = Judge(home, run_every)
     counts: Counter[str] = Counter()
     wrong: list[str] = []
     for seed in range(first, first + count):
@@ -285,7 +290,19 @@ def tally(home: str, count: int, first: int = 0) -> tuple[Counter[str], list[str
     return counts, wrong
 
 
-if __name__ == "__main__":
-    counted, disagreeing = tally("/nonexistent", int(sys.argv[1]), int(sys.argv[2]))
+def main(count: int = COUNT, first: int = 0) -> int:
+    """Print the tally, in steps that show how far it is; 1 when something disagrees."""
+    counted: Counter[str] = Counter()
+    disagreeing: list[str] = []
+    for start in range(first, first + count, COUNT):
+        counts, wrong = tally("/nonexistent", min(COUNT, first + count - start), start, run_every=1)
+        counted += counts
+        disagreeing += wrong
+        print("\n".join([*wrong, f"{counted.total() // 2} files"]), flush=True)
     print(dict(counted))
-    print("\n".join(disagreeing[:20]) or "no disagreement")
+    print(f"{len(disagreeing)} disagreements")
+    return 1 if disagreeing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 TESTS: dict[str, tuple[str, ...]] = {
-    "console": ("-n", "0", "tests/referees/test_console.py"),
+    "console": ("-n", "0", "tests/referees/test_console.py", "tests/referees/test_team_console.py"),
     "managers": ("-n", "auto", "-m", "other_manager", "tests/updates"),
     "extras": ("-n", "0", "tests/referees/test_extras.py"),
     "properties": ("-n", "auto", "-m", "hypothesis", "--hypothesis-profile", "thorough"),

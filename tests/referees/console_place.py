@@ -11,7 +11,7 @@ import sys
 import threading
 import urllib.request
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import pytest
@@ -105,6 +105,13 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         return f"/sessions/{self.sessions[name]}/runs/{self.graph(name)['run_id']}"
 
 
+class Opened(Protocol):
+    """A server whose pages a browser opens."""
+
+    address: str
+    token: str
+
+
 class Chromium:
     """The browser, in a process of its own; one visit after the other."""
 
@@ -124,12 +131,12 @@ class Chromium:
             encoding="utf-8",
         )
 
-    def visit(self, server: Server, name: str, **more: Any) -> dict[str, Any]:
+    def visit(self, server: Opened, name: str, **more: Any) -> dict[str, Any]:
         """A whole visit, and what it found."""
         self.begin(server, name, **more)
         return self.next()
 
-    def begin(self, server: Server, name: str, **more: Any) -> None:
+    def begin(self, server: Opened, name: str, **more: Any) -> None:
         if self.is_visiting:  # a test has ended before its visit: what that one says is nobody's answer
             self.end()
             self._start()

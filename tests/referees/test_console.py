@@ -25,7 +25,7 @@ from tests.referees.console_stores import advance_long, open_store, seed_busy, s
 pytestmark = pytest.mark.thorough
 
 LONG = 60
-HUGE = 2_500
+HUGE = 800
 APPENDED = 20
 THEMES = ("light", "dark")
 WIDTHS = (1280, 768, 320)

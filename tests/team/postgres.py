@@ -20,11 +20,13 @@ from psycopg import conninfo, sql
 from handrail_team.store.database import Database, Link
 from handrail_team.store.log import TeamLog
 
+NAMED = "HANDRAIL_TEST_POSTGRES"
+
 
 @contextmanager
 def running_server() -> Iterator[str]:
     """The address of a server on which databases can be made; skips, with the reason, where there is none."""
-    named = os.environ.get("HANDRAIL_TEST_POSTGRES", "")
+    named = os.environ.get(NAMED, "")
     if named:
         yield named
         return
@@ -75,6 +77,9 @@ def role_of_its_own(server: str, database: str) -> Iterator[str]:
         link.execute(
             sql.SQL("ALTER DATABASE {} OWNER TO {}").format(sql.Identifier(name), sql.Identifier(role))
         )
+        if not os.environ.get(NAMED):
+            yield conninfo.make_conninfo(database, user=role)
+            return  # a server of our own goes away as a whole, and other databases may be of this role
         try:
             yield conninfo.make_conninfo(database, user=role)
         finally:
@@ -82,6 +87,13 @@ def role_of_its_own(server: str, database: str) -> Iterator[str]:
     with psycopg.connect(database, autocommit=True) as link:
         link.execute(sql.SQL("REASSIGN OWNED BY {} TO CURRENT_USER").format(sql.Identifier(role)))
         link.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
+
+
+def as_url(address: str) -> str:
+    """The address of a test server, which may be words, as one that a user writes."""
+    if "://" in address:
+        return address
+    return "postgresql://?" + "&".join(part.replace("'", "") for part in address.split(" "))
 
 
 @contextmanager

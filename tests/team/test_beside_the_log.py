@@ -148,6 +148,7 @@ ASKED = (
 )
 
 
+@pytest.mark.promise("team.search")
 def test_a_search_finds_what_it_finds_beside_files(held: Database, tmp_path: Path) -> None:
     files = FileLog(str(tmp_path / "data"))
     log = TeamLog(held)
@@ -319,6 +320,7 @@ def digest_of_files(data: Path) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
+@pytest.mark.promise("team.same-everywhere")
 def test_a_copy_into_the_database_and_back_has_the_same_bytes(held: Database, tmp_path: Path) -> None:
     files = FileLog(str(tmp_path / "one" / "data"))
     append(files, A, 0, plan("a:1", "a:2"), [blob(b"first"), blob(b"second")])

@@ -25,6 +25,7 @@ from handrail_team.companion.link import CompanionLink
 from handrail_team.companion.look import Looking
 from handrail_team.companion.team_file import KeptServer, change_team_file
 from handrail_team.companion.wire import LookOrder, ProgramOrder, Sighting
+from tests.conftest import THREE_STEPS
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
 from tests.team.team_server import ORIGIN, PAGE, Caller, Server
@@ -152,6 +153,7 @@ def machine(tmp_path: Path, server: Server, person: Caller) -> Machine:
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.server-decides")
 def test_a_run_of_a_linked_project_is_the_servers_and_nothing_is_kept_here(
     machine: Machine, person: Caller
 ) -> None:
@@ -167,6 +169,22 @@ def test_a_run_of_a_linked_project_is_the_servers_and_nothing_is_kept_here(
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.sources-travel")
+def test_a_workflow_of_the_server_is_offered_to_a_linked_project_and_starts(
+    machine: Machine, tmp_path: Path
+) -> None:
+    folder = tmp_path / "home" / "workflows"
+    folder.mkdir(parents=True)
+    (folder / "ours.json").write_bytes(THREE_STEPS.replace(b"project.three_steps", b"ours.three_steps"))
+
+    listed = [row["id"] for row in machine.data("workflow.list", limit=500)["items"]]
+    started = machine.data("run.start", workflowId="ours.three_steps", goal="Tidy.", requestId="ours")
+
+    assert "ours.three_steps" in listed
+    assert started["ackToken"]
+
+
+@pytest.mark.promise("team.away")
 def test_when_the_server_is_away_nothing_is_done_and_nothing_falls_back(machine: Machine) -> None:
     machine.wire.is_cut = True
 
@@ -207,6 +225,7 @@ def find_orders(machine: Machine) -> list[Any]:
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.sources-travel")
 def test_a_workflow_of_the_project_travels_and_says_where_it_was_declared(machine: Machine) -> None:
     give(machine, CHANGED)
 
@@ -237,6 +256,7 @@ def test_a_report_is_held_against_the_files_of_the_companion_alone(machine: Mach
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.companion-looks")
 def test_a_look_is_of_one_call_and_no_other(machine: Machine, server: Server) -> None:
     begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
     before = server_events(server, begun)
@@ -266,6 +286,7 @@ def test_two_clones_on_two_machines_are_one_project(
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.companion-looks")
 def test_a_program_runs_here_and_its_receipt_says_who_looked(machine: Machine) -> None:
     begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
     write(machine.project, "a.py", "a = 2\n")
@@ -322,6 +343,7 @@ def test_another_major_version_is_told_which_one_to_update(
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.no-persons-credential")
 def test_a_machine_is_let_in_by_a_person_and_keeps_a_token_of_an_agent(
     machine: Machine, person: Caller, server: Server
 ) -> None:
@@ -350,6 +372,7 @@ def test_a_machine_is_let_in_by_a_person_and_keeps_a_token_of_an_agent(
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.linked-alone")
 def test_signing_in_sends_nothing_until_a_project_is_linked(machine: Machine, person: Caller) -> None:
     machine.sign_out()
     change_team_file(str(machine.home), ORIGIN, KeptServer(token=machine.token))

@@ -16,6 +16,7 @@ from handrail.wiring import build_runtime, session_marks
 from tests.conftest import THREE_STEPS
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
 from tests.team.cutting_proxy import cutting_proxy
+from tests.team.postgres import as_url
 
 NOWHERE = "postgresql://someone:pa55word@127.0.0.1:1/nothing"
 
@@ -29,13 +30,6 @@ def machine(tmp_path: Path, name: str, address: str) -> Runtime:
     return build_runtime(environment, home=str(tmp_path / name))
 
 
-def as_url(address: str) -> str:
-    """The address of a test server, which may be words, as one that a user writes."""
-    if "://" in address:
-        return address
-    return "postgresql://?" + "&".join(part.replace("'", "") for part in address.split(" "))
-
-
 @pytest.fixture
 def here(tmp_path: Path, database: str) -> Runtime:
     return machine(tmp_path, "here", database)
@@ -46,6 +40,7 @@ def begin(runtime: Runtime) -> dict[str, Any]:
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.same-everywhere")
 def test_a_run_that_began_on_one_machine_goes_on_on_another(
     here: Runtime, tmp_path: Path, database: str
 ) -> None:
@@ -64,6 +59,7 @@ def test_a_run_that_began_on_one_machine_goes_on_on_another(
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.two-trips")
 def test_an_advance_waits_twice_for_the_database_and_once_for_its_audit_line(
     tmp_path: Path, database: str
 ) -> None:
@@ -163,6 +159,7 @@ def test_a_commit_changes_the_mark_of_its_session(here: Runtime, tmp_path: Path,
     assert before[name] != marks()[name]
 
 
+@pytest.mark.promise("team.local-cost")
 def test_who_uses_files_loads_nothing_of_it(tmp_path: Path) -> None:
     code = (
         "import sys\n"

@@ -53,6 +53,7 @@ class Moving:
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.notices")
 def test_a_blocked_run_is_told_until_somebody_takes_it_and_then_no_more(
     team_database: str, tmp_path: Path
 ) -> None:
@@ -82,6 +83,7 @@ def test_a_blocked_run_is_told_until_somebody_takes_it_and_then_no_more(
     assert headers["x-handrail-signature"] == f"sha256={expected}"
 
 
+@pytest.mark.promise("team.notices")
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "10.0.0.7", "169.254.169.254"])
 def test_a_private_address_is_refused_before_anything_is_sent(host: str) -> None:
     with pytest.raises(Fault) as refused:

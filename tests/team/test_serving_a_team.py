@@ -15,7 +15,7 @@ from handrail_serve.app import App, Parts
 from handrail_serve.feed import Feed
 from handrail_serve.guard import team_identity
 from handrail_serve.limits import REQUESTS_OF_AN_ACCOUNT
-from handrail_team.door import CALLS_A_MINUTE, FREE_TRIES, NOWHERE, Paces
+from handrail_team.door import CALLS_A_MINUTE, CALLS_OF_A_WORKSPACE, FREE_TRIES, NOWHERE, Paces
 from tests.team.team_server import ORIGIN, PASSPHRASE, Caller, Server
 
 AWAY = "postgresql://127.0.0.1:1/away"
@@ -27,6 +27,7 @@ def server(team_database: str, tmp_path: Path) -> Server:
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.live")
 def test_a_commit_on_one_server_is_live_on_another_within_a_second(
     server: Server, team_database: str, tmp_path: Path
 ) -> None:
@@ -54,6 +55,7 @@ def test_a_commit_on_one_server_is_live_on_another_within_a_second(
     assert feeds[1]._number == 0
 
 
+@pytest.mark.promise("team.away")
 def test_while_the_database_is_away_every_call_says_so_within_ten_seconds(tmp_path: Path) -> None:
     server = Server(AWAY, tmp_path)
     began = time.monotonic()
@@ -93,6 +95,7 @@ def test_readiness_asks_the_database(server: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.limits")
 def test_one_noisy_account_is_told_to_wait_and_others_are_not(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +148,21 @@ def test_the_rate_is_of_one_account() -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.limits")
+def test_a_workspace_has_a_rate_of_its_own(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    crowded, quiet = server.workspace("crowded"), server.workspace("quiet")
+    ana, ben = server.join(crowded, "Ana"), server.join(quiet, "Ben")
+    now = time.monotonic()
+    monkeypatch.setattr("handrail_team.door.time.monotonic", lambda: now)
+    for _ in range(CALLS_OF_A_WORKSPACE):
+        server.door._paces_of_workspaces.require(crowded)
+
+    told = ana.call("session.list")
+
+    assert (told.status, ben.call("session.list").status) == (429, 200)
+    assert "This workspace" in told.document["detail"]
+
+
 def test_a_page_token_is_replaced_by_use_and_the_old_one_ends(server: Server) -> None:
     ana = server.join(server.workspace("main"), "Ana", "owner")
 
@@ -158,6 +176,7 @@ def test_a_page_token_is_replaced_by_use_and_the_old_one_ends(server: Server) ->
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.server-decides")
 def test_no_path_of_a_caller_is_opened_by_the_server(server: Server, tmp_path: Path) -> None:
     folder = tmp_path / "secret"
     (folder / ".handrail").mkdir(parents=True)

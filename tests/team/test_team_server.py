@@ -11,7 +11,7 @@ from handrail.contract.accounts import Actor
 from handrail.contract.outcome import Fault
 from handrail.engine.events import decode_event
 from tests.journeys.test_after_a_commit import after_the_commit
-from tests.team.team_server import PAGE, PASSPHRASE, Caller, Server
+from tests.team.team_server import ORIGIN, PAGE, PASSPHRASE, Caller, Server
 
 CHANGES = ["team.invite", "team.set_member", "team.new_token", "team.revoke_token"]
 
@@ -22,6 +22,7 @@ def server(team_database: str, tmp_path: Path) -> Server:
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.sign-in")
 def test_somebody_joins_by_invitation_signs_in_again_and_leaves(server: Server) -> None:
     link = server.invite(server.workspace("main"), "owner")
 
@@ -42,6 +43,20 @@ def test_somebody_joins_by_invitation_signs_in_again_and_leaves(server: Server) 
     ]
     server.door.forget()
     assert person.call("team.members").status == 401
+
+
+def test_who_joined_is_in_the_audit_by_name(server: Server) -> None:
+    ana = server.join(server.workspace("main"), "Ana", "owner")
+
+    rows = ana.data("team.audit")["items"]
+
+    assert [(row["who"], row["command"], row["code"]) for row in rows] == [("Ana", "join by invitation", "")]
+
+
+def test_what_a_token_is_for_is_named_by_a_whole_address(server: Server) -> None:
+    told = server.ask("GET", "/.well-known/oauth-protected-resource/mcp", "").document
+
+    assert told["resource"] == f"{ORIGIN}/mcp"
 
 
 def test_an_agent_works_and_its_person_confirms_with_their_account(server: Server) -> None:
@@ -106,6 +121,33 @@ def test_a_member_that_changed_after_the_check_is_left_as_it_is(server: Server) 
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.erased")
+def test_an_erased_account_loses_its_name_with_its_last_workspace_and_keeps_what_it_did(
+    server: Server,
+) -> None:
+    main, second = server.workspace("main"), server.workspace("second")
+    ana, ben = server.join(main, "Ana", "owner"), server.join(main, "Ben")
+    begun = ben.agent("builder").start()
+    account = next(row["id"] for row in ana.data("team.members")["items"] if row["name"] == "Ben")
+    directory = server.door.directory
+    directory.database.within(second).write(lambda link: directory._join(link, account, second, "member"))
+    names = "SELECT name, sign_in, passphrase IS NULL FROM handrail.accounts WHERE account = %s"
+
+    ana.gated("team.set_member", member="Ben", erase=True)
+    (kept,) = directory._anywhere.fetch(names, (account,))
+    directory.erase(second, directory.find_member(second, account))
+    (cleared,) = directory._anywhere.fetch(names, (account,))
+
+    assert (kept, cleared) == (("Ben", "ben", False), ("", None, True))
+    assert server.sign_in("passphrase", name="Ben", passphrase=PASSPHRASE).status == 401
+    server.door.forget()
+    assert ben.call("session.list").status == 401
+    session = begun["session"]["sessionId"]
+    page = server.ask("GET", f"/api/view/sessions/{session}", ana.token, PAGE).body.decode()
+    assert f"of {account}" in page
+    assert "Ben" not in page
+
+
 def test_a_change_whose_answer_cannot_be_made_is_told_as_made(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,6 +137,7 @@ def normalise(told: Answered, ids: dict[str, str], tokens: dict[str, str]) -> tu
 NAMING = [called.name for called in SERVED if fill(called, ABSENT, {})]
 
 
+@pytest.mark.promise("team.walls")
 @pytest.mark.parametrize("name", NAMING)
 def test_an_id_of_another_workspace_is_as_one_that_never_was(sides: Any, name: str) -> None:
     _, here, there = sides
@@ -194,6 +195,7 @@ def ways(side: Side, server: Server, workspace: str) -> dict[str, Caller]:
     return made
 
 
+@pytest.mark.promise("team.rights")
 def test_roles_scopes_and_ended_credentials_are_refused_everywhere(sides: Any) -> None:
     server, here, _ = sides
     workspace = here.person.data("team.members")["workspace_id"]
@@ -220,6 +222,7 @@ def test_roles_scopes_and_ended_credentials_are_refused_everywhere(sides: Any) -
     assert refused["revoked"] == refused["expired"]
 
 
+@pytest.mark.promise("team.no-persons-credential")
 def test_a_person_at_the_door_of_programs_is_an_agent(sides: Any) -> None:
     _, here, _ = sides
     agent = Caller(here.person.server, here.person.token, is_page=True)
@@ -230,6 +233,7 @@ def test_a_person_at_the_door_of_programs_is_an_agent(sides: Any) -> None:
     assert registry().operation("run.confirm").tool == ""
 
 
+@pytest.mark.promise("team.rights")
 def test_a_revoked_token_works_nowhere_within_five_seconds(
     sides: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,7 @@ def test_one_session_id_in_two_workspaces_is_two_sessions(team_database: str) ->
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.walls")
 def test_sql_without_a_workspace_sees_and_adds_nothing(team_database: str) -> None:
     held = Database(team_database, is_team=True)
     append(TeamLog(held.within("ws_a")), A, 0, plan("a:1"), [blob(b"ours")])

@@ -15,7 +15,7 @@ from tests.journeys.conversation import advance, answer
 from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import NEVER_STOP, begin, step
 from tests.surfaces.http.client import Answered
-from tests.team.team_server import Caller, Server
+from tests.team.team_server import PAGE, Caller, Server
 
 
 def confirmed_step(by: Any) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def server(team_database: str, tmp_path: Path) -> Server:
 
 def report(agent: Caller, workflow: str) -> tuple[str, dict[str, Any]]:
     """The agent does the step, and is told that a person has to confirm it."""
-    begun = agent.start(workflowId=workflow)
+    begun = agent.start(workflowId=workflow, requestId=workflow)
     told = agent.data("run.continue", ackToken=begun["ackToken"], output={"notesMarkdown": "Published it."})
     assert told["kind"] == "blocked", told
     return begun["session"]["sessionId"], told
@@ -54,6 +54,7 @@ def confirm(person: Caller, session: str) -> Answered:
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.who-confirms")
 def test_another_person_confirms_what_an_agent_of_mine_did(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
@@ -80,6 +81,60 @@ def test_a_role_confirms_and_a_lower_one_does_not(server: Server) -> None:
     told = [confirm(one, session).status for one in (ben, ana)]
 
     assert told == [403, 200]
+
+
+@pytest.mark.promise("team.needs-me")
+def test_what_waits_for_me_is_what_i_may_answer(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana, ben, cleo = (server.join(workspace, name) for name in ("Ana", "Ben", "Cleo"))
+    eve = server.join(workspace, "Eve", "viewer")
+    session, _ = report(ana.agent("builder"), "ours.other")
+    report(ben.agent("builder-2"), "ours.admin")
+
+    mine = {
+        name: [row["session_id"] for row in one.data("session.needs", whose="me")["items"]]
+        for name, one in (("ana", ana), ("ben", ben), ("cleo", cleo), ("eve", eve))
+    }
+
+    assert mine == {"ana": [], "ben": [session], "cleo": [session], "eve": []}
+    assert len(ana.data("session.needs")["items"]) == 2
+
+
+@pytest.mark.promise("team.who-confirms")
+@pytest.mark.parametrize(("name", "role", "is_asked"), [("Ben", "member", True), ("Eve", "viewer", False)])
+def test_a_page_has_the_form_for_who_may_answer_alone(
+    server: Server, name: str, role: str, is_asked: bool
+) -> None:
+    workspace = server.workspace("main")
+    ana, other = server.join(workspace, "Ana"), server.join(workspace, name, role)
+    session, _ = report(ana.agent("builder", machine="laptop-7"), "ours.other")
+    form = 'data-operation="run.confirm"'
+
+    own, others = (
+        server.ask("GET", f"/api/view/sessions/{session}", one.token, PAGE).body.decode()
+        for one in (ana, other)
+    )
+
+    assert form not in own
+    assert (form in others) is is_asked
+    assert "This waits for a person none of whose agents did the work" in own
+    assert "of Ana on laptop-7" in others
+    assert "of acc_" not in others
+
+
+@pytest.mark.promise("team.names")
+def test_a_person_is_shown_by_name_and_lists_are_filtered_by_account(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana, ben = server.join(workspace, "Ana"), server.join(workspace, "<b>Ben</b>")
+    session, _ = report(ana.agent("builder"), "ours.other")
+    assert confirm(ben, session).status == 200
+    ids = {row["name"]: row["id"] for row in ana.data("team.members")["items"]}
+
+    page = server.ask("GET", f"/api/view/sessions/{session}", ana.token, PAGE).body.decode()
+    found = [len(ana.data("session.list", account=ids[name])["items"]) for name in ("Ana", "<b>Ben</b>")]
+
+    assert "confirmed by &lt;b&gt;Ben&lt;/b&gt;" in page
+    assert found == [1, 0]
 
 
 @pytest.mark.parametrize("autonomy", ["guided", "full_auto_stop_on_user_deps"])

@@ -154,8 +154,11 @@ def _digest(*parts: str) -> bytes:
 SourceKind: TypeAlias = Literal["bundled", "user", "project", "git", "remote", "plugin"]
 """Where a workflow came from."""
 
-ObservationKey: TypeAlias = Literal["git_branch", "git_head_sha", "repo_root_hash", "goal", "own_project"]
-"""What can be seen around a session that helps to find it again."""
+ObservationKey: TypeAlias = Literal[
+    "git_branch", "git_head_sha", "repo_root_hash", "goal", "own_project", "worker"
+]
+"""What can be seen around a session that helps to find it again; the last two are of work that was handed
+out: where it is done, and what its helper calls itself."""
 
 ReportFormat: TypeAlias = Literal["junit", "jest", "tap", "go", "cargo", "unittest"]
 """How a test runner tells what it counted: the first two in a file, the others in what they print."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import msgspec
 
 from handrail.contract.ids import BlobRef, NodeId
-from handrail.engine.events import Project, TreeRecorded
+from handrail.engine.events import ObservationRecorded, TreeRecorded
 from handrail.engine.history import History, RecordedTree, Run
 
 LONGEST_CHAIN = 16
@@ -20,10 +20,12 @@ LONGEST_LARGE_CHAIN = 48
 """The same where a whole list would be large."""
 
 
-def settle_project(run: Run, project: Project | None, index: int) -> Run:
-    """The run with its own directory; `index` is of the event that says so."""
-    moved_at = 0 if project == run.project else index
-    return msgspec.structs.replace(run, project=project, has_own_project=True, moved_at=moved_at)
+def settle_helper(run: Run, seen: ObservationRecorded, index: int) -> Run:
+    """The run with its own directory or the name of a helper; `index` is of the event that says so."""
+    if seen.key == "worker":
+        return msgspec.structs.replace(run, workers=(*run.workers, seen.value))
+    moved_at = 0 if seen.project == run.project else index
+    return msgspec.structs.replace(run, project=seen.project, has_own_project=True, moved_at=moved_at)
 
 
 def find_tree_of(history: History, node_id: NodeId) -> RecordedTree | None:

@@ -48,6 +48,7 @@ from handrail.engine.events import (
 )
 from handrail.engine.facts import (
     DEFAULT_PREFERENCES,
+    Helper,
     KeptWork,
     WorkDone,
     apply_delta,
@@ -86,6 +87,7 @@ from handrail.engine.judge.assess import (
     place_of,
 )
 from handrail.engine.navigate import Complete, Move, Running, first_move, leaf_at
+from handrail.engine.owners import keep_stronger
 from handrail.engine.plans import (
     Accepted,
     gap_of,
@@ -249,23 +251,21 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     """What the steps of the run may hand out."""
     other_files: TreeRecorded | None = None
     """The present files of a project that an older step is continued in, if they are not those it saw."""
-    own_project: Project | None = None
-    """Where a run that was handed out works, by its first call that writes."""
+    helper: Helper | None = None
+    """Of a run that was handed out: where it works, by its first call that writes, and who says to."""
 
 
-def _plan_place(history: History, node: Node, project: Project | None) -> list[PlannedEvent]:
-    if project is None:
-        return []
-    from handrail.engine.children.shared_files import plan_own_project  # noqa: PLC0415 - of a child's first call
+def _plan_helper(history: History, node: Node, helper: Helper) -> list[PlannedEvent]:
+    from handrail.engine.children.shared_files import plan_helper  # noqa: PLC0415 - of a child's calls
 
-    return plan_own_project(history, node, project)
+    return plan_helper(history, node, helper)
 
 
 def decide_advance(
     history: History, attempt: Attempt, gathered: Gathered, salt: int = 0
 ) -> list[PlannedEvent]:
     """Acknowledge the pending step of a node: the run moves on, or the attempt is blocked."""
-    settled = _plan_place(history, attempt.node, gathered.own_project)
+    settled = [] if gathered.helper is None else _plan_helper(history, attempt.node, gathered.helper)
     plan = [*_decide_report(history, attempt, gathered, salt), *settled]
     other = gathered.other_files
     if other is None:
@@ -282,7 +282,8 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     joined, planned = _join_children(history, attempt, gathered, leaf, salt)
     if planned:
         return planned
-    work = work if joined is None else replace(work, result=work.result | joined.collected)
+    found = work.result if joined is None else work.result | joined.collected
+    work = replace(work, result=keep_stronger(history, workflow, node, found))
     kept = collect_brought(history, node, place_of(workflow, node.state, leaf), gathered.kept_notes)
     word, given = _weigh_people(history, attempt, gathered, kept)
     persons = given_values(workflow, leaf, given)
@@ -444,7 +445,7 @@ def decide_checkpoint(
         *plan_validations(scope, to_node_id, attempt_id, verdict),
         *plan_disclosures(history, node, scope, verdict, verdict.reasons, settled),
         *plan_evidence(history, node, to_node_id, attempt_id, verdict, gathered.sighting),
-        *_plan_place(history, node, gathered.own_project),
+        *([] if gathered.helper is None else _plan_helper(history, node, gathered.helper)),
     ]
 
 
@@ -563,10 +564,8 @@ def _gaps_before(history: History, node: Node, bodies: Sequence[dict[str, Any]])
     if not any(body.get("resolvesGapId") for body in bodies):
         return KnownGaps()
     gaps = list(_gaps_on_the_way(history, node))
-    return KnownGaps(
-        ids=tuple(gap.gap_id for gap in gaps),
-        by_evidence=frozenset(gap.gap_id for gap in gaps if is_evidence_gap(gap)),
-    )
+    judged = frozenset(gap.gap_id for gap in gaps if is_evidence_gap(gap))
+    return KnownGaps(ids=tuple(gap.gap_id for gap in gaps), by_evidence=judged)
 
 
 def _gaps_on_the_way(history: History, node: Node) -> Iterator[GapRecorded]:

@@ -405,6 +405,15 @@ class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
     """Of a choice step: the place of the option whose token came."""
 
 
+class Helper(msgspec.Struct, frozen=True, kw_only=True):
+    """What a call for work that was handed out says about who does it."""
+
+    project: Project | None = None
+    """Where, if that is not settled yet."""
+    worker: str = ""
+    """The name that was given."""
+
+
 class KeptWork(msgspec.Struct, frozen=True, kw_only=True):
     """What blocked attempts and checkpoints of the pending step brought; a report need not send it again.
 

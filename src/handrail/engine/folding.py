@@ -31,7 +31,7 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId, SessionId, node_tag
 from handrail.contract.json.canonical import genesis
-from handrail.engine.code_trees import settle_project
+from handrail.engine.code_trees import settle_helper
 from handrail.engine.events import (
     AdvanceRecorded,
     Blocked,
@@ -211,8 +211,8 @@ class _Folding:
                 )
                 if created.goal:
                     self._observations["goal"] = created.goal
-            case ObservationRecorded(key="own_project", project=project):
-                settled = settle_project(self._runs[_present(scope.run_id)], project, record.index)
+            case ObservationRecorded(key="own_project" | "worker") as seen:
+                settled = settle_helper(self._runs[_present(scope.run_id)], seen, record.index)
                 self._runs[settled.run_id] = settled
             case ObservationRecorded(key=key, value=value):
                 self._observations[key] = value
@@ -220,7 +220,7 @@ class _Folding:
                     held = self._inherited[scope.node_id]
                     self._inherited[scope.node_id] = add_observation(held, key, value)
             case RunStarted() as started:
-                self._start_run(started, _present(scope.run_id), body.at, record.index)
+                self._start_run(started, _present(scope.run_id), body, record.index)
             case NodeCreated() as node_created:
                 self._create_node(node_created, body, record)
             case EdgeCreated(from_node_id=parent, to_node_id=child, cause=cause):
@@ -361,7 +361,7 @@ class _Folding:
         omitted, passed = traced.omitted, traced.passed_omitted
         self._attach(node_id, trace=traced.entries, trace_omitted=omitted, passed_omitted=passed)
 
-    def _start_run(self, started: RunStarted, run_id: RunId, at: str, index: int) -> None:
+    def _start_run(self, started: RunStarted, run_id: RunId, body: EventBody, index: int) -> None:
         self._runs[run_id] = Run(
             run_id=run_id,
             workflow_id=started.workflow_id,
@@ -369,7 +369,7 @@ class _Folding:
             source_kind=started.source_kind,
             source_ref=started.source_ref,
             input_digest=started.input_digest,
-            started_at=at,
+            started_at=body.at,
             index=index,
             seen=dict(self._observations.done()),
             source_digest=started.source_digest,
@@ -382,6 +382,7 @@ class _Folding:
             parent=started.parent,
             pins=started.pins,
             agent=started.agent,
+            actor=body.actor,
         )
         self._new_anchors[run_id] = [index]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.accounts import Actor
 from handrail.contract.ids import (
     AttemptId,
     BlobRef,
@@ -21,7 +22,6 @@ from handrail.contract.ids import (
     WorkflowHash,
     WorkflowId,
 )
-from handrail.contract.wording import format_count
 from handrail.engine.artifact_shapes import LOOP_CONTROL, LoopDecision, read_as
 from handrail.engine.events import (
     MOST_TRACE_ENTRIES,
@@ -124,6 +124,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     is_first_here: bool = False
     project: Project | None = None
     has_own_project: bool = False  # its first call that writes decided where it works
+    workers: tuple[str, ...] = ()  # what its helpers called themselves
     moved_at: int = 0  # by this event it works elsewhere than its parent; earlier trees are of that place
     tags: tuple[str, ...] = ()
     checks: tuple[PinnedCheck, ...] = ()
@@ -132,6 +133,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     parent: Parent | None = None
     pins: tuple[WorkflowHash, ...] = ()
     agent: str = ""
+    actor: Actor | None = None
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -585,15 +587,3 @@ def not_run_at(history: History, node_id: NodeId) -> NotRun:
         unnamed=sum(move.unnamed for move in moves),
         is_least=any(move.is_least for move in moves),
     )
-
-
-def count_not_run(not_run: NotRun) -> str:
-    """`3`, or `at least 24`."""
-    return f"at least {not_run.total}" if not_run.is_least else str(not_run.total)
-
-
-def describe_not_run(not_run: NotRun) -> str:
-    """`2 parts did not run`; empty when everything ran."""
-    if not not_run.total:
-        return ""
-    return f"{'at least ' if not_run.is_least else ''}{format_count(not_run.total, 'part')} did not run"

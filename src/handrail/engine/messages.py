@@ -53,7 +53,7 @@ VERBS: Final[Mapping[Reader, Verbs]] = {
         artifacts="output.artifacts",
         notes="output.notesMarkdown",
         context="the context",
-        call="the call in nextCall",
+        call="nextCall",
         again="make the call in nextCall",
         read="the stateToken",
     ),
@@ -109,7 +109,7 @@ _FIXES: Final[Mapping[tuple[str, str], str]] = {
     ("assessment", "invalid"): "Give every dimension one of its levels: {levels}.",
     ("assessment", "follow_up"): "{followup} Then assess again and {again}.",
     ("check", "missing"): "Run {command} and {again} again.",
-    ("check", "invalid"): "Run {command} and {again} again.",
+    ("check", "invalid"): "Run {command}, correct what is named, and {again} again.",
     ("confirm", "missing"): "Show the user what you did and ask for the confirmation, then {again}.",
     ("confirm", "another_report"): "Show the user what you did and ask for the confirmation, then {again}.",
     ("choose", "missing"): "Ask the user, then take the option that they choose.",
@@ -157,16 +157,12 @@ _PERSONS_FIXES: Final[Mapping[tuple[str, str], str]] = {
 }
 """Where only the answer of a person counts: with the line that they run."""
 
+_EVIDENCE_FIX: Final = "Add it to {artifacts}, with evidence."
+"""Where no sentence stands for what is asked for."""
+
 _NAMED_FIX: Final = "Ask {who} to confirm this in the Console, then {again} again."
 """Where the author says who confirms: accounts are checked there, and nowhere else."""
 
-_EVIDENCE_FIXES: Final[Mapping[tuple[str, str], str]] = {
-    **_FIXES,
-    ("output", "missing"): "Add it to {artifacts}; Handrail compares it with the evidence.",
-}
-"""Where no sentence stands for what is asked for."""
-
-_FIXES_BY: Final = {BY_PERSON["by"]: _PERSONS_FIXES, BY_EVIDENCE["by"]: _EVIDENCE_FIXES}
 
 _HEADS: Final[Mapping[tuple[str, str], str]] = {
     ("notes", "missing"): "The notes are not enough yet:",
@@ -179,7 +175,10 @@ _HEADS: Final[Mapping[tuple[str, str], str]] = {
 
 def write_fix(waits: WaitsFor, reader: Reader = "agent") -> str:
     """What a caller does about a reason; empty where only the recorded words know."""
-    form = _FIXES_BY.get(waits.values.get("by", ""), _FIXES).get((waits.kind, waits.state), "")
+    fixes = _PERSONS_FIXES if waits.values.get("by") == BY_PERSON["by"] else _FIXES
+    form = fixes.get((waits.kind, waits.state), "")
+    if waits.values.get("by") == BY_EVIDENCE["by"] and waits.state == "missing":
+        form = _EVIDENCE_FIX
     if "who" in waits.values and waits.state == "missing":
         form = _NAMED_FIX
     line = waits.values.get("line", RUN_CONFIRM)
@@ -270,8 +269,8 @@ def judged_words(reader: Reader = "agent", *, is_retryable: bool = True) -> str:
     """What every blocked reply says: what became of the report, and what changes that."""
     verbs = VERBS[reader]
     after = f"{verbs.call} is" if is_retryable else "nor is another one until that has changed"
-    said = f"Judged as sent: a repeat is not judged again, {after}."
-    return f"{said} Read the step again with {verbs.read}."
+    said = f"Judged as sent: a repeat is not, {after}."
+    return f"{said} Read the step with {verbs.read}."
 
 
 # For callers: where the call of a warning leads

@@ -180,6 +180,20 @@ def find_refused(
     return found
 
 
+def keep_stronger(
+    history: History, workflow: CompiledWorkflow, node: Node, result: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What an action or a child found, without what an option set or a person gave."""
+    if not result.keys() & derive_once(workflow, _given_by_choice):
+        return dict(result)
+    held = owners_at(history, workflow, node.node_id)
+    return {
+        key: value
+        for key, value in result.items()
+        if key not in held or _RANK[held[key].owner] <= _RANK["action"]
+    }
+
+
 def find_refused_at_start(workflow: CompiledWorkflow, context: Mapping[str, Any]) -> list[InputProblem]:
     """What a start may not set: what is no name, and what only an action gives."""
     found = _find_misnamed(workflow, context, {}, {})
@@ -338,9 +352,13 @@ def describe_giver(workflow: CompiledWorkflow, name: str) -> str:
 
 def _given_inside(workflow: CompiledWorkflow) -> Set[str]:
     """The values that somebody else than the agent's context may give."""
+    return derive_once(workflow, _given_by_choice) | saved_names(workflow).keys()
+
+
+def _given_by_choice(workflow: CompiledWorkflow) -> Set[str]:
+    """The values that an option sets or a person gives."""
     users = (leaf.user_only for leaf in leaves_of(workflow).values() if isinstance(leaf, Step))
-    asked = {needed.input for needed in users if needed is not None and needed.input}
-    return offered_names(workflow) | saved_names(workflow).keys() | asked
+    return offered_names(workflow) | {one.input for one in users if one is not None and one.input}
 
 
 def saved_names(workflow: CompiledWorkflow) -> dict[str, str]:

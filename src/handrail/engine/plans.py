@@ -355,6 +355,11 @@ def plan_disclosures(
     Each is recorded once, although a retry is judged with what the attempts before it brought. Only a gap
     that was settled since may be reported again.
     """
+    node_id = scope.node_id
+    assert node_id is not None, "what is disclosed belongs to a node"
+    observed = _facts_of(scope, f"capability_observed:{node_id}", verdict.observed)
+    if not (missing or more or verdict.gaps or verdict.kept_gaps or verdict.divergences):
+        return [*observed]  # without a walk over a step that may hold thousands of checkpoints
     instance = instance_of(history, node.node_id)
     before = [attached_to(history, held.node_id) for held in kept_in_instance(history, instance)]
     told = [gap for attached in before for gap in attached.gaps]
@@ -364,10 +369,8 @@ def plan_disclosures(
     kept = [gap for gap in map(_reported_gap, verdict.kept_gaps) if gap not in ever]
     gaps = [*map(gap_of, missing), *map(_reported_gap, verdict.gaps), *kept, *more]
     diverged = {one for attached in before for one in attached.divergences}
-    node_id = scope.node_id
-    assert node_id is not None, "what is disclosed belongs to a node"
     return [
-        *_facts_of(scope, f"capability_observed:{node_id}", verdict.observed),
+        *observed,
         *plan_gaps(scope, node_id, [gap for gap in gaps if _without_name(gap) not in still_open]),
         *_facts_of(
             scope,

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any, Final, Literal, TypeAlias
 
 from handrail.contract.outcome import Payload
-from handrail.engine.history import Node
+from handrail.contract.wording import format_count
+from handrail.engine.history import Node, NotRun
 from handrail.engine.navigate import Running
 from handrail.workflows.compiled import (
     CompiledWorkflow,
@@ -58,6 +59,8 @@ class HandedOut(Payload, frozen=True, kw_only=True):
     """Where it stands."""
     closed: str = ""
     """Why it was closed."""
+    worker: str = ""
+    """What whoever works on it calls itself: its own word."""
     result: str = ""
     """Where a search finds work that is done: how its last notes begin."""
 
@@ -157,3 +160,15 @@ class BranchSummary(Payload, frozen=True, kw_only=True):
     status: str
     pending_step_id: str | None
     notes: str = ""
+
+
+def count_not_run(not_run: NotRun) -> str:
+    """`3`, or `at least 24`."""
+    return f"at least {not_run.total}" if not_run.is_least else str(not_run.total)
+
+
+def describe_not_run(not_run: NotRun) -> str:
+    """`2 parts did not run`; empty when everything ran."""
+    if not not_run.total:
+        return ""
+    return f"{'at least ' if not_run.is_least else ''}{format_count(not_run.total, 'part')} did not run"

@@ -219,6 +219,12 @@ BY_EVIDENCE = {"by": "evidence"}
 """Of an output that is held against the world: no sentence about it stands for it."""
 
 
+def waits_for_run(blocker: Blocker) -> bool:
+    """Whether the report is kept as it is, and only a command has to run."""
+    waits = blocker.waits_for
+    return waits is not None and (waits.kind, waits.state) == ("check", "missing")
+
+
 def waits_for_person(blocker: Blocker) -> bool:
     """Whether a person must answer themselves, so that a retry brings nothing for it."""
     return blocker.waits_for is not None and BY_PERSON.items() <= blocker.waits_for.values.items()

@@ -40,6 +40,8 @@ class PinnedCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     timeout_seconds: int = 0
     report_path: str = ""
     report_format: Literal["", ReportFormat] = ""
+    environment_digest: str = ""
+    """Of the variables that its declaration sets; empty: it sets none. Their values are not stored."""
 
 
 class _Ended(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", omit_defaults=True):

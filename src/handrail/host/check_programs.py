@@ -81,6 +81,7 @@ class LocalCheckPrograms:
         started = time.monotonic()
         hidden = {*OWN_SECRETS, *call.without}
         given = {name: value for name, value in self._environment.items() if name not in hidden}
+        given |= dict(call.environment)
         steering = {name: given[name] for name in STEERING if given.get(name)}
         resolved, digest = self._show(program), _digest(program)
         try:

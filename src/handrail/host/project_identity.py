@@ -54,14 +54,14 @@ def _find_root_commit(checkout: Checkout, home: str, environment: Mapping[str, s
     if os.path.lexists(os.path.join(checkout.shared, "shallow")):
         return ""
     path = os.path.join(home, *_KEPT, _describe(checkout.shared) + ENDING)
-    kept = _read(path)
+    kept = _read(path) if home else ""
     if _COMMIT.fullmatch(kept):
         return kept
     git = open_listing(checkout.root, environment, _SECONDS)
     listed = git.run("rev-list", "--max-parents=0", "--timestamp", "HEAD") or b""
     dated = sorted((int(when), commit) for when, commit in map(str.split, listed.decode().splitlines()))
     commit = dated[0][1] if dated else ""
-    if commit:
+    if commit and home:  # without one there is no place for it, least of all where the call comes from
         with suppress(OSError, ValueError):
             ensure_private_directory(os.path.dirname(path))
             replace_private(path, commit.encode())

@@ -10,7 +10,7 @@ What both files say about workflows belongs to `workflow_sources`.
 
 import os
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
@@ -67,6 +67,9 @@ class _Update(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
 MOST_CHECKS = 20
 MOST_COMMAND_WORDS = 40
 LONGEST_COMMAND_WORD = 1_000
+MOST_CHECK_VARIABLES = 20
+_OPEN_VARIABLE = r"^(?!HANDRAIL_|AI_NATIVE_CLI_)[A-Za-z_][A-Za-z0-9_]*\Z"
+"""A name that a project may set: what is Handrail's own, it may not."""
 MOST_CHECK_SECONDS = 7_200
 _CHECK_NAME = r"^[a-z0-9][a-z0-9_-]{0,39}\Z"
 _INSIDE = r"^(?!/)(?!(?:[^/]*/)*\.\.(?:/|\Z))[^\x00-\x1f\\]+\Z"
@@ -96,6 +99,14 @@ class _Check(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     """What it checks, for people and agents."""
     report: _Report | None = None
     """A file in which its tests are counted."""
+    environment: Annotated[
+        dict[
+            Annotated[str, Meta(max_length=100, pattern=_OPEN_VARIABLE)],
+            Annotated[str, Meta(max_length=LONGEST_COMMAND_WORD, pattern=r"^[^\x00]*\Z")],
+        ],
+        Meta(max_length=MOST_CHECK_VARIABLES),
+    ] = {}
+    """Variables that it gets beside the caller's; those that steer a runner, only from here."""
 
 
 class _Notify(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -142,7 +153,7 @@ class _ProjectFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     output: _Output = _Output()
     start_session: bool = False
-    """Offer sessions without a run: the tool `start_session` and `handrail session note`."""
+    """Offer agents the tool `start_session`, for sessions without a run."""
     max_effect: MaxEffect = "dangerous"
     """The most that any call may do; `HANDRAIL_MAX_EFFECT` can lower it further."""
     idle_minutes: Annotated[int, Meta(ge=1, le=100_000)] = 60
@@ -280,7 +291,9 @@ class LocalSettings:
         try:
             msgspec.convert(document, _UserFile)
         except msgspec.ValidationError as trouble:
-            raise _not_allowed(", ".join(changes), _explain(USER_FILE, str(trouble))) from trouble
+            named = ", ".join(changes)
+            why = _explain(USER_FILE, str(trouble)).removeprefix(f"{named}: ")
+            raise _not_allowed(named, why) from trouble
         _check_sources(document)
         return document
 
@@ -344,6 +357,7 @@ def _checks(file: _ProjectFile) -> tuple[DeclaredCheck, ...]:
             report=None
             if check.report is None
             else ReportPlace(path=check.report.path, format=check.report.format),
+            environment=tuple(sorted(check.environment.items())),
         )
         for name, check in file.checks.items()
     )
@@ -428,13 +442,46 @@ _SAYS = {
 """What is allowed, where the reader of values would tell of types and patterns."""
 
 
+_TAKES = {
+    "int": "a whole number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "names with values",
+}
+_BOUNDS = ((" of length >= ", " of at least "), (" of length <= ", " of at most "), (" >= ", " of at least "))
+
+
 def _explain(shown: str, trouble: str) -> str:
-    """What is wrong with a value, and where; in plain words for the settings that are often mistaken."""
+    """What is wrong with a value, and where, in plain words."""
     told, _, place = trouble.rpartition(" - at `$.")
     name = place.removesuffix("`")
     ending = name.rpartition("[...].")[2]
-    allowed = _SAYS.get((shown, ending))
-    return trouble if not told or allowed is None else f"{name}: {allowed}."
+    allowed = _SAYS.get((shown, ending)) or _allowed_words(shown, name) or _in_words(told or trouble)
+    return f"{name}: {allowed}." if name else f"{allowed}."
+
+
+def _allowed_words(shown: str, name: str) -> str:
+    """The words that a setting can be, where it is one of a few."""
+    kind: Any = _UserFile if shown == USER_FILE else _ProjectFile
+    for part in name.split("."):
+        is_struct = isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+        fields = msgspec.structs.fields(kind) if is_struct else ()
+        kind = next((field.type for field in fields if field.encode_name == part), None)
+    words = [word for word in get_args(kind) if word] if get_origin(kind) is Literal else []
+    return f"allowed are {', '.join(words)}" if words else ""
+
+
+def _in_words(told: str) -> str:
+    """What the reader of values says of types and bounds, as people say it."""
+    if told.startswith("Object contains unknown field `"):
+        return f"there is no setting {told.split('`')[1]}"
+    kind, _, bound = told.removeprefix("Expected `").partition("`")
+    if kind not in _TAKES or "regex" in bound:
+        return "this is no value that it takes"
+    for old, new in (*_BOUNDS, (" <= ", " of at most ")):
+        bound = bound.replace(old, new)
+    return f"it takes {_TAKES[kind]}{bound.partition(',')[0]}"
 
 
 def _problems_of(path: str, shown: str, kind: type[msgspec.Struct]) -> list[SettingProblem]:

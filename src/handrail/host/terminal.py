@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import select
 import termios
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 PLACE = "/dev/tty"
 LONGEST_ANSWER = 1_000
 _LOOK_SECONDS = 0.2
+_QUOTE = "> "
+_USUAL_WIDTH = 80
 
 
 class LocalTerminal:
@@ -26,12 +29,46 @@ class LocalTerminal:
                 return None
             with suppress(termios.error):
                 termios.tcflush(terminal, termios.TCIFLUSH)  # nobody answers what was not asked yet
-            _write(terminal, text)
+            _write(terminal, fold_quotes(text, _columns(terminal)))
             return _read_line(terminal, must_stop)
         except OSError:
             return None
         finally:
             os.close(terminal)
+
+
+def fold_quotes(text: str, width: int) -> str:
+    """The text with the mark of a quote at the beginning of every line that a terminal would make of one.
+
+    Else the second line of a long one would stand there as if it were ours.
+    """
+    return "\n".join(part for line in text.split("\n") for part in _fold(line, width))
+
+
+def _fold(line: str, width: int) -> Iterator[str]:
+    while line.startswith(_QUOTE) and (room := _fitting(line, width)) < len(line):
+        at = line.rfind(" ", len(_QUOTE), room)
+        cut = at if at > len(_QUOTE) else room
+        yield line[:cut]
+        line = _QUOTE + line[cut:].lstrip(" ")
+    yield line
+
+
+def _fitting(line: str, width: int) -> int:
+    """How many characters fit; those of East Asia take two columns."""
+    used = 0
+    for place, character in enumerate(line):
+        used += 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        if used > width:
+            return max(place, len(_QUOTE) + 1)
+    return len(line)
+
+
+def _columns(terminal: int) -> int:
+    try:
+        return os.get_terminal_size(terminal).columns or _USUAL_WIDTH
+    except OSError:
+        return _USUAL_WIDTH
 
 
 def _write(terminal: int, text: str) -> None:

@@ -36,15 +36,17 @@ _DOCUMENTS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 class DirectoryLibrary:
     """`ports.WorkflowLibrary` over directories, and over what the user's `config.json` names."""
 
-    def __init__(self, home: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, home: str, environment: Mapping[str, str] | None = None, workflows: str = "") -> None:
+        """`workflows` stands in place of the folder of that name in the home."""
         self._home = home
+        self._workflows = workflows or os.path.join(home, "workflows")
         self._environment = os.environ if environment is None else environment
 
     def files(self, project: str) -> list[WorkflowFile]:
         own = read_user_settings(self._home)
         found = [
             *list_bundled_files(),
-            *list_files(os.path.join(self._home, "workflows"), "user"),
+            *list_files(self._workflows, "user"),
             *_project_files(project),
             *self._git_files(own),
             *_plugin_files(own),
@@ -72,7 +74,7 @@ class DirectoryLibrary:
         return refuse_named_file(path, self._roots(project))
 
     def _roots(self, project: str) -> Roots:
-        own = [os.path.join(self._home, name) for name in ("workflows", "contracts")]
+        own = [self._workflows, os.path.join(self._home, "contracts")]
         return [("user", own[0]), ("user", own[1]), ("project", project)]
 
     def _directory_of(self, project: str, source_kind: SourceKind, source_ref: str) -> str | None:
@@ -87,7 +89,7 @@ class DirectoryLibrary:
                 return project
         own = {
             "bundled": _BUNDLED,
-            "user": os.path.join(self._home, "workflows"),
+            "user": self._workflows,
             "project": os.path.join(project, ".handrail", "workflows"),
         }
         return own.get(source_kind)

@@ -31,6 +31,7 @@ from handrail.operations.replies import reply_to_answer
 from handrail.operations.session_replies import reply_to_notes
 from handrail.operations.work import (
     Output,
+    Worker,
     blobs_of,
     gather,
     read_report,
@@ -120,6 +121,7 @@ class CheckpointRun(Input, frozen=True, kw_only=True):
     state_token: Annotated[str, Meta(description="Of the same reply.")] | UnsetType = UNSET
     output: Output
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    worker: Worker | UnsetType = UNSET
     dry_run: (
         Annotated[bool, Meta(description="Only say whether it would be accepted, and why not.")] | UnsetType
     ) = UNSET
@@ -138,7 +140,7 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
         return keep_session_notes(rt, session, sent, handle.claims, work, handle.warnings)
 
     def gather_notes(session: Session, node: Node) -> Prepared:
-        return gather(rt, session, node, work, request.project)
+        return gather(rt, session, node, work, request.project, request.worker)
 
     if request.dry_run is True:
         return predict_outcome(rt, handle.claims, "checkpoint", gather_notes, decide_checkpoint)

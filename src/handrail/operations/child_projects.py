@@ -13,8 +13,8 @@ from msgspec import UNSET, UnsetType
 from handrail.contract.ids import NodeId
 from handrail.contract.outcome import Fault
 from handrail.engine.children.joins import list_children
-from handrail.engine.children.shared_files import plan_own_project
-from handrail.engine.facts import encode_project
+from handrail.engine.children.shared_files import plan_helper
+from handrail.engine.facts import Helper, encode_project
 from handrail.engine.history import Node, Run
 from handrail.operations.kept_trees import COMMAND_PACK_BYTES, FIRST_SECONDS, record_tree
 from handrail.ports.workspace import Workspace
@@ -53,7 +53,7 @@ def keep_own_project(
         return session
     with healthy_session(rt, session, by_token=True) as (current, witness):
         node = current.history.nodes[node_id]
-        planned = plan_own_project(current.history, node, encode_project(settled))
+        planned = plan_helper(current.history, node, Helper(project=encode_project(settled)))
         return (commit(rt, witness, current, lambda _: planned) if planned else None) or current
 
 

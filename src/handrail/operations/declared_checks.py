@@ -9,7 +9,7 @@ import msgspec
 from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.command_words import redact_argv
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.redaction import Secrets
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
@@ -39,6 +39,7 @@ def pin_checks(settings: Settings, secrets: Secrets) -> tuple[PinnedCheck, ...]:
             timeout_seconds=check.timeout_seconds,
             report_path="" if check.report is None else check.report.path,
             report_format="" if check.report is None else check.report.format,
+            environment_digest=_digest_environment(check),
         )
         for check in settings.checks
     )
@@ -47,17 +48,29 @@ def pin_checks(settings: Settings, secrets: Secrets) -> tuple[PinnedCheck, ...]:
 def digest_check(check: DeclaredCheck) -> str:
     """Which declaration it is: what is started, where, for how long, and what counts its tests.
 
-    A declaration sets no environment: a check gets the caller's, without what steers a runner.
+    Beside what it sets itself, a check gets the caller's environment without what steers a runner.
     """
     report = None if check.report is None else {"path": check.report.path, "format": check.report.format}
-    return digest(
-        {
-            "command": [word.encode("utf-8", "replace").decode() for word in check.command],
-            "directory": check.directory,
-            "timeoutSeconds": check.timeout_seconds,
-            "report": report,
-        }
-    )
+    told: dict[str, Json] = {
+        "command": [word.encode("utf-8", "replace").decode() for word in check.command],
+        "directory": check.directory,
+        "timeoutSeconds": check.timeout_seconds,
+        "report": report,
+    }
+    if check.environment:  # without one, it is the digest that earlier versions approved
+        told["environment"] = dict(check.environment)
+    return digest(told)
+
+
+def show_words(
+    secrets: Secrets, argv: Sequence[str], environment: Sequence[tuple[str, str]]
+) -> tuple[str, ...]:
+    """What is started as a shell would be told it, with what its declaration sets, and without secrets."""
+    return redact_argv([*(f"{name}={value}" for name, value in environment), *argv], secrets)
+
+
+def _digest_environment(check: DeclaredCheck) -> str:
+    return digest(dict(check.environment)) if check.environment else ""
 
 
 def find_declared(settings: Settings, name: str) -> tuple[DeclaredCheck, ...]:
@@ -89,6 +102,8 @@ def find_check(
 def _restore(pinned: PinnedCheck, declared: DeclaredCheck | None) -> DeclaredCheck:
     """The declaration of the start; what older logs do not tell comes from the present one."""
     now = declared or DeclaredCheck(name=pinned.name, command=())
+    if pinned.environment_digest != _digest_environment(now):
+        raise _words_not_kept(pinned)
     if digest_argv(now.command) == pinned.argv_digest:
         command = now.command
     elif digest_argv(pinned.argv) == pinned.argv_digest:
@@ -121,7 +136,7 @@ def _compare(check: DeclaredCheck, declared: DeclaredCheck | None, secrets: Secr
 
 
 def _show(check: DeclaredCheck, secrets: Secrets) -> str:
-    return " ".join(redact_argv(check.command, secrets))
+    return " ".join(show_words(secrets, check.command, check.environment))
 
 
 def _not_declared(name: str, names: Sequence[str]) -> Fault:
@@ -143,8 +158,8 @@ def _words_not_kept(pinned: PinnedCheck) -> Fault:
     shown = " ".join(pinned.argv)
     return Fault(
         VALIDATION_ERROR,
-        f"The check {pinned.name} is declared differently since the run began, and its words then held "
-        f"something that is not stored: {shown}"[:1000],
+        f"The check {pinned.name} is declared differently since the run began, and its words or variables "
+        f"then held something that is not stored: {shown}"[:1000],
         details={
             "problems": [
                 {"param": "name", "problem": "cannot be run as it was declared", "expected": shown[:200]}

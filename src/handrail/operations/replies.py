@@ -154,6 +154,8 @@ def reply_to_answer(
             refused = warn_of_other_input(keys, history, workflow, recorded, sent, input_digest)
             recap = add_current_place(recap, keys, history, workflow, made.node_id)
         warnings = (refused, *warnings)
+    if standing.run.parent is not None:
+        warnings = (*warnings, *_warn_of_nobody_then(reader, history, standing, recorded))
     notes = history.notes.get(made.node_id)
     if notes is not None and notes.ref is not None:
         warnings = (*warnings, _notes_truncated(notes.size_bytes))
@@ -246,16 +248,19 @@ def show_children(
     join = standing.join
     if join is None or not join.children:
         return [], tokens
-    from handrail.engine.children.joins import UNDONE, pending_of, write_brief
+    from handrail.engine.children.joins import UNDONE, name_workers, pending_of, write_brief
 
     shown = [
         HandedOut(
             child_id=child.child_id,
             work_token=mint_work_token(keys, history, child.run),
-            brief=write_brief(history, workflow, join.step, child),
+            brief=write_brief(history, workflow, join.step, child)
+            if child.status in UNDONE or not is_present
+            else "",
             status=child.status if is_present else "",
             step_id=pending_of(child) if is_present else "",
             closed=child.closed if is_present else "",
+            worker=name_workers(child.run) if is_present else "",
         )
         for child in join.children
     ]
@@ -268,7 +273,7 @@ def list_handed(keys: Keys, history: History, workflow: CompiledWorkflow, node: 
     """What a waiting run handed out, for who finds it in a new chat: what was delivered, what is open."""
     if workflow.v < WITH_CHILDREN:
         return []
-    from handrail.engine.children.joins import UNDONE, find_join, pending_of, write_brief
+    from handrail.engine.children.joins import UNDONE, find_join, name_workers, pending_of, write_brief
     from handrail.projections.overview import last_notes
 
     join = find_join(history, workflow, node)
@@ -280,6 +285,7 @@ def list_handed(keys: Keys, history: History, workflow: CompiledWorkflow, node: 
             status=child.status,
             step_id=pending_of(child),
             closed=child.closed,
+            worker=name_workers(child.run),
             result=shorten(last_notes(history, child.tip.node_id)) if child.is_done else "",
         )
         for child in (() if join is None else join.children)
@@ -346,6 +352,27 @@ def _recap_before(
         return add_current_place(closed, keys, before, workflow, node.parent)
     lost = lost_branch(before, workflow, node.parent)
     return add_place_left(lost, keys, before, workflow, node.parent)
+
+
+def warn_of_nobody(history: History, standing: Standing) -> tuple[ReplyWarning, ...]:
+    """For a helper that has something left to do: that nobody takes it up."""
+    if standing.run.parent is None or standing.leaf is None:
+        return ()
+    from handrail.engine.children.joins import explain_unwaited
+
+    why = explain_unwaited(history, standing.run)
+    return (ReplyWarning(code="NOBODY_WAITS", message=why),) if why else ()
+
+
+def _warn_of_nobody_then(
+    reader: EventReader, history: History, standing: Standing, recorded: Recorded
+) -> tuple[ReplyWarning, ...]:
+    """The same when a report was answered: its replay says what its first reply said."""
+    from handrail.engine.children.joins import was_always_waited_for
+
+    if was_always_waited_for(history, standing.run):
+        return ()
+    return warn_of_nobody(load_history_before(reader, history, recorded.index), standing)
 
 
 def _notes_truncated(size_bytes: int) -> ReplyWarning:

@@ -18,7 +18,7 @@ from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, Choic
 from handrail.contract.wording import quote
 from handrail.engine.ask import find_refused_values, may_ask
 from handrail.engine.decide import Gathered, plan_attempt_look
-from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, encode_project, find_long_notes
+from handrail.engine.facts import RECAP_EXCERPT_BYTES, Helper, WorkDone, encode_project, find_long_notes
 from handrail.engine.history import History, Node, Run, context_at, merge_context
 from handrail.engine.judge.artifacts import check_context_change
 from handrail.engine.judge.report_frame import find_marks
@@ -37,6 +37,13 @@ from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import CompiledWorkflow
 
 REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
+Worker = Annotated[
+    str,
+    msgspec.Meta(
+        description="Your name, of work handed to you.", pattern=r"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,63}$"
+    ),
+]
+"""What a helper calls itself: its own word, and shown as such."""
 
 # The project of a run is the one that it was begun in, whichever directory a call comes from or names
 #
@@ -102,18 +109,33 @@ def observe_surroundings(
 # Gathering: everything that a decision needs is read before the session is held
 
 
-def gather(rt: Runtime, session: Session, node: Node, work: WorkDone, project: str | UnsetType) -> Prepared:
-    """Load the workflow of an attempt, and look at what its report names."""
+def gather(
+    rt: Runtime,
+    session: Session,
+    node: Node,
+    work: WorkDone,
+    project: str | UnsetType,
+    worker: str | UnsetType = UNSET,
+) -> Prepared:
+    """Load the workflow of an attempt, and look at what its report names.
+
+    Raises Fault VALIDATION_ERROR where a helper names itself in a run that nobody handed out.
+    """
     history = session.history
     run = history.runs[node.run_id]
     workflow = load_pinned_workflow(rt.log, run.workflow_hash)
     own = find_own_project(rt.workspace, rt.places, run, project)
-    settled: str | None = None
-    if run.parent is not None and not run.has_own_project:
+    helper: Helper | None = None
+    if run.parent is not None:
         from handrail.operations.child_projects import settle_project  # noqa: PLC0415 - few runs were handed out
 
         settled = settle_project(rt, run, project, own)
         own = settled or own
+        place = None if settled is None else encode_project(settled)
+        helper = Helper(project=place, worker="" if worker is UNSET else rt.secrets.redact_text(worker))
+    elif worker is not UNSET:
+        expected = "a run that was handed out: a step with children names its work tokens"
+        raise _refuse([{"param": "worker", "problem": "nobody handed out this run", "expected": expected}])
     gathered = Gathered(
         workflow=workflow,
         work=work,
@@ -122,7 +144,7 @@ def gather(rt: Runtime, session: Session, node: Node, work: WorkDone, project: s
         confirmations=find_confirmations(rt, workflow, node, run, own),
         can_ask=rt.can_ask,
         handed=load_handed(rt.log, history, run, workflow),
-        own_project=None if settled is None else encode_project(settled),
+        helper=helper,
     )
     prepared = Prepared(gathered=gathered, blobs=blobs_of(work), project=own)
     wanted = plan_attempt_look(history, workflow, node, work.artifacts, work.context)

@@ -26,6 +26,8 @@ class ProgramCall(msgspec.Struct, frozen=True, kw_only=True):
     seconds: int
     without: tuple[str, ...] = ()
     """Variables of the environment that it does not get."""
+    environment: tuple[tuple[str, str], ...] = ()
+    """Variables that it gets, whatever the caller has."""
 
 
 class ProgramEnd(msgspec.Struct, frozen=True, kw_only=True):

@@ -161,6 +161,8 @@ class DeclaredCheck(msgspec.Struct, frozen=True, kw_only=True):
     timeout_seconds: int = 600
     description: str = ""
     report: ReportPlace | None = None
+    environment: tuple[tuple[str, str], ...] = ()
+    """Names and values that it gets beside what the caller has."""
 
 
 class Notify(msgspec.Struct, frozen=True, kw_only=True):

@@ -68,7 +68,7 @@ def show_to_person(history: History, workflow: CompiledWorkflow, node: Node, roo
     ]
     if whom := CONFIRMERS.get(named_confirmer(leaf)):
         parts.append(f"Who confirms: {whom}.")
-    if isinstance(leaf, Action) and (writes := _describe_write(history, workflow, node, leaf)):
+    if writes := describe_write(history, workflow, node):
         parts.append(writes)
     options = leaf.options if isinstance(leaf, Choice) else list_offered(standing)
     if isinstance(leaf, Choice):
@@ -85,8 +85,11 @@ def show_to_person(history: History, workflow: CompiledWorkflow, node: Node, roo
     return redact_shapes("\n\n".join(parts))
 
 
-def _describe_write(history: History, workflow: CompiledWorkflow, node: Node, action: Action) -> str:
-    """What the preview of a write says: its files and how many edits, and not its digest."""
+def describe_write(history: History, workflow: CompiledWorkflow, node: Node) -> str:
+    """What the preview of a pending write says: its files and how many edits, and not its digest."""
+    action = standing_at(history, workflow, node, "rehydrate").leaf
+    if not isinstance(action, Action):
+        return ""
     preview = facts_at(history, workflow, node.node_id).values.get(find_preview(workflow, action))
     changes = preview.get("changes") if isinstance(preview, dict) else None
     if not isinstance(preview, dict) or not isinstance(changes, list):

@@ -11,6 +11,7 @@ from handrail.engine.ask import ask_about, blocked_at, describe_answer, weigh_an
 from handrail.engine.children.joins import find_join, is_set_aside, name_closed
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.history import History
+from handrail.engine.judge.arrival import named_confirmer
 from handrail.engine.messages import TELL_AGENT, explain_gap, explain_to_person
 from handrail.engine.navigate import Running
 from handrail.engine.progress import JOIN_OPTIONS
@@ -62,8 +63,9 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
         run_id=graph.run_id,
         node_id=tip.node_id,
         title=ask.leaf.title,
-        why=_ASKED[ask.kind],
+        why=ASKED[ask.kind],
         asked=ask.kind,
+        confirmed_by=named_confirmer(ask.leaf) if ask.kind == "confirm" else "",
     )
     if word.is_declined and word.answered is not None:
         why = f"It was {describe_answer(word.answered.fact, with_note=True)}."
@@ -101,7 +103,7 @@ def _add_closed(
     return msgspec.structs.replace(need, fix=fix)
 
 
-_ASKED: dict[AskKind, str] = {
+ASKED: dict[AskKind, str] = {
     "confirm": "The step asks a person to confirm it.",
     "choose": "The choice belongs to the user.",
     "give": "Only the user can give what this step needs.",

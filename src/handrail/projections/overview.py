@@ -6,13 +6,14 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from handrail.contract.ids import NodeId, RunId
+from handrail.engine.children.joins import find_join
 from handrail.engine.children.tips import gaps_at, open_gaps
 from handrail.engine.facts import run_place, session_place, title_of_goal, told_at
 from handrail.engine.history import History, Node, path_to, way_to
 from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.engine.progress import progress_at
 from handrail.projections.run_graph import RunGraph, RunStatus, run_graph, run_graphs
-from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow
 
 # Status, goal, and where each run stands
 
@@ -146,6 +147,8 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A person answered, and the agent has not taken it up yet."""
     is_declined: bool = False
     """They answered no: they may answer anew."""
+    confirmed_by: str = ""
+    """Who has to confirm it, as the step says; empty: any person."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -165,9 +168,15 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     workflow_name: str = ""
     done: int = 0
     at_least: int = 0
+    parts: int = 0
+    """Pieces of work that the pending step handed out, and how many of them are done."""
+    parts_done: int = 0
     since: str = ""
     """When it came to where it stands."""
     agent: str = ""
+    account: str = ""
+    """Whose agent began it, where there are accounts; and on which machine."""
+    machine: str = ""
     last_activity: str = ""
     imported_from: str = ""
     event_count: int = 0
@@ -236,14 +245,19 @@ def add_standing(
     run = history.runs[RunId(facts.run_id)]
     tip = history.nodes[run_graph(history, run.run_id).preferred_tip]
     progress = progress_at(workflow, tip)
+    join = find_join(history, workflow, tip) if workflow.v >= WITH_CHILDREN else None
     return msgspec.structs.replace(
         facts,
         pending_title=leaf_at(workflow, tip.state).title if isinstance(tip.state, Running) else "",
         workflow_name=workflow.name,
         done=progress.done,
         at_least=progress.at_least,
+        parts=0 if join is None else len(join.children),
+        parts_done=0 if join is None else join.done,
         since=tip.at,
         agent=run.agent,
+        account="" if run.actor is None else run.actor.id,
+        machine="" if run.actor is None else run.actor.machine,
         needs=tuple(
             msgspec.structs.replace(need, since=history.nodes[NodeId(need.node_id)].at) for need in needs
         ),

@@ -10,12 +10,12 @@ from handrail.engine.children.tips import open_gaps
 from handrail.engine.history import (
     History,
     Node,
-    count_not_run,
     not_run_at,
     path_to,
     steps_after,
 )
 from handrail.engine.navigate import Running, leaf_at, step_key
+from handrail.engine.progress import count_not_run
 from handrail.projections.evidence import (
     describe_beside,
     describe_fewer,

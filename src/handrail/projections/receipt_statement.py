@@ -14,6 +14,7 @@ import msgspec
 from handrail.contract.credential_files import holds_credentials
 from handrail.contract.dsse import STATEMENT_TYPE
 from handrail.contract.wording import make_readable
+from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
@@ -36,6 +37,9 @@ from handrail.workflows.compiled import CompiledBase
 TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
 MOST_CHECKS = 20
 MOST_NAMED = 20
+MOST_PARTS = 64
+"""Pieces of work that were handed out."""
+_MOST_PARTS_TOLD = 16
 _LONGEST_TEXT = 200
 SAYS = (
     "Whoever can use the account that holds this key can sign. A receipt says which commands ran and how "
@@ -61,32 +65,25 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 def state_run(
     history: History, run: Run, base: CompiledBase | None, subject: Subject, made_at: str, version: str
 ) -> dict[str, Any]:
-    """The statement of a run about a commit."""
-    tip = run_graph(history, run.run_id).preferred_tip
-    claims = list_claims(history, tip)
-    checks = [_state_check(history, run, one, subject) for one in find_counting_receipts(history, run)]
-    passed = [check["name"] for check in checks if check["hasPassed"]]
-    failed = [check["name"] for check in checks if not check["hasPassed"]]
-    is_clean = all(check["isOnCommit"] for check in checks) if checks else subject.is_clean
-    evidence = sum_evidence(history, tip)
+    """The statement of a run about a commit, with a section for each piece of work that it handed out."""
     told: dict[str, Any] = {
         "v": 1,
         "handrail": version,
         "madeAt": made_at,
         "session": history.session_id,
-        "run": run.run_id,
-        "workflow": {"id": run.workflow_id, "hash": run.workflow_hash},
-        "status": run_graph(history, run.run_id).status,
-        "isClean": is_clean,
-        "checks": checks,
-        "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run)],
-        "testsTouched": _name_touched_tests(history, claims),
-        "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
-        "onlyAgentsWord": _list_words(history, claims),
-        "confirmedBy": _list_people(history, run),
-        "evidence": {} if evidence is None else msgspec.to_builtins(evidence),
+        **_state_work(history, run, base, subject),
         "says": SAYS,
     }
+    children = [
+        {"child": name, "worker": name_workers(part), **_state_work(history, part, None, subject)}
+        for name, part in list_all_parts(history, run)
+    ]
+    told |= {"children": children} if children else {}
+    checks = [*told["checks"], *_list_checks_of_children(told["checks"], children)]
+    passed = [check["name"] for check in checks if check["hasPassed"]]
+    failed = [check["name"] for check in checks if not check["hasPassed"]]
+    is_clean = all(check["isOnCommit"] for check in checks) if checks else subject.is_clean
+    told["isClean"] = is_clean
     return {
         "_type": STATEMENT_TYPE,
         "subject": [
@@ -104,6 +101,52 @@ def state_run(
             "handrailRun": told,
         },
     }
+
+
+def _state_work(history: History, run: Run, base: CompiledBase | None, subject: Subject) -> dict[str, Any]:
+    """What one run proved."""
+    graph = run_graph(history, run.run_id)
+    tip = graph.preferred_tip
+    claims = list_claims(history, tip)
+    evidence = sum_evidence(history, tip)
+    return {
+        "run": run.run_id,
+        "workflow": {"id": run.workflow_id, "hash": run.workflow_hash},
+        "status": graph.status,
+        "checks": [_state_check(history, run, one, subject) for one in find_counting_receipts(history, run)],
+        "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run)],
+        "testsTouched": _name_touched_tests(history, claims),
+        "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
+        "onlyAgentsWord": _list_words(history, claims),
+        "confirmedBy": _list_people(history, run),
+        "evidence": {} if evidence is None else msgspec.to_builtins(evidence),
+    }
+
+
+def list_all_parts(history: History, run: Run, above: str = "") -> list[tuple[str, Run]]:
+    """The work that a run handed out and that counts, each with its name, and what that handed out."""
+    found: list[tuple[str, Run]] = []
+    for part in list_parts(history, run):
+        name = f"{above}{part.name}"
+        found += [(name, part.run), *list_all_parts(history, part.run, f"{name}/")]
+    return found[:MOST_PARTS]
+
+
+def _list_checks_of_children(
+    own: Sequence[dict[str, Any]], children: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Checks of children that count for the commit, under their names: on its files, or not passed.
+
+    What the run itself ran again stands for itself, and what passed on other files proves nothing here.
+    """
+    again = {(check["argvDigest"], check["directory"]) for check in own}
+    return [
+        {**check, "name": f"{child['child']}: {check['name']}"}
+        for child in children
+        for check in child["checks"]
+        if (check["argvDigest"], check["directory"]) not in again
+        and (check["isOnCommit"] or not check["hasPassed"])
+    ]
 
 
 def find_counting_receipts(history: History, run: Run) -> list[ReceiptRecorded]:
@@ -297,7 +340,10 @@ def read_statement(statement: dict[str, Any]) -> Stated | None:
 
 
 def write_markdown(statement: dict[str, Any], place: str) -> str:
-    """Ten lines for a pull request; `place` is the file with the signed statement, if it is known."""
+    """Ten lines for a pull request, and one for each piece of work that was handed out.
+
+    `place` is where the signed statement is, if it is known.
+    """
     run = statement["predicate"]["handrailRun"]
     commit = statement["subject"][0]["digest"]["gitCommit"]
     name = statement["subject"][0]["name"]
@@ -309,6 +355,7 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     tests = ", ".join(map(_code, run["testsTouched"][:5]))
     left = ", ".join(_code(one.get("path") or one["step"]) for one in run["leftOut"][:5])
     signed = f" ([signed receipt](<{place}>))" if place else ""
+    named = "FILE" if not place or "://" in place else place
     lines = [
         f"### Receipt: {statement['predicate']['result']} on `{commit[:12]}` of {_plain(name)}{signed}",
         "",
@@ -317,11 +364,32 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
         f"- Tests changed: {tests or 'none'}; left out: {left or 'none'}",
         f"- Confirmed by: {people or 'nobody'}",
         f"- Only the agent's word: {words or 'nothing'}",
+        *_describe_children(run.get("children", [])),
         f"- Run: `{run['workflow']['id']}`, {run['status']}, session `{run['session']}`",
-        f"- To check it: `handrail receipt verify FILE --commit {commit[:12]} --key PUB`",
+        f"- To check it: `handrail receipt verify {named} --commit {commit[:12]} --key PUB`",
         f"- {SAYS}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _describe_children(children: Sequence[dict[str, Any]]) -> list[str]:
+    if not children:
+        return []
+    lines = ["- Handed out, and what each could prove:"]
+    for child in children[:_MOST_PARTS_TOLD]:
+        worker = f", done by {_plain(child['worker'])} by their own word" if child["worker"] else ""
+        checks = "; ".join(map(_describe_check_of_child, child["checks"])) or "no check"
+        words = len(child["onlyAgentsWord"])
+        told = f"; only the agent's word: {words}" if words else ""
+        lines.append(f"  - {_plain(child['child'])} ({child['status']}{worker}): {checks}{told}")
+    more = len(children) - _MOST_PARTS_TOLD
+    return [*lines, *([f"  - {more} more, in the signed receipt"] if more > 0 else [])]
+
+
+def _describe_check_of_child(check: dict[str, Any]) -> str:
+    return _describe_check(check) + (
+        "" if check["isOnCommit"] else ", on other files than those of the commit"
+    )
 
 
 def _describe_check(check: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.fence import break_marks, drop_invisible, fence_text
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Json
 from handrail.workflows.compiled import UserOnly
@@ -25,10 +26,23 @@ ABOUT_CAPABILITIES = "Capabilities"
 OTHER_AGENTS = "Other agents"
 ONCE_FOR_ALL = frozenset({MODE, ABOUT_CAPABILITIES, OTHER_AGENTS})
 """What the first step announces for all of them."""
+ONLY_USER = "Only the user can give this"
 NOTES = "Notes"
 ARTIFACT = "Artifact"
 RULES_OF_REPORTS = (f"## {NOTES}\n", f"## {ARTIFACT}\n")
 """How the sections begin that features add to every prompt: rules that hold for all reports alike."""
+
+ADDED = frozenset({*ONCE_FOR_ALL, QUESTIONS, ONLY_USER, NOTES, ARTIFACT})
+"""Sections that Handrail adds for the agent, below what the author of a workflow wrote."""
+
+
+def authored_part(prompt: str) -> str:
+    """What the author of the workflow asks for, as far as it stands above what is added for the agent."""
+    lines = prompt.splitlines()
+    added = (
+        place for place, line in enumerate(lines) if line.removeprefix("## ") in ADDED and line[:1] == "#"
+    )
+    return "\n".join(lines[: next(added, len(lines))]).strip()
 
 
 def make_section(heading: str, body: str) -> str:
@@ -77,7 +91,7 @@ def make_user_section(need: UserOnly) -> str:
         + show_example({"kind": "wr.user_input", "answer": USER_SAID, "givenBy": "user"})
     )
     body = f"Ask the user and wait for the answer; never answer for them ({need.reason}{kind}). {answer}"
-    return make_section("Only the user can give this", body)
+    return make_section(ONLY_USER, body)
 
 
 def name_loop(prompt: str, loop_id: str) -> str:
@@ -106,12 +120,19 @@ def _is_example(part: str, example: dict[str, Json]) -> bool:
 
 
 def phrase_named(facts: Facts, name: str) -> str | None:
-    """The value of a name, or what an earlier step delivered under it; None where there is neither."""
+    """The value of a name, or what an earlier step delivered under it; None where there is neither.
+
+    It is somebody's word, the goal's too, and never passes for a part of the step: marks of a fence are
+    broken, and a text with lines of its own is fenced.
+    """
     value: Any = named_value(facts.values, name)
+    if isinstance(value, str):
+        content = drop_invisible(value).strip("\n")
+        return f"\n{fence_text(content, name)}\n" if "\n" in content else break_marks(content)
     if value is not MISSING:
-        return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        return break_marks(msgspec.json.encode(value).decode())
     value = artifact_value(facts.artifacts, name)
-    return None if value is MISSING else _phrase_delivered(value)
+    return None if value is MISSING else break_marks(drop_invisible(_phrase_delivered(value)))
 
 
 def _phrase_delivered(value: Any) -> str:

@@ -6,6 +6,8 @@ renamed name, the rename is refused with the place.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from handrail_code.edit.plan import Refusal
 from handrail_code.facts.join import Component, Project
 from handrail_code.facts.model import NONE, Dynamic, FileFacts, Member, Use
@@ -18,26 +20,19 @@ def is_python_name(name: str) -> bool:
     return name.isidentifier() and name not in RESERVED
 
 
-def refuse_in_python(project: Project, name: str, new_name: str, component: Component) -> Refusal | None:
-    """The first rule that the rename breaks."""
+def refuse_in_python(project: Project, name: str, new_name: str, component: Component) -> Iterator[Refusal]:
+    """The rules that the rename breaks."""
     first = component.tokens[0]
     if name.startswith("__") and name.endswith("__"):
-        return _refuse("external", "Python itself knows this name.", first.path, first.start, first.end)
-    refusal = _refuse_private_members(project, name)
-    if refusal is not None:
-        return refusal
+        yield _refuse("external", "Python itself knows this name.", first.path, first.start, first.end)
+    yield from _refuse_private_members(project, name)
     for slot in component.slots:
-        refusal = _refuse_slot(project, slot, name, new_name)
-        if refusal is not None:
-            return refusal
+        yield from _refuse_slot(project, slot, name, new_name)
     for token in component.tokens:
-        refusal = _refuse_place(project, token.path, token.start, name)
-        if refusal is not None:
-            return refusal
-    return None
+        yield from _refuse_place(project, token.path, token.start, name)
 
 
-def _refuse_private_members(project: Project, name: str) -> Refusal | None:
+def _refuse_private_members(project: Project, name: str) -> Iterator[Refusal]:
     """`_A__b` is how others reach `__b` of the class A: it has the name of the class in it."""
     prefix = f"_{name.lstrip('_')}__"
     for path in project.source.candidates(prefix):
@@ -46,32 +41,31 @@ def _refuse_private_members(project: Project, name: str) -> Refusal | None:
         for each in named:
             if each.name.startswith(prefix):
                 message = "This private name has the name of the class in it."
-                return _refuse("dynamic", message, path, each.start, each.end)
-    return None
+                yield _refuse("dynamic", message, path, each.start, each.end)
 
 
-def _refuse_slot(project: Project, slot: Slot, name: str, new_name: str) -> Refusal | None:
+def _refuse_slot(project: Project, slot: Slot, name: str, new_name: str) -> Iterator[Refusal]:
     if not isinstance(slot, Local | Exported):
-        return None
+        return
     facts = project.facts(slot.path)
     at = slot.binding if isinstance(slot, Local) else project.slots.python.top(slot.path).get(slot.name, NONE)
     if facts is None or at == NONE:
-        return None
+        return
     binding = facts.bindings[at]
     scope = facts.scopes[binding.scope]
     if scope.kind == "class":
         use = facts.uses[binding.uses[0]]
         message = "This is a member, and which objects have it cannot be proven."
-        return _refuse("member", message, slot.path, use.start, use.end)
+        yield _refuse("member", message, slot.path, use.start, use.end)
     for each in facts.dynamic:
         if _sees(each, facts, binding.scope):
             message = "Code that is made while the program runs may use the name here."
-            return _refuse("dynamic", message, slot.path, each.start, each.end)
+            yield _refuse("dynamic", message, slot.path, each.start, each.end)
     if isinstance(slot, Exported):
-        return _refuse_top(project, slot, facts, name, new_name)
+        yield from _refuse_top(project, slot, facts, name, new_name)
+        return
     for place in project.slots.python.keywords_of(slot).unclear:
-        return _refuse("dynamic", place.why, place.path, place.start, place.end)
-    return None
+        yield _refuse("dynamic", place.why, place.path, place.start, place.end)
 
 
 def _sees(dynamic: Dynamic, facts: FileFacts, scope: int) -> bool:
@@ -90,27 +84,32 @@ def _sees(dynamic: Dynamic, facts: FileFacts, scope: int) -> bool:
 
 def _refuse_top(
     project: Project, slot: Exported, facts: FileFacts, name: str, new_name: str
-) -> Refusal | None:
+) -> Iterator[Refusal]:
     python = project.slots.python
     use = facts.uses[facts.bindings[python.top(slot.path)[slot.name]].uses[0]]
     if python.modules.child(slot.path, new_name) is not None:
         message = "The package has a module of this name."
-        return _refuse("collision", message, slot.path, use.start, use.end)
+        yield _refuse("collision", message, slot.path, use.start, use.end)
     for star in python.stars_of(slot.path):
         target = python.modules.find(slot.path, star.module)
         if target is not None and python.takes(target, name) and python.find_exported(target, name):
             message = "The name also comes through this star import; which one is meant shows only in a run."
-            return _refuse("dynamic", message, slot.path, star.statement.start, star.statement.end)
+            yield _refuse("dynamic", message, slot.path, star.statement.start, star.statement.end)
+    for found in facts.imports if python.modules.child(slot.path, name) is None else ():
+        is_own = found.imported == name and python.modules.find(slot.path, found.module) == slot.path
+        if is_own and found.binding == python.top(slot.path)[slot.name]:
+            message = "The module imports the name from itself here, and one of the two would stay."
+            yield _refuse("dynamic", message, slot.path, found.statement.start, found.statement.end)
     around = _find_fixture(facts, use.start)
     if around is not None:
         message = "Tests ask for this fixture by its name, as a parameter."
-        return _refuse("dynamic", message, slot.path, *around)
+        yield _refuse("dynamic", message, slot.path, *around)
     importers = _star_importers(project, slot)
-    refusal = _refuse_namespaces(project, {slot.path, *importers})
-    return refusal or _refuse_star_importers(project, slot, importers, name, new_name)
+    yield from _refuse_namespaces(project, {slot.path, *importers})
+    yield from _refuse_star_importers(project, slot, importers, name, new_name)
 
 
-def _refuse_namespaces(project: Project, modules: set[str]) -> Refusal | None:
+def _refuse_namespaces(project: Project, modules: set[str]) -> Iterator[Refusal]:
     """`vars(module)` and `module.__dict__` have its names as data, and whoever reads them knows the names."""
     python = project.slots.python
     paths = {path for word in ("__dict__", "vars", "dir") for path in project.source.candidates(word)}
@@ -121,8 +120,7 @@ def _refuse_namespaces(project: Project, modules: set[str]) -> Refusal | None:
                 continue
             if python.module_behind_member(path, facts, member) in modules:
                 message = "The names of the module are used as data here."
-                return _refuse("dynamic", message, path, member.start, member.end)
-    return None
+                yield _refuse("dynamic", message, path, member.start, member.end)
 
 
 def _find_fixture(facts: FileFacts, start: int) -> tuple[int, int] | None:
@@ -139,13 +137,13 @@ def _find_fixture(facts: FileFacts, start: int) -> tuple[int, int] | None:
 
 def _refuse_star_importers(
     project: Project, slot: Exported, importers: list[str], name: str, new_name: str
-) -> Refusal | None:
+) -> Iterator[Refusal]:
     """Whoever takes everything from the module takes the new name too, and perhaps no longer the old one."""
     python = project.slots.python
     has_list = LIST in python.top(slot.path)
     will_be_taken = not has_list and not new_name.startswith("_")
     if not will_be_taken and not python.takes(slot.path, name):
-        return None
+        return
     for path in importers:
         facts = project.facts(path)
         if facts is None:
@@ -153,11 +151,11 @@ def _refuse_star_importers(
         if name in python.top(path) and python.takes(slot.path, name):
             use = facts.uses[facts.bindings[python.top(path)[name]].uses[0]]
             message = "This file takes everything from the module, and binds the name as well."
-            return _refuse("dynamic", message, path, use.start, use.end)
+            yield _refuse("dynamic", message, path, use.start, use.end)
         for use in facts.uses:
             if use.name == new_name and (use.binding == NONE or facts.bindings[use.binding].scope == 0):
                 message = "This file takes everything from the module, and has this name already."
-                return _refuse("captured", message, path, use.start, use.end)
+                yield _refuse("captured", message, path, use.start, use.end)
         is_used = any(
             use.name == name and use.binding == NONE and python.slot_of_use(path, use) == slot
             for use in facts.uses
@@ -167,14 +165,13 @@ def _refuse_star_importers(
         if is_used and others:
             span = others[0].statement
             message = "The name may also come from another star import here."
-            return _refuse("dynamic", message, path, span.start, span.end)
+            yield _refuse("dynamic", message, path, span.start, span.end)
         is_hidden = new_name.startswith("_") and not name.startswith("_")
         if is_used and is_hidden and not has_list:
             span = stars[0].statement
-            return _refuse(
+            yield _refuse(
                 "changed_meaning", "This star import would leave it out.", path, span.start, span.end
             )
-    return None
 
 
 def _star_importers(project: Project, slot: Exported) -> list[str]:
@@ -192,21 +189,20 @@ def _star_importers(project: Project, slot: Exported) -> list[str]:
     return list(found)
 
 
-def _refuse_place(project: Project, path: str, start: int, name: str) -> Refusal | None:
+def _refuse_place(project: Project, path: str, start: int, name: str) -> Iterator[Refusal]:
     facts = project.facts(path) if is_python(path) else None
     if facts is None:
-        return None
+        return
     for found in facts.imports:
         is_dotted = "." in found.module.lstrip(".") and found.imported == "*"
         if is_dotted and found.module_span.start == start and found.kind == "namespace":
             message = "The import binds the first part of a module's name; give it another name with `as`."
-            return _refuse("external", message, path, start, found.module_span.end)
+            yield _refuse("external", message, path, start, found.module_span.end)
     text = project.source.text(path) or b""
     for each in facts.dynamic:
         if each.kind == "scope" and text[each.start : each.end].decode() == name:
             message = "Which of two names this use means shows only in a run."
-            return _refuse("dynamic", message, path, each.start, each.end)
-    return None
+            yield _refuse("dynamic", message, path, each.start, each.end)
 
 
 def _refuse(code: str, message: str, path: str, start: int, end: int) -> Refusal:

@@ -7,15 +7,16 @@ another declaration, or would catch another's uses, is refused with the place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text
 from handrail_code.edit.python_rules import is_python_name, refuse_in_python
 from handrail_code.edit.verify import verify_importers, verify_plan
 from handrail_code.facts.join import Component, Project, Style, Symbol
 from handrail_code.facts.model import NONE, FileFacts, Span
+from handrail_code.facts.places import line_and_column
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.slots import Exported, Local, Shared, Slot, Token
+from handrail_code.facts.slots import Exported, Local, Shared, Slot, Token, Trouble
 
 IDENTIFIER = re.compile(r"#?(?:[^\W\d]|\$)(?:\w|\$)*")
 MAX_UNTOUCHED = 500
@@ -53,21 +54,32 @@ RESERVED = frozenset(
 )
 
 
-def plan_rename(project: Project, symbol: Symbol, new_name: str, style: Style = "keep") -> Plan | Refusal:
+ACCEPTABLE = frozenset({"dynamic", "external"})
+"""Refusals about places that only a run or somebody else can tell about: a person may have looked."""
+
+
+def plan_rename(
+    project: Project,
+    symbol: Symbol,
+    new_name: str,
+    style: Style = "keep",
+    accept: Collection[str] = (),
+) -> Plan | Refusal:
     """The edits, proven by reading the edited files again; or the reason why there are none.
 
-    Both styles are those of TypeScript's service: `keep` is what editors ask it for, `follow` what it does
-    when nothing is asked (docs/explanation/settled.md).
+    `keep` and `follow` are those of TypeScript's service: what editors ask it for, and what it does when
+    nothing is asked (docs/explanation/settled.md); `public` also changes what CommonJS and barrels call it.
+    A place in `accept`, `FILE:LINE` or `FILE:LINE:COLUMN`, is a refusal that a person has looked at.
     """
     refusal = _refuse_name(symbol, new_name)
     if refusal is not None:
         return refusal
     component = project.component(symbol, style)
-    refusal = _refuse_component(project, new_name, component)
-    if refusal is None and is_python(component.tokens[0].path):
-        refusal = refuse_in_python(project, symbol.name, new_name, component)
-    if refusal is not None:
-        return refusal
+    accepted: list[Trouble] = []
+    for refusal in _list_refusals(project, symbol, new_name, component):
+        if refusal.code not in ACCEPTABLE or not spell_places(project, refusal) & set(accept):
+            return refusal
+        accepted.append(Trouble(code="accepted", path=refusal.path, start=refusal.start, end=refusal.end))
     edits = []
     for token in component.tokens:
         text = project.source.text(token.path)
@@ -89,10 +101,24 @@ def plan_rename(project: Project, symbol: Symbol, new_name: str, style: Style = 
         refusal = verify_importers(project, plan, new_name)
     if refusal is not None:
         return refusal
-    return _add_rest(project, symbol, plan)
+    return _add_rest(project, symbol, plan, accepted)
 
 
-def _add_rest(project: Project, symbol: Symbol, plan: Plan) -> Plan:
+def spell_places(project: Project, refusal: Refusal) -> set[str]:
+    """How a caller may name the place of a refusal."""
+    line, column = line_and_column(project.source.text(refusal.path) or b"", refusal.start)
+    return {f"{refusal.path}:{line}", f"{refusal.path}:{line}:{column}"}
+
+
+def _list_refusals(
+    project: Project, symbol: Symbol, new_name: str, component: Component
+) -> Iterator[Refusal]:
+    yield from _refuse_component(project, new_name, component)
+    if component.tokens and is_python(component.tokens[0].path):
+        yield from refuse_in_python(project, symbol.name, new_name, component)
+
+
+def _add_rest(project: Project, symbol: Symbol, plan: Plan, accepted: Sequence[Trouble]) -> Plan:
     """What the plan leaves alone, so that whoever reads the preview can decide."""
     edited = {(edit.path, edit.start) for edit in plan.edits}
     found = project.references(symbol)
@@ -100,8 +126,8 @@ def _add_rest(project: Project, symbol: Symbol, plan: Plan) -> Plan:
     return Plan(
         edits=plan.edits,
         untouched=tuple(rest[:MAX_UNTOUCHED]),
-        complete=found.complete,
-        reasons=found.reasons,
+        complete=found.complete and not accepted,
+        reasons=(*accepted, *found.reasons),
     )
 
 
@@ -130,23 +156,23 @@ def _refuse_name(symbol: Symbol, new_name: str) -> Refusal | None:
     return None
 
 
-def _refuse_component(project: Project, new_name: str, component: Component) -> Refusal | None:
+def _refuse_component(project: Project, new_name: str, component: Component) -> Iterator[Refusal]:
     if not component.tokens:
-        return Refusal(code="not_found", message="Nothing in this project spells the name.")
+        yield Refusal(code="not_found", message="Nothing in this project spells the name.")
     if any(isinstance(slot, Shared) for slot in component.slots):
-        refusal = _refuse_shared(project, new_name) or _refuse_global(project, component)
-        if refusal is not None:
-            return refusal
+        yield from _refuse_shared(project, new_name)
+        yield from _refuse_global(project, component)
     for slot in component.slots:
         if isinstance(slot, Exported) and slot.name in ("default", "="):
-            return Refusal(code="external", message="A default export has no name to change.", path=slot.path)
+            message = "A default export has no name to change."
+            yield Refusal(code="default_export", message=message, path=slot.path)
     for path in sorted({token.path for token in component.tokens}):
         facts = project.facts(path)
         if facts is None:
-            return Refusal(code="unreadable", message="The file cannot be read as source.", path=path)
-        if facts.troubles:
-            trouble = facts.troubles[0]
-            return Refusal(
+            yield Refusal(code="unreadable", message="The file cannot be read as source.", path=path)
+            continue
+        for trouble in facts.troubles[:1]:
+            yield Refusal(
                 code="parse_error",
                 message="The file has a syntax error; correct it first.",
                 path=path,
@@ -158,17 +184,17 @@ def _refuse_component(project: Project, new_name: str, component: Component) -> 
                 continue
             for each in facts.dynamic:
                 if each.kind == "with" and each.start <= token.start < each.end:
-                    return Refusal(
+                    yield Refusal(
                         code="dynamic",
                         message="The name is used inside `with`, where it may mean something else.",
                         path=path,
                         start=token.start,
                         end=token.end,
                     )
-    return _refuse_properties(project, component)
+    yield from _refuse_properties(project, component)
 
 
-def _refuse_shared(project: Project, new_name: str) -> Refusal | None:
+def _refuse_shared(project: Project, new_name: str) -> Iterator[Refusal]:
     """A script's top level is everyone's: a global of the new name, wherever it is used, would be another."""
     for path in project.source.candidates(new_name):
         facts = project.facts(path)
@@ -176,33 +202,31 @@ def _refuse_shared(project: Project, new_name: str) -> Refusal | None:
             if use.name != new_name:
                 continue
             if use.binding == NONE or isinstance(project.slots.slot_of_binding(path, use.binding), Shared):
-                return Refusal(
+                yield Refusal(
                     code="collision",
                     message="Scripts share this name already.",
                     path=path,
                     start=use.start,
                     end=use.end,
                 )
-    return None
 
 
-def _refuse_global(project: Project, component: Component) -> Refusal | None:
+def _refuse_global(project: Project, component: Component) -> Iterator[Refusal]:
     """What `declare global` adds to may be declared outside of the project as well."""
     for token in component.tokens:
         facts = project.facts(token.path)
         for each in facts.dynamic if facts is not None else ():
             if each.kind == "global" and each.start <= token.start < each.end:
-                return Refusal(
+                yield Refusal(
                     code="external",
                     message="The name is global, and perhaps declared outside of this project.",
                     path=token.path,
                     start=token.start,
                     end=token.end,
                 )
-    return None
 
 
-def _refuse_properties(project: Project, component: Component) -> Refusal | None:
+def _refuse_properties(project: Project, component: Component) -> Iterator[Refusal]:
     """A parameter that is also a property of the class has uses that only types can prove."""
     for slot in component.slots:
         if not isinstance(slot, Local):
@@ -214,14 +238,13 @@ def _refuse_properties(project: Project, component: Component) -> Refusal | None
         declared = {facts.uses[at].start for at in binding.uses if facts.uses[at].role == "declaration"}
         for member in facts.members:
             if member.start in declared and member.role == "declaration":
-                return Refusal(
+                yield Refusal(
                     code="member",
                     message="The parameter is also a property; its uses as a member cannot be proven.",
                     path=slot.path,
                     start=member.start,
                     end=member.end,
                 )
-    return None
 
 
 # Two names that a rename makes equal are written as one again: `{a: a}` as `{a}`, `a as a` as `a`.

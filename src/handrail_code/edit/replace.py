@@ -72,6 +72,7 @@ def _plan(project: Project, found: Found, facts: FileFacts, edit: Edit) -> Plan 
     if refusal is None and is_python(found.path):
         refusal = refuse_more_than_one(edited, found, edit.start, edit.replacement)
         refusal = refusal or refuse_lost_keywords(project, edited, found, edit.start)
+    refusal = refusal or _refuse_twice(found, facts, edited, edit)
     refusal = refusal or compare_kept(project, edited, found.path, plan.edits, lambda _, meaning: meaning)
     if refusal is not None:
         return refusal
@@ -116,6 +117,47 @@ def _refuse_other_name(project: Project, edited: Project, found: Found, edit: Ed
             end=old.end,
         )
     return None
+
+
+def _refuse_twice(found: Found, before: FileFacts, edited: Project, edit: Edit) -> Refusal | None:
+    """What the text declares besides must not stand in its scope, or its class, already."""
+    after = edited.facts(found.path)
+    assert after is not None, "the new text was read"
+    if is_python(found.path):  # the text is one definition there
+        return None
+    end = edit.start + len(edit.replacement.encode())
+    old = _count_declared(before, found.definition.extent_start, found.definition.extent_end)
+    for key, (inside, outside) in _count_declared(after, edit.start, end).items():
+        was = old.get(key, (0, 0))[0]
+        is_overload = before.language in ("typescript", "tsx") and key[0] == found.definition.name
+        if inside > was and (outside or inside > 1) and not is_overload:
+            return Refusal(
+                code="collision",
+                message=f"The given text declares {key[0]}, which is declared there already.",
+                path=found.path,
+                start=found.definition.start,
+                end=found.definition.end,
+            )
+    return None
+
+
+def _count_declared(facts: FileFacts, start: int, end: int) -> dict[tuple[str, str], tuple[int, int]]:
+    """How often each name of a scope, or of a class, is declared inside of a stretch and outside of it."""
+    counts: dict[tuple[str, str], tuple[int, int]] = {}
+    for each in facts.definitions:
+        place = "member of {} {}".format(*_holder(facts, each))
+        if each.binding != NONE:
+            at = facts.bindings[each.binding].scope
+            around = facts.scopes[facts.scopes[at].parent]
+            if around.kind == "parameters" and facts.scopes[at].kind != "parameters":
+                at = facts.scopes[at].parent  # a body cannot declare a parameter again
+            if at != 0 and facts.scopes[at].start >= start and facts.scopes[at].end <= end:
+                continue
+            place = f"scope {facts.scopes[at].start}"
+        inside, outside = counts.get((each.name, place), (0, 0))
+        is_inside = start <= each.start < end
+        counts[each.name, place] = (inside + is_inside, outside + (not is_inside))
+    return counts
 
 
 def _exports(project: Project, path: str) -> set[str]:

@@ -21,8 +21,9 @@ from handrail_code.facts.spelled_names import TroubleCode
 from handrail_code.facts.twins import Twins
 
 Level: TypeAlias = Literal["exact", "alias", "member", "possible"]
-Style: TypeAlias = Literal["follow", "keep"]
-"""`follow`: a name changes through all imports and exports that spell it the same. `keep`: it changes where
+Style: TypeAlias = Literal["follow", "keep", "public"]
+"""`public`: like `follow`, and out through CommonJS exports and named re-exports as long as they spell it so.
+`follow`: a name changes through all imports and exports that spell it the same. `keep`: it changes where
 it is declared and in importers; what was imported, or is exported in a clause, stays on the other side."""
 
 MAX_POSSIBLE = 200
@@ -170,7 +171,9 @@ class Project:
                     seen[token.tie] = None
                     waiting.append(token.tie)
             beside = [*self._twins_of(slot), *self._alternatives_of(slot)]
-            for other in [*self.slots.same_default(slot, style == "follow"), *beside]:
+            if style == "public" and (isinstance(slot, Shared) or not is_python(slot.path)):
+                beside += [each for each in self._upwards(slot) if self._name_of(each) == symbol.name]
+            for other in [*self.slots.same_default(slot, style != "keep"), *beside]:
                 if other not in seen:
                     seen[other] = None
                     waiting.append(other)
@@ -541,7 +544,9 @@ def _is_followed(token: Token, style: Style) -> bool:
     """
     if token.split == "none" or (token.role == "import" and token.is_first):
         return True
-    return style == "follow" and (token.split != "shorthand" or token.is_first)
+    if style == "public" and isinstance(token.tie, Exported):
+        return True
+    return style != "keep" and (token.split != "shorthand" or token.is_first)
 
 
 def _leaking_uses(facts: FileFacts, found: Import) -> Iterator[tuple[int, int]]:

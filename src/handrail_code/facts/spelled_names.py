@@ -68,6 +68,9 @@ TroubleCode: TypeAlias = Literal[
     "computed_member",
     "unclear_call",
     "twin_file",
+    "used_as_value",  # handed on: who calls it then cannot be told
+    "accepted",  # somebody has looked at it
+    "unproven_member",  # which objects have it cannot be told
 ]
 
 

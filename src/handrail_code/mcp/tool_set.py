@@ -80,6 +80,8 @@ CODE_TOOLS = (
             "context": "",
             "rename": "",
             "to": "New name",
+            "public": "",
+            "accept": "",
             "extract": "",
             "move": "",
             "toModule": "",

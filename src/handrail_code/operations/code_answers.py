@@ -211,7 +211,7 @@ def offer_locate(source: Source, found: Found, action_id: str) -> Offer:
     )
 
 
-def describe_unsure(source: Source, places: Sequence[Reference] | Sequence[Trouble]) -> list[UnsurePlace]:
+def describe_unsure(source: Source, places: Sequence[Reference | Trouble]) -> list[UnsurePlace]:
     """Where they are; sorted."""
     found = {_describe(source, one) for one in places}
     return sorted(found, key=lambda one: (one.file, one.line, one.column, one.code))

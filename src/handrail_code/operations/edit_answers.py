@@ -37,6 +37,8 @@ class EditedItem(Answer, frozen=True, kw_only=True):
     edits: int
     unresolved: list[str]
     """Names in a given text that nothing in the project declares."""
+    note: str
+    """What a rename kept, or took along, and why; what was accepted."""
 
 
 class EditPreview(CodeAnswer, frozen=True, kw_only=True):

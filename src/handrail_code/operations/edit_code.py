@@ -35,6 +35,7 @@ from handrail_code.operations.editing import (
     MOST_LOCATED,
     AskedChange,
     Editing,
+    Public,
     refuse_without_mode,
 )
 from handrail_code.operations.named_files import settle_files
@@ -67,6 +68,16 @@ class EditCode(Input, frozen=True, kw_only=True):
     with_text: Annotated[str, Meta(description="That text.", max_length=MAX_TEXT)] | UnsetType = UNSET
     rename: Annotated[str, Meta(description="In all files.", max_length=1000)] | UnsetType = UNSET
     to: Annotated[str, Meta(description="The new name.", min_length=1, max_length=200)] | UnsetType = UNSET
+    public: (
+        Annotated[Public, Meta(description="Whether the name for others changes; keep if not said.")]
+        | UnsetType
+    ) = UNSET
+    accept: (
+        Annotated[
+            list[str], Meta(description="Refused places that somebody looked at.", max_length=MOST_LOCATED)
+        ]
+        | UnsetType
+    ) = UNSET
     names: (
         Annotated[list[str], Meta(description="Several to locate.", max_length=MOST_LOCATED)] | UnsetType
     ) = UNSET

@@ -10,11 +10,12 @@ from handrail.contract.catalogue import E_USAGE, EDIT_REFUSED
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail_code.edit.move import plan_extract, plan_move
 from handrail_code.edit.moving.specifiers import suggest_module
-from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
-from handrail_code.edit.rename import plan_rename
+from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory
+from handrail_code.edit.rename import ACCEPTABLE, plan_rename
 from handrail_code.edit.replace import plan_replace
-from handrail_code.facts.join import Found, Project, Symbol
+from handrail_code.facts.join import Found, Project, Style, Symbol
 from handrail_code.facts.places import line_and_column
+from handrail_code.facts.slots import Trouble
 from handrail_code.languages.extensions import language_of
 from handrail_code.scan.ids import make_id
 
@@ -27,6 +28,7 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
     """Every file that it changes, as it becomes."""
     to: str
     """The new name or module; empty where there is none."""
+    note: str
 
 
 Planner = Callable[[Project, Found, Mapping[str, Json]], Plan | Refusal]
@@ -47,7 +49,8 @@ def make_plan(project: Project, action: str, found: Found, asked: Mapping[str, J
         changed = apply_in_memory(made, {path: text for path, text in old.items() if text is not None})
         if not isinstance(changed, Refusal):
             to = "" if action == "replace" else str(asked[TARGETS[action]]).removeprefix("./")
-            return Planned(plan=made, texts=changed, to=to)
+            note = _tell_public(project, found, made, asked) if action == "rename" else ""
+            return Planned(plan=made, texts=changed, to=to, note=note)
         made = changed
     fault = _refuse(project, action, made)
     if made.code == "not_exported":
@@ -58,7 +61,43 @@ def make_plan(project: Project, action: str, found: Found, asked: Mapping[str, J
 def _rename(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
     new_name = _require(asked, "to", "A rename needs the new name.", "--to NEW")
     symbol = _find_symbol(project, found)
-    return symbol if isinstance(symbol, Refusal) else plan_rename(project, symbol, new_name)
+    style: Style = "public" if asked.get("public") == "follow" else "keep"
+    accept = [str(one).removeprefix("./") for one in asked.get("accept", ())]
+    return symbol if isinstance(symbol, Refusal) else plan_rename(project, symbol, new_name, style, accept)
+
+
+def _tell_public(project: Project, found: Found, plan: Plan, asked: Mapping[str, Json]) -> str:
+    """In sentences: what others still call it, or have to call it now, and what somebody accepted."""
+    told: list[str] = []
+    accepted = [one for one in plan.reasons if one.code == "accepted"]
+    if accepted:
+        told.append(f"Accepted, not proven: {', '.join(_show_place(project, one) for one in accepted)}.")
+    name = found.definition.name
+    split = [edit for edit in plan.edits if " as " in edit.replacement or ": " in edit.replacement]
+    links = project.slots.links(found.path)
+    binding = found.definition.binding
+    is_exported = links is not None and any(
+        one.exported == name and (one.binding == binding or one.definition == found.index)
+        for one in links.exports
+    )
+    if asked.get("public") == "follow" and is_exported:
+        told.append(
+            f"Others have to call it {asked['to']} too: code outside of this project still says {name}."
+        )
+    elif split:
+        told.append(
+            f"{name} stays the name at {_show_place(project, split[0])}"
+            f"{f' and {len(split) - 1} more places' if len(split) > 1 else ''}, so that what others import"
+            " still works; --public follow changes it there too."
+        )
+    elif is_exported and any(one.role == "declaration" for one in plan.untouched):
+        told.append(f"{name} stays the name for others; --public follow changes it there too.")
+    return " ".join(told)
+
+
+def _show_place(project: Project, place: Trouble | Edit) -> str:
+    line, column = line_and_column(project.source.text(place.path) or b"", place.start)
+    return f"{place.path}:{line}:{column}"
 
 
 def _move(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
@@ -155,13 +194,15 @@ _HINTS = {
 
 def _refuse(project: Project, action: str, refusal: Refusal) -> Fault:
     details: dict[str, Json] = {"reason": refusal.code}
-    where = ""
+    where, line, column = "", 0, 0
     if refusal.path:
         line, column = line_and_column(project.source.text(refusal.path) or b"", refusal.start)
         details |= {"file": refusal.path, "line": line, "column": column}
         where = f" ({refusal.path}:{line}:{column})"
     message = f"The {action} is refused: {refusal.message.removesuffix('.')}{where}."
     hint = _HINTS.get(refusal.code, "" if action == "rename" else _OTHER_HINT)
+    if action == "rename" and refusal.code in ACCEPTABLE and refusal.path:
+        hint = f"Look at the place; if it is fine, add --accept {refusal.path}:{line}:{column}."
     return Fault(EDIT_REFUSED, message[:1000], details=details, hint=hint)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -85,6 +85,9 @@ _LABELS = {
 }
 
 
+Public: TypeAlias = Literal["keep", "follow"]
+
+
 class AskedChange(Input, frozen=True, kw_only=True):
     """One edit of a batch: one of the four, and where it goes."""
 
@@ -97,6 +100,8 @@ class AskedChange(Input, frozen=True, kw_only=True):
     to_module: Annotated[str, Meta(description="The other module.", max_length=1000)] | UnsetType = UNSET
     with_text: Annotated[str, Meta(description="The new text.")] | UnsetType = UNSET
     export_needs: Annotated[bool, Meta(description="Export what it needs.")] | UnsetType = UNSET
+    public: Annotated[Public, Meta(description="Of a rename: the name for others.")] | UnsetType = UNSET
+    accept: Annotated[list[str], Meta(description="Refused places that are fine.")] | UnsetType = UNSET
 
 
 class _Prepared:
@@ -259,7 +264,7 @@ class Editing:
             action: found.definition.name,
             "target": make_id(found),
         }
-        kept = (TARGETS[action], "export_needs")
+        kept = (TARGETS[action], "export_needs", "public", "accept")
         parameters |= {name: asked[name] for name in kept if name in asked}
         prepared = _Prepared()
         self._add(prepared, self._source, action, found, asked)
@@ -329,6 +334,7 @@ class Editing:
                 to=planned.to,
                 edits=len(planned.plan.edits),
                 unresolved=list(planned.plan.unresolved),
+                note=planned.note,
             )
         )
         prepared.untouched += describe_unsure(source, planned.plan.untouched)

@@ -278,7 +278,7 @@ class Scanning:
             reasons=describe_unsure(self._source, troubles),
         )
 
-    def _tell_unsure(self, unsure: Sequence[Reference]) -> dict[str, Any]:
+    def _tell_unsure(self, unsure: Sequence[Reference | Trouble]) -> dict[str, Any]:
         return {
             "unsure": describe_unsure(self._source, unsure[:MOST_UNSURE]),
             "unsure_count": len(unsure),

@@ -7,15 +7,7 @@ import msgspec
 from handrail_code.facts.join import Found, Project, Reference
 from handrail_code.facts.model import NONE
 from handrail_code.facts.slots import Trouble
-from handrail_code.scan.callers import CALLS, Callee, find_around, find_uses, is_test, list_callees
-
-
-class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """Who calls it; none for the top of a file."""
-
-    found: Found | None
-    path: str
-    starts: tuple[int, ...]
+from handrail_code.scan.callers import Callee, Caller, find_callers, find_uses, is_test, list_callees
 
 
 class AnalyzeAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +19,7 @@ class AnalyzeAnswer(msgspec.Struct, frozen=True, kw_only=True):
     tests: tuple[str, ...]
     levels: dict[str, int]
     """How many references of each level."""
-    unsure: tuple[Reference, ...]
+    unsure: tuple[Reference | Trouble, ...]
     troubles: tuple[Trouble, ...]
 
 
@@ -35,14 +27,7 @@ def analyze(project: Project, found: Found) -> AnalyzeAnswer:
     facts = project.facts(found.path)
     assert facts is not None, "a definition comes from facts"
     used = find_uses(project, found)
-    grouped: dict[tuple[str, int], list[int]] = {}
-    holders: dict[tuple[str, int], Found | None] = {}
-    for one in used.sure:
-        if one.role in CALLS:
-            around = find_around(project, one.path, one.definition)
-            key = (one.path, -1 if around is None else around.index)
-            grouped.setdefault(key, []).append(one.start)
-            holders[key] = around
+    callers = find_callers(project, found, used)
     levels = {"exact": 0, "alias": 0, "member": 0, "possible": 0}
     for one in (*used.sure, *used.unsure):
         levels[one.level] += 1
@@ -53,15 +38,13 @@ def analyze(project: Project, found: Found) -> AnalyzeAnswer:
             one.name for one in facts.definitions if one.kind == "parameter" and one.container == found.index
         ),
         calls=tuple(list_callees(project, found)),
-        callers=tuple(
-            Caller(found=holders[key], path=key[0], starts=tuple(grouped[key])) for key in sorted(grouped)
-        ),
+        callers=callers.known,
         exported_as=tuple(
             sorted({one.exported for one in facts.exports if binding != NONE and one.binding == binding})
         ),
         imported_by=tuple(sorted({one.path for one in used.sure if one.role == "import"} - {found.path})),
         tests=tuple(sorted(path for path in files if is_test(path))),
         levels=levels,
-        unsure=used.unsure,
-        troubles=used.troubles,
+        unsure=tuple(dict.fromkeys([*used.unsure, *callers.unsure])),
+        troubles=callers.troubles,
     )

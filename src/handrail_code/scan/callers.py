@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -13,7 +13,10 @@ from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Local, Shared, Trouble
 
 CALLS = frozenset({"call", "jsx"})
+_HANDED_ON = frozenset({"read", "shorthand", "base"})
+"""Uses after which anybody may call it."""
 _CARRIERS = frozenset({"function", "class", "method", "variable", "property"})
+_COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _TEST = re.compile(
     r"(^|/)(__tests__|tests?|spec)/|[._-](test|spec)\.[cm]?[jt]sx?$|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$"
 )
@@ -35,6 +38,75 @@ class Callee(msgspec.Struct, frozen=True, kw_only=True):
     start: int
     found: Found | None
     """Its definition; none for what comes from elsewhere or cannot be told."""
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """Who calls it; none for the top of a file."""
+
+    found: Found | None
+    path: str
+    starts: tuple[int, ...]
+
+
+class Callers(msgspec.Struct, frozen=True, kw_only=True):
+    known: tuple[Caller, ...]
+    """By path and place."""
+    unsure: tuple[Reference | Trouble, ...]
+    """Uses that may be calls or lead to some."""
+    troubles: tuple[Trouble, ...]
+    """Why there may be more."""
+
+
+def find_callers(project: Project, found: Found, used: Used) -> Callers:
+    """Who calls a definition. Where it is handed on as a value, nobody can tell who calls it then."""
+    grouped: dict[tuple[str, int], list[int]] = {}
+    holders: dict[tuple[str, int], Found | None] = {}
+    for one in used.sure:
+        if one.role in CALLS:
+            around = find_around(project, one.path, one.definition)
+            key = (one.path, NONE if around is None else around.index)
+            grouped.setdefault(key, []).append(one.start)
+            holders[key] = around
+    values = tuple(
+        Trouble(code="used_as_value", path=path, start=start, end=end)
+        for path, start, end in _list_handed_on(project, found, used)
+    )
+    is_member = project.symbol_of(found.path, found.index) is None
+    unsure = [one for one in used.unsure if one.role in CALLS or (is_member and one.role != "declaration")]
+    return Callers(
+        known=tuple(
+            Caller(found=holders[key], path=key[0], starts=tuple(grouped[key])) for key in sorted(grouped)
+        ),
+        unsure=(*unsure, *values),
+        troubles=(*used.troubles, *values),
+    )
+
+
+def _list_handed_on(project: Project, found: Found, used: Used) -> Iterator[tuple[str, int, int]]:
+    for one in used.sure:
+        if one.role in _HANDED_ON and not _is_known_export(project, one):
+            yield one.path, one.start, one.end
+    if _is_decorated(project, found):
+        yield found.path, found.definition.start, found.definition.end
+
+
+def _is_known_export(project: Project, one: Reference) -> bool:
+    """`f` in `module.exports = {f}`: what others do with that is among the references."""
+    links = project.slots.links(one.path)
+    spans = (export.local_span for export in links.exports) if links is not None else ()
+    return any(span is not None and span.start == one.start for span in spans)
+
+
+def _is_decorated(project: Project, found: Found) -> bool:
+    """A decorator gets the thing, unless it is known to hand it back."""
+    facts, text = project.facts(found.path), project.source.text(found.path) or b""
+    if is_python(found.path):
+        start = found.definition.start
+        return facts is not None and any(
+            each.kind == "decorator" and each.start == start for each in facts.dynamic
+        )
+    head = text[found.definition.extent_start : found.definition.start]
+    return b"@" in _COMMENT.sub(b"", head)
 
 
 def find_uses(project: Project, found: Found) -> Used:
@@ -134,7 +206,10 @@ def _find_member_uses(project: Project, found: Found) -> Used:
             for member in facts.members
             if member.name == name and (path, member.start) != (found.path, found.definition.start)
         ]
-    troubles = project.troubles(candidates, [Shared(name=name)])
+    unproven = Trouble(
+        code="unproven_member", path=found.path, start=found.definition.start, end=found.definition.end
+    )
+    troubles = (unproven, *project.troubles(candidates, [Shared(name=name)]))
     return Used(sure=(sure,), unsure=_sort(unsure), troubles=troubles)
 
 

@@ -3,7 +3,7 @@
 The score is a sum with a ceiling, so that it can be checked by hand:
 
     10 if it is exported, 20 if an entry point of a package reaches it,
-    3 for each file that uses it, 1 for each file that only imports one of those,
+    3 for each file that uses it (or names a member so), 1 for each file that only imports one of those,
     2 for each place that may mean it and cannot be proven, at most 20 for these,
     10 if files could not be judged, 10 if no test reaches it; at most 100.
 
@@ -43,10 +43,14 @@ class RippleAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 def ripple(project: Project, graph: ModuleGraph, found: Found) -> RippleAnswer:
     used = find_uses(project, found)
-    layers = [sorted({one.path for one in used.sure} - {found.path})]
+    is_member = project.symbol_of(found.path, found.index) is None
+    near = (one for one in used.unsure if is_member and one.level == "member")
+    layers = [sorted({one.path for one in (*used.sure, *near)} - {found.path})]
     reached = {found.path, *layers[0]}
     is_public = found.definition.exported
-    front = [*layers[0], *([found.path] if is_public else [])]
+    # What a file does with its own helper reaches those who import the file.
+    is_used_here = is_member or any(one.role != "declaration" for one in used.sure)
+    front = [*layers[0], *([found.path] if is_public or is_used_here else [])]
     while front and len(layers) < MOST_LAYERS:
         further = sorted({one.path for path in front for one in graph.importers_of(path)} - reached)
         if not further:

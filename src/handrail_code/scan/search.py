@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail_code.facts.join import Found, Project
-from handrail_code.facts.model import NONE, FileFacts, Kind, Member, Use
+from handrail_code.facts.model import NONE, FileFacts, Kind, Member, Role, Span, Use
 from handrail_code.facts.slots import Trouble
 
 AskedKind: TypeAlias = Literal["function", "class", "method", "variable", "type", "import"]
@@ -131,6 +131,21 @@ def _uses(path: str, facts: FileFacts, text: str) -> Iterator[Match]:
             yield Match(
                 path=path, start=use.start, end=use.end, name=use.name, role=use.role, around=use.definition
             )
+    known = defined | used | {member.start for member in facts.members}
+    for name, span, role, around in _list_linked(facts):
+        if span is not None and text in name and span.start not in known:
+            known.add(span.start)
+            yield Match(path=path, start=span.start, end=span.end, name=name, role=role, around=around)
+
+
+def _list_linked(facts: FileFacts) -> Iterator[tuple[str, Span | None, Role, int]]:
+    """Names of other modules, and names for others: nothing in the file itself has to use them."""
+    for found in facts.imports:
+        yield found.imported, found.imported_span, "import", found.definition
+    for export in facts.exports:
+        yield export.exported, export.exported_span, "export", export.definition
+        if export.module:
+            yield export.imported, export.local_span, "export", export.definition
 
 
 def _mentions(path: str, facts: FileFacts, content: bytes, text: str) -> Iterator[Match]:

@@ -6,7 +6,7 @@ import msgspec
 
 from handrail_code.facts.join import Found, Project, Reference
 from handrail_code.facts.slots import Trouble
-from handrail_code.scan.callers import CALLS, find_around, find_uses, list_callees
+from handrail_code.scan.callers import find_callers, find_uses, list_callees
 from handrail_code.scan.ids import make_id
 
 MOST_TRACED = 200
@@ -33,7 +33,7 @@ class Traced(msgspec.Struct, frozen=True, kw_only=True):
 class TraceAnswer(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[Traced, ...]
     left_out: int
-    unsure: tuple[Reference, ...]
+    unsure: tuple[Reference | Trouble, ...]
     """Uses that may be calls, and are not followed."""
     troubles: tuple[Trouble, ...]
 
@@ -41,42 +41,33 @@ class TraceAnswer(msgspec.Struct, frozen=True, kw_only=True):
 def trace_callers(project: Project, found: Found, depth: int) -> TraceAnswer:
     """Who calls it, who calls those, and so on; breadth first, by path and place."""
     nodes: list[Traced] = []
-    unsure: dict[tuple[str, int], Reference] = {}
+    unsure: dict[tuple[str, int], Reference | Trouble] = {}
     troubles: dict[tuple[str, str, int], Trouble] = {}
     seen = {make_id(found)}
     left_out = 0
     waiting: list[tuple[Found, int, int]] = [(found, -1, 1)]
     while waiting:
         current, parent, level = waiting.pop(0)
-        used = find_uses(project, current)
-        unsure |= {(one.path, one.start): one for one in used.unsure if one.role in CALLS}
-        troubles |= {(one.code, one.path, one.start): one for one in used.troubles}
-        grouped: dict[tuple[str, int], list[Reference]] = {}
-        holders: dict[tuple[str, int], Found | None] = {}
-        for one in used.sure:
-            if one.role not in CALLS:
-                continue
-            around = find_around(project, one.path, one.definition)
-            key = (one.path, -1 if around is None else around.index)
-            grouped.setdefault(key, []).append(one)
-            holders[key] = around
-        for key in sorted(grouped):
+        callers = find_callers(project, current, find_uses(project, current))
+        unsure |= {(one.path, one.start): one for one in callers.unsure}
+        troubles |= {(one.code, one.path, one.start): one for one in callers.troubles}
+        for caller in callers.known:
             if len(nodes) == MOST_TRACED:
                 left_out += 1
                 continue
-            around = holders[key]
-            name = make_id(around) if around is not None else key[0]
+            around = caller.found
+            name = make_id(around) if around is not None else caller.path
             is_repeated = name in seen
             seen.add(name)
             nodes.append(
                 Traced(
                     found=around,
-                    path=key[0],
+                    path=caller.path,
                     name="" if around is None else around.definition.name,
                     depth=level,
                     parent=parent,
-                    spots=tuple(one.start for one in grouped[key]),
-                    spot_path=key[0],
+                    spots=caller.starts,
+                    spot_path=caller.path,
                     is_repeated=is_repeated,
                 )
             )

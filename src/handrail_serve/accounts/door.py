@@ -43,11 +43,14 @@ class Door(Protocol):
     def marks(self, workspace: str) -> Marks:
         """What changes with every commit, of the sessions of a workspace."""
 
+    def names(self, workspace: str) -> Mapping[str, str]:
+        """What the members of a workspace are called, by account."""
+
     def describe_sign_in(self) -> dict[str, Json]:
         """Which ways to sign in there are, for anybody."""
 
-    def describe_resource(self) -> dict[str, Json]:
-        """The metadata of `/mcp` as a protected resource (RFC 9728)."""
+    def describe_resource(self, origin: str) -> dict[str, Json]:
+        """The metadata of `/mcp` as a protected resource (RFC 9728), under this address."""
 
     def leave_for_provider(self, invitation: str, binding: str) -> str:
         """The address at which somebody signs in. Raises Fault E_NOT_FOUND where there is no provider."""

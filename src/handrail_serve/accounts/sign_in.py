@@ -22,7 +22,7 @@ MOST_BYTES = 16 * 1024
 InThread: TypeAlias = Callable[[Callable[[], dict[str, Json]]], Coroutine[Any, Any, dict[str, Json]]]
 
 
-def sign_in_routes(door: Door, in_thread: InThread) -> list[Route]:
+def sign_in_routes(door: Door, in_thread: InThread, origin: str) -> list[Route]:
     """Where somebody who has no token yet can ask; nothing here shows anything of a workspace."""
 
     async def describe(_: HttpRequest) -> Response:
@@ -56,7 +56,7 @@ def sign_in_routes(door: Door, in_thread: InThread) -> list[Route]:
         return _lead((await in_thread(finish))["to"])
 
     async def resource(_: HttpRequest) -> Response:
-        return _told(door.describe_resource())
+        return _told(door.describe_resource(origin))
 
     return _routes(describe, step, page, leave, come_back, resource)
 

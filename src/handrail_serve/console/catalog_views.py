@@ -5,6 +5,7 @@ from __future__ import annotations
 from handrail.contract.catalogue import E_NOT_FOUND, WORKFLOW_ID_RESERVED, WORKFLOW_INVALID
 from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.wording import quote
+from handrail.operations.checks.approve_check import MEANING
 from handrail.projections.html.elements import Html
 from handrail_serve.limits import MOST_BUNDLE_BYTES
 from handrail_serve.pages.catalog import workflow as parts
@@ -14,7 +15,7 @@ from handrail_serve.pages.catalog.workflows import workflows_page
 from handrail_serve.pages.gaps import gaps_page
 from handrail_serve.pages.moving import export_page, import_page
 from handrail_serve.pages.settings import session_preferences_page, settings_page
-from handrail_serve.view_parts import SETTLE, Call, Page, Query, View, is_served, payload
+from handrail_serve.view_parts import SETTLE, Call, Page, Query, View, is_served, payload, payload_or_none
 
 ROWS = 100
 """Items of one view."""
@@ -151,11 +152,14 @@ def show_export(call: Call, segments: tuple[str, ...], _: Query) -> View:
 
 
 def show_settings(call: Call, _: tuple[str, ...], __: Query) -> View:
-    """Every setting, and the preferences of new sessions."""
+    """Every setting, the preferences of new sessions, and the checks that Handrail may run itself."""
+    declared = payload_or_none(call, "check.list", {})
     html = settings_page(
         payload(call, "self.settings", {}),
         payload(call, "preferences.show", {}),
         payload(call, "self.context", {}),
+        [] if declared is None else declared["items"],
+        MEANING,
     )
     return View(title="Settings", html=html)
 

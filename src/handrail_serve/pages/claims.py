@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from handrail.projections.evidence import PROOF, WORTH_WORDS
 from handrail.projections.html.elements import Child, Html, element
 from handrail.projections.plain_words import HEADLINES, spell_name
 from handrail_serve.pages.parts import Payload, cut, evidence_badge
@@ -42,7 +43,24 @@ def claim_text(claim: Payload, artifacts: Sequence[Payload]) -> str:
     if not keys:
         return f"{kind} as a whole"
     name = next((key for key in reversed(keys) if not key.isdigit()), "")
-    return cut(f"{spell_name(name)}: {_read(held[0]['body'], keys)}" if name else kind)
+    if not name:
+        return kind
+    said, value = _headline(held[0]["body"], keys), _read(held[0]["body"], keys)
+    if said and said != value:
+        return f"{cut(said)} ({cut(value)})"
+    return cut(value if said else f"{spell_name(name)}: {value}")
+
+
+def _headline(body: Any, keys: Sequence[str]) -> str:
+    """The sentence that a place in a list belongs to: what is claimed, where only its proof is named."""
+    for key in keys:
+        if isinstance(body, dict) and isinstance(body.get("claim"), str):
+            return str(body["claim"])
+        if isinstance(body, list) and key.isdigit() and int(key) < len(body):
+            body = body[int(key)]
+        elif isinstance(body, dict):
+            body = body.get(key)
+    return ""
 
 
 def _read(body: Any, keys: Iterable[str]) -> str:
@@ -61,24 +79,25 @@ def _read(body: Any, keys: Iterable[str]) -> str:
 
 
 def is_seen(claim: Payload) -> bool:
-    """Whether somebody else than the agent has seen that it is so."""
-    return bool(claim["verdict"] == "holds" and claim["level"] != "claimed")
+    """Whether somebody else than the agent has seen that it is so; that a place exists is no proof."""
+    return bool(claim["verdict"] == "holds" and claim["level"] in PROOF)
 
 
 def claim_row(claim: Payload, artifacts: Sequence[Payload], *, is_imported: bool) -> Html:
-    """The claim, and beside it how it is known."""
+    """The claim, and beside it how it is known; below it, what that word leaves out."""
+    more = claim["told"].removeprefix(WORTH_WORDS.get(claim["level"], "")).removeprefix(": ")
     return element(
         "li",
         element("span", claim_text(claim, artifacts), dir="auto"),
         " ",
         evidence_badge(claim["level"], claim["verdict"], is_imported=is_imported),
-        element("span", claim["told"], class_="under soft small", dir="auto") if claim["told"] else None,
+        element("span", more, class_="under soft small", dir="auto") if more else None,
     )
 
 
 def sides(node: Payload) -> Child:
     """What is proven of a report and what rests on its word, as two lists of texts."""
-    claims: Sequence[Payload] = node["claims"]
+    claims = [one for one in node["claims"] if one["check"] != "person" or is_seen(one)]  # else: the question
     seen = [one for one in claims if is_seen(one)]
     word = [one for one in claims if not is_seen(one)]
     if not claims:

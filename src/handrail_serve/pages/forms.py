@@ -16,7 +16,7 @@ _REASONS = (
 LONGEST_NOTE = 500
 LONGEST_VALUE = 2_000
 RECORDED = "Recorded. The agent sees it at its next call."
-_EFFECTS = {
+EFFECTS = {
     "confirm": "Yes: the agent goes on once it sends this report again. No: the step stays open, and the "
     "agent reads your note.",
     "choose": "The run goes the way that you take. None of them: the step stays open, and the agent reads "
@@ -43,7 +43,7 @@ def answer_form(question: Payload) -> Html:
     }
     return element(
         "form",
-        element("p", _EFFECTS[kind], class_="small"),
+        element("p", EFFECTS[kind], class_="small"),
         _field(
             f"{question['question']} Never a secret.", "given.answer", required=True, longest=LONGEST_VALUE
         )

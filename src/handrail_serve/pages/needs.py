@@ -8,6 +8,7 @@ import msgspec
 
 from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
+from handrail.workflows.prompt_sections import authored_part
 from handrail_serve.pages.claims import sides, spell_kind
 from handrail_serve.pages.forms import answer_form, kind_of_ask, settle_form
 from handrail_serve.pages.parts import (
@@ -28,7 +29,7 @@ from handrail_serve.pages.parts import (
     silence_badge,
 )
 
-SHOWN_NEEDS = 6
+SHOWN_NEEDS = 12
 """Needs that are open with all that is known about them; the others are one click away."""
 MOST_REPORT = 4_000
 """Characters of what the agent reports in a card."""
@@ -40,7 +41,7 @@ _WORDS: Mapping[str, tuple[str, str, str]] = {
     "damaged": ("Damaged", "bad", "blocked"),
     "newer": ("Newer version", "warn", "blocked"),
 }
-_QUESTIONS = {
+QUESTIONS = {
     "confirm": "Do you confirm “{}”?",
     "choose": "Which way do you take at “{}”?",
     "give": "What does “{}” need from you?",
@@ -78,6 +79,7 @@ def strip(cards: Sequence[Card], omitted: int) -> Child:
     return element(
         "section",
         element("h2", "Needs you"),
+        _overview(cards[:SHOWN_NEEDS]) if len(cards) > 2 else None,
         element("ul", *rows[:SHOWN_NEEDS], class_="strip"),
         element(
             "details",
@@ -92,21 +94,51 @@ def strip(cards: Sequence[Card], omitted: int) -> Child:
     )
 
 
+def _overview(cards: Sequence[Card]) -> Html:
+    """One line for each card, so that all of them are seen before the first one is read."""
+    rows = [
+        element(
+            "li",
+            _state(card),
+            element(
+                "span",
+                element("a", cut(card.row["goal"] or _ask(card)), href=f"#{_name(card.row)}", dir="auto"),
+                element("span", _ask(card), class_="under") if card.row["goal"] else None,
+            ),
+            element("span", card.row["agent"] or COMMAND_LINE, ", ", ago(card.row["since"]), class_="aside"),
+        )
+        for card in cards
+    ]
+    return element("ol", *rows, class_="rows", id="overview")
+
+
+def _state(card: Card) -> Html:
+    """What kind of need it is, or that it is answered, and whether nobody came."""
+    word, look, glyph = _WORDS.get(card.row["kind"], _WORDS["person"])
+    is_answered = card.answer is not None
+    shown = badge("Answered", "", "person") if is_answered else badge(word, look, glyph)
+    return element("span", shown, silence_badge(card.row["silence"]), class_="cluster")
+
+
+def _name(row: Payload) -> str:
+    """Of its card in the page."""
+    return f"need-{row['session_id']}-{row.get('gap_id') or row['node_id']}"
+
+
 def need_card(card: Card, tag: str = "li", title: str = "h3") -> Html:
     """One need: what, since when, whose; the question; what is known; the door."""
     row = card.row
-    word, look, glyph = _WORDS.get(row["kind"], _WORDS["person"])
     answered = card.answer
-    shown = badge("Answered", "", "person") if answered is not None else badge(word, look, glyph)
     return element(
         tag,
-        element("p", shown, silence_badge(row["silence"]), "since ", ago(row["since"]), class_="cluster"),
+        element("p", _state(card), "since ", ago(row["since"]), class_="cluster"),
         element(title, element("a", _ask(card), href=where(row)), dir="auto"),
         _whose(row),
         _known(card),
         _door(card, answered),
         class_=f"need {row['kind']}{' answered' if answered is not None else ''}",
-        data_key=f"{row['kind']} {row['session_id']} {row['node_id']}",
+        id=_name(row),
+        data_key=f"{row['kind']} {row['session_id']} {row.get('gap_id') or row['node_id']}",
     )
 
 
@@ -120,7 +152,7 @@ def _ask(card: Card) -> str:
     """The question in one sentence."""
     row = card.row
     if card.question is not None:
-        return _QUESTIONS[kind_of_ask(card.question)].format(row["title"])
+        return QUESTIONS[kind_of_ask(card.question)].format(row["title"])
     if row["kind"] == "blocked":
         return f"“{row['title']}” was not accepted"
     return cut(row["why"] if row["kind"] == "gap" else row["goal"] or row["workflow_name"] or row["why"])
@@ -133,11 +165,19 @@ def _whose(row: Payload) -> Html:
         row["project"],
         row["branch"],
         row["workflow_name"] or row["workflow_id"],
-        row["agent"] or COMMAND_LINE,
+        whose_agent(row),
     )
     if not row["goal"] or not is_asked:
         return facts
     return join_html(element("p", cut(row["goal"]), dir="auto"), facts)
+
+
+def whose_agent(row: Payload) -> str:
+    """What began it; in a team also whose it is, by the id of the account, and on which machine."""
+    client = row["agent"] or COMMAND_LINE
+    if not row["account"]:
+        return str(client)
+    return f"{client} of {row['account']}{' on ' if row['machine'] else ''}{row['machine']}"
 
 
 def _known(card: Card) -> Child:
@@ -149,7 +189,30 @@ def _known(card: Card) -> Child:
     if node is None:
         return why
     shown = _with_kept(node)
-    return element("div", why, _prompt(node), report(shown), evidence(shown), class_="stack tight")
+    question = card.question or {}
+    return element(
+        "div",
+        why,
+        _prompt(node, is_open=question.get("asked") in ("choose", "give")),
+        _options(question),
+        _writes(question),
+        report(shown),
+        evidence(shown),
+        class_="stack tight",
+    )
+
+
+def _options(question: Payload) -> Child:
+    """What the options mean, where they say more than their buttons."""
+    told = [one for one in question.get("options", ()) if one.get("description")]
+    rows = [element("li", element("strong", one["label"]), f": {one['description']}") for one in told]
+    return element("ul", *rows, class_="facts dots") if rows else None
+
+
+def _writes(question: Payload) -> Child:
+    """The files that a yes lets Handrail write."""
+    text = question.get("writes", "")
+    return element("div", notes_html(text), class_="prose", dir="auto") if text else None
 
 
 def _with_kept(node: Payload) -> Payload:
@@ -158,31 +221,29 @@ def _with_kept(node: Payload) -> Payload:
     return node if kept is None else {**node, **kept}
 
 
-def _prompt(node: Payload) -> Child:
-    """What the step asks of the agent."""
-    pending = node["pending"]
-    if pending is None:
+def _prompt(node: Payload, *, is_open: bool) -> Child:
+    """What the step asks of the agent; open where it is what a person is asked."""
+    asked = "" if node["pending"] is None else authored_part(node["pending"]["prompt"])
+    if not asked:
         return None
     return element(
         "details",
         element("summary", "What the step asks for"),
-        element("div", notes_html(cut(pending["prompt"], MOST_REPORT)), class_="prose", dir="auto"),
+        element("div", notes_html(cut(asked, MOST_REPORT)), class_="prose", dir="auto"),
+        open=is_open or None,
     )
 
 
 def evidence(node: Payload) -> Html:
     """What is proven of the report, beside the sum of the whole run."""
-    return element(
-        "div",
-        sides(node),
-        element(
-            "p",
-            element("span", "The whole run so far:", class_="small soft"),
-            evidence_badges(node["evidence"], node["evidence_caveat"]),
-            class_="cluster",
-        ),
-        class_="stack tight",
+    is_counted = any(node["evidence"].values())
+    whole = element(
+        "p",
+        element("span", "The whole run so far:", class_="small soft"),
+        evidence_badges(node["evidence"], node["evidence_caveat"]),
+        class_="cluster",
     )
+    return element("div", sides(node), whole if is_counted else None, class_="stack tight")
 
 
 def report(node: Payload) -> Child:
@@ -225,19 +286,24 @@ def _door(card: Card, answered: Payload | None) -> Child:
     if answered is not None:
         return _recorded(card, answered, copy)
     form: Child = None
+    others = "" if card.question is None else card.question["others"]
+    if others:
+        return element("p", f"This waits for {others}; you cannot answer it.", class_="door small")
     if card.question is not None:
         is_early = card.node is not None and card.node["kind"] == "step"
         form = join_html(
-            element("p", _EARLY, class_="small") if is_early else None, answer_form(card.question)
+            element("p", EARLY, class_="small") if is_early else None, answer_form(card.question)
         )
     elif row["kind"] == "gap" and card.can_settle:
         form = settle_form(row["session_id"], row["gap_id"])
-    told = None if form is not None else element("p", _WITHOUT_DOOR[row["kind"]], class_="small")
+    elif row["kind"] == "person" and card.node is None:
+        form = element("p", element("a", "Open it to answer", href=where(row), class_="button main"))
+    told = None if form is not None else element("p", WITHOUT_DOOR[row["kind"]], class_="small")
     return element("div", form, told, element("div", copy, class_="cluster"), class_="door stack tight")
 
 
-_EARLY = "The agent has not reported this step yet: an answer now is not about a report."
-_WITHOUT_DOOR = {
+EARLY = "The agent has not reported this step yet: an answer now is not about a report."
+WITHOUT_DOOR = {
     "person": "Answer it at a terminal, or tell the agent in its chat.",
     "blocked": "The agent can correct this itself. If it has stopped, tell it to go on.",
     "gap": "The agent settles it with its next report. If it has stopped, tell it to go on.",
@@ -248,7 +314,7 @@ def _recorded(card: Card, said: Payload, copy: Child) -> Html:
     words = f"{said['said']} by {said['who']}, {DOORS[said['door']]}"
     again = (
         element("details", element("summary", "Answer anew"), answer_form(card.question))
-        if card.question is not None
+        if card.question is not None and not card.question["others"]
         else None
     )
     return element(

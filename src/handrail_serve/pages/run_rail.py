@@ -231,7 +231,9 @@ def _lane(session_id: str, one: Payload) -> Html:
         element("span", f"{one['child_id']}: {one['title']}", class_="name"),
         badge(words, tone, icon),
         element("span", where, class_="what") if where else None,
-        element("span", one["agent"], class_="soft") if one["agent"] else None,
+        element("span", one["worker"] or one["agent"], class_="soft")
+        if one["worker"] or one["agent"]
+        else None,
         href=run_path(session_id, one["run_id"]),
         class_="spot",
     )

@@ -9,7 +9,7 @@ from handrail.engine.events import is_newer
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail.projections.plain_words import CLOSE_WORDS
 from handrail_serve.pages.claims import spell_kind
-from handrail_serve.pages.needs import COMMAND_LINE, Card, need_card
+from handrail_serve.pages.needs import Card, need_card, whose_agent
 from handrail_serve.pages.parts import (
     Payload,
     ago,
@@ -89,7 +89,7 @@ def _meta(shown: Payload, graph: Payload | None) -> Html:
     return meta(
         shown["project"],
         shown["branch"],
-        (graph["agent"] or COMMAND_LINE) if graph is not None else None,
+        whose_agent(graph) if graph is not None else None,
         join_html("last change ", ago(shown["last_activity"])) if shown["last_activity"] else None,
         count(shown["event_count"], "event"),
         "imported from another store" if imported else None,
@@ -349,7 +349,7 @@ def _in_force(session_id: str, run: Payload) -> Html:
         ("Run", mono(run["id"])),
         ("Session", mono(session_id)),
     ]
-    return panel("In force at the tip", facts(rows))
+    return panel("Settings of this run", facts(rows))
 
 
 # The session itself

@@ -8,11 +8,12 @@ from typing import Any
 
 from handrail.projections.html.elements import Child, Html, element
 from handrail.projections.plain_words import STATUS_WORDS
-from handrail_serve.pages.needs import COMMAND_LINE, Card, strip, where
+from handrail_serve.pages.needs import Card, strip, where, whose_agent
 from handrail_serve.pages.parts import (
     Payload,
     add_query,
     ago,
+    badge,
     command_line,
     copy_button,
     count,
@@ -33,9 +34,11 @@ INSTALL_LINE = "handrail setup"
 FIRST_PROMPT = (
     "Use Handrail to review my last change: start the workflow wr.code_review and follow it step by step."
 )
-_FILTERS = ("q", "status", "workflow", "project", "branch")
+_FILTERS = ("q", "status", "workflow", "project", "branch", "account", "agent")
 _GROUPS = (("", "none"), ("project", "project"), ("branch", "branch"), ("state", "state"))
 _SORTS = (("", "last change"), ("silent", "longest silent"), ("title", "title"))
+_WAITING = "needs your answer"
+_ANSWERED = "answered"
 _SILENT = {"idle": "idle", "stalled": "stalled"}
 
 
@@ -55,12 +58,17 @@ def sessions_page(
     if not items and not is_filtered and not needs["session_count"]:
         return page(head("Sessions"), _welcome(), live="*")
     shown = [Card(row=row) for row in needs["items"]] if cards is None else cards
+    waiting = {
+        row["session_id"]: _ANSWERED if row["is_answered"] else _WAITING
+        for row in needs["items"]
+        if row["kind"] == "person"
+    }
     return page(
         head("Sessions", _summary(needs)),
         None if is_filtered else strip(shown, needs["total"] - len(needs["items"])),
         _toolbar(asked, items),
         None if hits is None else _hits(hits, asked.get("q", "")),
-        _list(listed, asked) if items else None if hits and hits["items"] else _nothing(asked),
+        _list(listed, asked, waiting) if items else None if hits and hits["items"] else _nothing(asked),
         live="*",
     )
 
@@ -100,7 +108,7 @@ def _toolbar(asked: Mapping[str, str], items: Sequence[Payload]) -> Html:
         "form",
         words,
         select("status", "State", statuses, asked.get("status", "")),
-        *(_choose(name, label, items, asked) for name, label in _CHOICES),
+        *(_choose(name, label, items, asked) for name, label in _choices(items, asked)),
         select("group", "Group by", _GROUPS, asked.get("group", "")),
         select("sort", "Sort by", _SORTS, asked.get("sort", "")),
         element("button", "Show", type="submit", class_="button"),
@@ -112,6 +120,12 @@ def _toolbar(asked: Mapping[str, str], items: Sequence[Payload]) -> Html:
 
 
 _CHOICES = (("project", "Project"), ("branch", "Branch"), ("workflow", "Workflow"))
+_IN_A_TEAM = (("account", "Person"), ("agent", "Agent"))
+
+
+def _choices(items: Sequence[Payload], asked: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    is_team = any(item["account"] for item in items) or any(asked.get(name) for name, _ in _IN_A_TEAM)
+    return (*_CHOICES, *_IN_A_TEAM) if is_team else _CHOICES
 
 
 def _choose(name: str, label: str, items: Sequence[Payload], asked: Mapping[str, str]) -> Html:
@@ -123,20 +137,21 @@ def _choose(name: str, label: str, items: Sequence[Payload], asked: Mapping[str,
     return select(name, label, tuple(values.items()), chosen)
 
 
-def _list(listed: Payload, asked: Mapping[str, str]) -> Html:
+def _list(listed: Payload, asked: Mapping[str, str], waiting: Mapping[str, str]) -> Html:
+    """The rows; those in `waiting` are blocked by nothing but an answer, or have it."""
     items = _sorted(listed["items"], asked.get("sort", ""))
     group = asked.get("group", "")
     known = group if group in dict(_GROUPS) else ""
     groups: dict[str, list[Payload]] = {}
     for item in items:
-        groups.setdefault(_group(item, known), []).append(item)
+        groups.setdefault(_group(item, known, waiting), []).append(item)
     cursor = listed.get("next_cursor") or ""
     kept = {name: asked.get(name, "") for name in (*_FILTERS, "group", "sort")}
     more = add_query("/sessions", **kept, cursor=cursor)
     return element(
         "section",
         element("h2", "Sessions with these words" if asked.get("q") else "All sessions"),
-        *(_rows(name, rows, known, place) for place, (name, rows) in enumerate(groups.items())),
+        *(_rows(name, rows, known, place, waiting) for place, (name, rows) in enumerate(groups.items())),
         element("p", element("a", "Older sessions", href=more, class_="button"), class_="more")
         if listed.get("has_more") and cursor
         else None,
@@ -156,8 +171,10 @@ def _sorted(items: Sequence[Any], by: str) -> list[Any]:
             return list(items)
 
 
-def _group(item: Payload, by: str) -> str:
+def _group(item: Payload, by: str, waiting: Mapping[str, str]) -> str:
     match by:
+        case "state" if item["id"] in waiting:
+            return waiting[item["id"]]
         case "state":
             return str(item["silence"] or STATUS_WORDS.get(item["status"], item["status"]))
         case "project" | "branch":
@@ -166,8 +183,9 @@ def _group(item: Payload, by: str) -> str:
             return ""
 
 
-def _rows(name: str, items: Sequence[Payload], by: str, place: int) -> Html:
-    rows = element("ol", *(_row(item) for item in items), class_="rows", id="sessions" if not place else None)
+def _rows(name: str, items: Sequence[Payload], by: str, place: int, waiting: Mapping[str, str]) -> Html:
+    shown = (_row(item, waiting.get(item["id"], "")) for item in items)
+    rows = element("ol", *shown, class_="rows", id="sessions" if not place else None)
     if not by:
         return rows
     told = f"{count(len(items), 'session')}"
@@ -179,17 +197,20 @@ def _title(item: Payload) -> str:
     return str(item["goal"] or item["workflow_name"] or item["workflow_id"] or f"Session {item['id']}")
 
 
-def _row(item: Payload) -> Html:
+def _row(item: Payload, waiting: str) -> Html:
     where_to = run_path(item["id"], item["run_id"]) if item["run_id"] else session_path(item["id"])
     is_open = item["status"] in ("in_progress", "blocked")
     under = [
         element("span", item["workflow_name"] or item["workflow_id"]) if item["workflow_id"] else None,
         element("span", f"at {item['pending_title']}") if item["pending_title"] and is_open else None,
+        element("span", f"{item['parts_done']} of {item['parts']} parts done")
+        if is_open and item["parts"]
+        else None,
         element("span", f"{item['done']} of about {item['at_least']} steps")
         if is_open and item["at_least"]
         else None,
         *(element("span", item[name]) for name in ("project", "branch") if item[name]),
-        element("span", item["agent"] or COMMAND_LINE) if item["run_id"] else None,
+        element("span", whose_agent(item)) if item["run_id"] else None,
         element("span", count(item["run_count"], "run")) if item["run_count"] > 1 else None,
         element("span", "imported") if item["imported_from"] else None,
     ]
@@ -197,7 +218,11 @@ def _row(item: Payload) -> Html:
         "li",
         element(
             "span",
-            status_badge(item["status"]) if item["health"] == "healthy" else health_badge(item["health"]),
+            health_badge(item["health"])
+            if item["health"] != "healthy"
+            else badge(waiting, "busy" if waiting == _WAITING else "", "person")
+            if waiting
+            else status_badge(item["status"]),
             silence_badge(item["silence"]),
             class_="cluster",
         ),

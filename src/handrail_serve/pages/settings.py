@@ -31,8 +31,11 @@ _SOURCES = {
 }
 
 
-def settings_page(settings: Payload, preferences: Payload, context: Payload) -> Html:
-    """`settings` is of self.settings, `preferences` of preferences.show, `context` of self.context."""
+def settings_page(
+    settings: Payload, preferences: Payload, context: Payload, checks: list[Payload], meaning: str
+) -> Html:
+    """`settings` is of self.settings, `preferences` of preferences.show, `context` of self.context, `checks`
+    of check.list; `meaning` says what an approval lets happen."""
     return page(
         head(
             "Settings",
@@ -40,6 +43,7 @@ def settings_page(settings: Payload, preferences: Payload, context: Payload) -> 
         ),
         _problems(settings["problems"]),
         preferences_form(preferences),
+        _checks(checks, meaning) if checks else None,
         _settings(settings),
         _servers(settings["servers"]),
         panel(
@@ -181,6 +185,72 @@ def _choice(name: str, label: str, choices: list[Payload], held: str) -> Html:
         for one in choices
     ]
     return element("label", label, element("select", *rows, name=name), class_="field grow")
+
+
+# Checks that Handrail may run itself
+
+
+def _checks(checks: list[Payload], meaning: str) -> Html:
+    rows = [
+        element(
+            "li",
+            element(
+                "div",
+                element("strong", one["name"]),
+                element("span", one["description"], class_="under") if one["description"] else None,
+                element("span", mono(" ".join((*one["environment"], one["line"]))), class_="under"),
+                element("span", _limits(one), class_="under"),
+                _decide(one, meaning),
+            ),
+            element(
+                "span",
+                badge("Handrail runs it", "good") if one["isApproved"] else badge("only by name"),
+                class_="aside cluster",
+            ),
+            data_key=one["name"],
+        )
+        for one in checks
+    ]
+    return element(
+        "section",
+        element("h2", "Checks of this project"),
+        element("ul", *rows, class_="rows two"),
+        class_="stack tight",
+        id="checks",
+    )
+
+
+def _limits(one: Payload) -> str:
+    report = f", report {one['report']}" if one["report"] else ""
+    return f"in {one['directory']}, at most {one['timeoutSeconds']} s{report}"
+
+
+def _decide(one: Payload, meaning: str) -> Html:
+    """A yes names the digest of the declaration that this page shows, and is about nothing else."""
+    shown: dict[str, Any] = {"name": one["name"], "digest": one["digest"]}
+    if one["isApproved"]:
+        button = element("button", "Take it back", type="submit", class_="button")
+        return element(
+            "form",
+            button,
+            class_="toolbar",
+            data_operation="check.approve",
+            data_input=json_text({"name": one["name"], "withdraw": True}),
+            data_done="Taken back: it runs only by name.",
+        )
+    return element(
+        "details",
+        element("summary", "Let Handrail run it", class_="small"),
+        element(
+            "form",
+            element("p", meaning, class_="small"),
+            element("button", f"Yes, run {one['name']} without asking", type="submit", class_="button main"),
+            class_="stack tight",
+            data_operation="check.approve",
+            data_input=json_text(shown),
+            data_done="Approved: Handrail runs it when a report needs it.",
+        ),
+    )
 
 
 # Settings and servers

@@ -24,10 +24,10 @@ from handrail_serve.pages.parts import (
 
 _ROLES = ("viewer", "member", "admin", "owner")
 _WHAT = {
-    "viewer": "sees everything in the workspace",
-    "member": "works, and confirms steps",
-    "admin": "also invites, removes and deletes",
-    "owner": "also rotates keys and makes owners",
+    "viewer": "may see everything in the workspace",
+    "member": "may also work, and confirm steps",
+    "admin": "may also invite, remove and delete",
+    "owner": "may also rotate keys and make owners",
 }
 _STATES = {"good": "good", "revoked": "bad", "expired": "warn"}
 
@@ -50,7 +50,7 @@ def team_page(members: Payload, tokens: Payload, audit: Payload | None, workspac
     return page(
         head(
             members["workspace"],
-            meta(f"you are {role} here", _WHAT.get(role, "")),
+            meta(f"you are {role} here"),
             beside=element("button", "Sign out", type="button", class_="button", data_leave=True),
         ),
         _elsewhere(workspaces),
@@ -97,7 +97,7 @@ def _members(members: Payload, role: str) -> Html:
     ]
     return panel(
         "Members",
-        table(("Name", "Role", "State", "Since", ""), rows, "Members of this workspace"),
+        table(("Name", "Role", "State", "Since", "Change"), rows, "Members of this workspace"),
         _invite(given) if can_change else None,
         class_="stack",
         id_="members",
@@ -168,7 +168,9 @@ def _tokens(tokens: Payload, *, can_make: bool) -> Html:
     )
     return panel(
         "Agents and pages",
-        table(("Name", "Of", "Machine", "May", "State", "Last used", ""), rows, "Tokens of this workspace"),
+        table(
+            ("Name", "Of", "Machine", "May", "State", "Last used", "End"), rows, "Tokens of this workspace"
+        ),
         make if can_make else None,
         class_="stack",
         id_="tokens",

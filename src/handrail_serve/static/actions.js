@@ -35,10 +35,12 @@ export function listen({ call, go, ask: leave, reload, say, dialog }) {
     if (answer) {
       const text = typeof shown === "string" ? shown : JSON.stringify(shown, null, 2);
       document.querySelector(answer).replaceChildren(...(element.dataset.render === "simulation" ? describeWalks(told) : [text]));
+      if (isGated && element.reset) element.reset(); // it was done: nothing typed is left to lose
       say("The answer is below.");
     } else if (then) go(then.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(told[name])));
     else if (!download) {
       say(element.dataset.done || "Done.");
+      element.closest("form")?.reset();
       reload();
     }
   };

@@ -167,7 +167,7 @@ async function countNeeds(told) {
   if (performance.now() - countedAt < COUNT_WAIT) return;
   countedAt = performance.now();
   try {
-    const found = await call("session.needs", { limit: 1 });
+    const found = await call("session.needs", { limit: 1, whose: "me" });
     showNeeds(found.total);
   } catch {
     // the page itself says what is wrong
@@ -192,6 +192,22 @@ const isChanged = (field) => {
 const fields = () => [...main.querySelectorAll("form[data-operation] :is(input, textarea, select)")];
 const hasTyped = () => fields().some(isChanged);
 const isWriting = () => hasTyped() || fields().includes(document.activeElement);
+
+// After an answer the page is fetched again: what was typed into other forms stays, and so does the place.
+const spot = (field) => `${field.form.dataset.operation} ${field.form.dataset.input} ${field.name}`;
+
+async function reload() {
+  const kept = new Map(fields().filter((one) => one.type !== "file" && isChanged(one)).map((one) => [spot(one), one]));
+  const [top, at] = [window.scrollY, document.activeElement?.closest("main [id]")?.id];
+  await show({ isBack: true });
+  for (const one of fields()) {
+    const old = kept.get(spot(one));
+    if (old) [one.value, one.checked] = [old.value, old.checked];
+  }
+  window.scrollTo(0, top);
+  const near = at && document.getElementById(at);
+  (near?.querySelector("a, button") || main.querySelector("h1"))?.focus({ preventScroll: true });
+}
 
 async function mayLeave() {
   if (!hasTyped()) return true;
@@ -287,6 +303,13 @@ async function lock() {
   document.title = "Locked · Handrail";
 }
 
+// Nobody is led to pages that open to nobody yet.
+function showPlace({ isTeam, isIn }) {
+  document.getElementById("nav").hidden = isTeam && !isIn;
+  document.getElementById("team").hidden = !isTeam;
+  document.getElementById("where").hidden = isTeam;
+}
+
 function showSignIn(team) {
   main.replaceChildren(
     signInPage(team, invitation, (fresh) => {
@@ -296,7 +319,8 @@ function showSignIn(team) {
       start();
     }),
   );
-  document.title = "Sign in · Handrail";
+  showPlace({ isTeam: true, isIn: false });
+  document.title = `${invitation ? "Join" : "Sign in"} · Handrail`;
 }
 
 function unlockForm(isRefused) {
@@ -503,7 +527,7 @@ window.addEventListener("hashchange", () => {
 });
 pill.addEventListener("click", showNew);
 document.getElementById("help").addEventListener("click", help);
-listen({ call, go, ask, reload: () => show({ isBack: true }), say, dialog });
+listen({ call, go, ask, reload, say, dialog });
 listenToKeys({ main, go: ask, help, say, compare, showNew });
 
 let invitation = takeInvitation();
@@ -512,8 +536,7 @@ async function start() {
   if (invitation || (!token && !(await askTabs()))) return lock();
   isLocked = false;
   const isTeam = token.startsWith("hrp_"); // a token of a person, where there are accounts
-  document.getElementById("team").hidden = !isTeam;
-  document.getElementById("where").hidden = isTeam;
+  showPlace({ isTeam, isIn: true });
   if (main.querySelector(".page[data-live]")) await refresh(new Set("*"));
   else await show({ isFirst: true });
   if (token) feed.start();

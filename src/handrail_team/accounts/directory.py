@@ -197,31 +197,34 @@ class Directory:
 
         Raises Fault E_CONFLICT for the last owner, and for a member that is no longer as it was found.
         """
-        account = member.account
 
         def change(link: Link) -> None:
-            rows = link.execute("SELECT account, role FROM handrail.memberships FOR UPDATE").fetchall()
-            if (account, member.role) not in rows:
-                raise refusal("target_changed")
-            owners = {one for one, held in rows if held == "owner"}
-            if role != "owner" and owners == {account}:
-                raise Fault(
-                    E_CONFLICT,
-                    "The last owner cannot leave. Nothing was changed.",
-                    details={"reason": "last_owner"},
-                    hint="Make somebody else an owner first.",
-                )
-            if role is not None:
-                link.execute("UPDATE handrail.memberships SET role = %s WHERE account = %s", (role, account))
+            _require_as_found(link, workspace, member, role)
+            if role is None:
+                self._end_membership(link, workspace, member.account)
                 return
-            link.execute("DELETE FROM handrail.memberships WHERE account = %s", (account,))
-            now = self._clock.unix_seconds()
             link.execute(
-                "UPDATE handrail.credentials SET ended_at = %s WHERE account = %s AND ended_at = 0",
-                (now, account),
+                "UPDATE handrail.memberships SET role = %s WHERE account = %s", (role, member.account)
             )
 
         self.database.within(workspace).write(change)
+
+    def erase(self, workspace: str, member: Member) -> None:
+        """End a membership, and with the last one of an account its name and its ways to sign in. What it
+        did stays under its id. Raises Fault E_CONFLICT as `set_member` does.
+        """
+
+        def change(link: Link) -> None:
+            _require_as_found(link, workspace, member, None)
+            self._end_membership(link, workspace, member.account)
+            link.execute(
+                "UPDATE handrail.accounts SET name = '', sign_in = NULL, passphrase = NULL, issuer = NULL,"
+                " subject = NULL WHERE account = %s AND NOT EXISTS"
+                " (SELECT 1 FROM handrail.memberships m WHERE m.account = %s)",
+                (member.account, member.account),
+            )
+
+        self._anywhere.write(change)
 
     # Credentials
 
@@ -437,6 +440,16 @@ class Directory:
             (account, workspace, role, self._clock.now()),
         )
 
+    def _end_membership(self, link: Link, workspace: str, account: str) -> None:
+        link.execute(
+            "DELETE FROM handrail.memberships WHERE workspace = %s AND account = %s", (workspace, account)
+        )
+        link.execute(
+            "UPDATE handrail.credentials SET ended_at = %s"
+            " WHERE workspace = %s AND account = %s AND ended_at = 0",
+            (self._clock.unix_seconds(), workspace, account),
+        )
+
     def _page_token(self, link: Link, workspace: str, account: str) -> Made:
         return self._add(link, "page", workspace=workspace, account=account, by=account, seconds=PAGE_SECONDS)
 
@@ -486,6 +499,23 @@ def open_directory(address: str, clock: Clock, randomness: Randomness, secrets: 
     for secret in find_secrets(address):
         secrets.register(secret.encode())
     return Directory(Database(address, is_team=True), clock, randomness)
+
+
+def _require_as_found(link: Link, workspace: str, member: Member, role: Role | None) -> None:
+    """Raises Fault E_CONFLICT for the last owner, and for a member that is no longer as it was found."""
+    rows = link.execute(
+        "SELECT account, role FROM handrail.memberships WHERE workspace = %s FOR UPDATE", (workspace,)
+    ).fetchall()
+    if (member.account, member.role) not in rows:
+        raise refusal("target_changed")
+    owners = {one for one, held in rows if held == "owner"}
+    if role != "owner" and owners == {member.account}:
+        raise Fault(
+            E_CONFLICT,
+            "The last owner cannot leave. Nothing was changed.",
+            details={"reason": "last_owner"},
+            hint="Make somebody else an owner first.",
+        )
 
 
 def principal_of(held: Credential, *, is_person: bool) -> Principal | None:

@@ -171,8 +171,12 @@ class SentSettings:
         raise Fault(E_VALIDATION, message, details={"param": "session"}, hint="Name a session of the team.")
 
 
+_SERVERS: Final = ("bundled", "user")
+"""Of these kinds the server has files of its own: those that come with it, and those of its operator."""
+
+
 class SentLibrary:
-    """`ports.WorkflowLibrary`: what comes with the server, and what the companion found."""
+    """`ports.WorkflowLibrary`: what the server offers, and what the companion found."""
 
     def __init__(self, own: WorkflowLibrary, call: CompanionCall) -> None:
         self._own = own
@@ -183,7 +187,7 @@ class SentLibrary:
         sent = self._call.sighting.sources
         if sent is None:
             _ask(sources=True)
-        own = [file for file in self._own.files(project) if file.source_kind == "bundled"]
+        own = [file for file in self._own.files(project) if file.source_kind in _SERVERS]
         # What they say of themselves is the word of the companion: only their content counts.
         declared = [
             msgspec.structs.replace(file, source_ref=file.source_ref + self._mark, summary=b"", decoded=b"")
@@ -193,7 +197,7 @@ class SentLibrary:
         return [*own, *declared]
 
     def content_now(self, project: str, source_kind: SourceKind, source_ref: str) -> bytes | None:
-        if source_kind == "bundled":
+        if source_kind in _SERVERS and not source_ref.endswith(self._mark):
             return self._own.content_now(project, source_kind, source_ref)
         if not source_ref.endswith(self._mark):
             return None

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, FEATURE_DISABLED
+from handrail.contract.catalogue import (
+    E_NOT_FOUND,
+    E_USAGE,
+    FEATURE_DISABLED,
+    STORE_IO_ERROR,
+    STORE_PERMISSION_DENIED,
+    STORE_UNAVAILABLE,
+    STORE_UNSUPPORTED_VERSION,
+)
 from handrail.contract.outcome import Answer, Fault, NextCall, Page, Success
 from handrail.contract.wording import quote
 from handrail.runtime.operation import Input, Operation, ValueRule
@@ -23,10 +31,17 @@ from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, 
 from handrail_team.accounts.names import NAME_EXPECTED, is_name
 
 if TYPE_CHECKING:
-    from handrail_team.accounts.directory import Directory, Workspace
+    from handrail_team.accounts.directory import Directory, Member, Workspace
 
 OPERATOR = "operator"
 """Who has the database, as `made_by` names them."""
+DATABASE_ERRORS = (
+    STORE_UNAVAILABLE.code,
+    STORE_PERMISSION_DENIED.code,
+    STORE_IO_ERROR.code,
+    STORE_UNSUPPORTED_VERSION.code,
+)
+"""What asking the directory can come to: it is away, refuses the role or the statement, or is too new."""
 REQUEST_ID = r"^[A-Za-z0-9._:-]{1,128}$"
 DEFAULT_ORIGIN = "http://127.0.0.1:7245"
 
@@ -124,8 +139,12 @@ def make(
     change: Change,
     blast_radius: str,
     work: Callable[[], Answer],
+    about: Member | None = None,
 ) -> DryRun | Success | Answer:
-    """Make something at once, because a request id makes it once; or show it, and make it when confirmed."""
+    """Make something at once, because a request id makes it once; or show it, and make it when confirmed.
+
+    `about` is the member that it is for: a token is for that account as it was shown, not for its name.
+    """
 
     def done() -> Answer:
         made = work()
@@ -138,7 +157,7 @@ def make(
         action=change.action,
         changes=(change,),
         targets=(change.id,),
-        versions={},
+        versions={} if about is None else {about.account: about.role},
         blast_radius=blast_radius,
         found=None,
     )

@@ -6,13 +6,14 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFLICT, E_FORBIDDEN, STORE_UNAVAILABLE
+from handrail.contract.catalogue import E_CONFLICT, E_FORBIDDEN
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Success
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun, GatedInput
 from handrail_team.operations.asked import (
+    DATABASE_ERRORS,
     OPERATOR,
     Name,
     Origin,
@@ -95,5 +96,5 @@ OPERATION = Operation(
     output=MadeTeam,
     perform=init_team,
     shape=Shape(levels={"minimal": ("workspace_id", "link"), "standard": None, "full": None}, select="top"),
-    errors=(STORE_UNAVAILABLE.code,),
+    errors=DATABASE_ERRORS,
 )

@@ -7,13 +7,14 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.accounts import ROLES, Role
-from handrail.contract.catalogue import E_FORBIDDEN, STORE_UNAVAILABLE
+from handrail.contract.catalogue import E_FORBIDDEN
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Success
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun
 from handrail_team.operations.asked import (
+    DATABASE_ERRORS,
     NAME_RULE,
     Name,
     Origin,
@@ -89,5 +90,5 @@ OPERATION = Operation(
     perform=invite_member,
     shape=Shape(levels={"minimal": ("id", "link"), "standard": None, "full": None}, select="top"),
     value_rules=NAME_RULE,
-    errors=(STORE_UNAVAILABLE.code,),
+    errors=DATABASE_ERRORS,
 )

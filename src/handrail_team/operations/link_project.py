@@ -15,7 +15,7 @@ from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 from handrail_team.companion.team_file import Link, TeamFile, change_link, read_team_file
-from handrail_team.operations.login import Address
+from handrail_team.operations.login import ADDRESS_RULE, Address
 
 ProjectName = Annotated[str, Meta(description="The project directory.")]
 
@@ -114,5 +114,6 @@ OPERATION = Operation(
     input=LinkProject,
     output=LinkedProject,
     perform=link_project,
+    value_rules={"server": ADDRESS_RULE},
     shape=Shape(levels={"minimal": ("project", "server")}, select="top"),
 )

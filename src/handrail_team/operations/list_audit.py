@@ -7,12 +7,11 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import STORE_UNAVAILABLE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Success
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
-from handrail_team.operations.asked import OPERATOR, TeamQuestion, find_team, given, list_all
+from handrail_team.operations.asked import DATABASE_ERRORS, OPERATOR, TeamQuestion, find_team, given, list_all
 
 ROWS = 100
 MOST_ROWS = 1_000
@@ -83,5 +82,5 @@ OPERATION = Operation(
         untrusted=("who",),
     ),
     default_sort="-at",
-    errors=(STORE_UNAVAILABLE.code,),
+    errors=DATABASE_ERRORS,
 )

@@ -5,12 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from handrail.contract.accounts import Role
-from handrail.contract.catalogue import STORE_UNAVAILABLE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Success
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
-from handrail_team.operations.asked import TeamQuestion, find_team, list_all, spell_time
+from handrail_team.operations.asked import DATABASE_ERRORS, TeamQuestion, find_team, list_all, spell_time
 
 
 class ListMembers(TeamQuestion, frozen=True, kw_only=True):
@@ -93,5 +92,5 @@ OPERATION = Operation(
         untrusted=("name",),
     ),
     default_sort="name",
-    errors=(STORE_UNAVAILABLE.code,),
+    errors=DATABASE_ERRORS,
 )

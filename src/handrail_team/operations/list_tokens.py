@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from handrail.contract.accounts import ROLES
-from handrail.contract.catalogue import STORE_UNAVAILABLE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Success
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
-from handrail_team.operations.asked import TeamQuestion, find_team, list_all, spell_time
+from handrail_team.operations.asked import DATABASE_ERRORS, TeamQuestion, find_team, list_all, spell_time
 
 
 class ListTokens(TeamQuestion, frozen=True, kw_only=True):
@@ -83,5 +82,5 @@ OPERATION = Operation(
         untrusted=("name", "owner", "machine"),
     ),
     default_sort="-made_at",
-    errors=(STORE_UNAVAILABLE.code,),
+    errors=DATABASE_ERRORS,
 )

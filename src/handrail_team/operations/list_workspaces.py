@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType
 
-from handrail.contract.catalogue import STORE_UNAVAILABLE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Success
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
-from handrail_team.operations.asked import Store, list_all, open_directory
+from handrail_team.operations.asked import DATABASE_ERRORS, Store, list_all, open_directory
 
 
 class ListWorkspaces(Input, frozen=True, kw_only=True):
@@ -65,5 +64,5 @@ OPERATION = Operation(
         untrusted=("name",),
     ),
     default_sort="name",
-    errors=(STORE_UNAVAILABLE.code,),
+    errors=DATABASE_ERRORS,
 )

@@ -20,16 +20,20 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, NextCall
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Operation, ValueRule
 from handrail.runtime.runtime import Runtime
 from handrail_team.companion.team_file import KeptServer, change_team_file, read_team_file
 from handrail_team.operations.asked import spell_time
 
 _LOOPBACK = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?")
 _MOST_BYTES = 65_536
-Address = Annotated[
-    str, Meta(description="Where the server of the team is reached.", pattern=r"^https?://[^\s/]+/?\Z")
-]
+_ADDRESS = re.compile(r"https?://[^\s/]+/?")
+Address = Annotated[str, Meta(description="Where the server of the team is reached.", max_length=2_048)]
+ADDRESS_RULE = ValueRule(
+    fits=lambda text: _ADDRESS.fullmatch(text) is not None,
+    problem="is not the address of a server",
+    expected="https://, a name, and a port if it has one: https://handrail.example.com",
+)
 
 
 class Login(Input, frozen=True, kw_only=True):
@@ -157,6 +161,7 @@ OPERATION = Operation(
     input=Login,
     output=SignedIn,
     perform=login,
+    value_rules={"url": ADDRESS_RULE},
     shape=Shape(levels={"minimal": ("server",)}, select="top"),
     errors=(E_HUMAN_REQUIRED.code, E_AUTH.code, STORE_UNAVAILABLE.code),
 )

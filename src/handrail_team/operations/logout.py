@@ -10,7 +10,7 @@ from handrail.contract.outcome import Answer, Fault, NextCall
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail_team.companion.team_file import change_team_file, read_team_file
-from handrail_team.operations.login import Address
+from handrail_team.operations.login import ADDRESS_RULE, Address
 
 
 class Logout(Input, frozen=True, kw_only=True):
@@ -71,5 +71,6 @@ OPERATION = Operation(
     input=Logout,
     output=SignedOut,
     perform=logout,
+    value_rules={"url": ADDRESS_RULE},
     shape=Shape(levels={"minimal": ("server", "is_ended")}, select="top"),
 )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, STORE_UNAVAILABLE
+from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Success
 from handrail.runtime.operation import Operation
@@ -14,6 +14,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun
 from handrail_team.accounts.roles import READ, SCOPES
 from handrail_team.operations.asked import (
+    DATABASE_ERRORS,
     NAME_RULE,
     Name,
     RequestId,
@@ -65,13 +66,14 @@ def new_token(rt: Runtime, request: NewToken) -> DryRun | Success | Answer:
         )
     team = find_team(rt, request)
 
+    held = None
+    if rt.principal is None:
+        held = team.directory.find_member(team.workspace.id, given(request.account, ""))
+
     def work() -> MadeToken:
-        account = team.by
-        if rt.principal is None:
-            account = team.directory.find_member(team.workspace.id, given(request.account, "")).account
         made = team.directory.make_token(
             team.workspace.id,
-            account,
+            team.by if held is None else held.account,
             request.name,
             given(request.machine, ""),
             (READ,) if request.read_only is True else SCOPES,
@@ -87,7 +89,7 @@ def new_token(rt: Runtime, request: NewToken) -> DryRun | Success | Answer:
         )
 
     change = Change(action="create", resource="credential", id=request.name)
-    return make(rt, OPERATION, request, change, "Whoever has it works as an agent of its person.", work)
+    return make(rt, OPERATION, request, change, "Whoever has it works as an agent of its person.", work, held)
 
 
 OPERATION = Operation(
@@ -99,5 +101,5 @@ OPERATION = Operation(
     perform=new_token,
     shape=Shape(levels={"minimal": ("id", "bearer"), "standard": None, "full": None}, select="top"),
     value_rules=NAME_RULE,
-    errors=(STORE_UNAVAILABLE.code,),
+    errors=DATABASE_ERRORS,
 )

@@ -6,13 +6,21 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import STORE_UNAVAILABLE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Success
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun, GatedInput
-from handrail_team.operations.asked import NAME_RULE, Name, RequestId, Store, given, make, open_directory
+from handrail_team.operations.asked import (
+    DATABASE_ERRORS,
+    NAME_RULE,
+    Name,
+    RequestId,
+    Store,
+    given,
+    make,
+    open_directory,
+)
 
 
 class NewWorkspace(GatedInput, frozen=True, kw_only=True):
@@ -53,5 +61,5 @@ OPERATION = Operation(
     perform=new_workspace,
     shape=Shape(levels={"minimal": ("id", "name"), "standard": None, "full": None}, select="top"),
     value_rules=NAME_RULE,
-    errors=(STORE_UNAVAILABLE.code,),
+    errors=DATABASE_ERRORS,
 )

@@ -6,13 +6,15 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_FORBIDDEN, STORE_UNAVAILABLE
+from handrail.contract.catalogue import E_FORBIDDEN
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Success
+from handrail.contract.tokens.confirm import refusal
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun
 from handrail_team.operations.asked import (
+    DATABASE_ERRORS,
     Origin,
     RequestId,
     TeamChange,
@@ -44,6 +46,8 @@ def reset_account(rt: Runtime, request: ResetAccount) -> DryRun | Success | Answ
     require_not_above(rt, held.role)
 
     def work() -> Invitation:
+        if team.directory.find_member(team.workspace.id, held.account) != held:
+            raise refusal("target_changed")
         if rt.principal is not None and len(team.directory.workspaces(held.account)) > 1:
             raise Fault(
                 E_FORBIDDEN,
@@ -68,7 +72,7 @@ def reset_account(rt: Runtime, request: ResetAccount) -> DryRun | Success | Answ
         )
 
     change = Change(action="create", resource="invitation", id=request.member)
-    return make(rt, OPERATION, request, change, "Whoever has the link becomes this person, once.", work)
+    return make(rt, OPERATION, request, change, "Whoever has the link becomes this person, once.", work, held)
 
 
 OPERATION = Operation(
@@ -79,5 +83,5 @@ OPERATION = Operation(
     output=Invitation,
     perform=reset_account,
     shape=Shape(levels={"minimal": ("id", "link"), "standard": None, "full": None}, select="top"),
-    errors=(STORE_UNAVAILABLE.code,),
+    errors=DATABASE_ERRORS,
 )

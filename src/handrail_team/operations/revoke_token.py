@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.accounts import ROLES
-from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, STORE_UNAVAILABLE
+from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, NextCall, Success
 from handrail.contract.wording import quote
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun, Plan, preview_or_write
-from handrail_team.operations.asked import Team, TeamChange, find_team
+from handrail_team.operations.asked import DATABASE_ERRORS, Team, TeamChange, find_team
 
 if TYPE_CHECKING:
     from handrail_team.accounts.directory import Credential
@@ -101,5 +101,5 @@ OPERATION = Operation(
     output=Revoked,
     perform=revoke_token,
     shape=Shape(levels={"minimal": ("ids",), "standard": None, "full": None}, select="top"),
-    errors=(STORE_UNAVAILABLE.code,),
+    errors=DATABASE_ERRORS,
 )

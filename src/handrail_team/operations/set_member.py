@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.accounts import Role
-from handrail.contract.catalogue import E_USAGE, STORE_UNAVAILABLE
+from handrail.contract.catalogue import E_USAGE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, NextCall, Success
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun, Plan, preview_or_write
-from handrail_team.operations.asked import TeamChange, find_team
+from handrail_team.operations.asked import DATABASE_ERRORS, TeamChange, find_team
 from handrail_team.operations.invite_member import require_not_above
 
 if TYPE_CHECKING:
     from handrail_team.accounts.directory import Member
+
+
+_REMOVED = "Every token of theirs in this workspace ends."
+_ERASED = (
+    f"{_REMOVED} Once they belong to no workspace, their name and their ways to sign in are cleared for good;"
+    " what they did stays, under an id."
+)
 
 
 class SetMember(TeamChange, frozen=True, kw_only=True):
@@ -27,6 +34,13 @@ class SetMember(TeamChange, frozen=True, kw_only=True):
     role: Annotated[Role, Meta(description="The new role.")] | UnsetType = UNSET
     remove: (
         Annotated[bool, Meta(description="Or end the membership, and every token of theirs here.")]
+        | UnsetType
+    ) = UNSET
+    erase: (
+        Annotated[
+            bool,
+            Meta(description="Or remove them and, with their last workspace, clear their name and sign-in."),
+        ]
         | UnsetType
     ) = UNSET
 
@@ -41,9 +55,11 @@ class ChangedMember(Answer, frozen=True, kw_only=True):
 
 def set_member(rt: Runtime, request: SetMember) -> DryRun | Success:
     """Show or change. Raises Fault E_NOT_FOUND, E_CONFLICT for the last owner, E_FORBIDDEN."""
-    is_removal = request.remove is True
-    if is_removal == (request.role is not UNSET):
-        raise Fault(E_USAGE, "Give --role ROLE, or --remove.", details={"usage": "--role ROLE, or --remove"})
+    is_erased = request.erase is True
+    is_removal = request.remove is True or is_erased
+    if [request.remove is True, is_erased, request.role is not UNSET].count(True) != 1:
+        usage = "--role ROLE, --remove or --erase"
+        raise Fault(E_USAGE, f"Give one of {usage}.", details={"usage": usage})
     team = find_team(rt, request)
     role: Role | None = None if request.role is UNSET else request.role
 
@@ -60,18 +76,19 @@ def set_member(rt: Runtime, request: SetMember) -> DryRun | Success:
             after=None if is_removal else {"name": held.name, "role": role},
         )
         return Plan(
-            action="remove" if is_removal else "update",
+            action="erase" if is_erased else "remove" if is_removal else "update",
             changes=(change,),
             targets=(held.account,),
             versions={held.account: held.role},
-            blast_radius="Every token of theirs in this workspace ends."
-            if is_removal
-            else "Their agents follow.",
+            blast_radius=_ERASED if is_erased else _REMOVED if is_removal else "Their agents follow.",
             found=held,
         )
 
     def write(held: Member) -> ChangedMember:
-        team.directory.set_member(team.workspace.id, held, role)
+        if is_erased:
+            team.directory.erase(team.workspace.id, held)
+        else:
+            team.directory.set_member(team.workspace.id, held, role)
         rt.commits.note(NextCall(operation="team.members", params={}))
         return ChangedMember(account=held.account, role=role or "")
 
@@ -81,10 +98,10 @@ def set_member(rt: Runtime, request: SetMember) -> DryRun | Success:
 OPERATION = Operation(
     name="team.set_member",
     effect="gated",
-    summary="Give a member another role, or remove them; the last owner stays.",
+    summary="Give a member another role, or remove or erase them; the last owner stays.",
     input=SetMember,
     output=ChangedMember,
     perform=set_member,
     shape=Shape(levels={"minimal": ("account", "role"), "standard": None, "full": None}, select="top"),
-    errors=(STORE_UNAVAILABLE.code,),
+    errors=DATABASE_ERRORS,
 )

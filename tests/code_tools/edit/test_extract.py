@@ -238,6 +238,20 @@ NOT_REPLACED = {
     "a method that becomes another one": ("class A { ^a() {} }\n", "b() { const a = 1; }", "not_found"),
     "a method that ends its class": ("class A { ^a() {} }\n", "} class B { a() {}", "not_found"),
     "a parameter": ("export function f(^a) {}\n", "b", "nested"),
+    "a constant that is there": (
+        "const k = 1;\nfunction ^a() {}\n",
+        "const k = 2;\nfunction a() {}",
+        "collision",
+    ),
+    "a constant that comes later": ("function ^a() {}\nlet k\n", "let k; function a() {}", "collision"),
+    "itself twice": ("const ^a = 1\n", "const a = 1\nconst a = 2", "collision"),
+    "an import again": (
+        "import {k} from 'k';\nfunction ^a() {}\n",
+        "import {k} from 'k'; function a() {}",
+        "collision",
+    ),
+    "a parameter again": ("function f(x) { function ^a() {} }\n", "let x; function a() {}", "collision"),
+    "a method that is there": ("class A { ^a() {} b() {} }\n", "a() {} b() {}", "collision"),
 }
 
 

@@ -173,6 +173,12 @@ def test_several_files(before: Files, after: Files) -> None:
 
 
 REFUSED: dict[str, tuple[Files, str, str]] = {
+    "imported from its own module": ({"m.py": "def ^a(): pass\nfrom m import a\na()"}, "b", "dynamic"),
+    "imported from itself under the same name": (
+        {"p/__init__.py": "", "p/m.py": "from .m import a as a\ndef ^a(): pass"},
+        "b",
+        "dynamic",
+    ),
     "a method": ({"m.py": "class A:\n    def ^a(self): pass"}, "b", "member"),
     "an attribute of a class": ({"m.py": "class A:\n    ^a = 1"}, "b", "member"),
     "a name of Python": ({"m.py": "^__all__ = []"}, "b", "external"),

@@ -19,6 +19,7 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
+from tests.hostile.spelled import carries
 from tests.journeys.test_no_oracle import CONTRACT, FLOW, begin, open_home, report
 
 pytestmark = pytest.mark.thorough
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.thorough
 GUESS = "the canary sings"
 SECRETS = ("four times by day", "nine times at night")
 """What differs between the worlds; no argument holds it."""
+CARRIED = tuple(secret.encode() for secret in SECRETS)
 PRIVATE = (
     ".handrail/server/token",
     ".handrail/data/keys/canary",
@@ -121,7 +123,9 @@ def test_no_answer_of_any_operation_depends_on_what_a_private_file_holds(tmp_pat
 
     for (name, one), (_, other) in zip(*calls, strict=True):
         answers = [tell(*world, name, params) for world, params in zip(worlds, (one, other), strict=True)]
-        if answers[0] != answers[1] or any(secret in said for secret in SECRETS for said in answers):
+        if answers[0] != answers[1] or any(
+            carries(said.encode(), secret) for secret in CARRIED for said in answers
+        ):
             differing.append(f"{name} {one}: {answers[0][:300]} | {answers[1][:300]}")
 
     assert len({name for name, _ in calls[0]}) > 50

@@ -88,7 +88,13 @@ PROMISES: tuple[Promise, ...] = (
     Promise(
         "delegation.seen",
         source="delegation, section 4",
-        says="The graph of a run has its children beside their step, and the Console draws a lane for each.",
+        says="The graph of a run has its children beside their step, and the Console draws a lane for each; "
+        "lists count the parts that are done, report and receipt tell what each child could prove.",
+    ),
+    Promise(
+        "delegation.named",
+        source="delegation, section 4",
+        says="A helper may name itself; the name is kept once, as its own word, and shown with its work.",
     ),
     Promise(
         "delegation.worker",

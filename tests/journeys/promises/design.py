@@ -24,7 +24,7 @@ PROMISES = (
         "The first run of a file from elsewhere is announced.",
     ),
     Promise("source.differs", "execution, must hold 6", "A rehydrate says that the file has changed."),
-    Promise("session.switched-off", "mcp-and-http 1.1", "While it is switched off, the setting is named."),
+    Promise("session.switched-off", "mcp-and-http 1.1", "Switched off, agents are not offered it."),
     Promise(
         "session.without-run", "DESIGN 9", "A session without a run keeps notes, is found, and takes runs."
     ),

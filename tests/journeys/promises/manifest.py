@@ -22,6 +22,7 @@ from tests.journeys.promises import (
     people,
     response_contract,
     resumption_pack,
+    team,
     values,
 )
 from tests.journeys.promises.hardening import attacks, bundles, door, limits, programs, store
@@ -74,4 +75,5 @@ PROMISES: tuple[Promise, ...] = (
     *http.PROMISES,
     *code_workflows.PROMISES,
     *companion.PROMISES,
+    *team.PROMISES,
 )

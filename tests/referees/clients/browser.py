@@ -65,6 +65,8 @@ class Visitor:
         self.complaints: list[str] = []
         self.addresses: set[str] = set()
         self.contexts: list[BrowserContext] = []
+        self.violations: list[str] = []
+        self.wider: list[str] = []
 
     def begin(self, plan: dict[str, Any]) -> None:
         self.plan = plan
@@ -320,6 +322,94 @@ def _take_report(visitor: Visitor, page: Page) -> dict[str, Any]:
     }
 
 
+def visit_supervise(visitor: Visitor) -> dict[str, Any]:
+    """By keyboard alone: find the stuck agent, answer each Ask, settle a gap, read what is proven."""
+    plan = visitor.plan
+    page = visitor.unlocked(visitor.context(plan["width"], color_scheme=plan["theme"]))
+    page.evaluate(visitor.axe)
+    found: dict[str, Any] = {"violations": [], "wider": 0, "title": page.title()}
+    _look(visitor, page, found, "1-waiting")
+    found["summary"] = page.locator("#summary").inner_text()
+    found["strip"] = page.locator(".need").all_inner_texts()
+    stuck = _need(plan, "stuck")
+    found["stuck"] = page.locator(stuck).inner_text()
+    bottom = "(wanted) => document.querySelector(wanted).getBoundingClientRect().bottom"
+    found["lowest"] = page.evaluate(bottom, "#overview > li:last-child")
+    found["overview"] = page.locator("#overview > li").all_inner_texts()
+    visitor.press(page, f"#overview a[href*='{plan['sessions']['stuck']}']")
+    page.locator(f"{stuck}:target").wait_for()
+    visitor.follow(page, "/sessions?status=blocked&group=state")
+    found["grouped"] = page.locator("main section section").all_inner_texts()
+    _look(visitor, page, found, "2-blocked")
+    visitor.press(page, f".row-link[href*='{plan['sessions']['stuck']}']")
+    page.locator("#rail").wait_for()
+    found["stuck_page"] = page.locator("main").inner_text()
+    _look(visitor, page, found, "3-stuck")
+    page.keyboard.press("g")
+    page.keyboard.press("s")
+    page.locator("#needs").wait_for()
+    found["proven"] = page.locator(_need(plan, "confirm")).inner_text()
+    found |= _answer_all(visitor, page)
+    _look(visitor, page, found, "4-answered")
+    found["recorded"] = {name: page.locator(_need(plan, name)).inner_text() for name in plan["asks"]}
+    page.locator("#link.live").wait_for()
+    _meet("answered")
+    page.locator("#pill").wait_for()  # nothing moves while somebody reads
+    page.keyboard.press("g")
+    page.keyboard.press("s")
+    for name in plan["asks"]:
+        page.locator(_need(plan, name)).wait_for(state="detached")
+    found["left"] = page.locator(".need").all_inner_texts()
+    _look(visitor, page, found, "5-left")
+    found["last_title"] = page.title()
+    return found
+
+
+def _need(plan: dict[str, Any], name: str) -> str:
+    return f".need[data-key*='{plan['sessions'][name]}']"
+
+
+def _look(visitor: Visitor, page: Page, found: dict[str, Any], name: str) -> None:
+    """axe, sideways scrolling, and a picture where the plan has a folder for it."""
+    found["violations"] += [f"{name}: {one}" for one in page.evaluate(AXE_RUN)]
+    found["wider"] = max(found["wider"], page.evaluate(WIDER))
+    if visitor.plan["pictures"]:
+        page.screenshot(path=f"{visitor.plan['pictures']}/{name}.png", full_page=True)
+
+
+def _answer_all(visitor: Visitor, page: Page) -> dict[str, Any]:
+    """Each Ask from its card, the value first with a wrong one; then the gap."""
+    plan, keys = visitor.plan, page.keyboard
+    given = f"{_need(plan, 'give')} [name='given.answer']"
+    visitor.tab_to(page, given)
+    keys.type(plan["wrong"])
+    keys.press("Enter")
+    page.locator("dialog[open]").wait_for()
+    refused = page.locator("dialog[open]").inner_text()
+    keys.press("Escape")
+    page.locator("dialog[open]").wait_for(state="hidden")
+    kept = page.locator(given).input_value()
+    has_focus = page.evaluate("(wanted) => document.activeElement.matches(wanted)", given)
+    visitor.tab_to(page, given)
+    keys.press("Control+a")
+    keys.type("eu")
+    keys.press("Enter")
+    _recorded(page, _need(plan, "give"))
+    for name, value in (("confirm", "yes"), ("choose", "trial"), ("write", "yes")):
+        visitor.press(page, f"{_need(plan, name)} button[value={value}]")
+        _recorded(page, _need(plan, name))
+    gap = _need(plan, "gap")
+    visitor.tab_to(page, f"{gap} input[name=note]")
+    keys.type("The queue has a setting for long reports; it is on.")
+    keys.press("Enter")
+    page.locator(gap).wait_for(state="detached")
+    return {"refused": refused, "kept": kept, "has_focus": has_focus}
+
+
+def _recorded(page: Page, card: str) -> None:
+    page.locator(f"main:not([aria-busy]) {card}.answered").wait_for()
+
+
 def visit_live(visitor: Visitor) -> dict[str, Any]:
     """While somebody reads, steps are added: nothing moves, a button counts them, no page is loaded again."""
     page = visitor.unlocked(visitor.context(), visitor.plan["long"])
@@ -392,6 +482,101 @@ def _drop(page: Page, file: str) -> str:
     return told
 
 
+def visit_team(visitor: Visitor) -> dict[str, Any]:
+    """Two people join by invitation; one makes a token for an agent, the other confirms what it did."""
+    visitor.violations, visitor.wider = [], []
+    ana, ben = (visitor.page(visitor.context()) for _ in range(2))
+    found: dict[str, Any] = {"joining": _join(visitor, ana, visitor.plan["invitation"], "Ana")}
+    _look_at(visitor, ana, "nothing yet")
+    ana.locator("#team").click()
+    ana.locator("#members").wait_for()
+    found["bearer"] = _fill_in(ana, "team.new_token", name="builder", machine="laptop-7")
+    link = _fill_in(ana, "team.invite", name="Ben")
+    _look_at(visitor, ana, "team")
+    _join(visitor, ben, link, "Ben")
+    _tell({"at": found["bearer"]})
+    sys.stdin.readline()
+    for name, page in (("ana", ana), ("ben", ben)):
+        visitor.follow(page, "/sessions")
+        _look_at(visitor, page, f"sessions of {name}")
+        found[f"{name}_needs"] = [page.title(), page.locator("main").inner_text()]
+    ben.locator(".need button[value=yes]").click()
+    ben.locator(".toast", has_text="Recorded").wait_for()
+    ben.locator("#sessions a[href*='/runs/']").first.click()
+    ben.locator("#rail").wait_for()
+    _look_at(visitor, ben, "run")
+    found["run"] = ben.locator("main").inner_text()
+    return found | _leave_and_return(visitor, ana, ben)
+
+
+def _join(visitor: Visitor, page: Page, link: str, name: str) -> str:
+    """Too short a passphrase first, then a good one; what the first one was answered."""
+    page.goto(link)
+    visitor.settled(page)
+    _look_at(visitor, page, f"join as {name}")
+    page.locator("input[name=name]").fill(name)
+    page.locator("input[name=passphrase]").fill("short")
+    page.locator("button[type=submit]").click()
+    trouble = page.locator("main form [role=status]:not(:empty)")
+    trouble.wait_for()
+    told: str = trouble.inner_text()
+    page.locator("input[name=passphrase]").fill(visitor.plan["passphrase"])
+    page.keyboard.press("Enter")
+    page.locator("#link.live").wait_for()
+    visitor.settled(page)
+    return told
+
+
+def _fill_in(page: Page, operation: str, **given: str) -> str:
+    """Fill in a form of the page of the team, confirm what it shows, and take what is told once."""
+    form = page.locator(f"form[data-operation='{operation}']")
+    for name, value in given.items():
+        form.locator(f"[name={name}]").fill(value)
+    form.locator("button[type=submit]").click()
+    page.locator("dialog[open] button.main").click()
+    told = form.locator("pre:not(:empty)")
+    told.wait_for()
+    secret: str = told.inner_text()
+    return secret
+
+
+def _leave_and_return(visitor: Visitor, ana: Page, ben: Page) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, page in (("ana", ana), ("ben", ben)):
+        visitor.follow(page, "/team")
+        page.locator("#members").wait_for()
+        _look_at(visitor, page, f"team of {name}")
+        found[f"{name}_team"] = page.locator("main").inner_text()
+    ana.locator("[data-leave]").click()
+    ana.locator("h1", has_text="Sign in").wait_for()
+    found["stored"] = ana.evaluate("() => [localStorage.length, Object.keys(sessionStorage)]")
+    ana.locator("input[name=name]").fill("ana")
+    ana.locator("input[name=passphrase]").fill("three wrong words")
+    ana.keyboard.press("Enter")
+    trouble = ana.locator("main form [role=status]:not(:empty)")
+    trouble.wait_for()
+    found["wrong"] = trouble.inner_text()
+    _look_at(visitor, ana, "sign in")
+    ana.locator("input[name=passphrase]").fill(visitor.plan["passphrase"])
+    ana.keyboard.press("Enter")
+    ana.locator("#link.live").wait_for()
+    found["back"] = ana.locator("h1").inner_text()
+    found["cookies"] = [one for context in visitor.contexts for one in context.cookies()]
+    return {**found, "violations": visitor.violations, "wider": visitor.wider}
+
+
+def _look_at(visitor: Visitor, page: Page, name: str) -> None:
+    """axe, sideways scrolling and a picture, wide and narrow."""
+    page.evaluate(visitor.axe)
+    page.evaluate(OPEN_ALL)
+    for width in (320, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        visitor.violations += [f"{name} {width}: {one}" for one in page.evaluate(AXE_RUN)]
+        if page.evaluate(WIDER):
+            visitor.wider.append(f"{name} {width}: {page.evaluate(WIDER)} px")
+        page.screenshot(path=f"{visitor.plan['pictures']}/{name} {width}.png", full_page=True)
+
+
 VISITS: dict[str, Callable[[Visitor], dict[str, Any]]] = {
     "every_page": visit_every_page,
     "from_outside": visit_from_outside,
@@ -399,9 +584,11 @@ VISITS: dict[str, Callable[[Visitor], dict[str, Any]]] = {
     "texts": visit_texts,
     "nodes": visit_nodes,
     "as_a_person": visit_as_a_person,
+    "supervise": visit_supervise,
     "live": visit_live,
     "restarted": visit_restarted,
     "import": visit_import,
+    "team": visit_team,
 }
 
 

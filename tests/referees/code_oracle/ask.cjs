@@ -1,4 +1,4 @@
-// Asks TypeScript's language service where it would rename, and prints JSON. Arguments: the folder of the
+// Asks TypeScript's language service where it would rename and what uses a function, and prints JSON. Arguments: the folder of the
 // typescript package, the root of the judged package, the wanted number of renames per kind, and the files
 // (relative paths, one per line on stdin). Offsets in the answer are bytes.
 "use strict";
@@ -78,7 +78,13 @@ function isParameter(node) {
   return node && ts.isParameter(node);
 }
 
+const TRACED = new Map([
+  [K.FunctionDeclaration, "function"],
+  [K.ClassDeclaration, "class"],
+  [K.MethodDeclaration, "method"],
+]);
 const places = [];
+const traced = [];
 for (const name of full) {
   const source = program.getSourceFile(name);
   if (!source) continue;
@@ -90,8 +96,55 @@ for (const name of full) {
       const shown = kind === "variable" && isParameter(node) ? "parameter" : kind;
       places.push({ source, node: node.name, kind: shown, name: node.name.text });
     }
+    const called = TRACED.get(node.kind) || (isFunctionVariable(node) ? "function" : "");
+    if (called && node.name && ts.isIdentifier(node.name) && node.name.text)
+      traced.push({ source, node: node.name, kind: called, name: node.name.text });
     ts.forEachChild(node, (child) => void waiting.push(child));
   }
+}
+
+function isFunctionVariable(node) {
+  const value = ts.isVariableDeclaration(node) && node.initializer;
+  return value && (ts.isArrowFunction(value) || ts.isFunctionExpression(value));
+}
+
+// How a place uses a name: `call`, `value` (whoever gets it may call it), or `link`: imports, exports, types.
+function useOf(file, offset) {
+  const source = program.getSourceFile(file);
+  const node = source && ts.getTokenAtPosition(source, offset);
+  if (!node || ts.findAncestor(node, (each) => ts.isJSDoc(each) || ts.isTypeNode(each))) return "link";
+  let at = ts.isPropertyAccessExpression(node.parent) && node.parent.name === node ? node.parent : node;
+  const up = at.parent;
+  if ((ts.isCallExpression(up) || ts.isNewExpression(up)) && up.expression === at) return "call";
+  if (ts.isTaggedTemplateExpression(up) && up.tag === at) return "call";
+  if ((ts.isJsxOpeningElement(up) || ts.isJsxSelfClosingElement(up)) && up.tagName === at) return "call";
+  if (ts.isDeclaration(up) && up.name === at && !ts.isShorthandPropertyAssignment(up)) return "link";
+  if (ts.isImportSpecifier(up) || ts.isExportSpecifier(up) || ts.isExportAssignment(up)) return "link";
+  if (ts.isJsxClosingElement(up) || ts.isInterfaceDeclaration(up.parent)) return "link";
+  if (ts.isShorthandPropertyAssignment(up) || (ts.isPropertyAssignment(up) && up.initializer === at)) at = up.parent;
+  while (ts.isBinaryExpression(at.parent)) {
+    const { left, right } = at.parent;
+    const isExport = (side) => /^(module\s*\.\s*)?exports\b/.test(side.getText());
+    if (isExport(left) || (right !== at && isExport(at))) return "link";
+    at = at.parent;
+  }
+  return "value";
+}
+
+function usesOf({ source, node, name, kind }) {
+  const start = node.getStart(source);
+  const found = service.getReferencesAtPosition(source.fileName, start) || [];
+  return {
+    file: path.relative(root, source.fileName),
+    start: toBytes(source.fileName, start),
+    name,
+    kind,
+    uses: found.map((each) => ({
+      file: path.relative(root, each.fileName),
+      start: toBytes(each.fileName, each.textSpan.start),
+      use: useOf(each.fileName, each.textSpan.start),
+    })),
+  };
 }
 
 function spread(all, count) {
@@ -148,4 +201,9 @@ for (const kind of new Set(KINDS.values())) {
     });
   }
 }
-process.stdout.write(JSON.stringify({ version: ts.version, places: places.length, answers }));
+const traces = [];
+for (const kind of new Set(TRACED.values())) {
+  const ofKind = traced.filter((each) => each.kind === kind);
+  for (const each of spread(ofKind, wanted)) traces.push(usesOf(each));
+}
+process.stdout.write(JSON.stringify({ version: ts.version, places: places.length, answers, traces }));

@@ -32,17 +32,20 @@ SETTINGS = (MANIFEST, "tsconfig.json", "jsconfig.json")
 
 
 def judge(package: Package, style: Style, per_kind: int) -> list[Judged]:
-    root = fetch(f"{package.name}@{package.version}")
-    texts = _read_texts(root, package)
-    source = MemorySource(texts, read_facts, lambda path: language_of(path) is not None)
-    answers = _ask(root, list(source.files()), per_kind)
-    project = Project(source)
+    project, answers = ask_service(package, per_kind)
     judged = []
-    for answer in answers:
+    for answer in answers["answers"]:
         places = answer[style]
         if isinstance(places, list):  # otherwise the service itself refuses
             judged.append(_judge_one(project, package, style, answer, places))
     return judged
+
+
+def ask_service(package: Package, per_kind: int) -> tuple[Project, dict[str, Any]]:
+    """The package as we read it, and what the service says about it."""
+    root = fetch(f"{package.name}@{package.version}")
+    source = MemorySource(_read_texts(root, package), read_facts, lambda path: language_of(path) is not None)
+    return Project(source), _ask(root, list(source.files()), per_kind)
 
 
 def _judge_one(
@@ -76,7 +79,11 @@ def _judge_one(
     why = "; ".join(sorted(explanations)) if "" not in explanations else ""
     if not why and not extra and style == "follow":
         why = _explain_split(plan)
-    return verdict("wrong" if extra else "missing", missing=missing, extra=extra, why=why)
+    told = {(each.path, each.start) for each in plan.untouched}
+    is_silent = plan.complete and any(place[:2] not in told for place in missing)
+    return verdict(
+        "wrong" if extra else "missing", missing=missing, extra=extra, why=why, is_silent=is_silent
+    )
 
 
 def _is_same_by_form(project: Project, answer: dict[str, Any], style: Style, wanted: set[Place]) -> bool:
@@ -146,7 +153,7 @@ def _read_texts(root: str, package: Package) -> dict[str, bytes]:
     return texts
 
 
-def _ask(root: str, files: list[str], per_kind: int) -> list[dict[str, Any]]:
+def _ask(root: str, files: list[str], per_kind: int) -> dict[str, Any]:
     """The service's answers, kept beside the package: they depend on the script and the question alone."""
     with open(ASK, "rb") as script:
         question = b"\n".join([script.read(), TYPESCRIPT.encode(), b"%d" % per_kind, *map(str.encode, files)])
@@ -169,5 +176,5 @@ def _ask(root: str, files: list[str], per_kind: int) -> list[dict[str, Any]]:
             file.write(done.stdout)
         os.replace(kept + ".part", kept)
     with open(kept, encoding="utf-8") as file:
-        answers: list[dict[str, Any]] = json.load(file)["answers"]
+        answers: dict[str, Any] = json.load(file)
     return answers

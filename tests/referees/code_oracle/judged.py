@@ -22,5 +22,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     missing: tuple[Place, ...] = ()
     extra: tuple[Place, ...] = ()
+    is_silent: bool = False
+    """Said to be complete, and a place is missing that is not even listed."""
     why: str = ""
     """For a refusal its code, for a difference the explanation, empty where there is none."""

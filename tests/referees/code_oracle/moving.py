@@ -88,7 +88,7 @@ def main(arguments: Sequence[str]) -> int:
         if names and moved.name.rpartition("@")[0] not in names:
             continue
         try:
-            rows.append(_check(moved))
+            rows.append(check_moves(moved))
         except NotAvailable as trouble:
             print(f"Skipped: {trouble}.")
             return 0
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0 if all(map(is_kept, rows)) else 1
 
 
-def _check(moved: Moved) -> EditedPackage:
+def check_moves(moved: Moved) -> EditedPackage:
     with tempfile.TemporaryDirectory(prefix="handrail-moving-") as folder:
         place = os.path.join(folder, "package")
         shutil.copytree(fetch(moved.name), place)

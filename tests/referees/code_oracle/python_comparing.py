@@ -117,7 +117,7 @@ def _judge_one(
         question=question,
         verdicts=verdicts,
         causes=causes,
-        wrong=_find_damage(plan, texts, question.name) or unexplained,
+        wrong=find_damage(plan, texts, question.name) or unexplained,
     )
 
 
@@ -181,7 +181,7 @@ def _explain_extra(project: Project, place: Place) -> str:
     return IMPORT
 
 
-def _find_damage(plan: Plan, texts: Mapping[str, bytes], name: str) -> str:
+def find_damage(plan: Plan, texts: Mapping[str, bytes], name: str) -> str:
     """Python's compiler is asked whether each file still compiles, and whether each name is where it was."""
     changed = apply_in_memory(plan, texts)
     if isinstance(changed, Refusal):

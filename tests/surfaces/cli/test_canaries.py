@@ -6,10 +6,8 @@ interrupted. The whole home is searched afterwards, but for the file that holds 
 
 from __future__ import annotations
 
-import base64
 import os
 import shlex
-import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +27,7 @@ from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime, registry
 from tests.conftest import THREE_STEPS
+from tests.hostile.spelled import carries
 from tests.operations.asked import answered
 
 pytestmark = pytest.mark.thorough
@@ -139,20 +138,8 @@ class _Stopping:
         return getattr(self._clock, name)
 
 
-def spellings(secret: bytes) -> list[bytes]:
-    forms = [
-        secret,
-        secret.hex().encode(),
-        base64.b64encode(secret),
-        base64.urlsafe_b64encode(secret).rstrip(b"="),
-    ]
-    return [*forms, urllib.parse.quote_from_bytes(secret, safe="").encode()]
-
-
 def found_in(place: Place, secret: bytes) -> list[str]:
-    return [
-        where for where, content in place.everything_written() if any(f in content for f in spellings(secret))
-    ]
+    return [where for where, content in place.everything_written() if carries(content, secret)]
 
 
 @pytest.fixture(scope="module", params=["keyring", "environment"])

@@ -56,9 +56,9 @@ def test_a_project_changes_neither_store_nor_keys_nor_permission(checkout: Tool)
 def test_a_project_turns_nothing_on(checkout: Tool) -> None:
     Path(checkout.home, "config.json").write_text("{}", encoding="utf-8")
 
-    error = checkout.error("session", "note", "--request-id", "k")
+    rows = {one["name"]: one["applied"] for one in checkout.data("settings", "show")["settings"]}
 
-    assert error["details"]["domain_code"] == "FEATURE_DISABLED"
+    assert rows["startSession"] is False
 
 
 @pytest.mark.promise("cli.project-settings")

@@ -49,7 +49,6 @@ def test_self_description_has_the_published_keys(tool: Tool) -> None:
         assert set(keys) <= set(told[name]), name
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("cli.contract-held")
 def test_every_code_that_a_command_declares_is_published_with_its_exit(tool: Tool) -> None:
     codes = tool.data("reference")["error_codes"]

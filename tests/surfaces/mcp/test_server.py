@@ -190,6 +190,7 @@ def test_a_minimal_server_tells_only_what_the_next_call_needs(runtime: Runtime) 
     run(test)
 
 
+@pytest.mark.promise("session.switched-off")
 @pytest.mark.parametrize("is_on", [False, True])
 def test_the_tool_that_a_setting_switches_on_is_listed_only_then(runtime: Runtime, is_on: bool) -> None:
     assert isinstance(runtime.settings, GivenSettings)

@@ -229,8 +229,8 @@ _READS = frozenset({"search", "analyze", "trace", "ripple", "outline", "deps", "
 # fmt: off
 _PARAMETERS = (
     "file", "search", "locate", "analyze", "trace", "ripple", "outline", "deps", "context", "extract",
-    "replace", "rename", "move", "to", "to_module", "export_needs", "scope", "limit", "kind", "exported",
-    "hash", "span", "depth", "down", "text", "names",
+    "replace", "rename", "move", "to", "to_module", "export_needs", "public", "accept", "scope", "limit",
+    "kind", "exported", "hash", "span", "depth", "down", "text", "names",
 )
 # fmt: on
 """The parameters of a query or a preview, in the order of a command line. Nothing else enters a suggestion or

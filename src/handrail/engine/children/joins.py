@@ -8,17 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from math import inf
 from typing import Any, Final, Literal
 
 import msgspec
 
 from handrail.contract.catalogue import STEP_WAITS
-from handrail.contract.ids import NodeId
+from handrail.contract.ids import NodeId, RunId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import format_count, shorten
 from handrail.engine.children.shared_files import find_shared_files
-from handrail.engine.children.tips import find_newest_wait, find_tips, is_closed, nodes_of, open_gaps
+from handrail.engine.children.tips import (
+    find_newest_wait,
+    find_tip,
+    find_tips,
+    is_closed,
+    nodes_of,
+    open_gaps,
+)
 from handrail.engine.events import Claim, EvidenceLevel, GapRecorded
 from handrail.engine.facts import excerpt, facts_at, told_at
 from handrail.engine.history import (
@@ -55,7 +63,10 @@ _MOST_COLLECTED_BYTES = 131_072
 """Of one join: half of what a context may hold."""
 _MOST_NOTES_BYTES = 2_000
 _LONGEST_INPUT = 60
-_HOW = "Send the workToken as stateToken of continue_workflow, and follow the replies to the end."
+_HOW = (
+    "Send the workToken as stateToken of continue_workflow, or run `handrail run continue --state TOKEN`, "
+    "and follow each reply."
+)
 _BRIEF_CHARACTERS: Final = 4 * MAX_BRIEF_TOKENS - len(_HOW) - len(" Given: . ")
 """For what the work is and its inputs; the estimate takes four characters for a token."""
 _SHORTEST_GIVEN = 12
@@ -112,12 +123,16 @@ class Join(msgspec.Struct, frozen=True, kw_only=True):
         return self.done >= self.needed
 
 
-def find_join(history: History, workflow: CompiledWorkflow, node: Node) -> Join | None:
-    """How the step that is pending at a node stands with its children; None: it hands out nothing."""
+def find_join(history: History, workflow: CompiledWorkflow, node: Node, *, until: float = inf) -> Join | None:
+    """How the step that is pending at a node stands with its children; None: it hands out nothing.
+
+    `until`: results that were taken later do not count, for a recorded reply.
+    """
     leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
     if not isinstance(leaf, Delegate):
         return None
-    children = tuple(_state_of(history, name, tries) for name, tries in _list_tries(history, node).items())
+    tries_of = _list_tries(history, node)
+    children = tuple(_state_of(history, name, tries, until) for name, tries in tries_of.items())
     needed = min(leaf.at_least, len(children)) if leaf.at_least else len(children)
     possible = [child for child in children if child.status != "closed"]
     join = Join(
@@ -138,6 +153,18 @@ def find_join(history: History, workflow: CompiledWorkflow, node: Node) -> Join 
 def list_children(history: History, node: Node) -> list[Run]:
     """The runs that the step instance of a node waits for: of each child the newest try, in their order."""
     return [tries[-1] for tries in _list_tries(history, node).values()]
+
+
+def list_parts(history: History, run: Run) -> list[ChildState]:
+    """The work that a run handed out on the way to where it stands: of each the newest try, or what was
+    taken instead of it.
+    """
+    opened = {held.parent.node_id for held in history.runs.values() if held.parent is not None}
+    found: dict[RunId, ChildState] = {}
+    for node in path_to(history, find_tip(history, run.run_id).node_id) if opened else ():
+        for name, tries in _list_tries(history, node).items() if node.node_id in opened else ():
+            found[tries[0].run_id] = _state_of(history, name, tries)
+    return list(found.values())
 
 
 def _list_tries(history: History, node: Node) -> dict[str, list[Run]]:
@@ -233,12 +260,12 @@ def as_choice(join: Join) -> Choice:
     return Choice(id=step.id, title=step.title, prompt="", options=options, non_assumable=step.non_assumable)
 
 
-def _state_of(history: History, name: str, tries: list[Run]) -> ChildState:
+def _state_of(history: History, name: str, tries: list[Run], until: float = inf) -> ChildState:
     run = tries[-1]
+    # What was taken stays taken, whatever a late helper still does.
+    for closing in history.closings.get(run.run_id, ()):
+        run = history.runs[closing.taken] if closing.taken and closing.index < until else run
     nodes = nodes_of(history, run.run_id)
-    if is_closed(history, run.run_id, nodes) and (taken := history.closings[run.run_id][-1].taken):
-        run = history.runs[taken]
-        nodes = nodes_of(history, run.run_id)
     found = find_tips(history, nodes)
     tip = history.nodes[found.preferred]
     status: ChildStatus = "open"
@@ -270,7 +297,7 @@ def _waits_for_person(history: History, tip: Node) -> bool:
 
 def is_set_aside(history: History, run: Run) -> bool:
     """Whether nobody waits for a run: what handed it out was closed, or left for another branch."""
-    return any(why in ("closed", "left") for why in _list_whys(history, run))
+    return any(why != "passed" for why in _list_whys(history, run))
 
 
 def explain_unwaited(history: History, run: Run) -> str:
@@ -279,15 +306,31 @@ def explain_unwaited(history: History, run: Run) -> str:
     return f"Nobody waits for this work: {_UNWAITED[why]}. Ask whoever gave it to you." if why else ""
 
 
+def was_always_waited_for(history: History, run: Run) -> bool:
+    """Whether every run above one stands where it handed it out, has one branch, and was never closed."""
+    above = run
+    while above.parent is not None:
+        above = history.runs[above.parent.run_id]
+        if (
+            history.closings.get(above.run_id)
+            or len(find_tips(history, nodes_of(history, above.run_id)).tips) > 1
+        ):
+            return False
+    return not any(True for _ in _list_whys(history, run))
+
+
 _UNWAITED: Final = {
     "closed": "the run that handed it out was closed",
     "left": "the run that handed it out has left for another branch",
     "passed": "the step that handed it out is done",
+    "taken": "what another branch found was taken instead of it",
 }
 
 
 def _list_whys(history: History, run: Run) -> Iterator[str]:
     """What became of the places above a run that wait for it no more, the nearest first."""
+    if any(closing.taken for closing in history.closings.get(run.run_id, ())):
+        yield "taken"
     while run.parent is not None:
         above = history.runs[run.parent.run_id]
         nodes = nodes_of(history, above.run_id)
@@ -478,10 +521,11 @@ def write_brief(history: History, workflow: CompiledWorkflow, step: Delegate, ch
     made = named.get(child.name) or named.get(item[1] if item else "")
     assert child.run.first_node is not None, "a child has a first node"
     given = context_at(history, child.run.first_node)
-    inputs = ", ".join(f"{name} = {_show(value)}" for name, value in sorted(given.items()))
     assert child.run.parent is not None, "a child has a parent"
     around = facts_at(history, workflow, child.run.parent.node_id).values
     what = fill_text(made.brief, {**around, **given}) if made is not None else ""
+    untold = {name: value for name, value in given.items() if not (isinstance(value, str) and value in what)}
+    inputs = ", ".join(f"{name} = {_show(value)}" for name, value in sorted(untold.items()))
     said = shorten(what, _BRIEF_CHARACTERS)
     said += "" if said.endswith((".", "?", "!")) else "."
     room = _BRIEF_CHARACTERS - len(said)
@@ -491,6 +535,11 @@ def write_brief(history: History, workflow: CompiledWorkflow, step: Delegate, ch
 
 def _show(value: Any) -> str:
     return shorten(value if isinstance(value, str) else msgspec.json.encode(value).decode(), _LONGEST_INPUT)
+
+
+def name_workers(run: Run) -> str:
+    """What those who work on a run call themselves, the first one first: their own word."""
+    return ", ".join(run.workers)
 
 
 def pending_of(child: ChildState) -> str:

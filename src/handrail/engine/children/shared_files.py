@@ -7,12 +7,15 @@ from math import inf
 
 from handrail.contract.ids import RunId
 from handrail.engine.children.tips import find_tips, is_closed, nodes_of
-from handrail.engine.events import ObservationRecorded, PlannedEvent, Project, Scope
+from handrail.engine.events import ObservationRecorded, PlannedEvent, Scope
+from handrail.engine.facts import Helper
 from handrail.engine.history import History, Node, Run, attached_to, path_to
 from handrail.engine.navigate import Complete
 from handrail.engine.plans import plan_event
 
 _LISTS = "wr.changed_files"
+MOST_WORKERS = 8
+"""Names that one piece of work keeps; helpers that come later are not named."""
 
 
 def list_open_spans(history: History, node: Node) -> list[tuple[float, float]]:
@@ -84,11 +87,17 @@ def _directory_of(run: Run) -> str:
     return "" if run.project is None else run.project.directory
 
 
-def plan_own_project(history: History, node: Node, project: Project | None) -> list[PlannedEvent]:
-    """Where a run that was handed out works: once, whichever of its calls is first."""
+def plan_helper(history: History, node: Node, helper: Helper) -> list[PlannedEvent]:
+    """Where a run that was handed out works, by the first of its calls, and each name of a helper once."""
     run = history.runs[node.run_id]
-    if project is None or run.has_own_project:
-        return []
-    seen = ObservationRecorded(key="own_project", value=project.directory, project=project)
-    key = f"observation_recorded:{run.run_id}:own_project"
-    return [plan_event(key, Scope(run_id=run.run_id), seen)]
+    seen: list[tuple[str, ObservationRecorded]] = []
+    place, name = helper.project, helper.worker
+    if place is not None and not run.has_own_project:
+        told = ObservationRecorded(key="own_project", value=place.directory, project=place)
+        seen.append(("own_project", told))
+    if name and name not in run.workers and len(run.workers) < MOST_WORKERS:
+        # The caller's word: nothing proves who calls.
+        number = len(run.workers)
+        seen.append((f"worker:{number}", ObservationRecorded(key="worker", value=name, confidence="low")))
+    at_run = Scope(run_id=run.run_id)
+    return [plan_event(f"observation_recorded:{run.run_id}:{key}", at_run, told) for key, told in seen]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from handrail.contract.wording import format_count
 from handrail.engine.children.joins import Join, drop_done_takes, find_join, name_closed
-from handrail.engine.history import History
+from handrail.engine.history import History, steps_after
 from handrail.engine.progress import HANDED_OUT, JOIN_OPTIONS, STOPPED
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -19,13 +21,19 @@ def add_join(
     standing: Standing, history: History, workflow: CompiledWorkflow, occasion: Occasion
 ) -> Standing:
     """How the children stand. A recorded reply was made when they were opened, so it waits for them."""
-    join = find_join(history, workflow, standing.node)
+    is_recorded = occasion == "reply" and standing.node.kind != "blocked_attempt"
+    following = steps_after(history, standing.node.node_id) if is_recorded else ()
+    until = min((held.index for held in following if held.state == standing.node.state), default=inf)
+    join = find_join(history, workflow, standing.node, until=until)
     assert join is not None, "only a step that hands out work is joined"
-    if occasion == "reply" and standing.node.kind != "blocked_attempt":
-        return replace(standing, join=join, is_waiting=bool(join.children))
+    if is_recorded:
+        prompt = (standing.prompt or "") + _render_takes(join)
+        return replace(standing, join=join, is_waiting=bool(join.children), prompt=prompt)
     join = drop_done_takes(join)
     is_waiting = not (join.is_met or join.offered)
-    return replace(standing, join=join, is_waiting=is_waiting, prompt=_render_wait(join))
+    return replace(
+        standing, join=join, is_waiting=is_waiting, prompt=_render_wait(join) + _render_takes(join)
+    )
 
 
 def stop(standing: Standing) -> Standing:
@@ -33,8 +41,23 @@ def stop(standing: Standing) -> Standing:
     return replace(standing, join=None, is_waiting=False, is_stopped=True, prompt=STOPPED, frame={})
 
 
+def _render_takes(join: Join) -> str:
+    """That results of another branch can be taken, and how."""
+    names = ", ".join(take.option_id for take in join.takes)
+    return (
+        f" The same work was done on another branch: to use it, send the token of {names} as ackToken."
+        if names
+        else ""
+    )
+
+
 def _render_wait(join: Join) -> str:
     """What a step with children says to who reads it now."""
+    if join.is_met:
+        left = len(join.children) - join.done
+        beside = f"; {left} more would not be waited for" if left else ""
+        done = format_count(join.done, "piece")
+        return f"What was handed out is done ({done} of work{beside}): nothing is left to do here, go on."
     needed = f"at least {join.step.at_least} of them are" if join.step.at_least else "all of them are"
     handed = HANDED_OUT.format(needed)
     closed = name_closed(join)

@@ -484,7 +484,7 @@ class _Weighing:
             Reason(
                 name=MISSING,
                 pointer=OutputContract(contract_ref=self._found.ref),
-                waits_for=WaitsFor(kind="check", values=values),
+                waits_for=WaitsFor(kind="check", state="invalid" if result.fix else "missing", values=values),
                 message=shorten_message(fact),
                 fix=fix,
             )

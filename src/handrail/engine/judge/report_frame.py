@@ -30,6 +30,7 @@ from handrail.engine.reasons import (
     WorkflowStep,
     shorten_message,
     waits_for_person,
+    waits_for_run,
 )
 from handrail.workflows.compiled import (
     Action,
@@ -428,7 +429,7 @@ def make_retry_frame(
     Whatever stands in the way is in it, so that the call is enough once it is filled in.
     """
     sendable = [one for one in blocked.every_blocker if not waits_for_person(one)]
-    pointers = [blocker.pointer for blocker in sendable]
+    pointers = [blocker.pointer for blocker in sendable if not waits_for_run(blocker)]
     refs = {pointer.contract_ref for pointer in pointers if isinstance(pointer, OutputContract)}
     wanting = [contracts[ref] for ref in refs if ref in contracts]
     kinds = {contract.artifact_kind for contract in wanting}

@@ -8,18 +8,17 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_CONFLICT, E_HUMAN_REQUIRED
-from handrail.contract.command_words import redact_argv
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.outcome import Answer, Fault, NextCall
 from handrail.contract.printed_text import strip_escapes
-from handrail.operations.declared_checks import digest_check, find_declared
+from handrail.operations.declared_checks import digest_check, find_declared, show_words
 from handrail.ports.workspace import DeclaredCheck
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.persons import require_yes
 from handrail.runtime.runtime import Runtime, project_of
 
-_MEANING = (
+MEANING = (
     "Code of this project then runs with your rights and without asking, when an agent's report needs one\n"
     "and its last run took at most 20 seconds. A changed declaration needs a new approval; a changed script\n"
     "or test that it starts does not."
@@ -99,7 +98,7 @@ def _ask_terminal(rt: Runtime, checks: tuple[DeclaredCheck, ...], project: str) 
     """A person says yes at the terminal itself: a line that an agent runs approves nothing."""
     listed = "\n".join(f"  {check.name}: {_show(rt, check)}" for check in checks)
     where = flatten_text(strip_escapes(project))
-    text = f"\nChecks of {where}:\n{listed}\n\n{_MEANING}\nApprove? [y/n] "
+    text = f"\nChecks of {where}:\n{listed}\n\n{MEANING}\nApprove? [y/n] "
     command = " ".join(["handrail check approve", *(check.name for check in checks[:1] if len(checks) == 1)])
     meanwhile = "; until then run checks by name"
     return require_yes(rt, text, command=command, resume="handrail check list", meanwhile=meanwhile)
@@ -107,7 +106,7 @@ def _ask_terminal(rt: Runtime, checks: tuple[DeclaredCheck, ...], project: str) 
 
 def _show(rt: Runtime, check: DeclaredCheck) -> str:
     """The whole declaration in one line, because all of it is approved."""
-    line = flatten_text(strip_escapes(shlex.join(redact_argv(check.command, rt.secrets))))
+    line = flatten_text(strip_escapes(shlex.join(show_words(rt.secrets, check.command, check.environment))))
     report = "" if check.report is None else f", report {flatten_text(check.report.path)}"
     return f"{line} (in {flatten_text(check.directory)}, at most {check.timeout_seconds} s{report})"
 
@@ -118,7 +117,7 @@ def _describe(
     rows = [
         ApprovedCheck(
             name=check.name,
-            line=strip_escapes(shlex.join(redact_argv(check.command, rt.secrets))),
+            line=strip_escapes(shlex.join(show_words(rt.secrets, check.command, check.environment))),
             digest=digest_check(check),
             is_approved=rt.known_checks().find(project, digest_check(check)).is_approved,
         )

@@ -98,6 +98,7 @@ def _find_command(
         check=name,
         digest=declaration,
         report=found.check.report,
+        environment=found.check.environment,
     )
 
 

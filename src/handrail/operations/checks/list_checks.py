@@ -36,6 +36,8 @@ class CheckRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
     description: str
     report: str
     """The file in which its tests are counted; empty: there is none."""
+    environment: list[str]
+    """What its declaration sets, as NAME=value."""
     digest: str
     """Of the declaration."""
     is_approved: bool
@@ -69,6 +71,7 @@ def _describe(rt: Runtime, project: str, check: DeclaredCheck) -> CheckRow:
         timeout_seconds=check.timeout_seconds,
         description=strip_escapes(check.description),
         report="" if check.report is None else check.report.path,
+        environment=list(redact_argv([f"{name}={value}" for name, value in check.environment], rt.secrets)),
         digest=declaration,
         is_approved=known.is_approved,
         last_duration_ms=known.duration_ms,
@@ -88,7 +91,7 @@ OPERATION = Operation(
         levels={"minimal": ("name", "command"), "standard": None, "full": None},
         id_field="name",
         select="items",
-        untrusted=("command", "line", "description"),
+        untrusted=("command", "line", "environment", "description"),
     ),
     default_sort="declared",
 )

@@ -30,6 +30,7 @@ from handrail.engine.receipts import (
 )
 from handrail.operations.checks.printed_reports import count_unittest
 from handrail.operations.checks.reports import UnreadableReport, count_tests
+from handrail.operations.declared_checks import show_words
 from handrail.operations.pending_step import PendingStep
 from handrail.ports.checks import PRINTED, STEERING, CheckPrograms, ProgramCall, ProgramEnd, ReportFile
 from handrail.ports.workspace import ReportPlace
@@ -53,6 +54,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     digest: str = ""
     """Of its declaration."""
     report: ReportPlace | None = None
+    environment: tuple[tuple[str, str], ...] = ()
+    """What its declaration sets."""
     change: str = ""
     """How it differs from what is declared now."""
 
@@ -84,7 +87,7 @@ def tell_first_use(rt: Runtime, command: Command, project: str) -> list[Notice]:
         return []
     notices = []
     if not rt.known_checks().find(project, command.digest).was_run:
-        shown = " ".join(redact_argv(command.argv, rt.secrets))
+        shown = " ".join(show_words(rt.secrets, command.argv, command.environment))
         message = f"The first run of this project's check {command.check} on this machine. It starts: {shown}"
         notices.append(Notice(type="check_first_use", message=message[:1000], severity="warning"))
     if command.change:
@@ -176,6 +179,7 @@ def run_and_count(
         project=project,
         seconds=command.seconds,
         without=STEERING if command.check else (),
+        environment=command.environment,
     )
 
     def take(chunk: bytes) -> None:

@@ -141,6 +141,7 @@ def _run(rt: Runtime, folder: str, check: DeclaredCheck, named: _Named) -> Repla
         seconds=check.timeout_seconds,
         check=check.name,
         report=check.report,
+        environment=check.environment,
     )
     rt.progress.say(f"handrail: running {check.name} on the files of the commit\n")
     ran = run_and_count(rt, programs, command, folder, lambda _: None)

@@ -233,6 +233,7 @@ def _command(
         check=check.name if is_own else "",  # elsewhere it is another check
         digest=digest_check(check) if is_own else "",
         report=check.report,
+        environment=check.environment,
         change=found.told,
     )
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail import __version__
-from handrail.contract.catalogue import CONTEXT_MISSING
+from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.dsse import encode_for_signing, write_envelope
 from handrail.contract.json.canonical import canonical_bytes
@@ -24,7 +24,13 @@ from handrail.operations.same_project import is_project
 from handrail.ports.receipts import NamedCommit
 from handrail.ports.worktree import Tree, Unseen
 from handrail.projections.overview import choose_run
-from handrail.projections.receipt_statement import Subject, find_guards, state_run, write_markdown
+from handrail.projections.receipt_statement import (
+    Subject,
+    find_guards,
+    list_all_parts,
+    state_run,
+    write_markdown,
+)
 from handrail.runtime.operation import Chunked, Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import Session, read_session, require_healthy
@@ -50,6 +56,17 @@ class ExportReceipt(Input, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = msgspec.field(default=UNSET, name="as")
+    link: (
+        Annotated[
+            str,
+            Meta(
+                description="With markdown: where the signed receipt is, an address or a path.",
+                max_length=500,
+                pattern=r"^(https?://[A-Za-z0-9.-]+(:[0-9]+)?/)?[A-Za-z0-9._~%/@+=&?#,-]+$",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
 
 
@@ -87,6 +104,13 @@ def export_receipt(rt: Runtime, request: ExportReceipt) -> ExportedReceipt:
 def export_in_chunks(rt: Runtime, request: ExportReceipt) -> Chunked:
     """The same without the content, and the content as the bytes of its file."""
     require_local(rt)
+    if request.link is not UNSET and request.exported_as != "markdown":
+        problem = {
+            "param": "link",
+            "problem": "only Markdown has a link",
+            "expected": "as markdown, or no link",
+        }
+        raise Fault(VALIDATION_ERROR, "link: only Markdown has a link.", details={"problems": [problem]})
     project = project_of(rt, request.project)
     session, run = _find_run(rt, request, project)
     require_healthy(session)
@@ -103,7 +127,7 @@ def export_in_chunks(rt: Runtime, request: ExportReceipt) -> Chunked:
         "is_clean": statement["predicate"]["handrailRun"]["isClean"],
     }
     if request.exported_as == "markdown":
-        content = write_markdown(statement, "").encode()
+        content = write_markdown(statement, "" if request.link is UNSET else request.link).encode()
         return Chunked(facts={**facts, "as": "markdown", "key_id": ""}, chunks=iter((content,)))
     payload = canonical_bytes(statement)
     signed = rt.receipt_keys().sign(encode_for_signing(payload))
@@ -137,7 +161,9 @@ def _find_run(rt: Runtime, request: ExportReceipt, project: str) -> tuple[Sessio
 
 def _describe_subject(rt: Runtime, history: History, run: Run, project: str, named: NamedCommit) -> Subject:
     committed = Tree(head=named.commit, entries=(), tree_id="")
-    trees = dict.fromkeys(held.fact.tree_after for held in list_receipts(history, run.run_id))
+    runs = [run, *(part for _, part in list_all_parts(history, run))]
+    receipts = [held for one in runs for held in list_receipts(history, one.run_id)]
+    trees = dict.fromkeys(held.fact.tree_after for held in receipts)
     present = rt.worktree().take_tree(project, TREE_SECONDS)
     is_here = isinstance(present, Tree) and present.head == named.commit
     return Subject(
@@ -149,7 +175,8 @@ def _describe_subject(rt: Runtime, history: History, run: Run, project: str, nam
             (red.tree_after, green.tree_after): _compare(
                 rt, history, project, red.tree_after, _load(rt, history, green.tree_after)
             )
-            for red, green in find_guards(history, run)
+            for one in runs
+            for red, green in find_guards(history, one)
         },
         is_clean=is_here and isinstance(present, Tree) and not present.entries,
     )

@@ -25,10 +25,10 @@ from handrail.engine.history import (
     Closing,
     History,
     closing_of,
-    describe_not_run,
     is_session_point,
     not_run_at,
 )
+from handrail.engine.progress import describe_not_run
 from handrail.operations.finding import find_run
 from handrail.operations.handles import node_of, session_of
 from handrail.operations.stored_sessions import find_sessions_with_run

@@ -24,24 +24,31 @@ from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.contract.wording import name_person, quote
-from handrail.engine.ask import UNCHECKED, Ask, ask_about, read_value, say_unchecked, weigh_answers
+from handrail.engine.ask import (
+    UNCHECKED,
+    Ask,
+    ask_about,
+    read_value,
+    say_unchecked,
+    weigh_answers,
+)
 from handrail.engine.decide import decide_confirmation
 from handrail.engine.events import ConfirmationAnswer, ConfirmationDoor, ConfirmationRecorded
 from handrail.engine.history import Confirmation, History
-from handrail.engine.judge.arrival import PersonsWord
+from handrail.engine.judge.arrival import PersonsWord, named_confirmer
 from handrail.engine.judge.artifacts import check_context_change
 from handrail.engine.messages import RUN_CONFIRM, confirm_line
 from handrail.engine.navigate import Running, step_key
 from handrail.operations.finding import name_answerer
 from handrail.operations.pending_step import PendingStep, find_pending_step
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.runs.who_confirms import require_confirmer
-from handrail.projections.asked_person import show_to_person
+from handrail.projections.asked_person import describe_write, show_to_person
 from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session, require_healthy
-from handrail.workflows.compiled import TYPE_WORDS, CompiledWorkflow, InputSpec
+from handrail.runtime.who_confirms import find_answerers, require_confirmer
+from handrail.workflows.compiled import TYPE_WORDS, CompiledWorkflow, InputSpec, Option
 
 LONGEST_NOTE = 500
 MOST_QUESTIONS = 3
@@ -115,6 +122,7 @@ class OptionRow(Answer, frozen=True, kw_only=True):
 
     id: str
     label: str
+    description: str = ""
 
 
 class PersonsQuestion(Answer, frozen=True, kw_only=True):
@@ -137,6 +145,10 @@ class PersonsQuestion(Answer, frozen=True, kw_only=True):
     takes_value: bool = False
     """The answer is a value; else yes or no, or an option."""
     question: str = ""
+    others: str = ""
+    """Who answers it instead of you, where there are accounts; empty: you may."""
+    writes: str = ""
+    """The files that a yes lets Handrail write, in words."""
 
 
 def confirm_run(rt: Runtime, request: ConfirmRun) -> ConfirmedRun | PersonsQuestion:
@@ -206,6 +218,11 @@ def question_of(ask: Ask, workflow: CompiledWorkflow) -> str:
             assert_never(never)
 
 
+def _name_confirmer(ask: Ask) -> str:
+    """Who has to confirm it, as its author says; empty: any person, or something else is asked for."""
+    return named_confirmer(ask.leaf) if ask.kind == "confirm" else ""
+
+
 def _show(
     rt: Runtime,
     pending: PendingStep,
@@ -223,13 +240,25 @@ def _show(
         step_id=step_key(pending.node.state),
         shown=shown,
         what_digest=digest(shown),
-        options=[OptionRow(id=one.id, label=rt.secrets.redact_text(one.label)) for one in ask.options],
+        options=[_describe_option(rt, one) for one in ask.options],
         answer=None if said is None else said.fact.answer,
         asked=ask.kind,
         is_asked=ask.is_open,
         takes_value=ask.takes_value,
         question=rt.secrets.redact_text(question_of(ask, workflow)),
+        others=find_answerers(
+            rt,
+            pending.session.history,
+            pending.node,
+            named_confirmer(ask.leaf) if ask.kind == "confirm" else "",
+        ),
+        writes=rt.secrets.redact_text(describe_write(pending.session.history, workflow, ask.attempt)),
     )
+
+
+def _describe_option(rt: Runtime, option: Option) -> OptionRow:
+    redact = rt.secrets.redact_text
+    return OptionRow(id=option.id, label=redact(option.label), description=redact(option.description))
 
 
 def _not_a_person(session: str | UnsetType) -> Fault:
@@ -391,7 +420,7 @@ def record_answer(
         asked=ask.kind,
         subject=ask.subject,
         value=meant.value,
-        by=require_confirmer(rt, pending, ask.leaf) if ask.kind == "confirm" else "",
+        by=require_confirmer(rt, pending.session.history, pending.node, _name_confirmer(ask)),
     )
     session = pending.session
     for _ in range(COMMIT_TRIES):

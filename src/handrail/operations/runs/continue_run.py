@@ -19,6 +19,7 @@ from handrail.operations.handles import Prepared, TokenCall, answer_attempt, rea
 from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
 from handrail.operations.work import (
     Output,
+    Worker,
     check_change,
     check_merged,
     find_own_project,
@@ -50,6 +51,7 @@ class ContinueRun(Input, frozen=True, kw_only=True):
     context: Annotated[dict[str, Any], Meta(description="Facts to set; null deletes.")] | UnsetType = UNSET
     output: Output | UnsetType = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    worker: Worker | UnsetType = UNSET
     dry_run: (
         Annotated[bool, Meta(description="Only say whether it would be accepted, and why not.")] | UnsetType
     ) = UNSET
@@ -125,7 +127,7 @@ def _gather_report(
     """What decides a report: with the result of a pending action of ours, and files that an older step saw
     differently.
     """
-    prepared = gather(rt, session, node, work, request.project)
+    prepared = gather(rt, session, node, work, request.project, request.worker)
     check_change(session.history, prepared.gathered.workflow, node, work)
     if session.history.runs[node.run_id].checks and not rt.is_served and request.dry_run is not True:
         from handrail.operations.checks.approved_runs import Looked, run_due_checks
@@ -134,7 +136,7 @@ def _gather_report(
             rt,
             Looked(session=session, prepared=prepared),
             node,
-            lambda current: gather(rt, current, node, work, request.project),
+            lambda current: gather(rt, current, node, work, request.project, request.worker),
         )
         session, prepared = looked.session, looked.prepared
     gathered, history = prepared.gathered, session.history
@@ -193,7 +195,7 @@ OPERATION = Operation(
         "Report the pending step as done and get the next one. Repeating a call is safe: it returns the "
         "recorded reply. With stateToken alone it shows the step again and changes nothing."
     ),
-    tool_fields=("ackToken", "stateToken", "context", "output", "project"),
+    tool_fields=("ackToken", "stateToken", "context", "output", "project", "worker"),
     errors=(
         "CONTEXT_MISSING",
         "CONTEXT_BUDGET_EXCEEDED",

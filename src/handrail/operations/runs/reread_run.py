@@ -13,7 +13,7 @@ from handrail.contract.tokens.workflow import StateClaims, WorkClaims
 from handrail.engine.facts import run_place
 from handrail.engine.history import History, Node, Run, is_older, is_session_point
 from handrail.engine.reply import ReplyWarning, reply_at
-from handrail.engine.standing import Standing, standing_at
+from handrail.engine.standing import standing_at
 from handrail.operations.handles import (
     Handle,
     mint_fresh_tokens,
@@ -30,6 +30,7 @@ from handrail.operations.replies import (
     show_children,
     show_evidence,
     success_of,
+    warn_of_nobody,
 )
 from handrail.operations.same_project import is_begun_here
 from handrail.operations.session_replies import reply_to_reread
@@ -85,7 +86,7 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         warnings=(
             *session.warnings,
             *handle.warnings,
-            *_warn_of_nobody(history, standing),
+            *warn_of_nobody(history, standing),
             *warn_of_drift(reading.library, reading.workspace, request.project, standing.run, workflow),
             *_warn_of_other_files(reading, request, history, node),
         ),
@@ -96,16 +97,6 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         evidence=show_evidence(history, node),
     )
     return success_of(reply, current_ledger(history, node.run_id))
-
-
-def _warn_of_nobody(history: History, standing: Standing) -> tuple[ReplyWarning, ...]:
-    """For a helper that has something left to do: that nobody takes it up."""
-    if standing.run.parent is None or standing.leaf is None:
-        return ()
-    from handrail.engine.children.joins import explain_unwaited  # noqa: PLC0415 - few runs are handed out
-
-    why = explain_unwaited(history, standing.run)
-    return (ReplyWarning(code="NOBODY_WAITS", message=why),) if why else ()
 
 
 def _warn_of_other_files(

@@ -14,7 +14,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, RunId, WorkflowHash
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import quote
-from handrail.engine.children.joins import is_set_aside
+from handrail.engine.children.joins import is_set_aside, name_workers
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import is_newer
 from handrail.engine.facts import told_at
@@ -172,6 +172,8 @@ class ChildRow(Answer, frozen=True, kw_only=True):
     pending_title: str
     agent: str
     """What the client that began the run calls itself; empty: a command line."""
+    worker: str = ""
+    """What those who work on it call themselves: their own word."""
 
 
 class ShownGraph(Answer, frozen=True, kw_only=True):
@@ -195,6 +197,9 @@ class ShownGraph(Answer, frozen=True, kw_only=True):
     """Steps of the run, those that surely follow among them."""
     agent: str
     """What the client that began the run calls itself; empty: a command line."""
+    account: str
+    """In a team: whose agent began the run."""
+    machine: str
     pending_person: str
     """What a person last answered about the pending step; empty: nothing yet."""
     evidence: dict[str, int]
@@ -235,6 +240,7 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
     workflows = {ref: load_pinned_workflow(rt.log, WorkflowHash(ref)) for ref in sorted(hashes)}
     leaves = leaves_of(workflow)
     tip = history.nodes[graph.preferred_tip]
+    actor = history.runs[graph.run_id].actor
     rail = lay_out(graph)
     progress = progress_at(workflow, tip)
     said = confirmation_of(history, tip.node_id) if isinstance(tip.state, Running) else None
@@ -254,6 +260,8 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
         done=progress.done,
         at_least=progress.at_least,
         agent=history.runs[graph.run_id].agent,
+        account="" if actor is None else actor.id,
+        machine="" if actor is None else actor.machine,
         pending_person="" if said is None else said.fact.answer,
         evidence=msgspec.structs.asdict(sum_evidence(history, tip.node_id) or EvidenceSum()),
         evidence_told=describe_sum_at(history, tip.node_id),
@@ -306,6 +314,7 @@ def _list_children(
             status="set_aside" if is_set_aside(history, run) else below.status,
             pending_title=title_of(leaves_of(workflow), history.nodes[below.preferred_tip]),
             agent=run.agent,
+            worker=name_workers(run),
         )
         rows.append(row)
     return rows

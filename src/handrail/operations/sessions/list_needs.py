@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from handrail.contract.accounts import ROLES, Principal
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.ids import SessionId
+from handrail.contract.ids import NodeId, SessionId
 from handrail.contract.outcome import Answer, Success
 from handrail.engine.events import is_newer
 from handrail.operations.stored_sessions import FindSilence, find_silence, open_stored_sessions
@@ -19,7 +20,8 @@ from handrail.projections.overview import Need, SessionFacts
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import list_repair_commands
+from handrail.runtime.sessions import list_repair_commands, read_session
+from handrail.runtime.who_confirms import is_confirmer
 
 MOST_SESSIONS = 2_000
 """The latest ones are looked at."""
@@ -30,6 +32,13 @@ _NO_WORKFLOW = "Its workflow is damaged or gone from the store, so what it waits
 class ListNeeds(Input, frozen=True, kw_only=True):
     """Which window of them."""
 
+    whose: (
+        Annotated[
+            Literal["me", "all"],
+            Meta(description="In a team: me is what only you, or your role, can settle. Default all."),
+        ]
+        | UnsetType
+    ) = UNSET
     limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
     cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
 
@@ -50,6 +59,9 @@ class NeedRow(Answer, frozen=True, kw_only=True):
     workflow_name: str
     agent: str
     """What the client that began the run calls itself; empty: a command line."""
+    account: str
+    """In a team: whose agent it is."""
+    machine: str
     since: str
     """When the run came there."""
     silence: str
@@ -82,9 +94,9 @@ class NeedList(Answer, frozen=True, kw_only=True):
 def list_needs(rt: Runtime, request: ListNeeds) -> Success:
     """One page of what waits among the latest sessions, the kind that nobody else can settle first."""
     try:
-        found, count = _find(rt, with_index=True)
+        found, count = _find(rt, request, with_index=True)
     except IndexTrouble:
-        found, count = _find(rt, with_index=False)
+        found, count = _find(rt, request, with_index=False)
     page = page_of(rt, OPERATION, request, sorted(found, key=_order), _order, lambda row: row)
     is_whole = count <= MOST_SESSIONS
     listed = NeedList(
@@ -99,18 +111,38 @@ def _order(row: NeedRow) -> tuple[str, ...]:
     return (str(_ORDER.index(row.kind)), row.since, row.session_id, row.run_id, row.gap_id)
 
 
-def _find(rt: Runtime, *, with_index: bool) -> tuple[list[NeedRow], int]:
+def _find(rt: Runtime, request: ListNeeds, *, with_index: bool) -> tuple[list[NeedRow], int]:
     """Everything that waits among the latest sessions, and how many sessions there are."""
     found: list[NeedRow] = []
     silence = find_silence(rt)
+    me = rt.principal if request.whose == "me" else None
     with open_stored_sessions(rt, with_index=with_index) as sessions:
         for stamp in sessions.stamps[:MOST_SESSIONS]:
             facts = sessions.facts(stamp.session_id)
+            if me is not None:
+                mine = [need for need in facts.needs if _is_mine(rt, stamp.session_id, facts, need, me)]
+                if not mine and facts.account not in ("", me.account):
+                    continue
+                facts = msgspec.structs.replace(facts, needs=tuple(mine))
             if sessions.has_lost_workflow(stamp.session_id):
                 found.append(_damaged(stamp.session_id, facts, _NO_WORKFLOW))
             else:
                 found += _rows(stamp.session_id, facts, silence)
         return found, len(sessions.stamps)
+
+
+def _is_mine(rt: Runtime, session_id: SessionId, facts: SessionFacts, need: Need, me: Principal) -> bool:
+    """Whether it waits for this person: of a step that names who confirms, whether they are named; else
+    whether it is about a run of their own agent, or of nobody's."""
+    if not need.confirmed_by:
+        return facts.account in ("", me.account)
+    if ROLES.index(me.role) < ROLES.index("member"):
+        return False
+    session = read_session(rt.log, session_id)
+    if session is None or need.node_id not in session.history.nodes:
+        return False
+    history, node_id = session.history, NodeId(need.node_id)
+    return is_confirmer(rt, history, history.nodes[node_id], need.confirmed_by, me)
 
 
 def _rows(session_id: SessionId, facts: SessionFacts, silence: FindSilence) -> Iterator[NeedRow]:
@@ -171,6 +203,8 @@ def _row(
         workflow_id=facts.workflow_id,
         workflow_name=facts.workflow_name,
         agent=facts.agent,
+        account=facts.account,
+        machine=facts.machine,
         since=need.since or facts.last_activity,
         silence=silence,
         title=need.title,

@@ -70,6 +70,14 @@ class ListSessions(Input, frozen=True, kw_only=True):
         Annotated[str, Meta(description="Only sessions last seen on this git branch.", max_length=256)]
         | UnsetType
     ) = UNSET
+    account: (
+        Annotated[str, Meta(description="In a team: only what agents of this account began.", max_length=128)]
+        | UnsetType
+    ) = UNSET
+    agent: (
+        Annotated[str, Meta(description="Only what a client that calls itself this began.", max_length=128)]
+        | UnsetType
+    ) = UNSET
     silence: (
         Annotated[
             Literal["idle", "stalled"],
@@ -117,10 +125,16 @@ class SessionRow(Answer, frozen=True, kw_only=True):
     done: int = 0
     at_least: int = 0
     """Steps of the run, those that surely follow among them."""
+    parts: int = 0
+    """Pieces of work that the pending step handed out; `parts_done` of them are done."""
+    parts_done: int = 0
     since: str = ""
     """When the run came to where it stands."""
     agent: str = ""
     """What the client that began it calls itself; empty: a command line."""
+    account: str = ""
+    """In a team: whose agent began it."""
+    machine: str = ""
     silence: str = ""
     """`idle` or `stalled` after the setting idleMinutes without a change."""
     needs_person: bool = False
@@ -151,7 +165,7 @@ def list_sessions(rt: Runtime, request: ListSessions) -> Success:
 def _list(rt: Runtime, request: ListSessions, *, with_index: bool) -> Success:
     filters = (
         *(request.status, request.workflow, request.project_name, request.branch, request.silence),
-        *(request.since, request.until, request.query, request.needs),
+        *(request.since, request.until, request.query, request.needs, request.account, request.agent),
     )
     silence = find_silence(rt)
     is_filtered = any(given is not UNSET for given in filters)
@@ -194,6 +208,10 @@ def _is_wanted(facts: SessionFacts, request: ListSessions, *, is_lost: bool) -> 
     if request.workflow is not UNSET and facts.workflow_id != request.workflow:
         return False
     if request.project_name is not UNSET and facts.project != request.project_name:
+        return False
+    if request.account is not UNSET and facts.account != request.account:
+        return False
+    if request.agent is not UNSET and facts.agent != request.agent:
         return False
     if request.branch is not UNSET and _branch(facts) != request.branch:
         return False
@@ -250,8 +268,12 @@ def _row(sessions: Sessions, stamp: SessionStamp, silence: FindSilence) -> Sessi
         workflow_name=facts.workflow_name,
         done=facts.done,
         at_least=facts.at_least,
+        parts=facts.parts,
+        parts_done=facts.parts_done,
         since=facts.since,
         agent=facts.agent,
+        account=facts.account,
+        machine=facts.machine,
         silence=silence(facts),
         needs_person=bool(facts.needs),
         branch=_branch(facts),

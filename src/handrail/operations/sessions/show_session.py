@@ -15,6 +15,7 @@ from handrail.contract.disclosure.newest import take_newest, take_newest_rows
 from handrail.contract.ids import NodeId, RunId
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import name_person, quote
+from handrail.engine.children.joins import name_workers
 from handrail.engine.children.tips import gaps_at, open_gaps
 from handrail.engine.events import DivergenceRecorded, GapRecorded
 from handrail.engine.facts import preferences_at, told_at
@@ -25,11 +26,11 @@ from handrail.engine.history import (
     Notes,
     SessionNotes,
     attached_to,
-    describe_not_run,
     not_run_at,
     way_to,
 )
 from handrail.engine.navigate import ExitedLoop, PassedBy, Running, leaves_of
+from handrail.engine.progress import describe_not_run
 from handrail.engine.reasons import shorten_message
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
@@ -220,6 +221,7 @@ class RunRow(Answer, frozen=True, kw_only=True):
     workflow_hash: str
     child_id: str = ""
     parent_run_id: str = ""  # of a run that another one handed out
+    worker: str = ""  # what those who work on it call themselves: their own word
     status: str
     pending_step: str | None
     closed: ClosedRow | None
@@ -439,6 +441,7 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
         workflow_hash=run.workflow_hash,
         child_id="" if parent is None else parent.child_id,
         parent_run_id="" if parent is None else parent.run_id,
+        worker=name_workers(history.runs[run.run_id]),
         status=run.status,
         pending_step=pending_step(run.tip),
         closed=_closed_row(history, drawn),
@@ -516,10 +519,7 @@ def _divergence_row(told: DivergenceRecorded) -> DivergenceRow:
 
 def _skipped_row(part: PassedBy) -> SkippedRow:
     return SkippedRow(
-        step_id=part.part_id,
-        condition_id=part.condition_id,
-        reason=part.reason,
-        not_needed=part.not_needed,
+        step_id=part.part_id, condition_id=part.condition_id, reason=part.reason, not_needed=part.not_needed
     )
 
 

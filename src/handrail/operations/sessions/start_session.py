@@ -1,4 +1,4 @@
-"""`session.start`: notes in a session: a new one without a run, which is off by default, or one by its id."""
+"""`session.start`: notes in a session: a new one without a run, or one by its id."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import FEATURE_DISABLED, INVARIANT_VIOLATION, VALIDATION_ERROR
+from handrail.contract.catalogue import INVARIANT_VIOLATION, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import session_id_of
 from handrail.contract.json.canonical import digest
@@ -24,8 +24,6 @@ from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, empty_session, healthy_session
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
-
-SETTING = "startSession"
 
 
 class StartSession(GatedInput, frozen=True, kw_only=True):
@@ -48,7 +46,6 @@ class StartSession(GatedInput, frozen=True, kw_only=True):
 
 def start_session(rt: Runtime, request: StartSession) -> Success | DryRun:
     """Begin a session once per request id, or after a preview; the same id again gets the recorded reply."""
-    _require_feature(rt, request)
     project = project_of(rt, request.project)
     _require_notes(request)
     if request.dry_run is not True and request.confirm is UNSET:
@@ -74,17 +71,6 @@ def _require_notes(request: StartSession) -> None:
         f"{param}: {problem}; nothing was stored.",
         details={"problems": [{"param": param, "problem": problem, "expected": "session and notes"}]},
     )
-
-
-def _require_feature(rt: Runtime, request: StartSession) -> None:
-    if request.session is UNSET and not rt.settings.of().start_session:
-        raise Fault(
-            FEATURE_DISABLED,
-            "Sessions without a run are switched off here; nothing was done.",
-            details={"setting": SETTING},
-            hint=f'Ask the user to set "{SETTING}": true in the config.json of their Handrail home and to '
-            "restart the server, or start a workflow instead.",
-        )
 
 
 def _session_of(
@@ -177,12 +163,11 @@ def _mismatch() -> ReplyWarning:
 OPERATION = Operation(
     name="session.start",
     effect="create",
-    summary="Keep notes: in a session by its id, or in a new one without a run, if startSession is set.",
+    summary="Keep notes: in a session by its id, or in a new one without a run.",
     input=StartSession,
     output=SessionReply,
     variants=(Reply,),
     perform=start_session,
-    foresee=_require_feature,
     shape=Shape(
         levels={
             "minimal": ("kind", "sessionToken", "nextCall", "warnings"),
@@ -198,5 +183,5 @@ OPERATION = Operation(
         "sessionToken as session to start_workflow later."
     ),
     tool_fields=("goal", "requestId", "project"),
-    errors=("FEATURE_DISABLED", "SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY"),
+    errors=("SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY"),
 )

@@ -74,6 +74,8 @@ def _run(story: Story, run: RunStory) -> Iterator[str]:
     yield from (f"## {_inline(run.name)}", "", _inline(describe_run(run)), "")
     if run.evidence is not None:
         yield from (_inline(describe_evidence(run)), "")
+    if run.handed:
+        yield from ("### Handed out", "", *(f"- {_inline(line)}" for line in run.handed), "")
     if run.open_gaps:
         yield from ("### Open gaps", "")
         yield from (f"- **{gap.severity}**: {_inline(explain_gap(gap))}" for gap in run.open_gaps)

@@ -229,6 +229,7 @@ def _run(story: Story, run: RunStory, room: Effort) -> Html:
             describe_run(run),
         ),
         element("p", describe_evidence(run)) if run.evidence is not None else None,
+        _handed(run),
         _open_gaps(run),
         _folded("Map of the run", _map(run), is_open=len(run.graph.tips) > 1),
         element("h3", "The way"),
@@ -236,13 +237,21 @@ def _run(story: Story, run: RunStory, room: Effort) -> Html:
         element("ol", *_moments(run.moments, run, room), class_="way"),
         _receipts(run),
         _outputs(run),
-        element("h3", "In force at the tip"),
+        element("h3", "Settings of this run"),
         _facts(
             [("Preferences", describe_preferences(run.preferences))]
             + [(seen.capability, f"{seen.status} ({seen.provenance})") for seen in run.capabilities]
         ),
         _provenance(story, run),
     )
+
+
+def _handed(run: RunStory) -> Child:
+    """What the run handed out; each has a section of its own."""
+    if not run.handed:
+        return None
+    rows = [element("li", line) for line in run.handed]
+    return join_html(element("h3", "Handed out"), element("ul", *rows, class_="facts"))
 
 
 def _open_gaps(run: RunStory) -> Child:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import assert_never
 
 from handrail.contract.wording import format_count
+from handrail.engine.children.joins import name_workers
 from handrail.engine.events import Artifact, Claim, Preferences, is_newer
 from handrail.engine.history import (
     Receipt,
-    describe_not_run,
 )
 from handrail.engine.navigate import (
     NO_ROUND_WORDS,
@@ -20,6 +20,7 @@ from handrail.engine.navigate import (
     SkippedStep,
     TraceEntry,
 )
+from handrail.engine.progress import describe_not_run
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, describe_outcome
 from handrail.projections.evidence import describe_answer, describe_level
 from handrail.projections.plain_words import CLOSE_WORDS, LOOP_ENDS, STATUS_WORDS
@@ -53,6 +54,8 @@ def describe_empty_session(story: Story) -> str:
 def describe_run(run: RunStory) -> str:
     """Where a run stands, in one sentence; and whose work it is, where it was handed out."""
     handed = "" if run.run.parent is None else f" Handed out as {run.run.parent.child_id}."
+    workers = name_workers(run.run)
+    handed += f" Done by {workers}, by their own word." if workers else ""
     others = [f"{path}, as {', '.join(names)}" for path, names in run.shared_files.items()]
     shared = f" Listed at the same time: {'; '.join(others)}." if others else ""
     return f"{_describe_end(run)}{handed}{shared}"

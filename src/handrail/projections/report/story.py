@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from handrail.contract.ids import BlobRef, NodeId
+from handrail.contract.ids import BlobRef, NodeId, RunId
+from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.children.shared_files import find_shared_files
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import (
@@ -48,6 +49,7 @@ from handrail.engine.messages import Parts, explain_to_person
 from handrail.engine.navigate import Running, State, TraceEntry, leaves_of, step_key
 from handrail.projections.evidence import EvidenceSum, describe_sum_at, sum_evidence, worst_of_each_place
 from handrail.projections.overview import SessionStatus, session_project, session_status, session_title
+from handrail.projections.plain_words import STATUS_WORDS
 from handrail.projections.run_graph import (
     CurrentArtifact,
     RunGraph,
@@ -149,6 +151,8 @@ class RunStory(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[NodeId, str]
     is_workflow_lost: bool = False
     """The store lost it, so ids replace names."""
+    handed: tuple[str, ...] = ()
+    """The work that its steps handed out: the name of each, how it stands and what it could prove."""
     shared_files: dict[str, tuple[str, ...]] = {}
     """Files that other work lists, too, which was open at the same time; with the names of that work."""
 
@@ -212,10 +216,21 @@ def story_of(
         runs=tuple(
             _Telling(
                 history, graph, answers, workflows.get(history.runs[run_id].workflow_hash), whole_notes
-            ).run_story()
+            ).run_story(_list_handed(history, graphs, run_id))
             for run_id, graph in graphs.items()
         ),
     )
+
+
+def _list_handed(history: History, graphs: Mapping[RunId, RunGraph], run_id: RunId) -> tuple[str, ...]:
+    """A line for each child of a run; where a result of another branch was taken, that is what it proved."""
+    lines = []
+    for part in list_parts(history, history.runs[run_id]):
+        told = describe_sum_at(history, part.tip.node_id) or "none of its reports could prove anything"
+        worker = name_workers(part.run)
+        who = f"; done by {worker}, by their own word" if worker else ""
+        lines.append(f"{part.name}: {STATUS_WORDS[graphs[part.run.run_id].status]}; {told}{who}.")
+    return tuple(lines)
 
 
 def moment_at(
@@ -270,7 +285,7 @@ class _Telling:
         self._answers = answers
         self._branches_left = MOST_BRANCHES
 
-    def run_story(self) -> RunStory:
+    def run_story(self, handed: tuple[str, ...]) -> RunStory:
         tip = self._history.nodes[self._graph.preferred_tip]
         path = path_to(self._history, tip.node_id)
         kept = path[-MOST_MOMENTS:]
@@ -278,7 +293,7 @@ class _Telling:
         said = confirmation_of(self._history, tip.node_id) if isinstance(tip.state, Running) else None
         return RunStory(
             run=self._run,
-            name=self._run.workflow_id if self._workflow is None else self._workflow.name,
+            name=self._name(),
             base=None if self._workflow is None else self._workflow.base,
             status=self._graph.status,
             pending=self._title(tip.state) if isinstance(tip.state, Running) else "",
@@ -300,8 +315,15 @@ class _Telling:
             graph=self._graph,
             labels={node.node_id: self._label(node) for node in self._graph.nodes},
             is_workflow_lost=self._workflow is None,
+            handed=handed,
             shared_files=self._find_shared(),
         )
+
+    def _name(self) -> str:
+        """Of the workflow; before it the name that the work was handed out under."""
+        name = self._run.workflow_id if self._workflow is None else self._workflow.name
+        parent = self._run.parent
+        return name if parent is None else f"{parent.child_id}: {name}"
 
     def _find_shared(self) -> dict[str, tuple[str, ...]]:
         """What the run and others that were handed out with it list, and who those are."""

@@ -27,14 +27,12 @@ from handrail.runtime.hub import perform, perform_operation
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import list_repair_commands
-from handrail.surfaces.cli.shell_hook import params_after_shell
+from handrail.surfaces.cli.shell_hook import MOST_INPUT_BYTES, params_after_shell, read_object
 
 SECONDS = 5
 """What the client allows; the hook ends a little earlier."""
 _STDIN_SECONDS = 2.0
 """The rest of the time is for the work."""
-MOST_INPUT_BYTES = 4_194_304
-"""The part of a message that is kept; the rest is read and dropped, so that the client can finish writing."""
 MOST_OUTPUT_BYTES = 1_024
 BEFORE_COMPACTION = frozenset({"PreCompact", "PreCompress", "preCompact"})
 AT_SESSION_START = frozenset({"SessionStart", "sessionStart"})
@@ -145,12 +143,7 @@ def _wrap(text: str, client: str) -> str:
 
 def _given(content: bytes) -> _Given:
     """A message that is not a JSON object is empty, and a field of another type is ignored."""
-    try:
-        message = msgspec.json.decode(content)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return _Given()
-    if not isinstance(message, dict):
-        return _Given()
+    message = read_object(content)
     roots = message.get("workspace_roots")  # Cursor names no working directory, but the folders it has open
     places = [message.get("cwd"), *(roots if isinstance(roots, list) else [])]
     trigger = message.get("trigger")

@@ -11,10 +11,11 @@ import os
 import re
 from typing import Any
 
-import msgspec
+from handrail.contract.json.strict import decode_json
+from handrail.contract.outcome import Fault, Json
 
-from handrail.contract.outcome import Json
-
+MOST_INPUT_BYTES = 4_194_304
+"""The part of a message that is kept; the rest is read and dropped, so that the client can finish writing."""
 SHELL_TOOLS = ("Bash", "Shell", "shell", "local_shell", "exec_command", "run_shell_command")
 _STATUS_NAMES = ("exit_code", "exitCode", "return_code", "returnCode")
 _FAILED = r"(?:Error: )?(?:Exit code|Command exited with non-zero status code) ([1-9][0-9]{0,2})\b"
@@ -30,11 +31,8 @@ _MOST_MS = 10**12
 
 def params_after_shell(content: bytes) -> dict[str, Json] | None:
     """The input of `check.note`; None when the message tells of no shell command, or of one of ours."""
-    try:
-        message = msgspec.json.decode(content)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
-    if not isinstance(message, dict) or message.get("tool_name", "Bash") not in SHELL_TOOLS:
+    message = read_object(content)
+    if message.get("tool_name", "Bash") not in SHELL_TOOLS:
         return None
     argv = _argv(_object(message.get("tool_input")).get("command", message.get("command")))
     if not argv or _is_own(argv):
@@ -104,11 +102,16 @@ def _tells_success(message: dict[str, Any], answered: dict[str, Any]) -> bool:
 
 def _object(value: Any) -> dict[str, Any]:
     """An object, also where it is sent as a text."""
-    if isinstance(value, str):
-        try:
-            value = msgspec.json.decode(value)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            return {}
+    return read_object(value) if isinstance(value, str) else value if isinstance(value, dict) else {}
+
+
+def read_object(content: bytes | str) -> dict[str, Any]:
+    """The object that a client sends. What two readers could take differently, such as a key that is there
+    twice, tells nothing."""
+    try:
+        value = decode_json(content, max_bytes=MOST_INPUT_BYTES)
+    except Fault:
+        return {}
     return value if isinstance(value, dict) else {}
 
 

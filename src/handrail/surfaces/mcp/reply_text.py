@@ -160,7 +160,8 @@ def children_lines(reply: dict[str, Any]) -> Iterator[str]:
     """What was handed out: what a helper needs, or what it delivered."""
     for child in reply.get("children", ()):
         place = f" at {child['stepId']}" if "stepId" in child else ""
-        status = f" ({child['status']}{place})" if "status" in child else ""
+        worker = f", {child['worker']}" if "worker" in child else ""
+        status = f" ({child['status']}{place}{worker})" if "status" in child else ""
         token = f": workToken {child['workToken']}" if "workToken" in child else ""
         yield f"- {child['childId']}{status}{token}"
         yield from [f"  {flatten_text(child['brief'])}"] if "brief" in child else []

@@ -14,7 +14,12 @@ import msgspec
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.builtins.registry import find_contract
-from handrail.workflows.checking.set_names import SetName, check_edit_action, check_set_names
+from handrail.workflows.checking.set_names import (
+    SetName,
+    check_edit_action,
+    check_saved_name,
+    check_set_names,
+)
 from handrail.workflows.checking.slots import UNSURE, Slot, slots_in
 from handrail.workflows.checking.value_checks import (
     check_comparison,
@@ -126,6 +131,7 @@ class _Names:
     def _parts(self, parts: list[Object], pointer: str, variables: frozenset[str]) -> None:
         for index, part in enumerate(parts):
             place = join_pointer(pointer, index)
+            check_saved_name(self._found, part, place, self._given.set_inside)
             match "slot" if "slot" in part else part.get("type", "step"):
                 case "slot":
                     self._plain_texts(part, place, ("description",))

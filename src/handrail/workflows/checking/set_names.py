@@ -45,6 +45,21 @@ def check_edit_action(found: Findings, part: Mapping[str, Any], pointer: str) ->
         )
 
 
+def check_saved_name(
+    found: Findings, part: Mapping[str, Any], pointer: str, set_inside: Mapping[str, Any]
+) -> None:
+    """What is found does not replace what somebody chose: the two have names of their own."""
+    for place, name in (("saveAs", part.get("saveAs")), ("collect", part.get("delegate", {}).get("collect"))):
+        if isinstance(name, str) and name in set_inside:
+            here = f"{pointer}/saveAs" if place == "saveAs" else f"{pointer}/delegate/collect"
+            found.report(
+                "bad_value",
+                here,
+                f"{quote_name(name)} is what an option sets, and a result never replaces it.",
+                "Save the result under a name that no option sets.",
+            )
+
+
 def check_set_names(
     found: Findings, names: Iterable[SetName], relied_on: frozenset[str], document_kind: str
 ) -> None:

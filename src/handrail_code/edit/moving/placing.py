@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from handrail_code.edit.moving.extent import Part
 from handrail_code.edit.moving.needs import rebase_inner
 from handrail_code.edit.moving.sheet import Sheet
 from handrail_code.edit.moving.shift import Shift
-from handrail_code.edit.plan import Refusal
-from handrail_code.facts.model import NONE
+from handrail_code.edit.plan import Refusal, RefusalCode
+from handrail_code.facts.model import NONE, Dynamic, Span, Use
+from handrail_code.languages.javascript.layout import Statement
 
 
 def place_text(shift: Shift) -> Refusal | None:
@@ -114,24 +118,10 @@ def place_commonjs(shift: Shift, sheet: Sheet) -> Refusal | None:
     """The text, and its name among the exports in the way of the target."""
     names = sorted({each.exported for each in shift.extent.exports} - {"="})
     layout = sheet.layout
-    whole = next((each for each in layout.statements if each.kind == "exports_whole"), None)
-    if whole is not None:
-        return Refusal(
-            code="default_export",
-            message="The target exports one value; it cannot have names besides.",
-            path=shift.target,
-            start=whole.start,
-            end=whole.end,
-        )
+    refusal = _refuse_exports(shift, sheet)
+    if refusal is not None:
+        return refusal
     at = next((at for at, each in enumerate(layout.statements) if each.kind == "exports_object"), None)
-    if at is not None and shift.extent.binding == NONE:
-        return Refusal(
-            code="module_system",
-            message="The target replaces its exports, so that this assignment would be lost.",
-            path=shift.target,
-            start=layout.statements[at].start,
-            end=layout.statements[at].end,
-        )
     own = shift.extent.name
     if at is not None:
         lead = layout.statements[at].lead
@@ -145,14 +135,74 @@ def place_commonjs(shift: Shift, sheet: Sheet) -> Refusal | None:
     if shift.extent.binding == NONE or "=" in exported or not rest:
         return None
     end = ";" if sheet.style.has_semicolons else ""
-    has_names = any(each.kind == "exports_name" for each in layout.statements)
-    if has_names or exported:
+    if exported or _names_exports(shift):
         sheet.append("\n".join(f"exports.{name} = {own}{end}" for name in rest))
     else:
         blank = sheet.style.blank
         shown = ", ".join(name if name == own else f"{name}: {own}" for name in rest)
         sheet.append(f"module.exports = {{{blank}{shown}{blank}}}{end}")
     return None
+
+
+_HARMLESS = re.compile(rb"module\s*\.\s*(?:exports\s*\.\s*[\w$]|id\b|parent\b|children\b|filename\b|paths\b)")
+_ASKED_MAIN = re.compile(rb"require\s*\.\s*main\s*[!=]==?\s*$")
+
+
+def _refuse_exports(shift: Shift, sheet: Sheet) -> Refusal | None:
+    """The target must say plainly what it exports: a name beside anything else would be lost, or lose it."""
+    found = [each for each in sheet.layout.statements if each.kind in ("exports_whole", "exports_object")]
+    for at, each in enumerate(found):
+        if each.kind == "exports_whole" or at > 0:
+            return _refuse_target(
+                shift, "default_export", "The target exports one value; it cannot have names besides.", each
+            )
+        if shift.extent.binding == NONE:
+            return _refuse_target(
+                shift,
+                "module_system",
+                "The target replaces its exports, so that this assignment would be lost.",
+                each,
+            )
+        facts = shift.facts(shift.target)
+        loose: list[Dynamic | Span] = [one for one in facts.dynamic if one.kind == "exports"]
+        loose += [one.statement for one in facts.exports if one.kind == "star"]
+        if any(each.start <= one.start < each.end for one in loose):
+            return _refuse_target(
+                shift, "module_system", "The target exports what it takes from elsewhere, perhaps this.", each
+            )
+    plain = {
+        each.start for each in sheet.layout.statements if each.kind in ("exports_object", "exports_name")
+    }
+    for use in _uses_of_exports(shift):
+        before, after = sheet.text[: use.start], sheet.text[use.start :]
+        is_plain = use.start in plain or _HARMLESS.match(after) or _ASKED_MAIN.search(before)
+        if not is_plain and (use.name == "module" or use.role == "write"):
+            return _refuse_target(
+                shift,
+                "module_system",
+                "What the target exports besides cannot be told, because of this.",
+                use,
+            )
+    return None
+
+
+def _refuse_target(shift: Shift, code: RefusalCode, message: str, place: Statement | Use) -> Refusal:
+    return Refusal(code=code, message=message, path=shift.target, start=place.start, end=place.end)
+
+
+def _names_exports(shift: Shift) -> bool:
+    """Names are added to what the target exports, in whatever way, so that it must not be replaced."""
+    layout = shift.sheet(shift.target).layout
+    text = shift.sheet(shift.target).text
+    has_this = any(text[each.start : each.end] == b"this" for each in layout.local)
+    return has_this or any(True for _ in _uses_of_exports(shift))
+
+
+def _uses_of_exports(shift: Shift) -> Iterator[Use]:
+    facts = shift.project.facts(shift.target)
+    for use in facts.uses if facts is not None else ():
+        if use.name in ("module", "exports") and use.binding == NONE and use.role != "doc":
+            yield use
 
 
 def _exported_by_parts(shift: Shift) -> set[str]:

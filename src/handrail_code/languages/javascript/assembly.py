@@ -274,6 +274,7 @@ def read_commonjs(draft: Draft) -> bool:
     """Mark members of `exports`, add the exports; answers whether the file is a CommonJS module."""
     whole = _mark_exports(draft)
     _mark_escapes(draft, whole)
+    _pass_on(draft)
     for assignment in draft.assignments:
         if assignment.member in whole or _is_exports_name(draft, assignment.use):
             _export_whole(draft, assignment)
@@ -283,6 +284,16 @@ def read_commonjs(draft: Draft) -> bool:
     return has_exports or any(
         use.name == "require" and use.role == "call" and use.binding == NONE for use in draft.uses
     )
+
+
+def _pass_on(draft: Draft) -> None:
+    """In `exports.a = exports.b = c` both get `c`."""
+    last = {each.statement[1]: each for each in draft.assignments if each.right_use != NONE}
+    for each in draft.assignments:
+        inner = last.get(each.statement[1])
+        is_named = each.member != NONE and each.right_use == NONE
+        if inner is not None and is_named and each.statement[0] < inner.statement[0]:
+            each.right_use = inner.right_use
 
 
 def _mark_exports(draft: Draft) -> set[int]:

@@ -91,7 +91,13 @@ def next_commands(success: Success, program: str = PROGRAM) -> list[tuple[str, s
     )
     calls = [(f"To choose {one['id']}", one["params"]) for one in call.get("options", [])]
     if not calls:
-        calls = [(_WHEN.get(str(held.get("nextIntent")), "To go on"), call["params"])]
+        is_childs = bool(held.get("children")) and "ackToken" not in call["params"]
+        when = (
+            "To do the first child yourself"
+            if is_childs
+            else _WHEN.get(str(held.get("nextIntent")), "To go on")
+        )
+        calls = [(when, call["params"])]
     called = [(when, NextCall(operation=operation, params=params)) for when, params in calls]
     lines = [(when, command_line(call, program)) for when, call in called]
     return [(when, line) for when, line in lines if line]

@@ -50,7 +50,8 @@ def children_lines(reply: dict[str, Json], page: Page) -> list[str]:
     """What was handed out: each with its brief and the command that begins it, or with what it delivered."""
     lines: list[str] = []
     for child in reply.get("children", []):
-        status = f" ({one_line(child['status'])})" if child.get("status") else ""
+        facts = [one_line(child[name]) for name in ("status", "worker") if child.get(name)]
+        status = f" ({', '.join(facts)})" if facts else ""
         told = one_line(child.get("brief") or child.get("result", ""))
         lines += wrap(f"{one_line(child['childId'])}{status}{f': {told}' if told else ''}", page.width)
         if child.get("workToken"):

@@ -54,6 +54,7 @@ def _standing(item: Mapping[str, Json], page: Page) -> list[str]:
     health = one_line(item.get("health", ""))
     damage = "" if health in _SOUND else "written by a newer version" if is_newer(health) else "damaged"
     done = f"{item['done']} of about {item['at_least']} steps" if item.get("at_least") else ""
+    parts = f"{item['parts_done']} of {item['parts']} parts done" if item.get("parts") else ""
     pending = f"at “{one_line(item['pending_title'])}”" if item.get("pending_title") else ""
     return [
         one_line(item.get("status", "")).replace("_", " "),
@@ -61,6 +62,7 @@ def _standing(item: Mapping[str, Json], page: Page) -> list[str]:
         one_line(item.get("silence", "")),
         "needs you" if item.get("needs_person") else "",
         pending,
+        parts,
         done,
         one_line(item.get("workflow_name", "")),
         one_line(item.get("project", "")),
@@ -150,6 +152,13 @@ def graph_lines(payload: dict[str, Json], page: Page) -> list[str]:
         lines.append(f"{format_count(payload['nodes_omitted'], 'step')} before these.")
     for node in payload["nodes"]:
         lines.append(cut(_node(node, payload["preferred_tip"]), page.width))
+    for child in payload["children"]:
+        status = one_line(child["status"]).replace("_", " ")
+        facts = [
+            f"{one_line(child['child_id'])}: {status}",
+            *map(one_line, (child["pending_title"], child["worker"])),
+        ]
+        lines.append(cut(f"{INDENT}> {_join(facts)}", page.width))
     if payload["pending_title"]:
         lines.append(f"* {one_line(payload['pending_title'])}")
     lines += [f"  {one_line(one['title'])}" for one in payload["ahead"]]

@@ -1,0 +1,107 @@
+"""A rename to the end (`--public follow`), and one that goes on where a person has looked (`--accept`)."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
+from handrail_code.edit.rename import plan_rename
+from tests.code_tools.reading import project_with_mark
+
+Files = dict[str, str]
+TO_THE_END: dict[str, tuple[Files, Files]] = {
+    "an object of exports": (
+        {"a.js": "function ^f(){}\nmodule.exports = {f}", "b.js": "const {f} = require('./a')\nf()"},
+        {"a.js": "function g(){}\nmodule.exports = {g}", "b.js": "const {g} = require('./a')\ng()"},
+    ),
+    "a name of exports": (
+        {"a.js": "function ^f(){}\nexports.f = f", "b.js": "require('./a').f()"},
+        {"a.js": "function g(){}\nexports.g = g", "b.js": "require('./a').g()"},
+    ),
+    "a named barrel": (
+        {
+            "a.js": "export function ^f(){}",
+            "b.js": "export {f} from './a'",
+            "c.js": "import {f} from './b'\nf()",
+        },
+        {
+            "a.js": "export function g(){}",
+            "b.js": "export {g} from './a'",
+            "c.js": "import {g} from './b'\ng()",
+        },
+    ),
+    "a barrel of CommonJS": (
+        {
+            "a.js": "function ^f(){}\nmodule.exports = {f}",
+            "b.js": "const {f} = require('./a')\nmodule.exports = {f}",
+            "c.js": "require('./b').f()",
+        },
+        {
+            "a.js": "function g(){}\nmodule.exports = {g}",
+            "b.js": "const {g} = require('./a')\nmodule.exports = {g}",
+            "c.js": "require('./b').g()",
+        },
+    ),
+    "another name for others stays": (
+        {"a.js": "function ^f(){}\nexports.h = f", "b.js": "require('./a').h()"},
+        {"a.js": "function g(){}\nexports.h = g", "b.js": "require('./a').h()"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TO_THE_END)
+def test_a_public_name_changes_to_the_end_where_that_is_asked_for(case: str) -> None:
+    before, after = TO_THE_END[case]
+    project, symbol, plain = project_with_mark(before)
+    assert symbol is not None
+
+    plan = plan_rename(project, symbol, "g", "public")
+
+    assert isinstance(plan, Plan), plan
+    changed = apply_in_memory(plan, {path: text.encode() for path, text in plain.items()})
+    assert isinstance(changed, dict)
+    assert plain | {path: text.decode() for path, text in changed.items()} == after
+
+
+def test_a_public_name_that_is_taken_is_refused() -> None:
+    project, symbol, _ = project_with_mark({"a.js": "function ^f(){}\nexports.f = f\nexports.g = 1"})
+    assert symbol is not None
+
+    refusal = plan_rename(project, symbol, "g", "public")
+
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "collision"
+
+
+TWO = {"m.py": "def ^a(): pass\neval('x')\nvars()\nexec(y)"}
+
+
+def test_a_refusal_that_was_looked_at_is_passed_over_and_told() -> None:
+    project, symbol, _ = project_with_mark(TWO)
+    assert symbol is not None
+    accept: list[str] = []
+    for _ in range(5):
+        plan = plan_rename(project, symbol, "b", accept=accept)
+        if isinstance(plan, Plan):
+            break
+        assert plan.code == "dynamic"
+        accept.append(f"{plan.path}:{(project.source.text(plan.path) or b'')[: plan.start].count(10) + 1}")
+
+    assert isinstance(plan, Plan), plan
+    assert len(accept) > 1, "each place is looked at for itself"
+    assert not plan.complete
+    assert {one.code for one in plan.reasons} >= {"accepted"}
+
+
+@pytest.mark.parametrize("place", ["m.py:9", "n.py:2", "m.py", ""])
+def test_another_place_accepts_nothing(place: str) -> None:
+    project, symbol, _ = project_with_mark(TWO)
+    assert symbol is not None
+    assert isinstance(plan_rename(project, symbol, "b", accept=[place]), Refusal)
+
+
+def test_a_changed_meaning_cannot_be_accepted() -> None:
+    project, symbol, _ = project_with_mark({"a.js": "const ^f = 1\nconst g = 2\nf"})
+    assert symbol is not None
+    places = [f"a.js:{line}" for line in (1, 2, 3)]
+    assert isinstance(plan_rename(project, symbol, "g", accept=places), Refusal)

@@ -1,0 +1,153 @@
+"""Who calls a definition: what is known, what is unsure with its place, and never a silent "nobody"."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail_code.facts.slots import Trouble
+from handrail_code.scan.analyze import analyze
+from handrail_code.scan.outline import ModuleGraph
+from handrail_code.scan.ripple import ripple
+from handrail_code.scan.search import search
+from handrail_code.scan.trace import TraceAnswer, trace_callers
+from tests.code_tools.reading import found_with_mark, project_of
+
+Files = dict[str, str]
+UNSURE: dict[str, Files] = {
+    "an argument": {"a.js": "function ^f(){}\nsetTimeout(<f>)"},
+    "a value in an object": {"a.js": "function ^f(){}\nmodule.exports = {h: {run: <f>}}"},
+    "a shorthand": {"a.js": "function ^f(){}\nregister({<f>})"},
+    "an element": {"a.js": "const ^f = () => 1\nexport const all = [<f>]"},
+    "another name": {"a.js": "function ^f(){}\nlet g = <f>\ng()"},
+    "an imported value": {
+        "a.js": "export function ^f(){}",
+        "b.js": "import {f} from './a'\nx.on('y', <f>)",
+    },
+    "a member of a module": {
+        "a.js": "export function ^f(){}",
+        "b.js": "import * as a from './a'\nx.on('y', a.<f>)",
+    },
+    "a method of the function": {"a.js": "function ^f(){}\n<f>.call(x)"},
+    "a class that is extended": {"a.js": "class ^C {}\nclass D extends <C> {}"},
+    "a decorated class": {"a.ts": "@Injectable()\nclass ^<C> {}"},
+    "Python: an argument": {"a.py": "def ^f(): pass\nmap(<f>, x)"},
+    "Python: a decorator": {"a.py": "def ^f(g): pass\n@<f>\ndef h(): pass"},
+    "Python: a decorated function": {"a.py": "@app.route('/')\ndef ^<f>(): pass"},
+    "CommonJS: a member handed on": {
+        "a.js": "function ^f(){}\nexports.f = f",
+        "b.js": "exports.f = require('./a').<f>",
+        "c.js": "require('./b').f()",
+    },
+    "CommonJS: a name of the exports": {
+        "a.js": "function ^f(){}\nvar api = module.exports = {}\napi.f = <f>"
+    },
+    "CommonJS: defineProperty": {
+        "a.js": "function ^f(){}\nObject.defineProperty(exports, 'f', {value: <f>})"
+    },
+    "CommonJS: a getter": {"a.js": "function ^f(){}\nmodule.exports = {get f() { return <f> }}"},
+    "a factory": {
+        "a.js": "(function (make) { module.exports = make() })(() => { function ^f(){}\nreturn {<f>} })"
+    },
+    "a method": {"a.js": "class C { ^m(){} }\nnew C().<m>()"},
+    "a method as a value": {"a.js": "class C { ^m(){} }\nx.on('y', new C().<m>)"},
+    "a getter": {"a.js": "class C { get ^m(){} }\nnew C().<m>"},
+    "Python: a method": {"a.py": "class C:\n    def ^m(self): pass\nC().<m>()"},
+    "Python: a property": {"a.py": "class C:\n    @property\n    def ^m(self): pass\nC().<m>"},
+    "Python: a method by name": {"a.py": "class C:\n    def ^m(self): pass\ngetattr(C(), '<m>')()"},
+}
+KNOWN: dict[str, Files] = {
+    "exports.f": {"a.js": "function ^f(){}\nexports.f = f", "b.js": "require('./a').<f>()"},
+    "an object": {
+        "a.js": "function ^f(){}\nmodule.exports = {f}",
+        "b.js": "const {f} = require('./a')\n<f>()",
+    },
+    "a key": {"a.js": "function ^f(){}\nmodule.exports = {g: f}", "b.js": "require('./a').<g>()"},
+    "a chain": {"a.js": "function ^f(){}\nexports.a = exports.b = f", "b.js": "require('./a').<a>()"},
+    "an inner assignment": {
+        "a.js": "(function () { function ^f(){}\nmodule.exports = {f} })()",
+        "b.js": "require('./a').<f>()",
+    },
+    "a whole module again": {
+        "a.js": "function ^f(){}\nmodule.exports = {f}",
+        "b.js": "module.exports = require('./a')",
+        "c.js": "require('./b').<f>()",
+    },
+}
+
+
+def trace(files: Files) -> tuple[TraceAnswer, tuple[str, int]]:
+    """The answer, and the place in angle brackets."""
+    spot = ("", -1)
+    plain = {}
+    for path, text in files.items():
+        if "<" in text:
+            at = text.index("<")
+            spot = (path, at - text[:at].count("^"))
+            text = text.replace("<", "", 1).replace(">", "", 1) if "=>" not in text else _strip(text)
+        plain[path] = text
+    project, found, _ = found_with_mark(plain)
+    return trace_callers(project, found, 1), spot
+
+
+def _strip(text: str) -> str:
+    at = text.index("<")
+    end = text.index(">", at)
+    return text[:at] + text[at + 1 : end] + text[end + 1 :]
+
+
+@pytest.mark.parametrize("case", UNSURE)
+def test_what_may_be_a_call_is_unsure_with_its_place(case: str) -> None:
+    told, spot = trace(UNSURE[case])
+    assert not told.nodes
+    assert spot in {(one.path, one.start) for one in told.unsure}
+    assert {one.code for one in told.troubles} & {"used_as_value", "unproven_member"}
+
+
+@pytest.mark.parametrize("case", KNOWN)
+def test_a_call_through_exports_is_known(case: str) -> None:
+    told, spot = trace(KNOWN[case])
+    assert [(one.path, *one.spots) for one in told.nodes] == [spot]
+    assert not told.unsure
+    assert not told.troubles
+
+
+def test_nobody_is_said_where_nobody_is() -> None:
+    told, _ = trace({"a.js": "export function ^f(){}", "b.js": "import {f} from './a'"})
+    assert told == TraceAnswer(nodes=(), left_out=0, unsure=(), troubles=())
+
+
+def test_analyze_says_the_same() -> None:
+    project, found, _ = found_with_mark({"a.js": "function ^f(){}\nsetTimeout(f)"})
+    told = analyze(project, found)
+    assert told.callers == ()
+    assert told.unsure == told.troubles == (Trouble(code="used_as_value", path="a.js", start=26, end=27),)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a.js": "function ^f(){}\nexport const g = () => f()", "b.js": "import {g} from './a'\ng()"},
+        {"a.js": "export class C { ^m(){} }", "b.js": "import {C} from './a'\nnew C().m()"},
+        {"a.js": "export class C { ^m(){} }", "b.js": "x.m()"},
+    ],
+)
+def test_a_ripple_reaches_the_files_around_a_helper_and_a_member(files: Files) -> None:
+    project, found, _ = found_with_mark(files)
+    told = ripple(project, ModuleGraph(project), found)
+    assert {path for layer in told.layers for path in layer} == {"b.js"}
+
+
+def test_a_search_finds_names_that_only_a_clause_spells() -> None:
+    project = project_of(
+        {
+            "a.js": "export function bar() {}",
+            "b.js": "export { bar as foo } from './a'",
+            "c.js": "export * as foo from './a'\nimport {bar as b} from './a'\nexport {b as foo}",
+        }
+    )
+    assert [(one.path, one.start, one.role) for one in search(project, "foo").matches] == [
+        ("b.js", 16, "export"),
+        ("c.js", 12, "export"),
+        ("c.js", 69, "export"),
+    ]
+    assert [one.path for one in search(project, "bar").matches] == ["a.js", "b.js", "c.js"]

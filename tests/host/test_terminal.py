@@ -1,0 +1,33 @@
+"""What a person reads at a terminal: no line of a quote stands without its mark."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.host.terminal import fold_quotes
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("> one two three", ["> one two", "> three"]),
+        ("> abcdefghijklmnop", ["> abcdefgh", "> ijklmnop"]),
+        ("> 漢字漢字漢字", ["> 漢字漢字", "> 漢字"]),
+        ("> short", ["> short"]),
+        ("Ours is as long as it is", ["Ours is as long as it is"]),
+    ],
+)
+def test_a_long_line_of_a_quote_is_marked_on_every_line_that_it_takes(line: str, shown: list[str]) -> None:
+    assert fold_quotes(line, 10).split("\n") == shown
+
+
+def test_no_word_of_a_quote_is_lost_and_a_terminal_of_one_column_ends() -> None:
+    text = "Asked:\n> " + " ".join(f"word{number}" for number in range(200)) + "\nYes?"
+
+    for width in (1, 3, 20, 79):
+        first, *quoted, last = fold_quotes(text, width).split("\n")
+        assert (first, last) == ("Asked:", "Yes?")
+        assert all(line.startswith("> ") for line in quoted)
+        assert "".join(line[2:] for line in quoted).replace(" ", "") == text.split("\n")[1][2:].replace(
+            " ", ""
+        )

@@ -1,0 +1,188 @@
+"""Who works on what was handed out: a name is the helper's own word, and everybody who looks sees it."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.runtime.runtime import Runtime
+from handrail_serve.pages.run_rail import rail_list
+from handrail_serve.pages.sessions import sessions_page
+from tests.journeys.conversation import advance, answer, refusal, rehydrate
+from tests.journeys.doors import command, events_of, of_kind, tool_call
+from tests.journeys.given_workflows import begin, step
+from tests.journeys.test_delegation import arrive, child, finish, handing_out, read, take
+from tests.surfaces.cli.here import run_here
+
+
+@pytest.mark.promise("delegation.named")
+def test_a_helper_that_names_itself_is_recorded_once_as_its_own_word(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"))
+    a, b = (read(runtime, one) for one in waiting["children"])
+
+    first = advance(runtime, a, worker="builder-3")
+    replayed = advance(runtime, a, worker="somebody-else")
+    answer(
+        runtime,
+        "run.checkpoint",
+        checkpointToken=first["checkpointToken"],
+        output={"notesMarkdown": "half"},
+        worker="builder-4",
+    )
+    advance(runtime, rehydrate(runtime, first), worker="builder-3")
+    status, _ = command(runtime, "run", "continue", "--ack", b["ackToken"], "--notes", "b", "--worker", "c.1")
+
+    seen = [
+        (one["scope"]["runId"], one["data"]["value"], one["data"]["confidence"])
+        for one in of_kind(events_of(runtime, waiting), "observation_recorded")
+        if one["data"]["key"] == "worker"
+    ]
+    ids = [one["session"]["runId"] for one in (a, b)]
+    assert (status, replayed) == (0, first)
+    assert seen == [(ids[0], "builder-3", "low"), (ids[0], "builder-4", "low"), (ids[1], "c.1", "low")]
+
+
+@pytest.mark.promise("delegation.named")
+def test_lanes_the_session_and_the_report_show_who_works(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"))
+    session_id, run_id = waiting["session"]["sessionId"], waiting["session"]["runId"]
+    tool_call(
+        runtime,
+        "continue_workflow",
+        ackToken=read(runtime, waiting["children"][0])["ackToken"],
+        output={"notesMarkdown": "looked"},
+        worker="builder-3",
+    )
+
+    now = rehydrate(runtime, waiting)
+    text = tool_call(runtime, "continue_workflow", stateToken=waiting["stateToken"]).text
+    graph = answer(runtime, "run.graph", sessionId=session_id, run=run_id)
+    shown = answer(runtime, "session.show", sessionId=session_id)
+    (found,) = answer(runtime, "session.resume", query=session_id)["items"]
+    report = answer(runtime, "session.export", **{"sessionId": session_id, "as": "markdown"})["content"]
+    page = answer(runtime, "session.export", **{"sessionId": session_id, "as": "html"})["content"]
+    people = run_here(runtime, ["session", "show", session_id, "--human"]).out.decode()
+    drawn = run_here(
+        runtime, ["session", "show", session_id, "--graph", "--run", run_id, "--human"]
+    ).out.decode()
+
+    assert [one.get("worker", "") for one in now["children"]] == ["builder-3", ""]
+    assert [one.get("worker", "") for one in found["children"]] == ["builder-3", ""]
+    assert "- a (open at sum, builder-3)" in text
+    assert [one["worker"] for one in graph["children"]] == ["builder-3", ""]
+    assert "builder-3" in str(rail_list(graph))
+    assert [(run["child_id"], run["worker"]) for run in shown["runs"]] == [
+        ("", ""),
+        ("a", "builder-3"),
+        ("b", ""),
+    ]
+    assert "builder-3, by their own word" in people
+    assert "> a: in progress, Sum, builder-3" in drawn
+    for told in (report, page):
+        assert "Handed out as a. Done by builder-3, by their own word." in told
+        assert "a: in progress; none of its reports could prove anything; done by builder-3" in told
+
+
+@pytest.mark.promise("delegation.named")
+def test_a_name_is_refused_where_nothing_was_handed_out_and_where_it_is_no_name(runtime: Runtime) -> None:
+    alone = begin(runtime, step("plan"), fields={})
+    waiting = arrive(runtime, child("a"))
+    handed = read(runtime, waiting["children"][0])
+    before = len(events_of(runtime, alone)), len(events_of(runtime, waiting))
+
+    refused = refusal(runtime, "run.continue", ackToken=alone["ackToken"], worker="builder-3")
+    odd = [
+        refusal(runtime, "run.continue", ackToken=handed["ackToken"], worker=name)
+        for name in ("", "two words", "<b>", "a\nb", "x" * 65, "-x")
+    ]
+
+    assert (refused.kind.code, refused.message) == (
+        "VALIDATION_ERROR",
+        "worker: nobody handed out this run; nothing was stored.",
+    )
+    assert {one.kind.native for one in odd} == {"E_VALIDATION"}
+    assert (len(events_of(runtime, alone)), len(events_of(runtime, waiting))) == before
+
+
+@pytest.mark.promise("delegation.named")
+def test_more_names_than_a_piece_of_work_keeps_change_nothing_else(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a", *(step(f"s{number}") for number in range(10))))
+    reply = read(runtime, waiting["children"][0])
+
+    for number in range(10):
+        reply = advance(runtime, reply, worker=f"helper-{number}")
+
+    (told,) = rehydrate(runtime, waiting)["children"]
+    assert (told["status"], told["worker"]) == ("done", ", ".join(f"helper-{number}" for number in range(8)))
+
+
+@pytest.mark.promise("delegation.seen")
+def test_lists_count_the_parts_that_are_done_while_a_step_waits_for_them(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a"), child("b"), child("c"))
+    parts = []
+
+    for handed in waiting["children"][:2]:
+        finish(runtime, handed)
+        (item,) = answer(runtime, "session.list")["items"]
+        parts.append((item["parts_done"], item["parts"]))
+    people = run_here(runtime, ["session", "list", "--human"]).out.decode()
+    page = str(sessions_page(answer(runtime, "session.list"), answer(runtime, "session.needs"), None, {}))
+    finish(runtime, waiting["children"][2])
+    advance(runtime, rehydrate(runtime, waiting))
+    (after,) = answer(runtime, "session.list")["items"]
+
+    assert parts == [(1, 3), (2, 3)]
+    assert "2 of 3 parts done" in people
+    assert "2 of 3 parts done" in page
+    assert (after["parts_done"], after["parts"]) == (0, 0)
+
+
+@pytest.mark.promise("delegation.closed")
+def test_a_report_for_work_that_nobody_waits_for_says_so_and_its_replay_too(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"), needs={"atLeast": 1})
+    a, b = waiting["children"]
+    early = read(runtime, a)
+    waited = advance(runtime, early, notes="in time")
+    finish(runtime, b)
+    advance(runtime, rehydrate(runtime, waiting))
+
+    saved = answer(
+        runtime,
+        "run.checkpoint",
+        checkpointToken=waited["checkpointToken"],
+        output={"notesMarkdown": "still at it"},
+    )
+    early_again = advance(runtime, early, notes="in time")
+    _, shown = command(
+        runtime, "run", "checkpoint", "--checkpoint", waited["checkpointToken"], "--notes", "x"
+    )
+
+    assert "warnings" not in waited
+    assert early_again == waited
+    assert [one["code"] for one in saved["warnings"]] == ["NOBODY_WAITS"]
+    assert "NOBODY_WAITS" in [one["code"] for one in shown["data"]["warnings"]]
+
+
+@pytest.mark.promise("delegation.rewind")
+def test_a_join_after_a_taken_result_replays_with_the_same_bytes(runtime: Runtime) -> None:
+    steps = (step("plan"), handing_out(child("a"), child("b"), collect="findings"), step("conclude"))
+    begun = begin(runtime, *steps, fields={})
+    waiting = advance(runtime, begun)
+    for handed in waiting["children"]:
+        finish(runtime, handed)
+    ack_of_plan = rehydrate(runtime, begun)
+    again = advance(runtime, ack_of_plan, notes="another plan")
+
+    taken = take(runtime, again, "take:a")
+    finish(runtime, again["children"][1])
+    ack = rehydrate(runtime, taken)["ackToken"]
+    joined, replayed = (answer(runtime, "run.continue", ackToken=ack) for _ in range(2))
+    told = read(runtime, again["children"][0])["warnings"][0]
+    late = finish(runtime, again["children"][0])
+
+    found = of_kind(events_of(runtime, joined), "context_set")[-1]["data"]["context"]["findings"]
+    assert joined == replayed == answer(runtime, "run.continue", ackToken=ack)
+    assert take(runtime, again, "take:a") == taken
+    assert [(row["child"], row["notes"]) for row in found] == [("a", "a did look"), ("b", "b did look")]
+    assert (told["code"], "was taken instead" in told["message"]) == ("NOBODY_WAITS", True)
+    assert late["pending"] is None
+    assert advance(runtime, ack_of_plan, notes="another plan") == again

@@ -1,0 +1,160 @@
+"""Packages that nobody tuned to: renames, moves and traces, judged by others; any package can be named.
+
+`python -m tests.referees.code_oracle.unseen npm:ws@8.18.0/lib/ pypi:click==8.1.7/click` judges these, without
+names the list below; `--per-kind N` asks for more of each. TypeScript's service and compiler and Node judge
+JavaScript and TypeScript, Python's own parser and compiler judge Python. It fails on an edit or a trace that
+is wrong and says `complete`, and on a "no callers" that is silent about a use.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from handrail_code.edit.plan import Plan
+from handrail_code.edit.rename import plan_rename
+from handrail_code.facts.join import Found, Project
+from handrail_code.languages.extensions import language_of
+from handrail_code.languages.reading import read_facts
+from handrail_code.scan.trace import trace_callers
+from tests.code_tools.memory_source import MemorySource
+from tests.referees.code_oracle.comparing import ask_service, judge
+from tests.referees.code_oracle.moving import Moved, check_moves
+from tests.referees.code_oracle.packages import Package
+from tests.referees.code_oracle.python_callers import Uses, list_python_uses
+from tests.referees.code_oracle.python_comparing import NEW_NAME, find_damage, read_texts
+from tests.referees.code_oracle.python_packages import PythonPackage, fetch_wheel
+from tests.referees.equipment import NotAvailable
+
+PER_KIND = 12
+UNSEEN = (
+    *("npm:ws@8.18.0/lib/", "npm:redux@5.0.1/src/", "npm:chalk@5.3.0/source/", "npm:pino@9.5.0/lib/"),
+    *("npm:reselect@5.1.1/src/", "pypi:click==8.1.7/click", "pypi:tinydb==4.8.0/tinydb"),
+    *("pypi:marshmallow==3.21.3/marshmallow", "pypi:jinja2==3.1.4/jinja2", "pypi:httpcore==1.0.5/httpcore"),
+)
+NAMED = re.compile(r"(?P<host>npm|pypi):(?P<name>@?[^@=]+?)(?:@|==)(?P<version>[^/]+)/(?P<folder>.*)")
+
+
+def main(arguments: Sequence[str]) -> int:
+    words = list(arguments)
+    per_kind = PER_KIND
+    if "--per-kind" in words:
+        at = words.index("--per-kind")
+        per_kind = int(words[at + 1])
+        del words[at : at + 2]
+    sums: Counter[str] = Counter()
+    for word in words or UNSEEN:
+        named = NAMED.fullmatch(word)
+        if named is None:
+            print(f"{word}: name a package as npm:NAME@VERSION/FOLDER/ or pypi:NAME==VERSION/FOLDER.")
+            return 2
+        try:
+            counts, faults = (_judge_npm if named["host"] == "npm" else _judge_pypi)(named, per_kind)
+        except NotAvailable as trouble:
+            print(f"{word}: skipped, {trouble}.", flush=True)
+            continue
+        sums += counts
+        print(f"{word}: {_show(counts)}; wrong {len(faults)}")
+        print("".join(f"  {fault}\n" for fault in faults), end="", flush=True)
+        sums["wrong"] += len(faults)
+    print(f"All: {_show(sums)}; wrong or silent {sums['wrong']}")
+    return 1 if sums["wrong"] else 0
+
+
+def _show(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} {what}" for what, count in sorted(counts.items()) if what != "wrong")
+
+
+def _judge_npm(named: re.Match[str], per_kind: int) -> tuple[Counter[str], list[str]]:
+    package = Package(name=named["name"], version=named["version"], kind="", folders=(named["folder"],))
+    counts: Counter[str] = Counter()
+    faults: list[str] = []
+    for style in ("keep", "follow"):
+        for each in judge(package, style, per_kind):
+            counts[f"renames {each.verdict}"] += 1
+            if each.verdict == "wrong" or each.is_silent:
+                faults.append(f"rename, {style}: {each}")
+    project, answers = ask_service(package, per_kind)
+    for asked in answers["traces"]:
+        uses = Uses(
+            calls=frozenset((one["file"], one["start"]) for one in asked["uses"] if one["use"] == "call"),
+            values=frozenset((one["file"], one["start"]) for one in asked["uses"] if one["use"] == "value"),
+        )
+        _judge_trace(project, asked["file"], asked["start"], uses, counts, faults)
+    sources = [path for path in project.source.files() if path.startswith(named["folder"])]
+    is_typed = any(path.endswith((".ts", ".tsx")) and not path.endswith(".d.ts") for path in sources)
+    is_commonjs = any(facts.is_commonjs for path in sources if (facts := project.facts(path)) is not None)
+    judged_by = "compiler" if is_typed else "require" if is_commonjs else "import"
+    name = f"{named['name']}@{named['version']}"
+    row = check_moves(Moved(name=name, sources=(named["folder"],), judge=judged_by))
+    counts["moves made"] += row.done
+    counts["moves refused"] += row.refused
+    faults += ["moves: see the lines above"] * row.broken
+    return counts, faults
+
+
+def _judge_pypi(named: re.Match[str], per_kind: int) -> tuple[Counter[str], list[str]]:
+    package = PythonPackage(
+        name=named["name"], version=named["version"], kind="", folder=named["folder"].rstrip("/")
+    )
+    texts = read_texts(fetch_wheel(package), package.folder)
+    project = Project(MemorySource(texts, read_facts, lambda path: language_of(path) is not None))
+    counts: Counter[str] = Counter()
+    faults: list[str] = []
+    for path, start, uses in _spread(list(list_python_uses(texts)), per_kind * 5):
+        _judge_trace(project, path, start, uses, counts, faults)
+        symbol = project.symbol_at(path, start)
+        plan = None if symbol is None else plan_rename(project, symbol, NEW_NAME)
+        if symbol is None or not isinstance(plan, Plan):
+            counts["renames refused"] += 1
+            continue
+        counts["renames made"] += 1
+        told = {(one.path, one.start) for one in (*plan.edits, *plan.untouched)}
+        spelled = {place for place in uses.calls | uses.values if _is_spelled(texts, place, symbol.name)}
+        damage = find_damage(plan, texts, symbol.name)
+        left = sorted(spelled - told) if plan.complete else []
+        if damage or left:
+            faults.append(f"rename {path}:{start} {symbol.name}: {damage or left}")
+    return counts, faults
+
+
+def _spread(found: list[tuple[str, int, Uses]], wanted: int) -> Iterator[tuple[str, int, Uses]]:
+    step = max(1, len(found) // wanted)
+    yield from found[::step][:wanted]
+
+
+def _is_spelled(texts: dict[str, bytes], place: tuple[str, int], name: str) -> bool:
+    path, start = place
+    return texts[path][start : start + len(name.encode())] == name.encode()
+
+
+def _judge_trace(
+    project: Project, path: str, start: int, uses: Uses, counts: Counter[str], faults: list[str]
+) -> None:
+    facts = project.facts(path)
+    at = next((at for at, one in enumerate(facts.definitions) if one.start == start), None) if facts else None
+    if facts is None or at is None:
+        faults.append(f"trace {path}:{start}: there is no such definition")
+        return
+    definition = facts.definitions[at]
+    told = trace_callers(project, Found(path=path, index=at, definition=definition), 1)
+    known = {(node.spot_path, spot) for node in told.nodes for spot in node.spots}
+    text = {one: project.source.text(one[0]) or b"" for one in known}
+    name = definition.name.encode()
+    extra = {one for one in known if text[one][one[1] :].startswith(name)} - uses.calls - uses.values
+    counts["traces complete" if not told.troubles else "traces with reasons"] += 1
+    where = f"trace {path}:{start} {definition.name}"
+    if extra:
+        faults.append(f"{where}: these are no calls: {sorted(extra)}")
+    if told.troubles or told.left_out:
+        return
+    if not known and (uses.calls or uses.values):
+        faults.append(f"{where}: silent, {sorted(uses.calls | uses.values)}")
+    elif uses.calls - known:
+        faults.append(f"{where}: complete without {sorted(uses.calls - known)}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,88 @@
+"""A person supervises five agents: in a real Chromium, by keyboard, and at a terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.referees.console_place import VISIT_SECONDS, Chromium, Server
+from tests.referees.supervised_store import ASKS, GAP, STUCK, WRONG, Supervised
+
+pytestmark = pytest.mark.thorough
+
+SCREEN = 800
+"""Pixels of height that are seen at once."""
+PICTURES = "HANDRAIL_TEST_PICTURES"
+"""A folder for pictures of each look, for who wants to see them."""
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Chromium]:
+    browser = Chromium()
+    try:
+        yield browser
+    finally:
+        browser.end()
+
+
+@pytest.mark.timeout(VISIT_SECONDS)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 768, 375])
+def test_a_person_answers_five_agents_in_the_console_by_keyboard(
+    chromium: Chromium, tmp_path: Path, width: int, theme: str
+) -> None:
+    store = Supervised(tmp_path / "home")
+    pictures = os.environ.get(PICTURES, "")
+    folder = Path(pictures, f"{width}-{theme}") if pictures else None
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    server = Server(store.home)
+    try:
+        chromium.begin(
+            server,
+            "supervise",
+            token=server.console_token,
+            width=width,
+            theme=theme,
+            pictures=str(folder or ""),
+            sessions=store.sessions,
+            asks=list(ASKS),
+            wrong=WRONG,
+        )
+        chromium.meets("answered")
+        went_on = {name: store.go_on(name) for name in ASKS}
+        chromium.tell()
+        found = chromium.next()
+    finally:
+        server.stop()
+
+    assert found["violations"] == []
+    assert found["wider"] == 0
+    assert found["complaints"] == [one for one in found["complaints"] if "400" in one]
+    assert found["title"].startswith("(7) ")
+    assert "7 things need you" in found["summary"]
+    assert STUCK in found["stuck"]
+    assert "Blocked" in found["stuck"]
+    assert found["lowest"] < 2 * SCREEN if width < 700 else found["lowest"] < SCREEN
+    assert [one for one in found["overview"] if "Blocked" in one and STUCK in one]
+    (stuck,) = [one for one in found["grouped"] if one.startswith("blocked")]
+    assert STUCK in stuck
+    assert "1 session" in stuck
+    assert "verification report" in found["stuck_page"]
+    assert "Proven" not in found["proven"]  # that a line exists does not prove what is claimed of it
+    assert re.search(
+        r"On the agent's word.*Each sum is rounded once.*Nobody else is hit", found["proven"], re.DOTALL
+    )
+    assert "Allowed: eu, us." in found["refused"]
+    assert (found["kept"], found["has_focus"]) == (WRONG, True)
+    for name in ASKS:
+        assert "Recorded" in found["recorded"][name], name
+        assert went_on[name]["pending"]["title"] == "Tell who waited", name
+    assert "fetchData" in (store.project / "src/app.js").read_text(encoding="utf-8")
+    assert not any(GAP in one for one in found["left"])
+    assert len(found["left"]) == 2
+    assert found["last_title"].startswith("(2) ")

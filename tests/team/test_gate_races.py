@@ -1,0 +1,55 @@
+"""In a team: a change between the check of a token and its write is refused, and nothing is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.ports.process import Claim
+from handrail_team.store.confirmed_tokens import TeamConfirmedTokens
+from tests.team.team_races import TEAM_RACES, Make, Team
+from tests.team.team_server import Server
+
+pytestmark = pytest.mark.thorough
+
+
+@pytest.mark.promise("gate.what-was-checked")
+@pytest.mark.parametrize(
+    ("operation", "make"), [(name, make) for name, each in TEAM_RACES.items() for make in each]
+)
+def test_what_changed_after_the_check_is_refused_and_nothing_is_done(
+    team_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str, make: Make
+) -> None:
+    team = Team(Server(team_database, tmp_path))
+    race = make(team)
+    token = team.owner.data(operation, **race.params, dryRun=True)["confirm_token"]
+    seen: list[Any] = []
+    claim = TeamConfirmedTokens.claim
+
+    def change_first(self: TeamConfirmedTokens, fingerprint: str, **more: Any) -> Claim:
+        monkeypatch.undo()
+        race.change()
+        seen.append(team.state())
+        return claim(self, fingerprint, **more)
+
+    monkeypatch.setattr(TeamConfirmedTokens, "claim", change_first)
+    told = team.owner.call(operation, **race.params, confirm=token)
+
+    assert told.status in (403, 409), told.body
+    assert [team.state()] == seen
+
+
+@pytest.mark.promise("gate.what-was-checked")
+def test_a_link_is_for_the_account_that_was_shown_and_not_for_its_name(
+    team_database: str, tmp_path: Path
+) -> None:
+    team = Team(Server(team_database, tmp_path))
+    params = {"member": "Cleo", "requestId": "reset"}
+    token = team.owner.data("team.reset", **params, dryRun=True)["confirm_token"]
+    team.second.gated("team.set_member", member=team.account("Cleo"), role="viewer")
+
+    told = team.owner.call("team.reset", **params, confirm=token)
+
+    assert told.status == 409, told.body
