@@ -202,6 +202,7 @@ def test_a_healthy_server_is_ready_without_a_doubt(server: Server) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.away")
 def test_an_idle_server_is_ready_at_the_first_question_after_the_database_is_back(
     server: Server, postgres: str
 ) -> None:
@@ -220,6 +221,7 @@ def test_an_idle_server_is_ready_at_the_first_question_after_the_database_is_bac
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.away")
 def test_a_read_only_database_is_unavailable_and_the_same_call_goes_on_afterwards(
     server: Server, team_database: str
 ) -> None:
