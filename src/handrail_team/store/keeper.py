@@ -33,9 +33,8 @@ from handrail.ports.store import (
     StoreUsage,
 )
 from handrail_team.store.database import LONG_PATIENCE_S, Link
-from handrail_team.store.keys import SERVERS, check_ring
+from handrail_team.store.keys import SERVERS, check_ring, list_workspaces
 from handrail_team.store.log import BLOB, TeamLog
-from handrail_team.store.migrations import EVERY_WORKSPACE
 
 DAY_NS: Final = 86_400 * 1_000_000_000
 _WAIT_MS: Final = 5_000
@@ -59,7 +58,6 @@ _BLOBS = (
     " (SELECT 1 FROM handrail.session_blobs p WHERE p.ref = b.ref) AS is_left"
     " FROM handrail.blobs b) AS all_blobs"
 )
-_WORKSPACES = "SELECT workspace FROM handrail.workspaces ORDER BY workspace"
 _COMMITS = (
     "SELECT e.commit_first, max(e.event_index),"
     " (SELECT array_agg(p.ref ORDER BY p.place) FROM handrail.session_blobs p"
@@ -239,8 +237,7 @@ class TeamKeeper:
     def _rooms(self) -> list[TeamKeeper]:
         if not self._has_address:
             return [self]
-        rows = self._database.within(EVERY_WORKSPACE).fetch(_WORKSPACES)
-        names = [SERVERS, *(row[0] for row in rows)] if rows else []
+        names = list_workspaces(self._database)
         return [self, *(TeamKeeper(TeamLog(self._database.within(one)), self._data) for one in names)]
 
     def _ends_with(self, session: SessionCopy) -> bool:

@@ -12,7 +12,7 @@ from handrail_team.store.audit import TeamAudit
 from handrail_team.store.confirmed_tokens import TeamConfirmedTokens
 from handrail_team.store.database import Database, facts_of, find_secrets
 from handrail_team.store.keeper import TeamKeeper
-from handrail_team.store.keys import TeamKeys
+from handrail_team.store.keys import OperatorKeys
 from handrail_team.store.log import TeamLog
 from handrail_team.store.session_index import TeamSessionIndex
 
@@ -39,7 +39,7 @@ class TeamStore:
             secrets.register(secret.encode())
         self.database = Database(address)
         self.log = TeamLog(self.database)
-        self.keys: Keys = local if has_own_keys else TeamKeys(self.database, randomness, local, secrets)
+        self.keys: Keys = local if has_own_keys else OperatorKeys(self.database, randomness, local, secrets)
         self.confirmed = TeamConfirmedTokens(self.database)
         self.audit = TeamAudit(self.database, secrets, audit)
         self.keeper = TeamKeeper(self.log, data, has_address=True)
