@@ -22,9 +22,8 @@ from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from handrail_team.store.keeper import merge_plans
 from tests.journeys.conversation import answer, refusal
-from tests.team.postgres import fresh_database, role_of_its_own
+from tests.team.postgres import as_url, fresh_database, role_of_its_own
 from tests.team.team_server import Caller, Server
-from tests.team.test_direct_mode import as_url
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "back-up-a-team.md"
 ONE_LINE = re.compile(r"^(pg_(?:dump|restore) .+)$", re.MULTILINE)
