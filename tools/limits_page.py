@@ -46,6 +46,7 @@ REPORTS: Rows = (
     ("projections.receipt_statement", "MOST_CHECKS", "Checks in a receipt that is handed on."),
     ("projections.receipt_statement", "MOST_NAMED", "Paths, texts or people in each of its lists."),
     ("projections.receipt_statement", "MOST_PARTS", "Pieces of work that were handed out, in a receipt."),
+    ("operations.work", "LONGEST_WORKER", "Characters of the name of a helper."),
     ("engine.children.shared_files", "MOST_WORKERS", "Names of helpers that one piece of work keeps."),
     ("operations.receipts.export_receipt", "MOST_SESSIONS", "Sessions looked at for a project's newest run."),
     ("operations.receipts.export_receipt", "TREE_SECONDS", "Seconds for a look at the files of a receipt."),

@@ -36,6 +36,7 @@ ALLOWED = {
     "src/handrail_code/operations/project_source.py": "kept facts need no parser",
     "src/handrail_code/languages/grammars.py": "few projects have Python and JavaScript",
     "src/handrail_code/languages/reading.py": "each language's reader is loaded by its first file",
+    "src/handrail/workflows/prompt_sections.py": "most values in a prompt are plain",
     "src/handrail/operations/replies.py": "only a fork needs to know what lies beside it",
     "src/handrail/operations/work.py": "only a refusal pays for saying where the trouble is",
     "src/handrail/contract/disclosure/disclose.py": "few calls name fields or a budget",

@@ -31,19 +31,29 @@ from handrail.operations.same_project import is_project
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys
 from handrail.ports.workspace import ProjectPlaces, Workspace
-from handrail.runtime.operation import Input
+from handrail.runtime.operation import Input, ValueRule
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import CompiledWorkflow
 
 REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
+LONGEST_WORKER = 64
 Worker = Annotated[
-    str,
-    msgspec.Meta(
-        description="Your name, of work handed to you.", pattern=r"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,63}$"
-    ),
+    str, msgspec.Meta(description="Your name, of work handed to you.", max_length=LONGEST_WORKER)
 ]
 """What a helper calls itself: its own word, and shown as such."""
+
+
+def is_worker(name: object) -> bool:
+    is_text = isinstance(name, str) and name.isascii() and name[:1].isalnum()
+    return is_text and all(one.isalnum() or one in "._:@-" for one in str(name))
+
+
+WORKER_RULE = ValueRule(
+    fits=is_worker,
+    problem="is no name of a helper",
+    expected="letters, digits and . _ : @ - after a letter or digit",
+)
 
 # The project of a run is the one that it was begun in, whichever directory a call comes from or names
 #

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.fence import break_marks, drop_invisible, fence_text
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Json
 from handrail.workflows.compiled import UserOnly
@@ -127,12 +126,21 @@ def phrase_named(facts: Facts, name: str) -> str | None:
     """
     value: Any = named_value(facts.values, name)
     if isinstance(value, str):
-        content = drop_invisible(value).strip("\n")
-        return f"\n{fence_text(content, name)}\n" if "\n" in content else break_marks(content)
+        return _quote(value.strip("\n"), name)
     if value is not MISSING:
-        return break_marks(msgspec.json.encode(value).decode())
+        return _quote(msgspec.json.encode(value).decode(), name)
     value = artifact_value(facts.artifacts, name)
-    return None if value is MISSING else break_marks(drop_invisible(_phrase_delivered(value)))
+    return None if value is MISSING else _quote(_phrase_delivered(value), "")
+
+
+def _quote(text: str, name: str) -> str:
+    """The text so that it stays data; without a name its lines stand as they are."""
+    if text.isprintable() and "[" not in text:
+        return text  # as most are
+    from handrail.contract.fence import break_marks, drop_invisible, fence_text  # noqa: PLC0415 - few need it
+
+    content = drop_invisible(text).strip("\n") if name else drop_invisible(text)
+    return f"\n{fence_text(content, name)}\n" if name and "\n" in content else break_marks(content)
 
 
 def _phrase_delivered(value: Any) -> str:

@@ -133,7 +133,7 @@ def test_while_another_program_works_for_it(fresh_tool: Tool, tmp_path: Path, nu
     details = checked_document(ran)["error"]["details"]
     assert (ran.status, details["committed"]) == (130, True)
     assert [item["target"] for item in details["items"]] == ["claude-code"]
-    assert details["skipped"] == ["cursor", "claude-code worker", "skill"]
+    assert details["skipped"] == ["cursor", "claude-code worker", "cursor worker", "skill"]
     assert not (tmp_path / ".cursor").exists()
 
 

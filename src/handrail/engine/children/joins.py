@@ -159,9 +159,11 @@ def list_parts(history: History, run: Run) -> list[ChildState]:
     """The work that a run handed out on the way to where it stands: of each the newest try, or what was
     taken instead of it.
     """
+    if not run.pins:  # its workflow hands nothing out
+        return []
     opened = {held.parent.node_id for held in history.runs.values() if held.parent is not None}
     found: dict[RunId, ChildState] = {}
-    for node in path_to(history, find_tip(history, run.run_id).node_id) if opened else ():
+    for node in path_to(history, find_tip(history, run.run_id).node_id):
         for name, tries in _list_tries(history, node).items() if node.node_id in opened else ():
             found[tries[0].run_id] = _state_of(history, name, tries)
     return list(found.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from handrail.engine.reply import Reply
 from handrail.operations.checkpoints import CheckpointRun, checkpoint_run
 from handrail.operations.replies import RUN_SHAPE
+from handrail.operations.work import WORKER_RULE
 from handrail.runtime.operation import Operation
 
 OPERATION = Operation(
@@ -20,5 +21,6 @@ OPERATION = Operation(
         "Save notes in the middle of a step, which stays pending. Repeating the call adds nothing."
     ),
     tool_fields=("checkpointToken", "stateToken", "output", "project"),
+    value_rules={"worker": WORKER_RULE},
     errors=("TOKEN_SCOPE_MISMATCH", "STORE_CORRUPT"),
 )

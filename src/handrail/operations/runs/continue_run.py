@@ -18,6 +18,7 @@ from handrail.engine.reply import Reply
 from handrail.operations.handles import Prepared, TokenCall, answer_attempt, read_ack
 from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
 from handrail.operations.work import (
+    WORKER_RULE,
     Output,
     Worker,
     check_change,
@@ -196,6 +197,7 @@ OPERATION = Operation(
         "recorded reply. With stateToken alone it shows the step again and changes nothing."
     ),
     tool_fields=("ackToken", "stateToken", "context", "output", "project", "worker"),
+    value_rules={"worker": WORKER_RULE},
     errors=(
         "CONTEXT_MISSING",
         "CONTEXT_BUDGET_EXCEEDED",
