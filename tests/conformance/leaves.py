@@ -162,7 +162,9 @@ LEAVES: dict[str, Leaf] = {
         line=words("receipt export --session SESSION_ID"),
         further=(
             words("receipt export --session SESSION_ID --commit HEAD --as markdown"),
-            words("receipt export --session SESSION_ID --as markdown --link https://example.org/receipt.json"),
+            words(
+                "receipt export --session SESSION_ID --as markdown --link https://example.org/receipt.json"
+            ),
         ),
         ways={
             "CONTEXT_MISSING": says("receipt export"),
@@ -258,7 +260,9 @@ LEAVES: dict[str, Leaf] = {
         further=(
             words("js-edit --file src/app.js --context greet --ai-mode"),
             words("js-edit --file src/app.js --rename greet --to welcome"),
-            words("js-edit --file src/app.js --rename greet --to welcome --public follow --accept src/app.js:1"),
+            words(
+                "js-edit --file src/app.js --rename greet --to welcome --public follow --accept src/app.js:1"
+            ),
             words("js-edit --file src/app.js --names greet,polish --languages javascript,python"),
             words("js-edit --extract polish --to-module src/polish.js"),
             words("js-edit --move polish --to-module src/polish.js --export-needs"),

@@ -18,7 +18,7 @@ from handrail.surfaces.cli.rendering.text import width_of
 from handrail.surfaces.cli.self_description import command_tables
 from handrail.wiring import registry
 from tests.conformance.calls import Called, code_of, way_to
-from tests.conformance.leaf_forms import Way
+from tests.conformance.leaf_forms import Way, words
 from tests.conformance.leaves import LEAVES, NO_DOCUMENT
 from tests.conformance.seeded import Seeded, spelt, state_of
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
@@ -60,7 +60,8 @@ def test_every_flag_of_a_command_stands_in_a_line_that_succeeds(reference: Any) 
     by_operation: dict[str, set[str]] = {}
     for one in commands:
         leaf = LEAVES[one["path"]]
-        taken = {word for line in (leaf.line, leaf.key, *leaf.further, *leaf.once) for word in line}
+        lines = (words(one["path"]), leaf.line, leaf.key, *leaf.further, *leaf.once)
+        taken = {word for line in lines for word in line}
         by_operation.setdefault(one.get("operation") or one["path"], set()).update(taken)
 
     missing = {
