@@ -82,7 +82,10 @@ def leaves_under_code(scan: Leaf, edit: Leaf) -> dict[str, Leaf]:
             "code explain greet --context --file src/app.js",
             "code explain greet --context --file src/app.js --ai-mode",
         ),
-        "rename": ("code rename greet --to welcome --file src/app.js",),
+        "rename": (
+            "code rename greet --to welcome --file src/app.js",
+            "code rename greet --to welcome --file src/app.js --public keep --accept src/app.js:1",
+        ),
         "move": ("code move polish --to-module src/polish.js --export-needs",),
         "extract": ("code extract polish --to-module src/polish.js",),
         "replace": ("code replace greet --with-file greet.txt --file src/app.js",),

@@ -73,6 +73,7 @@ LEAVES: dict[str, Leaf] = {
         further=(
             words("run continue --state STATE_TOKEN"),
             words("run continue --state WORK_TOKEN"),
+            words("run continue --ack ACK_TOKEN --notes done --worker helper-1"),
             (
                 *words("run continue --ack ACK_TOKEN --notes-file notes.md --artifacts [] --context"),
                 '{"scope":"src"}',
@@ -96,6 +97,7 @@ LEAVES: dict[str, Leaf] = {
         line=words("run checkpoint --checkpoint CHECKPOINT_TOKEN --notes half"),
         further=(
             words("run checkpoint --checkpoint CHECKPOINT_TOKEN --state STATE_TOKEN --notes-file notes.md"),
+            words("run checkpoint --checkpoint CHECKPOINT_TOKEN --notes half --worker helper-1"),
         ),
         ways={
             "TOKEN_INVALID_FORMAT": says("run checkpoint --checkpoint ck1nonsense --notes x"),
@@ -158,7 +160,12 @@ LEAVES: dict[str, Leaf] = {
     "receipt export": Leaf(
         project="repository",
         line=words("receipt export --session SESSION_ID"),
-        further=(words("receipt export --session SESSION_ID --commit HEAD --as markdown"),),
+        further=(
+            words("receipt export --session SESSION_ID --commit HEAD --as markdown"),
+            words(
+                "receipt export --session SESSION_ID --as markdown --link https://example.org/receipt.json"
+            ),
+        ),
         ways={
             "CONTEXT_MISSING": says("receipt export"),
             "SESSION_NOT_FOUND": says(f"receipt export --session {NOWHERE}"),
@@ -253,6 +260,9 @@ LEAVES: dict[str, Leaf] = {
         further=(
             words("js-edit --file src/app.js --context greet --ai-mode"),
             words("js-edit --file src/app.js --rename greet --to welcome"),
+            words(
+                "js-edit --file src/app.js --rename greet --to welcome --public follow --accept src/app.js:1"
+            ),
             words("js-edit --file src/app.js --names greet,polish --languages javascript,python"),
             words("js-edit --extract polish --to-module src/polish.js"),
             words("js-edit --move polish --to-module src/polish.js --export-needs"),
@@ -491,6 +501,8 @@ LEAVES: dict[str, Leaf] = {
         further=(
             words("setup --clients claude-code --hooks --scope project --dry-run"),
             words("setup --clients cursor --remove --dry-run"),
+            words("setup --clients cursor --set code --dry-run"),
+            words("setup --checks --dry-run"),
         ),
     ),
     "update": Leaf(

@@ -18,15 +18,17 @@ from handrail.surfaces.cli.rendering.text import width_of
 from handrail.surfaces.cli.self_description import command_tables
 from handrail.wiring import registry
 from tests.conformance.calls import Called, code_of, way_to
-from tests.conformance.leaf_forms import Way
+from tests.conformance.leaf_forms import Way, words
 from tests.conformance.leaves import LEAVES, NO_DOCUMENT
 from tests.conformance.seeded import Seeded, spelt, state_of
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
-from tools.readiness import NEEDS_A_PERSON
+from tools.readiness import NEEDS_A_PERSON, flags_of
 
 pytestmark = pytest.mark.thorough
 
 SIDE_BY_SIDE = 8
+SHOWN_ELSEWHERE = {("lafs check", "--url"), ("lafs check", "--token-file"), ("session events", "--follow")}
+"""They need a server, or go on until they are ended: tests of their own call them."""
 WRITES = sorted(path for path, row in _table.COMMANDS.items() if row["effect"] in ("gated", "dangerous"))
 
 
@@ -49,6 +51,27 @@ def test_every_leaf_of_the_live_reference_is_in_the_table(reference: Any) -> Non
     live = {command["path"] for command in reference["commands"]}
 
     assert live == {*LEAVES, *NO_DOCUMENT, *NEEDS_A_PERSON}
+
+
+@pytest.mark.promise("cli.covered")
+def test_every_flag_of_a_command_stands_in_a_line_that_succeeds(reference: Any) -> None:
+    """Without a run of any: a new flag without a line is told at once."""
+    commands = [one for one in reference["commands"] if one["path"] in LEAVES]
+    by_operation: dict[str, set[str]] = {}
+    for one in commands:
+        leaf = LEAVES[one["path"]]
+        lines = (words(one["path"]), leaf.line, leaf.key, *leaf.further, *leaf.once)
+        taken = {word for line in lines for word in line}
+        by_operation.setdefault(one.get("operation") or one["path"], set()).update(taken)
+
+    missing = {
+        (one["path"], flag)
+        for one in commands
+        for flag in (param["flag"] for param in one["params"] if param["flag"])
+        if flag in flags_of(one) and flag not in by_operation[one.get("operation") or one["path"]]
+    }
+
+    assert missing == SHOWN_ELSEWHERE
 
 
 @pytest.mark.promise("cli.exits")

@@ -68,6 +68,7 @@ def test_fewer_tests_than_at_the_start_are_told_beside_the_result() -> None:
     assert fact == f"exit 0; {told}"
 
 
+@pytest.mark.promise("evidence.doors")
 @pytest.mark.promise("evidence.ran")
 def test_on_the_same_files_the_stronger_door_stands_and_opposite_results_are_told() -> None:
     own = receipt(outcome=Exited(status=1), name="rcp_a")
@@ -116,6 +117,7 @@ def test_what_a_report_leaves_out_and_what_checks_write_make_nothing_stale() -> 
     assert (unnamed[0][2], named[0][2]) == ("stale", "holds")
 
 
+@pytest.mark.promise("evidence.red-is-the-change")
 @pytest.mark.promise("evidence.red-then-green")
 @pytest.mark.parametrize(
     ("red", "green", "since", "verdict", "fact"),
@@ -231,6 +233,7 @@ def test_a_steered_run_never_stands_for_a_declared_check_and_names_its_variable(
     assert of(weighed(report, undeclared), "ran")[0][2:] == ("holds", "exit 0, under PYTHONPATH")
 
 
+@pytest.mark.promise("evidence.red-is-the-change")
 @pytest.mark.promise("evidence.red-then-green")
 def test_a_failure_before_any_test_is_no_red_and_the_fact_says_so() -> None:
     broken = receipt(outcome=Exited(status=1), tree=BEFORE, counts=Counts(errors=1), name="rcp_a")
@@ -309,6 +312,7 @@ def test_an_absolute_path_is_the_same_claim() -> None:
 PIPED = "sh -c 'pytest -q | tail -1'"
 
 
+@pytest.mark.promise("evidence.whose-status")
 @pytest.mark.promise("evidence.stale-once")
 @pytest.mark.parametrize("line", [PIPED, "pytest -q | tail -1", "pytest -q; true", "pytest -q || true"])
 @pytest.mark.parametrize("has_run", [True, False])
@@ -334,6 +338,7 @@ def test_other_lines_of_several_programs_are_somebodys_word_as_ever(line: str) -
     assert weighed(body, Witnessed(sighting=seeing())).reasons == ()
 
 
+@pytest.mark.promise("evidence.whose-status")
 def test_a_line_that_the_project_declares_is_its_check() -> None:
     words = ("sh", "-c", "pytest -q | tail -1")
     pinned = PinnedCheck(name="tests", argv=words, argv_digest=digest_argv(words))

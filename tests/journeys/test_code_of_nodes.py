@@ -147,6 +147,7 @@ def test_what_a_call_has_seen_for_a_report_is_not_looked_at_again(
     assert (last.get("cause", "advance"), last["listed"]) == ("advance", 1)
 
 
+@pytest.mark.promise("evidence.first-look")
 @pytest.mark.promise("evidence.late-baseline")
 def test_the_first_look_is_made_before_the_start_is_answered(work: Work) -> None:
     due: list[TreeDue] = []
@@ -160,6 +161,7 @@ def test_the_first_look_is_made_before_the_start_is_answered(work: Work) -> None
     assert (tree["data"]["cause"], due, started.get("warnings", [])) == ("start", [], [])
 
 
+@pytest.mark.promise("evidence.first-look")
 @pytest.mark.promise("evidence.late-baseline")
 def test_a_first_look_that_fails_is_told_by_the_start_and_by_its_repeat(
     work: Work, monkeypatch: pytest.MonkeyPatch
@@ -177,6 +179,23 @@ def test_a_first_look_that_fails_is_told_by_the_start_and_by_its_repeat(
 
     assert [one["code"] for one in first["warnings"]] == ["FIRST_LOOK_MISSING"]
     assert (first["warnings"], given) == (again["warnings"], [10.0])
+
+
+@pytest.mark.promise("evidence.first-look")
+@pytest.mark.thorough
+def test_a_fresh_clone_of_ten_thousand_files_is_known_from_the_start(work: Work, tmp_path: Path) -> None:
+    names = [f"src/{number % 100}/{number}.py" for number in range(10_000)]
+    added = "".join(f"M 644 inline {name}\ndata 6\na = 1\n\n" for name in names)
+    head = "commit refs/heads/big\ncommitter a <a@example.org> 1700000000 +0000\ndata 1\nx\n"
+    run_git(work.root, "fast-import", "--quiet", given=(head + added).encode())
+    clone = tmp_path / "clone"
+    run_git(tmp_path, "clone", "-q", "-b", "big", str(work.root), str(clone))
+    runtime = msgspec.structs.replace(build_runtime(work.tool.environment, home=work.tool.home), trees_due=[])
+
+    started = answer(runtime, "run.start", workflowId="wr.small_change", goal="g", project=str(clone))
+
+    (tree,) = work.events(started, "tree_recorded")
+    assert (tree["data"]["cause"], started.get("warnings", [])) == ("start", [])
 
 
 @pytest.mark.promise("evidence.code.tree-of-a-node")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.honest_run import BEFORE, is_within, measure
 from bench.tokens import (
     EVIDENCE_BOUND,
     EVIDENCE_END_BOUND,
@@ -46,3 +47,12 @@ def test_evidence_adds_at_most_25_tokens_to_a_step_of_an_honest_agent(
     assert max(added[:-1]) <= EVIDENCE_BOUND
     assert added[-1] <= EVIDENCE_END_BOUND
     assert added[-1] > 0, "the sum of the evidence is told"
+
+
+@pytest.mark.promise("evidence.cost")
+@pytest.mark.parametrize("way", BEFORE)
+def test_an_honest_run_costs_no_call_and_no_token_more_than_in_the_edition_before(way: str) -> None:
+    now = measure(way)
+
+    assert is_within(now, BEFORE[way]), (now, BEFORE[way])
+    assert now.calls == (5 if way == "check run" else 4), "hooks and approved checks spare a call"

@@ -15,6 +15,8 @@ from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, start
+from tests.journeys.given_workflows import choice, equals, option, step
+from tests.journeys.test_fixes import after_its_edits, problems_of, workflow
 from tests.journeys.writes import IN_A_DATABASE
 
 MOST_CALLS = 4
@@ -95,3 +97,76 @@ def test_every_call_that_a_refusal_names_leads_on_and_harms_nothing() -> None:
 
     assert followed > 40
     assert not bad, "\n".join(bad)
+
+
+NOT_LOW = {"kind": "not", "of": equals("severity", "low")}
+CLEAN = workflow(
+    step("look", output={"contractRef": "wr.contracts.decision"}, requireConfirmation=True),
+    step("judge", gates=[{"assessmentId": "fit", "followups": {"weak": "Look again."}}], when="urgent"),
+    step("tell", prompt="Tell {{severity}}.", validation=[{"type": "contains", "value": "Result:"}]),
+    choice("pick", option("left", way="left"), option("right", way="right"), nonAssumable="scope_boundary"),
+    step("turn", when={"kind": "and", "of": [equals("way", "left"), NOT_LOW]}),
+    {
+        "type": "loop",
+        "loopId": "each",
+        "forEach": {"input": "items", "as": "item"},
+        "maxIterations": 3,
+        "body": [step("do", prompt="Do {{item}}.")],
+    },
+    inputs={
+        "severity": {"type": "string", "enum": ["low", "high"], "default": "low"},
+        "way": {"type": "string", "enum": ["left", "right"]},
+        "items": {"type": "array", "default": ["one"]},
+    },
+    conditions=[{"id": "urgent", **equals("severity", "high")}],
+    assessments=[{"id": "fit", "purpose": "Is it fit?", "dimensions": {"it": ["weak", "strong"]}}],
+    recommended={"autonomy": "guided"},
+)
+"""A workflow with a little of everything, about which nothing is said."""
+
+
+def misspell(word: str) -> str:
+    """The last two letters change places, or the last one is there twice."""
+    swapped = word[:-2] + word[-1] + word[-2]
+    return swapped if swapped != word else word + word[-1]
+
+
+def mistaken(value: Any, way: str = "") -> Iterator[tuple[str, Any]]:
+    """Every document with one word of this one misspelt, and the place of that word."""
+    held = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in held:
+        place = f"{way}/{key}"
+        if isinstance(key, str) and len(key) > 3:
+            made = {misspell(one) if one == key else one: rest for one, rest in value.items()}
+            yield f"{place} (key)", made
+        if isinstance(inner, str) and len(inner) > 3 and inner.replace("_", "").replace(".", "").isalpha():
+            yield place, _put(value, key, misspell(inner))
+        for further, whole in mistaken(inner, place):
+            yield further, _put(value, key, whole)
+
+
+def _put(value: Any, key: Any, made: Any) -> Any:
+    if isinstance(value, dict):
+        return value | {key: made}
+    return [made if at == key else one for at, one in enumerate(value)]
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("truth.fixes.compose")
+def test_every_edit_of_a_misspelt_word_ends_its_problem_and_makes_no_other() -> None:
+    runtime = memory_runtime()
+    assert problems_of(runtime, CLEAN) == []
+    bad, mended = [], 0
+
+    for place, document in mistaken(CLEAN):
+        found = problems_of(runtime, document)
+        if not any("edit" in one for one in found):
+            bad += [f"no fix: {place}: {one}" for one in found if not one.get("fix")]
+            continue
+        known = {(one["code"], one["pointer"]) for one in found if "edit" not in one}
+        left = problems_of(runtime, after_its_edits(runtime, document))
+        mended += not left
+        bad += [f"{place}: {one}" for one in left if (one["code"], one["pointer"]) not in known]
+
+    assert not bad, "\n".join(bad)
+    assert mended > 40

@@ -90,6 +90,7 @@ def begin(rt: Runtime) -> dict[str, Any]:
     return started.structured
 
 
+@pytest.mark.promise("evidence.no-oracle")
 def test_a_private_file_is_quoted_rightly_and_wrongly_with_one_answer(rt: Runtime, owner: Path) -> None:
     token = begin(rt)["ackToken"]
     paths = [
@@ -105,6 +106,7 @@ def test_a_private_file_is_quoted_rightly_and_wrongly_with_one_answer(rt: Runtim
     assert "does not stand in src/a.py at line 1" in wrong
 
 
+@pytest.mark.promise("evidence.no-oracle")
 def test_a_quotation_of_a_private_file_through_mcp_proves_nothing(rt: Runtime, owner: Path) -> None:
     first = begin(rt)
     plant(owner)
@@ -118,6 +120,7 @@ def test_a_quotation_of_a_private_file_through_mcp_proves_nothing(rt: Runtime, o
     assert "nobody looks there" in shown
 
 
+@pytest.mark.promise("evidence.no-oracle")
 def test_no_operation_that_looks_at_files_tells_of_the_home_or_of_credentials(
     rt: Runtime, owner: Path
 ) -> None:
@@ -146,6 +149,7 @@ def test_no_operation_that_looks_at_files_tells_of_the_home_or_of_credentials(
     assert ".handrail" not in "".join(answers[:4])
 
 
+@pytest.mark.promise("evidence.no-oracle")
 @pytest.mark.parametrize("below", ["", "/data", "/../.handrail", "/workflows"])
 def test_a_project_in_the_home_is_refused_by_every_tool_that_takes_one(
     rt: Runtime, owner: Path, below: str
@@ -162,6 +166,7 @@ def test_a_project_in_the_home_is_refused_by_every_tool_that_takes_one(
     assert "is Handrail's own home, or lies in it" in json.dumps(document)
 
 
+@pytest.mark.promise("evidence.no-oracle")
 @pytest.mark.parametrize("below", [".git", ".git/refs"])
 def test_a_folder_of_git_is_no_project(rt: Runtime, owner: Path, below: str) -> None:
     begin(rt)
@@ -172,6 +177,7 @@ def test_a_folder_of_git_is_no_project(rt: Runtime, owner: Path, below: str) -> 
     assert "is a folder of git, or lies in it" in refused.text
 
 
+@pytest.mark.promise("evidence.no-oracle")
 def test_a_file_of_credentials_that_looks_like_code_is_skipped_by_name(rt: Runtime, owner: Path) -> None:
     write(owner, "src/.env.py", f'TOKEN = "{CANARY}"\n')
     begin(rt)
@@ -183,6 +189,7 @@ def test_a_file_of_credentials_that_looks_like_code_is_skipped_by_name(rt: Runti
         assert document["error"]["message"] == 'The file "src/.env.py" is skipped: holds credentials.'
 
 
+@pytest.mark.promise("evidence.no-oracle")
 def test_a_link_into_the_home_is_refused_as_a_project_too(rt: Runtime, owner: Path, tmp_path: Path) -> None:
     (tmp_path / "way").symlink_to(owner / ".handrail")
     begin(rt)
@@ -192,6 +199,7 @@ def test_a_link_into_the_home_is_refused_as_a_project_too(rt: Runtime, owner: Pa
     assert "is Handrail's own home, or lies in it" in refused.text
 
 
+@pytest.mark.promise("evidence.no-oracle")
 def test_a_saved_workflow_shows_nothing_of_the_file_that_a_link_leads_to(rt: Runtime, tmp_path: Path) -> None:
     other = tmp_path / "other"
     write(tmp_path, "secret.json", CANARY)

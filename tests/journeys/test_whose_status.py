@@ -37,6 +37,7 @@ def ran(site: Site, command: str) -> tuple[str, str]:
     return found[0][1], found[0][2]
 
 
+@pytest.mark.promise("evidence.whose-status")
 @pytest.mark.parametrize("line", ["false | cat", "false || true", "false; true", "bash -lc 'false | cat'"])
 def test_a_line_that_hides_a_failure_proves_nothing_by_a_hook(site: Site, line: str) -> None:
     site.begin(step("change", **CHANGE), step("tell"))
@@ -46,6 +47,7 @@ def test_a_line_that_hides_a_failure_proves_nothing_by_a_hook(site: Site, line: 
     assert ran(site, line)[0] == "unknown"
 
 
+@pytest.mark.promise("evidence.whose-status")
 def test_a_shell_that_hides_a_failure_proves_nothing_by_a_check(site: Site) -> None:
     site.begin(step("change", **CHANGE), step("tell"))
     site.write("src/bill.py", RIGHT)
@@ -58,6 +60,7 @@ def test_a_shell_that_hides_a_failure_proves_nothing_by_a_check(site: Site) -> N
     assert "whose status is not its own" in fact
 
 
+@pytest.mark.promise("evidence.whose-status")
 def test_a_line_that_the_project_declares_keeps_its_status(site: Site) -> None:
     site.declare(piped={"command": ["sh", "-c", "true | cat"]})
     site.begin(step("change", **CHANGE), step("tell"))
@@ -67,6 +70,7 @@ def test_a_line_that_the_project_declares_keeps_its_status(site: Site) -> None:
     assert ran(site, "piped")[0] == "holds"
 
 
+@pytest.mark.promise("evidence.whose-status")
 @pytest.mark.parametrize(
     ("line", "claimed"),
     [("cd src && true", "cd src && true"), ("cd src && true", "cd ./src && true"), ("true", "true")],
@@ -79,12 +83,14 @@ def test_a_command_behind_cd_is_the_command_there(site: Site, line: str, claimed
     assert ran(site, claimed)[0] == "holds"
 
 
+@pytest.mark.promise("evidence.whose-status")
 def test_a_suggestion_names_one_program_to_run() -> None:
     suggested = suggest_command(Witnessed(), "cd src && pytest -q | tee log")
 
     assert suggested == "handrail check run -- pytest -q"
 
 
+@pytest.mark.promise("evidence.whose-status")
 def test_the_program_to_run_alone_is_found_before_what_a_shell_gets_beside_its_script(site: Site) -> None:
     site.begin(step("change", **CHANGE), step("tell"))
 

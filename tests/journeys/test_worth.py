@@ -8,6 +8,9 @@ import pytest
 
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.engine.events import Claim
+from handrail.host.worktree.local_worktree import LocalWorktree
+from handrail.operations.checks.note_command import NoteCommand, note_command
+from handrail.ports.worktree import Unseen
 from handrail.projections.evidence import ALL_CHECKED, PROOF, describe_level, is_proven, worth_of
 from tests.journeys.doors import command, worth
 from tests.journeys.given_workflows import step
@@ -45,6 +48,45 @@ def test_an_honest_green_run_ends_with_everything_checked_and_says_on_which_file
     assert (rows[TESTS]["level"], rows[TESTS]["door"]) == ("ran", "handrail")
     assert (rows["src/bill.py"]["level"], rows["src/bill.py"]["door"]) == ("seen", "handrail")
     assert rows["src/bill.py"]["on"] == rows[TESTS]["on"] != ""
+
+
+@pytest.mark.promise("evidence.doors")
+def test_a_claim_says_whose_word_its_result_is_and_the_stronger_one_stands(site: Site) -> None:
+    site.begin(step("change", **CHANGE))
+    site.write("src/bill.py", RIGHT)
+    told = NoteCommand(argv=[TESTS], status=0, directory=str(site.root))
+    note_command(site.runtime, told)
+    by_hook = site.send(changed("src/bill.py"))
+    site.begin(step("change", **CHANGE))
+    site.write("src/bill.py", RIGHT + "\n")
+    note_command(site.runtime, told)
+    site.run(*TESTS.split())
+    by_both = site.send(changed("src/bill.py"))
+
+    doors = [
+        [(one["level"], one["door"]) for one in claims_of(site, done) if one["text"] == TESTS]
+        for done in (by_hook, by_both)
+    ]
+
+    assert doors == [[("ran", "hook")], [("ran", "handrail")]]
+
+
+@pytest.mark.promise("evidence.first-look")
+def test_the_closing_line_of_a_run_tells_that_nobody_looked_at_its_start(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as hidden:
+        hidden.setattr(LocalWorktree, "take_tree", lambda *_: Unseen(reason="not today"))
+        site.is_hidden = True
+        begun = site.begin(step("plan"), step("change", **CHANGE))
+    site.send()
+    site.write("src/bill.py", RIGHT)
+
+    done = site.send(changed("src/bill.py"))
+
+    assert "FIRST_LOOK_MISSING" in [one["code"] for one in begun["warnings"]]
+    assert "the files of its start were not recorded" in done["closing"]
+    assert ALL_CHECKED not in done["closing"]
 
 
 @pytest.mark.promise("evidence.worth")

@@ -60,6 +60,7 @@ def test_an_absolute_path_inside_the_project_is_here(root: Path) -> None:
     check(root, "here", str(root / "src/bill.py"))
 
 
+@pytest.mark.promise("evidence.quoted-code")
 @pytest.mark.parametrize(
     ("line", "quote", "state"),
     [
@@ -84,6 +85,28 @@ def test_an_absolute_path_inside_the_project_is_here(root: Path) -> None:
 )
 def test_a_line_and_a_quote(root: Path, line: int, quote: str, state: str) -> None:
     check(root, state, "src/bill.py", line, quote)
+
+
+@pytest.mark.promise("evidence.quoted-code")
+@pytest.mark.parametrize(
+    ("path", "quote", "state"),
+    [
+        ("sum.js", "if(a<=b&&!c)  return a-b", "here"),
+        ("sum.js", "if (a < b && !c) return a - b", "quote_missing"),
+        ("sum.js", "if (a <= b || !c) return a - b", "quote_missing"),
+        ("sum.js", "if (a <= b && c) return a - b", "quote_missing"),
+        ("sum.js", "if (a <= b && !c) return a + b", "quote_missing"),
+        ("sum.md", "“If” a is less, take *b*: 'it' holds", "here"),
+        ("sum.md", "If a is more, take b: it holds", "quote_missing"),
+    ],
+)
+def test_code_is_quoted_with_its_operators_and_prose_with_any_marks(
+    root: Path, path: str, quote: str, state: str
+) -> None:
+    write(root, "sum.js", "if (a <= b && !c) return a - b;\n")
+    write(root, "sum.md", 'If a is less, take **b**: "it" holds\n')
+
+    check(root, state, path, 1, quote)
 
 
 def test_a_directory_has_no_lines_and_no_text(root: Path) -> None:
@@ -112,6 +135,7 @@ def test_where_nobody_looks_everything_is_unreadable() -> None:
     assert seen.state == "unreadable"
 
 
+@pytest.mark.promise("evidence.no-oracle")
 def test_a_wrong_quotation_is_answered_without_how_near_it_was(root: Path) -> None:
     asked = [PlaceAsked(path="src/bill.py", line=6, quote=quote) for quote in ("return sum(rows)", "no such")]
 

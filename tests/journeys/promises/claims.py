@@ -90,6 +90,41 @@ PROMISES: tuple[Promise, ...] = (
         "A check that ran no test has neither passed nor failed, and the reply says so.",
     ),
     Promise(
+        "evidence.whose-status",
+        "trust, 9",
+        "A line of several programs has no status of its own unless the project declares it, at every door; "
+        "no suggestion names one, and a command behind cd is that command in that folder.",
+    ),
+    Promise(
+        "evidence.red-is-the-change",
+        "trust, 11",
+        "Red then green names what differs between both trees. It does not hold where only tests differ, "
+        "tests are gone, or no test had failed; the fact says which.",
+    ),
+    Promise(
+        "evidence.doors",
+        "trust, 12",
+        "On the same files the word of the stronger door stands, opposite results are told, and a claim says "
+        "through which door it is known.",
+    ),
+    Promise(
+        "evidence.first-look",
+        "trust, 15",
+        "A start has looked at the files before it is answered, a fresh clone of 10 000 files too. Where it "
+        "has not, the reply, each claim that needs it and the closing line say so.",
+    ),
+    Promise(
+        "evidence.quoted-code",
+        "trust, 17",
+        "A quotation of code may differ in white space and in no operator; prose may differ in its marks.",
+    ),
+    Promise(
+        "evidence.no-oracle",
+        "trust, 21",
+        "No look enters the home, the folder of git or a file of credentials, whatever project a call names; "
+        "a right guess and a wrong one about a private file get the same answer.",
+    ),
+    Promise(
         "evidence.cost",
         "evidence, 7.2",
         "Evidence adds at most 25 tokens to a step of an honest agent.",
