@@ -67,6 +67,7 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
         lines += [cut(f"{one_line(item['sessionId'])}  {title}", page.width)]
         facts = [
             ("Workflow", item.get("workflowId")),
+            ("Title", item.get("title")),
             ("Goal", item.get("goal")),
             ("Status", status),
             ("Project", "" if item.get("isHere", True) else item.get("project") or "unknown, not this one"),
@@ -93,7 +94,7 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
     facts = [
         ("Status", one_line(session.get("status", "")).replace("_", " ")),
         ("Health", one_line(health.get("state", "")) + reason),
-        ("Goal", one_line(session.get("goal", ""))),
+        ("Title", one_line(session.get("goal", ""))),
         ("Project", one_line(session.get("project", ""))),
         ("Branch", one_line(session.get("branch", ""))),
         ("Imported", _imported(session.get("imported") or {})),
