@@ -87,6 +87,14 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
     return [*lines, f"{count_work(items)} found.", *more, searched]
 
 
+def renamed_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What the session is called now."""
+    named = f"The session {one_line(payload['session_id'])}"
+    was = f"; it was: {one_line(payload['before'])}" if payload["before"] and payload["is_new"] else ""
+    said = "is now called" if payload["is_new"] else "is called this already"
+    return wrap(f"{named} {said}: {one_line(payload['title'])}{was}", page.width)
+
+
 def session_lines(session: dict[str, Json], page: Page) -> list[str]:
     """The session in a few lines, then each run with its graph."""
     health = session.get("health", {})
