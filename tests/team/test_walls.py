@@ -34,6 +34,7 @@ PERSONS = {
 """What no agent may, whatever its person may: written by hand, from the chapter about teams."""
 ABSENT = {
     "session": "ses_aaaaaaaaaaaa",
+    "title": "Another title",
     "run": "run_aaaaaaaaaaaa",
     "node": "node_aaaaaaaaaaaa",
     "account": "acc_0000000000000000",
