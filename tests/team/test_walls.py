@@ -34,7 +34,6 @@ PERSONS = {
 """What no agent may, whatever its person may: written by hand, from the chapter about teams."""
 ABSENT = {
     "session": "ses_aaaaaaaaaaaa",
-    "title": "Another title",
     "run": "run_aaaaaaaaaaaa",
     "node": "node_aaaaaaaaaaaa",
     "account": "acc_0000000000000000",
@@ -89,6 +88,7 @@ FIELDS = {
     "token": "credential",
 }
 OTHERS: dict[str, Any] = {
+    "title": "Another title",
     "workflowId": "wr.small_change",
     "query": "looked",
     "reason": "abandoned",
