@@ -5,16 +5,17 @@ from __future__ import annotations
 from handrail.contract.catalogue import RUN_NOT_FOUND, VALIDATION_ERROR
 from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.wording import quote
-from handrail.projections.html.elements import Child
+from handrail.projections.html.elements import Child, join_html
 from handrail.projections.overview import UNDER_WAY
 from handrail_serve.pages.compare import compare_page
-from handrail_serve.pages.forms import close_form
+from handrail_serve.pages.forms import close_form, rename_form
 from handrail_serve.pages.needs import SHOWN_NEEDS, Card, door_panel
 from handrail_serve.pages.node import node_page
 from handrail_serve.pages.session import session_page
 from handrail_serve.pages.sessions import sessions_page
 from handrail_serve.pages.timeline import ZOOMS, timeline_page
 from handrail_serve.view_parts import (
+    RENAME,
     SETTLE,
     Call,
     Page,
@@ -90,7 +91,7 @@ def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
     outcome = call("run.graph", asked)
     if isinstance(outcome, Failure) and outcome.kind is RUN_NOT_FOUND and "run" not in asked:
         shown = payload(call, "session.show", asked)
-        return View(title=shown["goal"] or session_id, html=session_page(shown, None))
+        return View(title=shown["goal"] or session_id, html=session_page(shown, None, actions=_rename(shown)))
     graph = payload(lambda *_: outcome, "run.graph", asked)
     shown = payload(call, "session.show", {"sessionId": session_id, "run": graph["run_id"]})
     is_sound = not shown["health"]["banner"]
@@ -98,11 +99,19 @@ def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
         shown,
         graph,
         before=_read_number(query, "before"),
-        actions=close_form(graph["run_id"]) if is_sound and graph["status"] in UNDER_WAY else None,
+        actions=join_html(
+            _rename(shown),
+            close_form(graph["run_id"]) if is_sound and graph["status"] in UNDER_WAY else None,
+        ),
         resume=graph["resume_prompt"] if is_sound else "",
         cards=[find_card(call, {**_whose(shown, graph), **need}) for need in graph["waiting"]],
     )
     return View(title=shown["goal"] or graph["workflow_name"], html=html)
+
+
+def _rename(shown: dict[str, Json]) -> Child:
+    is_sound = not shown["health"]["banner"]
+    return rename_form(shown["session_id"], shown["goal"]) if is_sound and is_served(RENAME) else None
 
 
 def _whose(shown: dict[str, Json], graph: dict[str, Json]) -> dict[str, Json]:

@@ -17,6 +17,7 @@ Call: TypeAlias = Callable[[str, dict[str, Json]], Outcome]
 Query: TypeAlias = Mapping[str, str]
 SETTLE = "session.settle_gap"
 """By which a person settles a gap."""
+RENAME = "session.rename"
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):

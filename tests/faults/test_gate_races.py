@@ -227,6 +227,7 @@ UNGATED = {
     "run.close": "a person, or the agent of the run",
     "run.confirm": "a person, for the digest of what they were shown: test_confirm_races.py",
     "session.settle_gap": "a person, for one gap",
+    "session.rename": "a person, for one title",
     "check.approve": "a person, for the digest of what they were shown",
     "check.run": "whoever may start programs here",
     "check.replay": "whoever may start programs here; it keeps nothing",

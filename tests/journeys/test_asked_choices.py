@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from handrail.runtime.runtime import Runtime
+from handrail.workflows.compiled import ChoiceKind
 from tests.journeys.at_a_form import (
     CANCEL,
     DECLINE,
@@ -23,7 +25,7 @@ from tests.journeys.at_a_form import (
 )
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate
-from tests.journeys.doors import tool_call
+from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, choice, option, step
 from tests.journeys.test_confirmations import claims_of
 from tests.surfaces.mcp.protocol_client import ERAS
@@ -200,3 +202,35 @@ def test_the_end_names_the_option_that_the_agent_says_a_person_chose(runtime: Ru
     done = advance(runtime, going, "Went.")
 
     assert "only the agent's word: a person chose small (a person's answer would show it)" in done["closing"]
+
+
+@pytest.mark.promise("people.chosen")
+@pytest.mark.parametrize("kind", get_args(ChoiceKind))
+def test_a_choice_of_the_user_says_whose_it_is_and_why(runtime: Runtime, kind: str) -> None:
+    ways = choice("way", option("small", way="small"), option("thorough", way="thorough"), nonAssumable=kind)
+
+    first = begin(runtime, ways, step("go"), fields={"inputs": {"way": {"type": "string"}}})
+
+    told = re.match(
+        r"The user decides this, not you: (.+)\. Show them the question", first["pending"]["prompt"]
+    )
+    assert told is not None
+    assert "_" not in told[1]
+
+
+@pytest.mark.promise("people.chosen")
+@pytest.mark.parametrize(
+    ("kind", "when"), [("irreversible_action", "When the user chose"), (None, "To choose")]
+)
+def test_the_command_of_an_option_says_whose_choice_it_is(
+    runtime: Runtime, kind: str | None, when: str
+) -> None:
+    own = {} if kind is None else {"nonAssumable": kind}
+    ways = choice("way", option("small", way="small"), option("thorough", way="thorough"), **own)
+    first = begin(runtime, ways, step("go"), fields={"inputs": {"way": {"type": "string"}}})
+
+    _, document = command(runtime, "run", "continue", "--state", first["stateToken"])
+
+    told = [notice["message"] for notice in document["meta"]["notices"] if notice["type"] == "next_command"]
+    assert told == [f"{when} {one}, run the command." for one in ("small", "thorough")]
+    assert ("The user decides this" in first["pending"]["prompt"]) is (kind is not None)

@@ -175,3 +175,20 @@ def test_a_preset_of_a_session_is_shown_first_and_then_set(runtime: Runtime) -> 
     (change,) = shown.data["preview"]["changes"]
     assert change["after"] == {"autonomy": "full_auto_stop_on_user_deps", "risk_policy": "balanced"}
     assert (before, made.data["preset"]) == ("guided", "full_auto_with_stops")
+
+
+@pytest.mark.promise("sessions.title")
+@pytest.mark.parametrize("has_run", [True, False])
+def test_a_person_renames_a_session_on_its_page(runtime: Runtime, has_run: bool) -> None:
+    if has_run:
+        session_id = start(runtime, goal="Fix it")["session"]["sessionId"]
+    else:
+        begun = answer(runtime, "session.start", goal="Fix it", requestId="k-1")
+        session_id = begun["session"]["sessionId"]
+    page = show(runtime, f"/sessions/{session_id}")
+
+    (made,) = send(runtime, tag_of(page, "session.rename"), title="The parser")
+
+    assert isinstance(made, Success)
+    assert 'value="Fix it"' in page.markup  # the field begins with what the session is called
+    assert "The parser</h1>" in show(runtime, f"/sessions/{session_id}").markup

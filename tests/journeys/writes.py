@@ -287,6 +287,7 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
     "code.workflow": lambda world: {"workflowId": "project.three_steps", "requestId": "key"},
     "session.start": lambda world: {"goal": "Think first", "requestId": "key"},
     "session.settle_gap": _gap,
+    "session.rename": lambda world: {"session": _session(world.runtime), "title": "The parser"},
     "session.delete": lambda world: _confirmed(
         world.runtime, "session.delete", ids=[_session(world.runtime)], dangerous=True
     ),

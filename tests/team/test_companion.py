@@ -391,7 +391,7 @@ def test_signing_in_sends_nothing_until_a_project_is_linked(machine: Machine, pe
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("operation", ["run.confirm", "session.settle_gap", "team.invite"])
+@pytest.mark.parametrize("operation", ["run.confirm", "session.settle_gap", "session.rename", "team.invite"])
 def test_what_a_person_answers_leads_to_the_console(machine: Machine, operation: str) -> None:
     outcome = machine.call(operation)
 

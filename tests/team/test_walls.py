@@ -26,7 +26,8 @@ pytestmark = pytest.mark.thorough
 
 SERVED = [called for called in registry().operations() if called.where != "companion"]
 PERSONS = {
-    *("run.confirm", "session.settle_gap", "session.delete", "store.gc", "store.copy", "keys.rotate"),
+    *("run.confirm", "session.settle_gap", "session.rename", "session.delete", "store.gc", "store.copy"),
+    "keys.rotate",
     *("team.invite", "team.reset", "team.set_member", "team.new_workspace", "team.new_token"),
     *("team.revoke_token", "team.audit", "team.tokens"),
 }
@@ -87,6 +88,7 @@ FIELDS = {
     "token": "credential",
 }
 OTHERS: dict[str, Any] = {
+    "title": "Another title",
     "workflowId": "wr.small_change",
     "query": "looked",
     "reason": "abandoned",

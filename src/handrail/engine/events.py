@@ -74,6 +74,10 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     identity: str = ""  # what tells it on every machine; empty: nothing but the directory does
 
 
+ConfirmationDoor: TypeAlias = Literal["terminal", "elicitation", "console", "account"]
+"""Where a person was asked: none of them is held by the agent."""
+
+
 class SessionCreated(Fact, frozen=True, kw_only=True):
     """The session exists. Its goal is here only if it began without a run."""
 
@@ -90,6 +94,11 @@ class ObservationRecorded(Fact, frozen=True, kw_only=True):
     value: str
     confidence: Literal["low", "med", "high"] = "high"
     project: Project | None = None  # of `own_project`: where a run that was handed out works
+    title: str = ""
+    """What a person called the session from here on. The event repeats the goal that it has, so an older
+    version reads the log and shows the goal."""
+    door: ConfirmationDoor | None = None  # where the person did so
+    who: str = ""
 
 
 class Parent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -288,10 +297,6 @@ class CapabilityObserved(Fact, frozen=True, kw_only=True):
     status: CapabilityStatus
     provenance: CapabilityProvenance
     summary: str = ""
-
-
-ConfirmationDoor: TypeAlias = Literal["terminal", "elicitation", "console", "account"]
-"""Where a person was asked: none of them is held by the agent."""
 
 
 GapReason: TypeAlias = (

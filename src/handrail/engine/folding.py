@@ -79,6 +79,7 @@ from handrail.engine.history import (
     RecordedTree,
     Run,
     SessionNotes,
+    Title,
     add_artifact,
     add_observation,
     add_receipt,
@@ -143,6 +144,7 @@ class _Folding:
         self._owners = Growth(start.owners)
         self._inherited = Growth(start.inherited)
         self._observations = Growth(start.observations)
+        self._title = start.title
         self._opening = start.opening
         self._session_notes = Growth(start.session_notes)
         self._last_index = Growth(start.last_index)
@@ -175,6 +177,7 @@ class _Folding:
             owners=self._owners.done(),
             inherited=self._inherited.done(),
             observations=self._observations.done(),
+            title=self._title,
             opening=self._opening,
             session_notes=self._session_notes.done(),
             last_index=self._last_index.done(),
@@ -211,6 +214,8 @@ class _Folding:
                 )
                 if created.goal:
                     self._observations["goal"] = created.goal
+            case ObservationRecorded(title=title, who=who) if title:
+                self._title = Title(text=title, who=who, index=record.index, at=body.at)
             case ObservationRecorded(key="own_project" | "worker") as seen:
                 settled = settle_helper(self._runs[_present(scope.run_id)], seen, record.index)
                 self._runs[settled.run_id] = settled

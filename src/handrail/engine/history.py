@@ -169,6 +169,15 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     project: Project | None = None
 
 
+class Title(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person called the session."""
+
+    text: str
+    who: str
+    index: int
+    at: str
+
+
 class SessionNotes(msgspec.Struct, frozen=True, kw_only=True):
     """Notes that belong to the session itself, and the tag by which a token names this point."""
 
@@ -334,6 +343,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     inherited: Mapping[NodeId, Inherited] = {}
     observations: Mapping[str, str] = {}
     """The newest of each key, wherever it was seen."""
+    title: Title | None = None  # that a person gave; None: the first goal is the title
     opening: Opening | None = None
     session_notes: Mapping[str, SessionNotes] = {}
     """By output id, oldest first."""

@@ -98,10 +98,15 @@ def session_status(history: History, graphs: Graphs | None = None) -> SessionSta
 
 
 def session_title(history: History) -> str:
-    """Its first goal: what a later run is for does not rename it."""
+    """What a person called it, else its first goal: what a later run is for does not rename it."""
     opened = "" if history.opening is None else history.opening.goal
     goals = (run.seen.get("goal", "") for run in history.runs.values())
-    return title_of_goal(opened or next(filter(None, goals), ""))
+    return given_title(history) or title_of_goal(opened or next(filter(None, goals), ""))
+
+
+def given_title(history: History) -> str:
+    """The title that a person gave it; empty where it is the goal."""
+    return "" if history.title is None else history.title.text
 
 
 def imported_from(history: History) -> str:

@@ -21,6 +21,7 @@ from handrail.engine.history import History, attached_to
 from handrail.projections.overview import (
     SessionFacts,
     SessionStatus,
+    given_title,
     last_notes,
     list_seen,
     run_overview,
@@ -79,6 +80,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     last_index: int = 0
     """The last event of the run, for several runs of one session."""
     goal: str = ""
+    title: str = ""
+    """Of the session, where a person gave it one."""
     workflow_id: str = ""
     workflow_name: str = ""
     status: SessionStatus
@@ -154,7 +157,7 @@ def words_in(subjects: Iterable[Subject]) -> frozenset[str]:
         found |= words_of(
             " ".join(
                 (
-                    *(subject.goal, subject.recap, subject.workflow_id, subject.workflow_name),
+                    *(subject.title, subject.goal, subject.recap, subject.workflow_id, subject.workflow_name),
                     *(*subject.tags, *subject.outputs),
                 )
             )
@@ -202,6 +205,7 @@ def _of_session(history: History, order: int) -> Subject:
         session_id=history.session_id,
         order=order,
         goal=seen.get("goal", ""),
+        title=given_title(history),
         status=session_status(history),
         branches=tuple(value for key, value in seen.items() if key == "git_branch"),
         heads=tuple(value for key, value in seen.items() if key == "git_head_sha"),
@@ -226,6 +230,7 @@ def _of_run(
         order=order,
         last_index=max(history.last_index[node.node_id] for node in held.graph.nodes),
         goal=run.seen.get("goal", ""),
+        title=given_title(history),
         workflow_id=run.workflow_id,
         workflow_name=workflow.name,
         tags=run.tags,
@@ -327,6 +332,8 @@ def _word_matches(subject: Subject, words: frozenset[str]) -> list[_Match]:
         return []
     matches = []
     of_goal, of_recap = words_of(subject.goal), words_of(subject.recap)
+    if words <= words_of(subject.title):
+        matches.append(_Match(Tier.RECAP, "title"))
     if words <= of_goal:
         matches.append(_Match(Tier.RECAP, "goal"))
     if words <= of_recap:

@@ -86,7 +86,7 @@ class TimelineEntry(msgspec.Struct, frozen=True, kw_only=True):
     lane: str
     what: str
     """A kind of node, `receipt` of a check, what a person answered (`confirmed`, `declined`), or `closed`; in
-    the lane of the session `notes` or `imported`."""
+    the lane of the session `notes`, `renamed` (the last time) or `imported`."""
     said: str = ""
     """What a person did who did not decline."""
     node_id: str = ""
@@ -132,6 +132,9 @@ def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
         for said in answers[-most:]
     ]
     entries += _receipts(history)[-most:]
+    if history.title is not None:
+        title = history.title
+        entries.append(TimelineEntry(index=title.index, at=title.at, lane=SESSION_LANE, what="renamed"))
     if history.imported is not None:
         label = history.imported
         entries.append(TimelineEntry(index=label.index, at=label.at, lane=SESSION_LANE, what="imported"))

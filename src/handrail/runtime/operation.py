@@ -214,6 +214,7 @@ MODULES = {
     "session.start": "handrail.operations.sessions.start_session",
     "session.gaps": "handrail.operations.sessions.list_gaps",
     "session.settle_gap": "handrail.operations.sessions.settle_gap",
+    "session.rename": "handrail.operations.sessions.rename_session",
     "session.delete": "handrail.operations.sessions.delete_sessions",
     "preferences.show": "handrail.operations.sessions.show_preferences",
     "preferences.set": "handrail.operations.sessions.set_preferences",

@@ -1,10 +1,11 @@
-"""What a person can do about a run from its pages: answer an Ask, settle a gap, close the run. Pure.
+"""What a person can do about a run from its pages: answer an Ask, settle a gap, close or rename. Pure.
 
 Each is an operation that the command line has too. The Console cannot act in the agent's chat, and says so.
 """
 
 from __future__ import annotations
 
+from handrail.engine.facts import LONGEST_GOAL
 from handrail.projections.html.elements import Child, Html, element
 from handrail_serve.pages.parts import Payload, json_text
 
@@ -87,11 +88,21 @@ def _answer(value: str, word: str, look: str) -> Html:
     return element("button", word, type="submit", name="given.answer", value=value, class_=f"button {look}")
 
 
-def _field(label: str, name: str, *, required: bool = False, longest: int = LONGEST_NOTE) -> Html:
+def _field(
+    label: str, name: str, *, required: bool = False, longest: int = LONGEST_NOTE, value: str | None = None
+) -> Html:
     return element(
         "label",
         label,
-        element("input", type="text", name=name, maxlength=longest, autocomplete="off", required=required),
+        element(
+            "input",
+            type="text",
+            name=name,
+            value=value,
+            maxlength=longest,
+            autocomplete="off",
+            required=required,
+        ),
         class_="field",
     )
 
@@ -111,6 +122,27 @@ def settle_form(session_id: str, gap_id: str) -> Html:
         data_operation="session.settle_gap",
         data_input=json_text({"session": session_id, "gap": gap_id}),
         data_done="Settled.",
+    )
+
+
+def rename_form(session_id: str, title: str) -> Html:
+    """A person gives the session another title; the goals stay as they are."""
+    return element(
+        "details",
+        element("summary", "Rename", class_="small"),
+        element(
+            "form",
+            element("p", "The title is for lists, reports and resume. The goal stays in the log."),
+            _field("Title", "title", required=True, longest=LONGEST_GOAL, value=title),
+            element(
+                "div", element("button", "Rename it", type="submit", class_="button main"), class_="cluster"
+            ),
+            class_="panel stack tight",
+            data_operation="session.rename",
+            data_input=json_text({"session": session_id}),
+            data_done="Renamed.",
+        ),
+        id="rename",
     )
 
 

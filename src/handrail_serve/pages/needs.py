@@ -212,7 +212,7 @@ def _options(question: Payload) -> Child:
 def _writes(question: Payload) -> Child:
     """The files that a yes lets Handrail write."""
     text = question.get("writes", "")
-    return element("div", notes_html(text), class_="prose", dir="auto") if text else None
+    return element("div", notes_html(text), class_="prose", dir="auto", tabindex=0) if text else None
 
 
 def _with_kept(node: Payload) -> Payload:
@@ -229,7 +229,7 @@ def _prompt(node: Payload, *, is_open: bool) -> Child:
     return element(
         "details",
         element("summary", "What the step asks for"),
-        element("div", notes_html(cut(asked, MOST_REPORT)), class_="prose", dir="auto"),
+        element("div", notes_html(cut(asked, MOST_REPORT)), class_="prose", dir="auto", tabindex=0),
         open=is_open or None,
     )
 
@@ -263,7 +263,9 @@ def report(node: Payload) -> Child:
     return element(
         "details",
         element("summary", title),
-        element("div", notes_html(cut(text, MOST_REPORT)), class_="prose", dir="auto") if text else None,
+        element("div", notes_html(cut(text, MOST_REPORT)), class_="prose", dir="auto", tabindex=0)
+        if text
+        else None,
         element("p", "The rest is on the page of the step.", class_="small soft")
         if len(text) > MOST_REPORT
         else None,

@@ -40,6 +40,7 @@ _WORDS = {
     "declined": "A person declined ",
     "closed": "The run was closed at ",
     "notes": "Notes of the session were kept",
+    "renamed": "A person renamed the session",
     "imported": "The session was imported",
 }
 

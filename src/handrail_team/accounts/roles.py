@@ -35,6 +35,7 @@ _BY_EFFECT: dict[Effect, Need] = {
 _BY_NAME: dict[str, Need] = {
     "run.confirm": Need(role="member", is_persons=True),
     "session.settle_gap": Need(role="member", is_persons=True),
+    "session.rename": Need(role="member", is_persons=True),
     "preferences.set": Need(role="member"),
     "keys.rotate": Need(role="owner", is_persons=True),
     "team.invite": Need(role="admin", is_persons=True),

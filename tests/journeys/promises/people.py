@@ -92,6 +92,12 @@ PROMISES: tuple[Promise, ...] = (
         "evidence opened.",
     ),
     Promise(
+        "sessions.title",
+        source="clarity, section 5",
+        says="A session's title is its first goal until a person changes it, at a terminal or in the "
+        "Console; it stands in lists, resume, reports and pages, and travels in a bundle.",
+    ),
+    Promise(
         "settings.set",
         source="clarity, section 1",
         says="Any setting of the user is set by its name after a preview; null brings the default back.",

@@ -36,7 +36,7 @@ def test_a_session_is_drawn_with_its_fork_and_where_it_stands(runtime: Runtime) 
     graph = [line.strip() for line in lines if line.startswith("  ") and line.strip()[0] in "o|*#"]
     assert lines[0] == f"Session {session_id}"
     assert graph == ["o First", "|\\ o Second", "o Second", "* checkpoint, Second"]
-    assert "Goal:    Fix it" in lines
+    assert "Title:   Fix it" in lines
     assert lines[-2].startswith("o step")
     assert lines[-1] == f"Go on with it: handrail session resume {session_id} --human"
 

@@ -443,3 +443,26 @@ def test_a_hint_is_told_once_and_without_names_that_are_not_there() -> None:
 
     assert failed(used)[:2] == ["Error: The token was used.", f"Fix:   {hint}"]
     assert failed(unknown)[1] == "Fix:   List the workflows to see which exist."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "door", "expected"),
+    [
+        (60, 30, "", "idleMinutes is now 30; before, it was 60.\nKept in settings.json.\n"),
+        (30, None, "", "idleMinutes has its default again; before, it was 30.\nKept in settings.json.\n"),
+        (None, True, "terminal", "A person agreed: terminal.\n"),
+        (30, 30, "", "idleMinutes is now 30, as before.\nKept in settings.json.\n"),
+    ],
+)
+def test_a_setting_that_was_set_is_a_sentence(before: Any, after: Any, door: str, expected: str) -> None:
+    payload = {"key": "idleMinutes", "before": before, "after": after, "file": "settings.json", "door": door}
+
+    assert expected in human_text(payload, Page(), "settings.set")
+
+
+def test_a_renamed_session_is_a_sentence() -> None:
+    payload = {"session_id": "ses_1", "title": "The parser", "before": "Repair it", "is_new": True}
+
+    check_look("session.rename", payload, "The session ses_1 is now called: The parser; it was: Repair it\n")
+    again = payload | {"before": "The parser", "is_new": False}
+    check_look("session.rename", again, "The session ses_1 is called this already: The parser\n")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias, assert_never
 
 import msgspec
@@ -38,6 +38,7 @@ from handrail.workflows.compiled import (
     CONFIRMERS,
     Action,
     Choice,
+    ChoiceKind,
     CompiledWorkflow,
     Count,
     Delegate,
@@ -232,6 +233,16 @@ write into the notes what you assumed. It is recorded as a gap."""
 _NOBODY_CHOOSES = """\
 Nobody is asked in this mode. Choose in the user's place, by what is easiest to undo, and keep the reason in \
 the notes; the choice is recorded as a gap. What the user would read:"""
+_USER_CHOOSES = """\
+The user decides this, not you: {why}. Show them the question and the options, and make the call of the one \
+that they take."""
+_WHY_THE_USER: Mapping[ChoiceKind, str] = {
+    "preference_tradeoff": "it weighs what only they prefer",
+    "scope_boundary": "it sets how far the work goes",
+    "irreversible_action": "what follows cannot be undone",
+    "external_side_effect": "what follows reaches others outside this project",
+    "policy_or_compliance": "a rule that they answer for is at stake",
+}
 _WRITES_UNASKED = " It writes files; nobody is asked in this mode."
 _FIND_FILES = "Find the files that this step needs; nobody is asked in this mode."
 
@@ -241,6 +252,8 @@ def phrase_for_mode(text: str, leaf: Leaf, autonomy: Autonomy) -> str:
     text = _MODE_ITEM.sub(lambda item: item[0] if item[2] == autonomy else "", text)
     text = text.replace(f"## {QUESTIONS}\n", f"## {_QUESTIONS_ELSEWHERE[autonomy]}\n")
     if autonomy != "full_auto_never_stop":
+        if isinstance(leaf, Choice) and leaf.non_assumable is not None:
+            return f"{_USER_CHOOSES.format(why=_WHY_THE_USER[leaf.non_assumable])}\n\n{text}"
         return text
     if isinstance(leaf, Step) and leaf.user_only is not None:
         alone = _NOBODY_ANSWERS.format(reason=leaf.user_only.reason)

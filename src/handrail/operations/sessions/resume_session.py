@@ -84,6 +84,8 @@ class Candidate(Payload, frozen=True, kw_only=True):
     is_here: bool
     """Whether that is the project of this call."""
     goal: str = ""
+    title: str = ""
+    """Of the session, where a person gave it one."""
     workflow_id: str = ""
     status: str
     pending_title: str = ""
@@ -319,6 +321,7 @@ def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
         project=subject.place.name,
         is_here=found.is_here,
         goal=title_of_goal(subject.goal),
+        title=subject.title,
         workflow_id=subject.workflow_id,
         status=subject.status,
         pending_title=title,
@@ -345,7 +348,7 @@ OPERATION = Operation(
         levels={"minimal": ("sessionId", "status", "isHere", "nextCall"), "standard": None, "full": None},
         id_field="sessionId",
         select="items",
-        untrusted=("project", "goal", "snippet", "pendingTitle", "personSaid", "children.result"),
+        untrusted=("project", "goal", "title", "snippet", "pendingTitle", "personSaid", "children.result"),
     ),
     default_sort=(
         "this project first, unfinished first, match, last activity (newest first), id; at most 5, no paging"

@@ -128,7 +128,11 @@ class Texts:
         except Fault as fault:
             pass_over(fault)
             return False
-        return session is not None and bool(_hits(session, self._words))
+        if session is None:
+            return False
+        goals = " ".join(run.seen.get("goal", "") for run in session.history.runs.values())
+        opened = "" if session.history.opening is None else session.history.opening.goal
+        return self._words <= words_of(f"{opened} {goals}") or bool(_hits(session, self._words))
 
 
 def _candidates(sessions: Sessions, words: frozenset[str]) -> list[SessionStamp]:

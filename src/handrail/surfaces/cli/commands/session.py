@@ -122,6 +122,15 @@ SESSION_ROWS = (
         examples=("handrail session settle GAP_ID --note 'Looked at it.' --compact",),
     ),
     Row(
+        path="session rename",
+        operation="session.rename",
+        spellings=(
+            msgspec.structs.replace(SESSION, field="session"),
+            Spelling(field="title", position=2, kind="text", value="TITLE"),
+        ),
+        examples=("handrail session rename SESSION_ID 'The parser, once more' --compact",),
+    ),
+    Row(
         path="session note",
         operation="session.start",
         spellings=(

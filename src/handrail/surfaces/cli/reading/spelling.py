@@ -89,7 +89,8 @@ def next_commands(success: Success, program: str = PROGRAM) -> list[tuple[str, s
     operation = next(
         (row["operation"] for row in _table.COMMANDS.values() if row["tool"] == call["tool"]), ""
     )
-    calls = [(f"To choose {one['id']}", one["params"]) for one in call.get("options", [])]
+    choose = when_chosen(held)
+    calls = [(f"{choose} {one['id']}", one["params"]) for one in call.get("options", [])]
     if not calls:
         is_childs = bool(held.get("children")) and "ackToken" not in call["params"]
         when = (
@@ -101,6 +102,12 @@ def next_commands(success: Success, program: str = PROGRAM) -> list[tuple[str, s
     called = [(when, NextCall(operation=operation, params=params)) for when, params in calls]
     lines = [(when, command_line(call, program)) for when, call in called]
     return [(when, line) for when, line in lines if line]
+
+
+def when_chosen(reply: dict[str, Json]) -> str:
+    """How the line of an option begins: whose choice it is."""
+    is_users = reply.get("nextIntent") == "await_user_confirmation"
+    return "When the user chose" if is_users else "To choose"
 
 
 def quote_for_shell(text: str) -> str:

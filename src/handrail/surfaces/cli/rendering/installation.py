@@ -70,6 +70,16 @@ def _setting_text(value: Json) -> str:
     return format_cell(held)
 
 
+def setting_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What was set, in a sentence, and where it stands."""
+    key, after, before = one_line(payload["key"]), payload["after"], payload["before"]
+    now = "has its default again" if after is None else f"is now {format_cell(after)}"
+    was = "its default" if before is None else format_cell(before)
+    said = f"{key} {now}; before, it was {was}." if after != before else f"{key} {now}, as before."
+    agreed = [f"A person agreed: {one_line(payload['door'])}."] if payload["door"] else []
+    return [*wrap(said, page.width), *agreed, f"Kept in {one_line(payload['file'])}."]
+
+
 def completion_lines(payload: dict[str, Json], _: Page) -> list[str]:
     """How to put the script in place."""
     size = format_count(payload["script"].count("\n"), "line")

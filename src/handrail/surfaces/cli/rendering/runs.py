@@ -8,6 +8,7 @@ from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
 from handrail.engine.messages import explain_all, judged_words, spell_purpose
 from handrail.engine.reply import SHOWN_FIRST
+from handrail.surfaces.cli.reading.spelling import when_chosen
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
@@ -138,8 +139,9 @@ def _following(reply: dict[str, Json], pending: Json) -> list[tuple[str, Json]]:
     call = reply.get("nextCall") or {"params": {}}
     choices = pending.get("choices", []) if isinstance(pending, dict) else []
     labels = {choice["id"]: one_line(choice["label"]) for choice in choices}
+    choose = when_chosen(reply)
     options = [
-        (f"To choose {labels.get(one['id'], one['id'])}", one["params"]) for one in call.get("options", [])
+        (f"{choose} {labels.get(one['id'], one['id'])}", one["params"]) for one in call.get("options", [])
     ]
     if options or "ackToken" not in call["params"]:  # a call that only reads is shown for lost context
         return options

@@ -67,6 +67,7 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
         lines += [cut(f"{one_line(item['sessionId'])}  {title}", page.width)]
         facts = [
             ("Workflow", item.get("workflowId")),
+            ("Title", item.get("title")),
             ("Goal", item.get("goal")),
             ("Status", status),
             ("Project", "" if item.get("isHere", True) else item.get("project") or "unknown, not this one"),
@@ -86,6 +87,14 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
     return [*lines, f"{count_work(items)} found.", *more, searched]
 
 
+def renamed_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What the session is called now."""
+    named = f"The session {one_line(payload['session_id'])}"
+    was = f"; it was: {one_line(payload['before'])}" if payload["before"] and payload["is_new"] else ""
+    said = "is now called" if payload["is_new"] else "is called this already"
+    return wrap(f"{named} {said}: {one_line(payload['title'])}{was}", page.width)
+
+
 def session_lines(session: dict[str, Json], page: Page) -> list[str]:
     """The session in a few lines, then each run with its graph."""
     health = session.get("health", {})
@@ -93,7 +102,7 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
     facts = [
         ("Status", one_line(session.get("status", "")).replace("_", " ")),
         ("Health", one_line(health.get("state", "")) + reason),
-        ("Goal", one_line(session.get("goal", ""))),
+        ("Title", one_line(session.get("goal", ""))),
         ("Project", one_line(session.get("project", ""))),
         ("Branch", one_line(session.get("branch", ""))),
         ("Imported", _imported(session.get("imported") or {})),

@@ -35,6 +35,7 @@ _WHAT = {
     "declined": "A person declined",
     "closed": "The run was closed at",
     "notes": "Notes of the session were kept",
+    "renamed": "A person renamed the session",
     "imported": "The session was imported",
 }
 _MARKS = {"step": "o", "checkpoint": "#", "blocked_attempt": "x"}

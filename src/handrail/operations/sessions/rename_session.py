@@ -1,0 +1,113 @@
+"""`session.rename`: a person gives a session another title, at a terminal or in the Console."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from handrail.contract.catalogue import E_HUMAN_REQUIRED, INVARIANT_VIOLATION, VALIDATION_ERROR
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.fence import flatten_text
+from handrail.contract.outcome import Answer, Fault
+from handrail.engine.events import ConfirmationDoor
+from handrail.engine.facts import LONGEST_GOAL
+from handrail.engine.plans import plan_title
+from handrail.operations.finding import find_session, name_answerer
+from handrail.projections.overview import session_title
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.persons import require_yes
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session
+
+
+class RenameSession(Input, frozen=True, kw_only=True):
+    """Which session, and what it is called from now on."""
+
+    session: Annotated[str, Meta(description="The session.")]
+    title: Annotated[str, Meta(description="Its new title, one line.", min_length=1, max_length=LONGEST_GOAL)]
+
+
+class RenamedSession(Answer, frozen=True, kw_only=True):
+    """The title as it is recorded; `is_new` is false where the session had it before this call."""
+
+    session_id: str
+    title: str
+    before: str
+    """What it was called until now; empty where it had no goal."""
+    is_new: bool
+
+
+def rename_session(rt: Runtime, request: RenameSession) -> RenamedSession:
+    """Ask the person once, and record the title. The goals stay as they are.
+
+    Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees, and VALIDATION_ERROR for a
+    title of blanks.
+    """
+    session = find_session(rt, request.session)
+    title = flatten_text(request.title).strip()
+    if not title:
+        expected = f"1 to {LONGEST_GOAL} characters"
+        raise Fault(
+            VALIDATION_ERROR,
+            "title: has no letters; nothing was changed.",
+            details={"problems": [{"param": "title", "problem": "is blank", "expected": expected}]},
+        )
+    before = session_title(session.history)
+    if before == title:
+        return RenamedSession(session_id=session.history.session_id, title=title, before=before, is_new=False)
+    at_page: ConfirmationDoor = "console" if rt.principal is None else "account"
+    door = at_page if rt.is_at_console else _ask(rt, session, before, title)
+    for _ in range(COMMIT_TRIES):
+        with healthy_session(rt, session, by_token=False) as (session, witness):
+            committed = _commit(rt, witness, session, title, door)
+        if committed is not None:
+            session_id = committed.history.session_id
+            return RenamedSession(session_id=session_id, title=title, before=before, is_new=True)
+    raise Fault(
+        INVARIANT_VIOLATION,
+        "The log kept changing during this call.",
+        details={"session_id": session.history.session_id},
+    )
+
+
+def _commit(
+    rt: Runtime, witness: Witness, session: Session, title: str, door: ConfirmationDoor
+) -> Session | None:
+    plan = plan_title(session.history, title, door, name_answerer(rt, door))
+    return commit(rt, witness, session, lambda _: plan)
+
+
+def _ask(rt: Runtime, session: Session, before: str, title: str) -> ConfirmationDoor:
+    """A person says yes at the terminal itself: by its title a person finds the session again."""
+    session_id = session.history.session_id
+    now = flatten_text(rt.secrets.redact_text(before)) or "it has no title"
+    text = (
+        f"\nThe session {session_id} is called: {now}\nIts new title: {title}\n\n"
+        "The goal stays in the log.\nRename this session? [y/n] "
+    )
+    command = f"handrail session rename {session_id} TITLE"
+    return require_yes(rt, text, command=command, resume=f"handrail session show {session_id}")
+
+
+OPERATION = Operation(
+    name="session.rename",
+    effect="record",
+    summary="Give a session another title as a person, at a terminal or in the Console.",
+    input=RenameSession,
+    output=RenamedSession,
+    perform=rename_session,
+    shape=Shape(
+        levels={"minimal": ("session_id", "title", "is_new"), "standard": None, "full": None},
+        id_field="session_id",
+        select="top",
+        untrusted=("title", "before"),
+    ),
+    errors=(
+        E_HUMAN_REQUIRED.code,
+        "SESSION_NOT_FOUND",
+        "SESSION_LOCKED",
+        "SESSION_NOT_HEALTHY",
+        "STORE_UNSUPPORTED_VERSION",
+    ),
+)
