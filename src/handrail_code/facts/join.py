@@ -531,6 +531,7 @@ DYNAMIC_CODES: dict[DynamicKind, TroubleCode | None] = {
     "locals": None,
     "getattr": "computed_member",
     "decorator": None,
+    "this": None,
     "scope": None,
 }
 """What a place that makes names at run time says about names that leave their file; None for nothing."""
