@@ -66,6 +66,12 @@ def find_member_uses(project: Project, found: Found) -> MemberUses | None:
         is_other = is_private and _is_kept_out(project, path, place.start, owner)
         is_other = is_other or (there is not None and _is_other(project, there, home, name))
         (other if is_other else unsure).append(reference)
+    judged = {(each.path, each.start) for each in (*proven, *other, *unsure)}
+    unsure += [
+        each
+        for each in _list_quoted(project, paths, name)
+        if (each.path, each.start) not in judged and (each.path == owner.path or not is_private)
+    ]
     return MemberUses(
         owner=owner,
         proven=tuple(proven),
@@ -206,11 +212,19 @@ def _list_troubles(
     for place in facts.dynamic if facts is not None else ():
         if place.kind == "this" and home.extent_start <= place.start < home.extent_end:
             yield Trouble(code="computed_member", path=owner.path, start=place.start, end=place.end)
-    spelled = re.compile(rb"(['\"`])" + re.escape(declared.name.encode()) + rb"\1")
-    for path in paths:
-        for quoted in spelled.finditer(project.source.text(path) or b""):
-            yield Trouble(code="computed_member", path=path, start=quoted.start() + 1, end=quoted.end() - 1)
+    for each in _list_quoted(project, paths, declared.name):
+        yield Trouble(code="computed_member", path=each.path, start=each.start, end=each.end)
     yield from project.troubles(paths, [Shared(name=declared.name)])
+
+
+def _list_quoted(project: Project, paths: Sequence[str], name: str) -> Iterator[Reference]:
+    """`Object.defineProperty(C.prototype, "name", …)`: a text that may name the member."""
+    spelled = re.compile(rb"(['\"`])" + re.escape(name.encode()) + rb"\1")
+    for path in paths:
+        for each in spelled.finditer(project.source.text(path) or b""):
+            yield Reference(
+                path=path, start=each.start() + 1, end=each.end() - 1, role="text", level="possible"
+            )
 
 
 def _is_marked(project: Project, path: str, facts: FileFacts, member: Member, word: bytes) -> bool:

@@ -72,6 +72,7 @@ NOT_PROVEN: dict[str, tuple[Files, str]] = {
     "made and called": ({"a.js": "class C { ^f(){} }\nconst c = new C().g();\nc.f()"}, "dynamic"),
     "made and changed": ({"a.js": "class C { ^f(){} }\nlet c = new C();\nc.f()"}, "dynamic"),
     "a pattern": ({"a.js": "class C { ^f(){} }\nconst {f} = x"}, "dynamic"),
+    "a quoted name": ({"a.js": "class C { ^f(){} }\nObject.defineProperty(C.prototype, 'f', {})"}, "dynamic"),
     "an interface": ({"a.ts": "class C { ^f(){} }\ninterface I { f(): void }"}, "dynamic"),
     "a subclass": ({"a.js": "class C { ^f(){} }\nclass D extends C { f(){} }"}, "dynamic"),
     "the class in its declaration file": (
