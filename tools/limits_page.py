@@ -391,8 +391,6 @@ SOURCES: Rows = (
     ("handrail_code.languages.reading", "MAX_BYTES", "A source file that is read."),
     ("handrail_code.languages.javascript.walk", "MAX_SCOPE_DEPTH", "Scopes inside each other in it."),
     ("handrail_code.languages.python.walk", "MAX_SCOPE_DEPTH", "The same in Python."),
-    ("handrail_code.facts.slots", "MAX_STARS", "Modules that one name is followed through by `export *`."),
-    ("handrail_code.facts.python_names", "MAX_STARS", "The same by `import *`."),
     (
         "handrail_code.facts.join",
         "MAX_POSSIBLE",

@@ -8,6 +8,8 @@ package.json names the old module or an importer cannot be rewritten, and goes a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from handrail_code.edit.moving.cycles import refuse_cycles
@@ -21,11 +23,12 @@ from handrail_code.edit.moving.needs import bring_needs, drop_needless
 from handrail_code.edit.moving.nested import lift_nested
 from handrail_code.edit.moving.placing import place_text
 from handrail_code.edit.moving.shift import Shift, refuse_target
-from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text
+from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory, hash_text
 from handrail_code.edit.rename import MAX_UNTOUCHED
-from handrail_code.facts.join import Project, Symbol
+from handrail_code.facts.join import Found, Project, Symbol
 from handrail_code.facts.model import NONE, VALUE, Use
 from handrail_code.facts.slots import Local
+from handrail_code.facts.source import EditedSource
 from handrail_code.languages.javascript.layout import read_layout
 
 
@@ -88,6 +91,28 @@ def _plan(
     return msgspec.structs.replace(
         whole, reasons=(*whole.reasons, *named), complete=whole.complete and not named
     )
+
+
+def list_unrestored(
+    project: Project, found: Found, target: str, changed: Mapping[str, bytes]
+) -> list[str] | Refusal | None:
+    """Files that a move there, which makes `changed`, and back leaves different; None where it has no way."""
+    edited = Project(EditedSource(project.source, changed))
+    facts = edited.facts(target)
+    for at, each in enumerate(facts.definitions if facts is not None else ()):
+        symbol = edited.symbol_of(target, at) if each.name == found.definition.name else None
+        if symbol is None or each.container != NONE:
+            continue
+        back = plan_move(edited, symbol, found.path)
+        if isinstance(back, Refusal):
+            return back
+        now = {edit.path: edited.source.text(edit.path) or b"" for edit in back.edits}
+        restored = apply_in_memory(back, now)
+        if isinstance(restored, Refusal):
+            return restored
+        after = {**changed, **restored}
+        return sorted(path for path in after if after[path] != (project.source.text(path) or b""))
+    return None
 
 
 def add_rest(project: Project, symbol: Symbol, extent: Extent, plan: Plan) -> Plan:

@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterator, Sequence
 from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text
 from handrail_code.edit.python_rules import is_python_name, refuse_in_python
 from handrail_code.edit.verify import verify_importers, verify_plan
-from handrail_code.facts.join import Component, Project, Style, Symbol
+from handrail_code.facts.class_members import MemberUses, find_member_uses, list_taken
+from handrail_code.facts.join import Component, Found, Project, Style, Symbol
 from handrail_code.facts.model import NONE, FileFacts, Span
 from handrail_code.facts.places import line_and_column
 from handrail_code.facts.python_words import is_python
@@ -102,6 +103,64 @@ def plan_rename(
     if refusal is not None:
         return refusal
     return _add_rest(project, symbol, plan, accepted)
+
+
+def plan_member_rename(
+    project: Project, found: Found, new_name: str, accept: Collection[str] = ()
+) -> Plan | Refusal:
+    """The same for a member of a class: a place that may be another's is refused, or accepted as it is."""
+    old = found.definition
+    uses = find_member_uses(project, found)
+    if uses is None or old.name == "constructor":
+        return Refusal(
+            code="member",
+            message="This is a member, and which objects have it cannot be proven",
+            path=found.path,
+            start=old.start,
+            end=old.end,
+        )
+    refusal = _refuse_name(Symbol(slot=Shared(name=old.name), name=old.name, kind=old.kind), new_name)
+    refusal = refusal or _refuse_member_collision(project, uses, new_name)
+    if refusal is not None:
+        return refusal
+    accepted: list[Trouble] = []
+    for each in uses.unsure:
+        message = "Whether this is a member of the class only a run can tell."
+        refusal = Refusal(code="dynamic", message=message, path=each.path, start=each.start, end=each.end)
+        if not spell_places(project, refusal) & set(accept):
+            return refusal
+        accepted.append(Trouble(code="accepted", path=each.path, start=each.start, end=each.end))
+    edits = [
+        Edit(
+            path=each.path,
+            start=each.start,
+            end=each.end,
+            replacement=new_name,
+            before_hash=hash_text(project.source.text(each.path) or b""),
+        )
+        for each in uses.proven
+    ]
+    reasons = (*accepted, *uses.troubles)
+    plan = Plan(
+        edits=tuple(sorted(edits, key=lambda each: (each.path, each.start))),
+        untouched=(*uses.unsure, *uses.other)[:MAX_UNTOUCHED],
+        complete=not reasons,
+        reasons=reasons,
+    )
+    return verify_plan(project, plan) or plan
+
+
+def _refuse_member_collision(project: Project, uses: MemberUses, new_name: str) -> Refusal | None:
+    """Any place that names the new one may be of this class, unless it is proven to be another's."""
+    for each in list_taken(project, uses, new_name):
+        return Refusal(
+            code="collision",
+            message="The class may have a member of this name already.",
+            path=each.path,
+            start=each.start,
+            end=each.end,
+        )
+    return None
 
 
 def spell_places(project: Project, refusal: Refusal) -> set[str]:

@@ -15,7 +15,7 @@ import msgspec
 from handrail_code.facts.model import NONE, Definition, DynamicKind, FileFacts, Import, Kind, Role, Use
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.resolution import External, Resolved, Unresolved
-from handrail_code.facts.slots import MAX_STARS, Exported, Local, Shared, Slot, Slots, Token, Trouble
+from handrail_code.facts.slots import Exported, Local, Shared, Slot, Slots, Token, Trouble
 from handrail_code.facts.source import Source, find_holders
 from handrail_code.facts.spelled_names import TroubleCode
 from handrail_code.facts.twins import Twins
@@ -259,7 +259,7 @@ class Project:
     def _givers_of(self, path: str) -> list[str]:
         """A module, and all that give what it exports through `export *`."""
         waiting, seen = [path], [path]
-        while waiting and len(seen) <= MAX_STARS:
+        while waiting:
             module = waiting.pop(0)
             for importing in self.importers_of(module):
                 links = self.slots.links(importing) if importing not in seen else None
@@ -531,6 +531,7 @@ DYNAMIC_CODES: dict[DynamicKind, TroubleCode | None] = {
     "locals": None,
     "getattr": "computed_member",
     "decorator": None,
+    "this": None,
     "scope": None,
 }
 """What a place that makes names at run time says about names that leave their file; None for nothing."""

@@ -14,7 +14,7 @@ import msgspec
 
 # The structs of a file hold no references to each other, so the garbage collector need not look at them.
 
-FACTS_VERSION: Final = 14
+FACTS_VERSION: Final = 15
 """Part of the key under which facts are kept: a change of meaning of any field raises it."""
 
 NONE: Final = -1
@@ -105,6 +105,7 @@ DynamicKind: TypeAlias = Literal[
     "locals",
     "getattr",
     "decorator",  # a decorated name, whose decorator may look at parameters
+    "this",  # `this[name]`
     "scope",  # a name of a class or of Python, told only by a run
 ]
 
@@ -181,7 +182,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=Fals
     role: Role
     receiver: ReceiverKind = "unknown"
     index: int = NONE
-    """Of the receiver in `uses`, `members` or `imports`."""
+    """Of the receiver in `uses`, `members` or `imports`; of `this`, and of a member in the body of a class,
+    the definition of the class."""
     definition: int = NONE
     meaning: int = VALUE
     is_proven: bool = False

@@ -17,7 +17,6 @@ from handrail_code.facts.source import Source
 from handrail_code.facts.spelled_names import Exported, Local, Shared, Slot, Split, Token, Trouble
 
 LIST: Final = "__all__"
-MAX_STARS: Final = 50
 
 
 class PythonNames:
@@ -93,7 +92,7 @@ class PythonNames:
     def find_exported(self, module: str, name: str) -> Exported | None:
         """The name at the top of a module, or of one that it takes everything from."""
         waiting, seen = [module], {module}
-        while waiting and len(seen) <= MAX_STARS:
+        while waiting:
             path = waiting.pop(0)
             if path.endswith("/"):
                 continue

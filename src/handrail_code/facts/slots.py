@@ -31,12 +31,10 @@ from handrail_code.facts.source import Source
 from handrail_code.facts.spelled_names import Exported, Local, Shared, Slot, Split, Token, Trouble
 from handrail_code.facts.twins import Twins
 
-__all__ = ["MAX_STARS", "Exported", "Local", "Shared", "Slot", "Slots", "Split", "Token", "Trouble"]
+__all__ = ["Exported", "Local", "Shared", "Slot", "Slots", "Split", "Token", "Trouble"]
 
 MAX_CHAIN = 20
 """How many members one after the other are looked at."""
-MAX_STARS = 50
-"""How many `export *` one name is followed through."""
 
 
 class Slots:
@@ -130,7 +128,7 @@ class Slots:
 
     def _find_in_form(self, paths: Sequence[str], name: str) -> tuple[Exported | None, list[str]]:
         waiting, seen = list(paths), list(paths)
-        while waiting and len(seen) <= MAX_STARS:
+        while waiting:
             path = waiting.pop(0)
             table = self.exports_of(path)
             if name in table and name != "*":

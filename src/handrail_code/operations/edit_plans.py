@@ -8,11 +8,12 @@ import msgspec
 
 from handrail.contract.catalogue import E_USAGE, EDIT_REFUSED
 from handrail.contract.outcome import Fault, Json, NextCall
-from handrail_code.edit.move import plan_extract, plan_move
+from handrail_code.edit.move import list_unrestored, plan_extract, plan_move
 from handrail_code.edit.moving.specifiers import suggest_module
 from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory
-from handrail_code.edit.rename import ACCEPTABLE, plan_rename
+from handrail_code.edit.rename import ACCEPTABLE, plan_member_rename, plan_rename
 from handrail_code.edit.replace import plan_replace
+from handrail_code.facts.class_members import find_member_uses
 from handrail_code.facts.join import Found, Project, Style, Symbol
 from handrail_code.facts.places import line_and_column
 from handrail_code.facts.slots import Trouble
@@ -50,6 +51,8 @@ def make_plan(project: Project, action: str, found: Found, asked: Mapping[str, J
         if not isinstance(changed, Refusal):
             to = "" if action == "replace" else str(asked[TARGETS[action]]).removeprefix("./")
             note = _tell_public(project, found, made, asked) if action == "rename" else ""
+            if action == "move":
+                note = _tell_way_back(project, found, to, changed)
             return Planned(plan=made, texts=changed, to=to, note=note)
         made = changed
     fault = _refuse(project, action, made)
@@ -60,10 +63,12 @@ def make_plan(project: Project, action: str, found: Found, asked: Mapping[str, J
 
 def _rename(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
     new_name = _require(asked, "to", "A rename needs the new name.", "--to NEW")
-    symbol = _find_symbol(project, found)
+    symbol = project.symbol_of(found.path, found.index)
     style: Style = "public" if asked.get("public") == "follow" else "keep"
     accept = [str(one).removeprefix("./") for one in asked.get("accept", ())]
-    return symbol if isinstance(symbol, Refusal) else plan_rename(project, symbol, new_name, style, accept)
+    if symbol is None:
+        return plan_member_rename(project, found, new_name, accept)
+    return plan_rename(project, symbol, new_name, style, accept)
 
 
 def _tell_public(project: Project, found: Found, plan: Plan, asked: Mapping[str, Json]) -> str:
@@ -93,6 +98,17 @@ def _tell_public(project: Project, found: Found, plan: Plan, asked: Mapping[str,
     elif is_exported and any(one.role == "declaration" for one in plan.untouched):
         told.append(f"{name} stays the name for others; with public follow it changes there too.")
     return " ".join(told)
+
+
+def _tell_way_back(project: Project, found: Found, to: str, changed: Mapping[str, bytes]) -> str:
+    """What a move back would not restore: text goes behind what stands in a module, names behind names."""
+    left = list_unrestored(project, found, to, changed)
+    if left is None or isinstance(left, Refusal):
+        return "A move back is refused." if left is None else f"A move back is refused: {left.message}"
+    if not left:
+        return ""
+    more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
+    return f"A move back does not restore {', '.join(left[:_MOST_NAMED])}{more}: what is moved comes last."
 
 
 def _show_place(project: Project, place: Trouble | Edit) -> str:
@@ -135,7 +151,8 @@ def list_plans(project: Project, found: Found) -> tuple[str, ...]:
     """The kinds of edits that can fit this definition; each may still be refused."""
     is_whole = bool(found.definition.digest)
     if project.symbol_of(found.path, found.index) is None:
-        return ("replace",) if is_whole else ()
+        is_proven = find_member_uses(project, found) is not None
+        return (*(("replace",) if is_whole else ()), *(("rename",) if is_proven else ()))
     if not is_whole:
         return ("rename",)
     return ("extract", "replace", "rename", "move") if _refuse_language(found) is None else PROVEN_FOR_PYTHON

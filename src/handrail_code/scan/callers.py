@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from handrail_code.facts.class_members import find_member_uses
 from handrail_code.facts.join import Found, Project, Reference
 from handrail_code.facts.model import NONE, Use
 from handrail_code.facts.python_words import is_python
@@ -110,7 +111,7 @@ def _is_decorated(project: Project, found: Found) -> bool:
 
 
 def find_uses(project: Project, found: Found) -> Used:
-    """References to a definition. Of a member nothing is sure but itself."""
+    """References to a definition. Of a member whose class is not proven nothing is sure but itself."""
     symbol = project.symbol_of(found.path, found.index)
     if symbol is None:
         return _find_member_uses(project, found)
@@ -170,7 +171,10 @@ def _find_target(project: Project, path: str, use: Use) -> Found | None:
 
 
 def _find_member_uses(project: Project, found: Found) -> Used:
-    """Every member of this name: which object it is of is not known."""
+    """Where the class is proven, its own; every other member of this name is of an unknown object."""
+    known = find_member_uses(project, found)
+    if known is not None:
+        return Used(sure=known.proven, unsure=_sort(known.unsure), troubles=known.troubles)
     name = found.definition.name
     sure = Reference(
         path=found.path,

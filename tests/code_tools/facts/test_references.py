@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handrail_code.facts.join import References
-from tests.code_tools.reading import project_with_mark
+from tests.code_tools.reading import project_of, project_with_mark
 
 FILES = {
     "lib/m.js": "export function ^load() {}\nload()",
@@ -65,3 +65,17 @@ def test_an_unreadable_file_is_a_reason() -> None:
         ("parse_error", "b.js"),
         ("unreadable_file", "c.js"),
     ]
+
+
+def test_a_name_is_found_behind_more_star_exports_than_anyone_counts() -> None:
+    modules = {f"m{at}.ts": f"export const n{at} = {at}\n" for at in range(120)}
+    barrel = "".join(f"export * from './m{at}'\n" for at in range(120))
+    user = "import {n119} from './barrel'\nn119\n"
+    project = project_of({**modules, "barrel.ts": barrel, "user.ts": user})
+    symbol = project.symbol_at("m119.ts", len("export const "))
+    assert symbol is not None
+
+    found = project.references(symbol)
+
+    assert [each.path for each in found.items] == ["m119.ts", "user.ts", "user.ts"]
+    assert found.complete

@@ -83,7 +83,9 @@ const TRACED = new Map([
   [K.ClassDeclaration, "class"],
   [K.MethodDeclaration, "method"],
 ]);
+const OWNED = new Set([K.MethodDeclaration, K.PropertyDeclaration, K.GetAccessor, K.SetAccessor]);
 const places = [];
+const owned = [];
 const traced = [];
 const named = new Map();
 for (const name of full) {
@@ -98,6 +100,8 @@ for (const name of full) {
       const shown = kind === "variable" && isParameter(node) ? "parameter" : kind;
       places.push({ source, node: node.name, kind: shown, name: node.name.text });
     }
+    if (OWNED.has(node.kind) && ts.isIdentifier(node.name) && ts.isClassLike(node.parent))
+      owned.push({ source, node: node.name, kind: "member", name: node.name.text });
     const called = TRACED.get(node.kind) || (isFunctionVariable(node) ? "function" : "");
     if (called && node.name && ts.isIdentifier(node.name) && node.name.text)
       traced.push({ source, node: node.name, kind: called, name: node.name.text });
@@ -192,15 +196,12 @@ function locations(file, position, preferences) {
   }));
 }
 
-const answers = [];
-for (const kind of new Set(KINDS.values())) {
-  const ofKind = places
-    .filter((each) => each.kind === kind)
-    .sort((a, b) => (a.source.fileName < b.source.fileName ? -1 : a.source.fileName > b.source.fileName ? 1 : a.node.getStart() - b.node.getStart()));
-  for (const { source, node, name } of spread(ofKind, wanted)) {
+function renamesOf(found, count) {
+  const sorted = found.sort((a, b) => (a.source.fileName < b.source.fileName ? -1 : a.source.fileName > b.source.fileName ? 1 : a.node.getStart() - b.node.getStart()));
+  return spread(sorted, count).map(({ source, node, kind, name }) => {
     const start = node.getStart(source);
     const info = service.getRenameInfo(source.fileName, start, {});
-    answers.push({
+    return {
       file: path.relative(root, source.fileName),
       start: toBytes(source.fileName, start),
       end: toBytes(source.fileName, node.getEnd()),
@@ -209,12 +210,15 @@ for (const kind of new Set(KINDS.values())) {
       refused: info.canRename ? "" : info.localizedErrorMessage,
       keep: info.canRename ? locations(source.fileName, start, { providePrefixAndSuffixTextForRename: true }) : null,
       follow: info.canRename ? locations(source.fileName, start, {}) : null,
-    });
-  }
+    };
+  });
 }
+const answers = [];
+for (const kind of new Set(KINDS.values())) answers.push(...renamesOf(places.filter((each) => each.kind === kind), wanted));
+const members = renamesOf(owned, 4 * wanted);
 const traces = [];
 for (const kind of new Set(TRACED.values())) {
   const ofKind = traced.filter((each) => each.kind === kind);
   for (const each of spread(ofKind, wanted)) traces.push(usesOf(each));
 }
-process.stdout.write(JSON.stringify({ version: ts.version, places: places.length, answers, traces }));
+process.stdout.write(JSON.stringify({ version: ts.version, places: places.length, answers, members, traces }));

@@ -10,9 +10,11 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from handrail_code.edit.plan import Plan, Refusal
-from handrail_code.edit.rename import plan_rename
-from handrail_code.facts.join import Project, Style
+from handrail_code.edit.rename import plan_member_rename, plan_rename
+from handrail_code.facts.join import Found, Project, Style
 from handrail_code.facts.model import FileFacts
 from handrail_code.facts.slots import Exported
 from handrail_code.facts.source import MANIFEST
@@ -39,6 +41,36 @@ def judge(package: Package, style: Style, per_kind: int) -> list[Judged]:
         if isinstance(places, list):  # otherwise the service itself refuses
             judged.append(_judge_one(project, package, style, answer, places))
     return judged
+
+
+def judge_members(project: Project, package: str, answers: dict[str, Any]) -> Iterator[Judged]:
+    """Members of classes: we change what the service changes, and list what we leave."""
+    for answer in answers["members"]:
+        facts = project.facts(answer["file"])
+        defined = enumerate(facts.definitions if facts is not None else ())
+        at = next((at for at, each in defined if each.start == answer["start"]), None)
+        if facts is None or at is None or not isinstance(answer["keep"], list):
+            continue
+        found = Found(path=answer["file"], index=at, definition=facts.definitions[at])
+        plan = plan_member_rename(project, found, answer["name"] + "_new")
+        made = Judged(
+            package=package,
+            kind="member",
+            name=answer["name"],
+            path=answer["file"],
+            start=answer["start"],
+            verdict="refused",
+            why=plan.code if isinstance(plan, Refusal) else "",
+        )
+        if isinstance(plan, Plan):
+            wanted = {(place["file"], place["start"], place["end"]) for place in answer["keep"]}
+            edited = {(edit.path, edit.start, edit.end) for edit in plan.edits}
+            missing, extra = tuple(sorted(wanted - edited)), tuple(sorted(edited - wanted))
+            told = {(each.path, each.start) for each in plan.untouched}
+            verdict: Verdict = "wrong" if extra else "missing" if missing else "identical"
+            is_silent = any(place[:2] not in told for place in missing)
+            made = replace(made, verdict=verdict, missing=missing, extra=extra, is_silent=is_silent)
+        yield made
 
 
 def ask_service(package: Package, per_kind: int) -> tuple[Project, dict[str, Any]]:
@@ -93,11 +125,17 @@ def _is_same_by_form(project: Project, answer: dict[str, Any], style: Style, wan
 
     What it does change is compared with what we change where they are two for us as well.
     """
-    apart = Project(project.source, Twins(frozenset(), ()))
-    apart.slots.alternatives = _list_none  # type: ignore[method-assign]  # here they are to stay apart
+    apart = keep_forms_apart(project)
     symbol = apart.symbol_at(answer["file"], answer["start"])
     plan = None if symbol is None else plan_rename(apart, symbol, answer["name"] + "_new", style)
     return isinstance(plan, Plan) and wanted == {(edit.path, edit.start, edit.end) for edit in plan.edits}
+
+
+def keep_forms_apart(project: Project) -> Project:
+    """The project as the service sees it: each form of a module is a module of its own."""
+    apart = Project(project.source, Twins(frozenset(), ()))
+    apart.slots.alternatives = _list_none  # type: ignore[method-assign]  # here they are to stay apart
+    return apart
 
 
 def _list_none(slot: Exported) -> Iterator[Exported]:

@@ -41,6 +41,10 @@ class _Module:
             if isinstance(node, ast.ImportFrom):
                 source = self._resolve(node)
                 self.imported |= {one.asname or one.name: (source, one.name) for one in node.names}
+            elif isinstance(node, ast.Import):
+                for one in node.names:
+                    first = one.name.partition(".")[0]
+                    self.imported[one.asname or first] = ("", one.name if one.asname else first)
         self.called = {id(node.func) for node in ast.walk(self.tree) if isinstance(node, ast.Call)}
         self.reads = list(self._list_reads(self.tree, symtable.symtable(text.decode(), path, "exec")))
 
@@ -139,9 +143,12 @@ def _find_uses(modules: Mapping[str, _Module], home: str, name: str) -> Uses:
             else:
                 owner = read.value
                 whole = module.imported.get(owner.id) if isinstance(owner, ast.Name) else None
-                is_meant = read.attr == name and whole is not None and ".".join(whole) == home
+                there = (
+                    None if whole is None else _comes_from(modules, ".".join(filter(None, whole)), read.attr)
+                )
+                is_meant = there == (home, name)
                 end = module.offset(read.end_lineno or 0, read.end_col_offset or 0)
-                start = end - len(name.encode())
+                start = end - len(read.attr.encode())
             if is_meant:
                 (calls if id(read) in module.called else values).add((module.path, start))
     return Uses(calls=frozenset(calls), values=frozenset(values))

@@ -18,9 +18,9 @@ from handrail_code.edit.rename import plan_rename
 from handrail_code.facts.join import Found, Project
 from handrail_code.languages.extensions import language_of
 from handrail_code.languages.reading import read_facts
-from handrail_code.scan.trace import trace_callers
+from handrail_code.scan.trace import TraceAnswer, trace_callers
 from tests.code_tools.memory_source import MemorySource
-from tests.referees.code_oracle.comparing import ask_service, judge
+from tests.referees.code_oracle.comparing import ask_service, judge, judge_members, keep_forms_apart
 from tests.referees.code_oracle.moving import Moved, check_moves
 from tests.referees.code_oracle.packages import Package
 from tests.referees.code_oracle.python_callers import Uses, list_python_uses
@@ -77,6 +77,10 @@ def _judge_javascript(named: re.Match[str], per_kind: int) -> tuple[Counter[str]
             if each.verdict == "wrong" or each.is_silent:
                 faults.append(f"rename, {style}: {each}")
     project, answers = ask_service(package, per_kind)
+    for each in judge_members(project, package.name, answers):
+        counts[f"members {each.verdict}"] += 1
+        if each.verdict == "wrong" or each.is_silent:
+            faults.append(f"rename of a member: {each}")
     for asked in answers["traces"]:
         uses = Uses(
             calls=frozenset((one["file"], one["start"]) for one in asked["uses"] if one["use"] == "call"),
@@ -140,11 +144,16 @@ def _judge_trace(
         faults.append(f"trace {path}:{start}: there is no such definition")
         return
     definition = facts.definitions[at]
-    told = trace_callers(project, Found(path=path, index=at, definition=definition), 1)
-    known = {(node.spot_path, spot) for node in told.nodes for spot in node.spots}
+    found = Found(path=path, index=at, definition=definition)
+    told = trace_callers(project, found, 1)
+    known = _list_calls(told)
     text = {one: project.source.text(one[0]) or b"" for one in known}
     name = definition.name.encode()
     extra = {one for one in known if text[one][one[1] :].startswith(name)} - uses.calls - uses.values
+    if extra and project.slots.twins.of(path):
+        # `m.d.ts` declares the function of `m.js`: whoever calls it there calls what is declared here. The
+        # service takes them for two things, so only what we find with the two apart is compared with it.
+        extra &= _list_calls(trace_callers(keep_forms_apart(project), found, 1))
     counts["traces complete" if not told.troubles else "traces with reasons"] += 1
     where = f"trace {path}:{start} {definition.name}"
     if extra:
@@ -155,6 +164,10 @@ def _judge_trace(
         faults.append(f"{where}: silent, {sorted(uses.calls | uses.values)}")
     elif uses.calls - known:
         faults.append(f"{where}: complete without {sorted(uses.calls - known)}")
+
+
+def _list_calls(told: TraceAnswer) -> set[tuple[str, int]]:
+    return {(node.spot_path, spot) for node in told.nodes for spot in node.spots}
 
 
 if __name__ == "__main__":

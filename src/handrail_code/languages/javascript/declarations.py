@@ -44,6 +44,9 @@ def visit_signature(draft: Draft, node: Node, scope: int, definition: int) -> No
         draft.function_values.add(node.start_byte)
     draft.signatures.setdefault(anchor, parameters)
     draft.generics.setdefault(anchor, parameters)
+    if node.type != "arrow_function":
+        is_own = "method" in node.type and not is_static(node)
+        draft.scopes[parameters].this = draft.owner(scope) if is_own else NONE
     later: list[Node] = []
     body: Node | None = None
     for child in node.named_children:
@@ -108,7 +111,10 @@ def declare_parameter(draft: Draft, node: Node, scope: int, definition: int) -> 
         is_outside = child.type == "decorator"
         draft.stack.append((child, draft.scopes[scope].parent if is_outside else scope, definition))
     is_property = is_property or any(child.type == "readonly" for child in node.children)
-    if pattern is None or pattern.type == "this":
+    if pattern is None:
+        return
+    if pattern.type == "this":
+        draft.scopes[scope].this = NONE
         return
     if is_property and pattern.type == "identifier":
         draft.member(pattern, "declaration", definition)
@@ -223,6 +229,7 @@ def _visit_class_parts(draft: Draft, node: Node, name: Node | None, scope: int, 
     scope = generic
     inside = draft.open_scope("class", node, scope)
     draft.scopes[inside].is_strict = True
+    draft.scopes[inside].this = NONE if name is None else definition
     body = node.child_by_field_name("body")
     if body is not None and definition != NONE and draft.definitions[definition].head_end == NONE:
         draft.definitions[definition].head_end = body.start_byte
@@ -266,6 +273,8 @@ def visit_field(draft: Draft, node: Node, scope: int, definition: int) -> None:
     if value is not None:
         draft.anchors[value.id] = draft.anchors.get(node.id, node.start_byte)
     inside = draft.open_scope("function", node, scope) if value is not None else scope
+    if value is not None and not is_static(node):
+        draft.scopes[inside].this = draft.owner(scope)
     for child in node.named_children:
         if child != name:
             draft.stack.append((child, inside if child == value else scope, inner))
@@ -293,7 +302,9 @@ def _define_member(draft: Draft, name: Node, kind: Kind, extent: Node, scope: in
             draft.uses[use].binding = draft.definitions[made].binding
             return made
         case "property_identifier":
-            visit_key(draft, name, scope, container, "declaration")
+            member = visit_key(draft, name, scope, container, "declaration")
+            if draft.owner(scope) != NONE:
+                draft.members[member].receiver, draft.members[member].index = "this", draft.owner(scope)
             return draft.define(name, kind, extent, container)
         case "string" if (fragment := quoted(name)) is not None:
             visit_key(draft, name, scope, container, "declaration")
@@ -301,6 +312,10 @@ def _define_member(draft: Draft, name: Node, kind: Kind, extent: Node, scope: in
         case _:
             draft.stack.append((name, scope, container))
             return container
+
+
+def is_static(node: Node) -> bool:
+    return any(child.type == "static" for child in node.children)
 
 
 def visit_static_block(draft: Draft, node: Node, scope: int, definition: int) -> None:

@@ -31,11 +31,13 @@ HOISTS_TO: frozenset[ScopeKind] = frozenset({"module", "function", "namespace", 
 
 
 class DraftScope(FoundScope):
-    __slots__ = ("is_strict",)
+    __slots__ = ("is_strict", "this")
 
     def __init__(self, kind: ScopeKind, start: int, end: int, parent: int, is_strict: bool) -> None:
         super().__init__(kind, start, end, parent)
         self.is_strict = is_strict
+        self.this = NONE
+        """The definition of the class that `this` is an instance of; of a class's scope, the class."""
 
 
 class DraftBinding(FoundBinding):
@@ -203,8 +205,15 @@ class Draft(FoundSoFar):
 
     def open_scope(self, kind: ScopeKind, node: Node, parent: int) -> int:
         is_strict = parent != NONE and self.scopes[parent].is_strict
-        self.scopes.append(DraftScope(kind, node.start_byte, node.end_byte, parent, is_strict))
+        made = DraftScope(kind, node.start_byte, node.end_byte, parent, is_strict)
+        if parent != NONE and self.scopes[parent].kind != "class":
+            made.this = self.scopes[parent].this
+        self.scopes.append(made)
         return len(self.scopes) - 1
+
+    def owner(self, scope: int) -> int:
+        """The class whose body this scope is; NONE for any other scope, and for a class without a name."""
+        return self.scopes[scope].this if self.scopes[scope].kind == "class" else NONE
 
     def var_scope(self, scope: int) -> int:
         scopes = self.scopes

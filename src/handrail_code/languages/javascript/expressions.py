@@ -83,6 +83,8 @@ def read_chain(draft: Draft, node: Node, scope: int, definition: int, role: Role
                 draft.stack.append((subscript, scope, definition))
                 if receiver == "exports" or _may_be_exports(draft, receiver, index):
                     draft.dynamic.append(("exports", *span_of(link)))
+                elif receiver == "this" and subscript.type != "number":
+                    draft.dynamic.append(("this", *span_of(link)))
         if name is not None and name.type == "private_property_identifier":
             draft.use(name, role if is_last else "read", scope, VALUE, definition)
             receiver, index = "unknown", NONE
@@ -121,7 +123,7 @@ def _read_root(draft: Draft, node: Node, scope: int, definition: int) -> tuple[R
         case "identifier":
             return read_name(draft, node, "read", scope, VALUE, definition)
         case "this":
-            return "this", NONE
+            return "this", NONE if draft.scopes[scope].kind == "class" else draft.scopes[scope].this
         case "await_expression":
             inside = next((child for child in node.named_children if child.type != "comment"), None)
             if inside is not None and inside.type == "call_expression":
