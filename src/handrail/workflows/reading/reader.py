@@ -262,8 +262,15 @@ def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocum
     if base is not None and base.trouble and not found.problems:
         found.report("unknown_id", f"/{EXTENDS}", base.trouble, base.fix, base.edit)
     if found.problems or base is None:
-        extends = "" if found.problems else str(document[EXTENDS])
-        rest = _rest_of_overlay(document, base) if base is not None and not base.trouble else None
+        # Its base is looked for even if it has problems, so that those with the base are told with them.
+        named = [document.get(key, "") for key in (EXTENDS, "id", "name", "description")]
+        extends = document[EXTENDS] if spelling != "md" and all(isinstance(one, str) for one in named) else ""
+        rest = None
+        if base is not None and not base.trouble:
+            rest = _rest_of_overlay(document, base)
+            kept = keep_sound(document, _check_overlay)
+            if kept is not None:
+                compose(found, kept.document, base.document)
         return Reading(
             workflow=None, problems=tuple(found.problems), document=document, extends=extends, rest=rest
         )
@@ -287,10 +294,10 @@ def _rest_of_overlay(document: dict[str, Json], base: BaseDocument) -> Rest | No
 
     def check(overlay: Json) -> tuple[Problem, ...]:
         found = Findings()
-        check_shape(found, Named(name=OVERLAY), overlay, "")
-        if not found.problems:
+        problems = _check_overlay(overlay)
+        if not problems:
             compose(found, overlay, base.document)
-        return tuple(found.problems)
+        return problems or tuple(found.problems)
 
     kept = keep_sound(document, check)
     composed = None if kept is None else compose(Findings(), kept.document, base.document)
@@ -310,6 +317,12 @@ def _rest_of_overlay(document: dict[str, Json], base: BaseDocument) -> Rest | No
         origin=origin,
         extends=str(document[EXTENDS]),
     )
+
+
+def _check_overlay(document: Json) -> tuple[Problem, ...]:
+    found = Findings()
+    check_shape(found, Named(name=OVERLAY), document, "")
+    return tuple(found.problems)
 
 
 def _check_native(document: Json) -> tuple[Problem, ...]:

@@ -23,7 +23,8 @@ _PART = re.compile(r"/steps/[0-9]+(?:/body/[0-9]+)*")
 _WORD = re.compile(rf"(?:{PATH.pattern})")
 _OWN_KEYS = frozenset(key for one in SHAPES.values() if isinstance(one, Record) for key in one.keys)
 _FILLED: dict[str, Json] = {"id": "project.rest", "name": "Rest", "description": "Rest."}
-_ROUNDS = 3
+_ROUNDS = ("value", "value", "part", "text")
+"""What goes in each round: a second one takes the values that only the first one let come to light."""
 
 
 class SoundRest(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,15 +47,15 @@ def keep_sound(document: Json, check: Check, damaged: Collection[str] = ()) -> S
         _empty_part(made, place, lost, keeps_text=True)
     for problem in check(made):
         made = _edited(made, problem)
-    for attempt in range(_ROUNDS):
+    for goes in _ROUNDS:
         wrong = list(check(made))
         if not wrong:
             return SoundRest(document=made, lost=frozenset(lost))
         for problem in wrong:
-            if attempt == 0:
+            if goes == "value":
                 _take_value(made, problem.pointer, lost)
             else:
-                _empty_part(made, problem.pointer, lost, keeps_text=attempt == 1)
+                _empty_part(made, problem.pointer, lost, keeps_text=goes == "part")
     return None if list(check(made)) else SoundRest(document=made, lost=frozenset(lost))
 
 
