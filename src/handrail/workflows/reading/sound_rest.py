@@ -20,7 +20,7 @@ from handrail.workflows.sound_edits import apply_operations
 Check = Callable[[Json], Iterable[Problem]]
 
 _PART = re.compile(r"/steps/[0-9]+(?:/body/[0-9]+)*")
-_WORD = re.compile(rf"(?:{PATH.pattern})")
+_WORD = re.compile(PATH.pattern)
 _OWN_KEYS = frozenset(key for one in SHAPES.values() if isinstance(one, Record) for key in one.keys)
 _FILLED: dict[str, Json] = {"id": "project.rest", "name": "Rest", "description": "Rest."}
 _ROUNDS = ("value", "value", "part", "text")
@@ -61,7 +61,7 @@ def keep_sound(document: Json, check: Check, damaged: Collection[str] = ()) -> S
 
 def is_follow_up(problem: Problem, lost: Collection[str]) -> bool:
     """Whether a problem is about a name that went with what was taken away."""
-    said = _WORD.findall(problem.message)
+    said = [found[0] for found in _WORD.finditer(problem.message)]
     return any(word in lost or word.partition(".")[0] in lost for word in said)
 
 
@@ -94,11 +94,12 @@ def _empty_part(document: Json, pointer: str, lost: set[str], *, keeps_text: boo
     if not isinstance(holder, list) or not key.isdecimal() or int(key) >= len(holder):
         return
     part = holder[int(key)] if isinstance(holder[int(key)], dict) else {}
-    lost |= set(_names_in({name: one for name, one in part.items() if name != "body"}))
+    stays = ("body", "id", "when") if keeps_text else ("body",)
+    lost |= set(_names_in({name: one for name, one in part.items() if name not in stays}))
     own = part.get("id", part.get("loopId"))
     is_named = isinstance(own, str) and re.fullmatch(ID.pattern, own) is not None and keeps_text
     made: dict[str, Json] = {"id": own if is_named else found[0][1:].replace("/", "_"), "title": "Rest"}
-    if keeps_text and "when" in part:
+    if "when" in part and "when" in stays:
         made["when"] = part["when"]
     if isinstance(part.get("body"), list) and part["body"]:
         holder[int(key)] = {**made, "type": "loop", "count": 1, "maxIterations": 1, "body": part["body"]}
