@@ -288,7 +288,7 @@ def _said_id(entry: CatalogEntry, reading: Reading) -> str:
     """The id that a file gives itself, even if it cannot be used; else what the entry is called."""
     document = reading.document
     if isinstance(document, dict) and isinstance(document.get("id"), str):
-        return document["id"][:128]
+        return str(document["id"])[:128]
     said = _FRONT_ID.match(entry.content) if entry.spelling == "md" else None
     return said[1].decode() if said else entry.id
 
