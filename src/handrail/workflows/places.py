@@ -7,9 +7,10 @@ around it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import accumulate
-from json import loads
+from json import JSONDecoder, loads
 
 import msgspec
 
@@ -18,7 +19,7 @@ from handrail.contract.json.trouble import find_syntax_trouble
 from handrail.workflows.limits import Spelling
 from handrail.workflows.problem import NO_EDIT, Edit, Problem, rewrite_text
 from handrail.workflows.spellings.decoded import Decoded, Place
-from handrail.workflows.spellings.spelling import decode_spelled
+from handrail.workflows.spellings.spelling import decode_spelled, write_flow
 
 _KEY_PROBLEMS = frozenset({"unknown_key", "bad_name"})
 """Problems with a key itself: the place of the key is shown, not that of its value."""
@@ -43,18 +44,73 @@ def add_places(
 ) -> tuple[Problem, ...]:
     """The problems of a readable text with line and column, in the order of the text."""
     listed = list(problems)
-    found = (
-        _json_places(content.decode(), listed)
-        if spelling == "json"
-        else _known_places(decode_spelled(content, spelling), listed)
-    )
+    found = _find_places(content, listed, spelling)
+    others = [msgspec.structs.replace(one, pointer=one.beside) for one in listed if one.beside]
+    if others:
+        at = iter(_find_places(content, others, spelling))
+        listed = [_name_other(one, next(at)) if one.beside else one for one in listed]
     if any(problem.within for problem in listed):
         found = _places_within(content.decode(), listed, found)
     placed = [
-        msgspec.structs.replace(problem, line=line, column=column)
+        msgspec.structs.replace(problem, line=line, column=column, fix=_say_fix(problem, spelling))
         for problem, (line, column) in zip(listed, found, strict=True)
     ]
     return tuple(sorted(placed, key=lambda problem: (problem.line, problem.column)))
+
+
+def _say_fix(problem: Problem, spelling: Spelling) -> str:
+    """The fix in the spelling of the file: what is JSON in it is YAML there, and prose stands in the page."""
+    if spelling == "json":
+        return problem.fix
+    key = problem.message.partition(" ")[0]
+    if (
+        spelling == "md"
+        and problem.code == "missing_key"
+        and (key in _IN_PAGE or "prompt, " in problem.message)
+    ):
+        return _IN_PAGE.get(key, _IN_PAGE["prompt"])
+    said, at = "", 0
+    for found in _JSON.finditer(problem.fix):
+        if found.start() < at:
+            continue
+        start = found.end() if found["key"] else found.start()
+        shown, end = _read_shown(problem.fix, start)
+        member = f"{found['key']}: {shown}" if found["key"] else shown
+        said += problem.fix[at : found.start()] + (f"`{member}`" if shown else member)
+        at = end
+    return said + problem.fix[at:]
+
+
+def _read_shown(text: str, start: int) -> tuple[str, int]:
+    """The JSON at a place as YAML, and where it ends; nothing where it is no whole value."""
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except ValueError:
+        return "", start
+    return write_flow(value), end
+
+
+_DECODER = JSONDecoder()
+_JSON = re.compile(r'"(?P<key>[A-Za-z$][\w$-]*)": |\{(?=")')
+_IN_PAGE = {
+    "prompt": "Write what the agent reads as text below the heading.",
+    "title": "Write it in the heading, before the id.",
+    "body": "Write what is repeated as deeper headings, such as `### Look {#look}` with its text below it.",
+    "steps": "Write a heading such as `## Look {#look}` with its text below it.",
+}
+"""Keys that a Markdown page does not have."""
+
+
+def _find_places(content: bytes, problems: list[Problem], spelling: Spelling) -> list[Place]:
+    if spelling == "json":
+        return _json_places(content.decode(), problems)
+    return _known_places(decode_spelled(content, spelling), problems)
+
+
+def _name_other(problem: Problem, place: Place) -> Problem:
+    line, column = place
+    message = f"{problem.message.removesuffix('.')} at line {line}, column {column}."
+    return msgspec.structs.replace(problem, message=message, beside="")
 
 
 def _places_within(text: str, problems: list[Problem], places: list[Place]) -> list[Place]:

@@ -132,3 +132,5 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """The fix for a program; empty if the author has to choose."""
     within: str = ""
     """Of a long text at the pointer, the words that this is about: their place is shown."""
+    beside: str = ""
+    """Where the other one of two things stands; once known, its line and column end the message."""

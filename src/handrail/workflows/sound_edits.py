@@ -35,8 +35,10 @@ def keep_sound_edits(
     """
     told = _apart(tuple(problems))
     edited = [one for one in told if _is_patch(one.edit)]
-    if not edited or document is None:
+    if not edited:
         return told
+    if document is None:  # there is nothing to try an edit on
+        return tuple(_without_edit(one) if _is_patch(one.edit) else one for one in told)
     known = {_key(one) for one in told}
     if _is_sound(document, [one.edit for one in edited], known, judge):
         return told
@@ -148,4 +150,5 @@ def _without_edit(problem: Problem) -> Problem:
 
 
 def _key(problem: Problem) -> tuple[str, str, str]:
-    return problem.code, problem.pointer, problem.message
+    # Where the other one of two equal ids stands may change with an edit.
+    return problem.code, problem.pointer, problem.message.partition(" at line ")[0]

@@ -78,7 +78,7 @@ def test_the_sentences_are_for_the_author() -> None:
     assert said["/conditions/0/op"] == ("op cannot be equal.", "Did you mean equals?")
     assert said["/steps/0/prompt"] == ("prompt is a number, not a text.", 'Write "7".')
     assert said["/steps/1/body/0/id"] == (
-        "The id plan is already used at /steps/0/id.",
+        "The id plan is already used at line 13, column 13.",
         "Give each its own id, such as do here.",
     )
     assert said["/steps/1/body/1"] == ("title is missing.", 'Add "title": "Check".')

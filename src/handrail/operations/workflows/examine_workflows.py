@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
@@ -41,6 +42,8 @@ from handrail.workflows.limits import (
 )
 from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem, replace_value
+from handrail.workflows.reading.reader import Reading
+from handrail.workflows.reading.sound_rest import is_follow_up
 from handrail.workflows.sound_edits import keep_sound_edits
 from handrail.workflows.spellings.spelling import decode_document
 
@@ -264,10 +267,10 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
     if source is None:
         # Without content, what was named is why there is none, unless the file really is empty.
         is_read = bool(entry.content) or not named
-        dangling = _dangling(catalog, reading.document)
+        dangling = (*_dangling(catalog, reading.document), *_compiled_rest(catalog, entry, reading))
         problems = (*reading.problems, *named, *dangling) if is_read else tuple(named)
         placed = _in_order(entry, problems) if _is_text(entry.content) else problems
-        return Examined(target=target, workflow_id=entry.id, problems=placed)
+        return Examined(target=target, workflow_id=_said_id(entry, reading), problems=placed)
     compilation = compile_entry(catalog, entry, source)
     advice = check(source, compilation)
     problems = _in_order(entry, (*reading.problems, *named, *compilation.problems, *advice))
@@ -279,6 +282,27 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
         problems=problems,
         entry=entry,
     )
+
+
+def _said_id(entry: CatalogEntry, reading: Reading) -> str:
+    """The id that a file gives itself, even if it cannot be used; else what the entry is called."""
+    document = reading.document
+    if isinstance(document, dict) and isinstance(document.get("id"), str):
+        return str(document["id"])[:128]
+    said = _FRONT_ID.match(entry.content) if entry.spelling == "md" else None
+    return said[1].decode() if said else entry.id
+
+
+_FRONT_ID = re.compile(rb"---[ \t]*\r?\n(?:(?!---).*\n)*?id:[ \t]*[\"']?([a-z][a-z0-9_.-]{0,127})")
+
+
+def _compiled_rest(catalog: Catalog, entry: CatalogEntry, reading: Reading) -> list[Problem]:
+    """What the base of an overlay does not allow, beside what is wrong with the overlay itself."""
+    if reading.rest is None or not reading.rest.extends:
+        return []
+    rest = reading.rest
+    told = compile_entry(catalog, entry, rest.workflow).problems
+    return [one for one in told if one.severity == "error" and not is_follow_up(one, rest.lost)]
 
 
 def _dangling(catalog: Catalog, document: Json) -> tuple[Problem, ...]:

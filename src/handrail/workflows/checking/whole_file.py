@@ -25,6 +25,7 @@ from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem, drop_edits
 from handrail.workflows.reading.findings import Findings, quote_name
 from handrail.workflows.reading.reader import BaseDocument, Reading, carry_problem, read_workflow
+from handrail.workflows.reading.sound_rest import is_follow_up
 from handrail.workflows.sound_edits import keep_sound_edits
 from handrail.workflows.spellings.spelling import decode_document
 
@@ -62,7 +63,9 @@ def _read(content: bytes, spelling: Spelling, decoded: bytes, base: BaseDocument
         # Held against the rules of workflows, everything in it would be wrong.
         beside = read_checked_contract(content, "").problems if spelling == "json" else ()
         return Reading(workflow=None, problems=add_places(content, (_MISPLACED, *beside), spelling))
-    if reading.workflow is None or not isinstance(reading.document, dict):
+    if reading.workflow is None:
+        return _with_names_of_rest(reading, content, spelling)
+    if not isinstance(reading.document, dict):
         return reading
     is_open = reading.workflow.has_open_names
     found = Findings("warning" if is_open else "error")
@@ -77,6 +80,26 @@ def _read(content: bytes, spelling: Spelling, decoded: bytes, base: BaseDocument
     problems = add_places(content, (*reading.problems, *told), spelling)
     kept = None if found.has_errors else reading.workflow
     return msgspec.structs.replace(reading, workflow=kept, problems=problems)
+
+
+def _with_names_of_rest(reading: Reading, content: bytes, spelling: Spelling) -> Reading:
+    """The problems of a file that cannot be used, with those of the names in what is right about it."""
+    rest = reading.rest
+    if rest is None or rest.workflow.has_open_names:
+        return reading
+    found = Findings()
+    check_names(found, rest.document, extends=rest.extends)
+    told = [
+        carry_problem(one, rest.document, rest.origin, rest.written)
+        for one in found.problems
+        if not is_follow_up(one, rest.lost)
+    ]
+    known = {(one.code, one.pointer) for one in reading.problems}
+    news = [one for one in told if (one.code, one.pointer) not in known]
+    problems = sorted(
+        (*reading.problems, *add_places(content, news, spelling)), key=lambda one: (one.line, one.column)
+    )
+    return msgspec.structs.replace(reading, problems=tuple(problems))
 
 
 def read_checked_contract(content: bytes, file_name: str) -> ReadContract:

@@ -34,9 +34,16 @@ class Findings:
         return any(problem.severity == "error" for problem in self.problems)
 
     def report(
-        self, code: ProblemCode, pointer: str, message: str, fix: str, edit: Edit = NO_EDIT, within: str = ""
+        self,
+        code: ProblemCode,
+        pointer: str,
+        message: str,
+        fix: str,
+        edit: Edit = NO_EDIT,
+        within: str = "",
+        beside: str = "",
     ) -> None:
-        self._add(code, pointer, message, fix, self._severity, edit, within)
+        self._add(code, pointer, message, fix, self._severity, edit, within, beside)
 
     def warn(self, code: ProblemCode, pointer: str, message: str, fix: str, edit: Edit = NO_EDIT) -> None:
         """Report something that may go wrong."""
@@ -51,6 +58,7 @@ class Findings:
         severity: Severity,
         edit: Edit,
         within: str = "",
+        beside: str = "",
     ) -> None:
         if len(self.problems) < MAX_PROBLEMS:
             problem = Problem(
@@ -61,6 +69,7 @@ class Findings:
                 severity=severity,
                 edit=edit,
                 within=within,
+                beside=beside,
             )
             self.problems.append(problem)
         elif not self.is_full:

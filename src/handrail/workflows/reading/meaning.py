@@ -186,7 +186,9 @@ def _compare(found: Findings, value: Object, pointer: str) -> None:
         return
     is_artifact = "artifact" in value and "input" not in value
     if is_artifact and operator != "exists" and _lacks(value, "field", "compare"):
-        found.report("missing_key", pointer, "field is missing.", 'Add "field": the artifact\'s member.')
+        found.report(
+            "missing_key", pointer, "field is missing.", 'Add "field": "verdict". A member of the artifact.'
+        )
     fits, words = OPERATOR_FITS[operator]
     if "value" in value:
         if not fits(value["value"]):
@@ -195,7 +197,16 @@ def _compare(found: Findings, value: Object, pointer: str) -> None:
             edit = replace_value(place, [given]) if operator == "in" and fits([given]) else NO_EDIT
             found.report("bad_value", place, message, f"Write {words}.", edit)
     elif operator != "exists" and _lacks(value, "value", "compare"):
-        found.report("missing_key", pointer, "value is missing.", f'Add "value": {words}.')
+        found.report(
+            "missing_key",
+            pointer,
+            "value is missing.",
+            f'Add "value": {_VALUES.get(operator, "1")}. It must be {words}.',
+        )
+
+
+_VALUES = {"equals": '"large"', "not_equals": '"large"', "contains": '"large"', "in": '["small", "large"]'}
+"""What may stand there, by operator; the others compare numbers."""
 
 
 def _regex(found: Findings, value: Object, pointer: str) -> None:
@@ -237,7 +248,7 @@ def _user_only(found: Findings, value: Object, pointer: str) -> None:
     """EXEC "Reasons": only a choice has a kind, and a choice always has one."""
     reason = value.get("reason")
     if reason == "needs_user_choice" and _lacks(value, "choiceKind", "user_only"):
-        fix = 'Add "choiceKind": why nobody may choose for the user.'
+        fix = 'Add "choiceKind": "irreversible_action". Why nobody may choose for the user.'
         found.report("missing_key", pointer, "choiceKind is missing.", fix)
     elif isinstance(reason, str) and reason != "needs_user_choice" and "choiceKind" in value:
         message = "choiceKind goes with the reason needs_user_choice only."
@@ -263,12 +274,17 @@ def _step(found: Findings, value: Object, pointer: str) -> None:
             found.report("bad_value", place, message, "Move it into a step before or after.")
 
 
+_BESIDE_EACH = {"as": '"as": "item"', "child": '"child": {"id": "part", "workflow": "project.my_check"}'}
+
+
 def _delegate(found: Findings, value: Object, pointer: str) -> None:
     """Which keys go together, and how many children a need can ask for."""
     _unique(found, value, _ids_in(value, "children"), pointer)
     for name in ("as", "child"):
         if "forEach" in value and _lacks(value, name, "delegate"):
-            found.report("missing_key", pointer, f"{name} is missing.", f'Add "{name}" beside forEach.')
+            found.report(
+                "missing_key", pointer, f"{name} is missing.", f"Add {_BESIDE_EACH[name]} beside forEach."
+            )
         elif "forEach" not in value and name in value:
             place = join_pointer(pointer, name)
             found.report("bad_value", place, f"{name} goes with forEach.", "Remove it.", remove_value(place))
@@ -302,12 +318,12 @@ def _unique(found: Findings, value: Object, ids: list[tuple[str, str]], pointer:
     taken = {name for name, _ in ids}
     for name, place in ids:
         if name in first:
-            message = f"The id {quote_name(name)} is already used at {pointer}{first[name]}."
+            message = f"The id {quote_name(name)} is already used."
             # Which of two conditions was meant by their id, only the author knows.
             own = "" if place.startswith("/conditions/") else _own_id(value, place, name, taken)
             fix = f"Give each its own id, such as {own} here." if own else "Give each its own id."
             edit = replace_value(pointer + place, own) if own else NO_EDIT
-            found.report("duplicate_id", pointer + place, message, fix, edit)
+            found.report("duplicate_id", pointer + place, message, fix, edit, beside=pointer + first[name])
         first.setdefault(name, place)
 
 

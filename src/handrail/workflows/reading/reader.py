@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
@@ -23,6 +23,8 @@ from handrail.workflows.reading.meaning import check_size
 from handrail.workflows.reading.overlay_grammar import OVERLAY
 from handrail.workflows.reading.shape_check import check_shape
 from handrail.workflows.reading.shapes import Named
+from handrail.workflows.reading.sound_rest import keep_sound
+from handrail.workflows.spellings.decoded import Decoded
 from handrail.workflows.spellings.spelling import decode_spelled
 
 # Pointers into a translated document, back to the author's own file
@@ -82,7 +84,10 @@ def carry_problem(problem: Problem, made: Json, origin: Origin, document: Json) 
     edit = [_carry_operation(one, made, origin, document) for one in problem.edit]
     carried = tuple(one for one in edit if one is not None)
     return msgspec.structs.replace(
-        problem, pointer=origin(problem.pointer), edit=carried if len(carried) == len(edit) else NO_EDIT
+        problem,
+        pointer=origin(problem.pointer),
+        beside=origin(problem.beside) if problem.beside else "",
+        edit=carried if len(carried) == len(edit) else NO_EDIT,
     )
 
 
@@ -114,6 +119,19 @@ _FIXES = {
 """By the limit that the decoder found exceeded."""
 
 
+class Rest(msgspec.Struct, frozen=True, kw_only=True):
+    """A workflow made of what is right in a file. It is never run."""
+
+    workflow: SourceWorkflow
+    document: Json
+    written: Json
+    """The document of the file, as far as it was read."""
+    lost: frozenset[str]
+    """Names that may have been given by what was taken away."""
+    origin: Origin
+    extends: str = ""
+
+
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """The result of reading a file. There is no workflow if a problem is an error."""
 
@@ -125,6 +143,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """From a pointer into the document to the one into the file."""
     extends: str = ""
     """Of an overlay: the workflow that it changes. Without that one there is a document and no workflow."""
+    rest: Rest | None = None
+    """Where there is no workflow: what is left without the problems, for whoever looks for others."""
 
 
 class BaseDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,27 +165,57 @@ def read_workflow(
     `decoded` is its document as JSON, where that is known already; `base` is what an overlay changes.
     """
     try:
-        document, problems = _decode(content, spelling, decoded)
+        found = _decode(content, spelling, decoded)
     except Fault as fault:
         return Reading(workflow=None, problems=(_unreadable(fault, content, spelling),))
-    if problems:
-        return Reading(workflow=None, problems=problems)
+    if found.problems:
+        return _read_damaged(found, content, spelling)
+    document = found.document
     if isinstance(document, dict) and EXTENDS in document:
         reading = _read_overlay(document, spelling, base)
     elif isinstance(document, dict) and is_foreign(document):
         reading = _read_foreign(document)
     else:
-        reading = _read_native(document, str)
+        reading = _read_native(document, str, has_rest=True)
     if not reading.problems:
         return reading
     return msgspec.structs.replace(reading, problems=add_places(content, reading.problems, spelling))
 
 
-def _decode(content: bytes, spelling: Spelling, decoded: bytes) -> tuple[Json, tuple[Problem, ...]]:
+def _decode(content: bytes, spelling: Spelling, decoded: bytes) -> Decoded:
     if spelling == "json" or decoded:
-        return decode_json(decoded or content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH), ()
-    found = decode_spelled(content, spelling)
-    return found.document, found.problems
+        held = decode_json(decoded or content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH)
+        return Decoded(document=held)
+    return decode_spelled(content, spelling)
+
+
+def _read_damaged(found: Decoded, content: bytes, spelling: Spelling) -> Reading:
+    """A page whose form is wrong in places: those, and what is wrong elsewhere in it."""
+    written = found.partial
+    reading = Reading(workflow=None, problems=found.problems, document=written)
+    if not isinstance(written, dict) or EXTENDS in written or is_foreign(written):
+        return reading
+    told = [
+        one
+        for one in _check_native(written)
+        if not any(one.pointer == place or one.pointer.startswith(f"{place}/") for place in found.damaged)
+    ]
+    problems = (*found.problems, *add_places(content, told, spelling))
+    return msgspec.structs.replace(reading, problems=problems, rest=_find_rest(written, found.damaged))
+
+
+def _find_rest(document: Json, damaged: Collection[str] = ()) -> Rest | None:
+    kept = keep_sound(document, _check_native, damaged)
+    if kept is None:
+        return None
+    origin = origin_in(document, {"": ""})
+    return Rest(
+        workflow=build_workflow(kept.document, origin),
+        document=kept.document,
+        written=document,
+        lost=kept.lost,
+        origin=origin,
+    )
 
 
 def _unreadable(fault: Fault, content: bytes, spelling: Spelling) -> Problem:
@@ -212,11 +262,22 @@ def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocum
     if base is not None and base.trouble and not found.problems:
         found.report("unknown_id", f"/{EXTENDS}", base.trouble, base.fix, base.edit)
     if found.problems or base is None:
-        extends = "" if found.problems else str(document[EXTENDS])
-        return Reading(workflow=None, problems=tuple(found.problems), document=document, extends=extends)
+        # Its base is looked for even if it has problems, so that those with the base are told with them.
+        named = [document.get(key, "") for key in (EXTENDS, "id", "name", "description")]
+        extends = document[EXTENDS] if spelling != "md" and all(isinstance(one, str) for one in named) else ""
+        rest = None
+        if base is not None and not base.trouble:
+            rest = _rest_of_overlay(document, base)
+            kept = keep_sound(document, _check_overlay)
+            if kept is not None:
+                compose(found, kept.document, base.document)
+        return Reading(
+            workflow=None, problems=tuple(found.problems), document=document, extends=extends, rest=rest
+        )
     composed = compose(found, document, base.document)
     if composed is None:
-        return Reading(workflow=None, problems=tuple(found.problems), document=document)
+        rest = _rest_of_overlay(document, base)
+        return Reading(workflow=None, problems=tuple(found.problems), document=document, rest=rest)
     origin = origin_in(document, composed.pointers)
     reading = _read_native(composed.document, origin)
     problems = tuple(carry_problem(one, composed.document, origin, document) for one in reading.problems)
@@ -228,12 +289,54 @@ def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocum
     return msgspec.structs.replace(reading, workflow=workflow, problems=problems, extends=document[EXTENDS])
 
 
-def _read_native(document: Json, origin: Origin) -> Reading:
+def _rest_of_overlay(document: dict[str, Json], base: BaseDocument) -> Rest | None:
+    """What is left of the overlay, composed with its base."""
+
+    def check(overlay: Json) -> tuple[Problem, ...]:
+        found = Findings()
+        problems = _check_overlay(overlay)
+        if not problems:
+            compose(found, overlay, base.document)
+        return problems or tuple(found.problems)
+
+    kept = keep_sound(document, check)
+    composed = None if kept is None else compose(Findings(), kept.document, base.document)
+    if kept is None or composed is None:
+        return None
+    origin = origin_in(document, composed.pointers)
+    workflow = _read_native(composed.document, origin, has_rest=False).workflow
+    if workflow is None:
+        return None
+    return Rest(
+        workflow=msgspec.structs.replace(
+            workflow, overlay=composed.overlay, has_open_names=base.has_open_names
+        ),
+        document=composed.document,
+        written=document,
+        lost=kept.lost,
+        origin=origin,
+        extends=str(document[EXTENDS]),
+    )
+
+
+def _check_overlay(document: Json) -> tuple[Problem, ...]:
+    found = Findings()
+    check_shape(found, Named(name=OVERLAY), document, "")
+    return tuple(found.problems)
+
+
+def _check_native(document: Json) -> tuple[Problem, ...]:
     found = Findings()
     if isinstance(document, dict):
         check_size(found, document)
     check_shape(found, Named(name=ROOT), document, "")
-    if found.problems:
-        return Reading(workflow=None, problems=tuple(found.problems), document=document)
+    return tuple(found.problems)
+
+
+def _read_native(document: Json, origin: Origin, *, has_rest: bool = False) -> Reading:
+    problems = _check_native(document)
+    if problems:
+        rest = _find_rest(document) if has_rest and isinstance(document, dict) else None
+        return Reading(workflow=None, problems=problems, document=document, rest=rest)
     workflow = build_workflow(document, origin)
     return Reading(workflow=workflow, problems=(), document=document, origin=origin)

@@ -20,6 +20,7 @@ from handrail.contract.wording import explain_unseen
 from handrail.workflows.dialect.crossing import as_json
 from handrail.workflows.dialect.translation import native_condition
 from handrail.workflows.problem import NO_EDIT, ProblemCode, add_value, rename_key, replace_value
+from handrail.workflows.reading.examples import list_examples
 from handrail.workflows.reading.findings import Findings, guess_name, label_pointer, quote_name
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.json_words import describe_shape, json_type, name_type, shape_types
@@ -98,17 +99,26 @@ def _wrong_type(found: Findings, shape: Shape, value: Json, pointer: str) -> Non
     if isinstance(shape, Members) and isinstance(value, list):
         fix = "Write each of them under its name, in an object instead of a list."
     record = SHAPES[shape.name] if isinstance(shape, Named) else shape
-    needed = (
-        [name for name, key in record.keys.items() if key.is_required] if isinstance(record, Record) else ()
-    )
-    if needed and not isinstance(value, list):
-        fix = f"Write an object with {' and '.join(needed)} here."
+    if isinstance(record, Record) and not isinstance(value, list):
+        fix = _show_object(shape, record, value, pointer) or fix
     made = guess_value(value, shape)
     if made is msgspec.UNSET or not _fits(shape, made):
         edit = NO_EDIT
     else:
         edit, fix = replace_value(pointer, made), f"Write {as_json(made)}."
     found.report("wrong_type" if pointer else "not_an_object", pointer, message, fix, edit)
+
+
+def _show_object(shape: Shape, record: Record, value: Json, pointer: str) -> str:
+    """An object as it can be written here; the text that stands in its place is what its first key holds."""
+    needed = [name for name, key in record.keys.items() if key.is_required]
+    made = _example(label_pointer(pointer), shape)
+    if made is None or not needed:
+        return f"Write an object with {' and '.join(needed)} here." if needed else ""
+    held = {**made, needed[0]: value}
+    shown = held if _fits(shape, held) else made
+    member = as_json({label_pointer(pointer): shown})[1:-1]
+    return f"Write an object with {' and '.join(needed)}, such as {member}."
 
 
 def _fits(shape: Shape, value: Json) -> bool:
@@ -215,11 +225,26 @@ def _record(
     for group in (record.one_of, record.any_of):
         if group and not any(name in value or name in dealt_with for name in group):
             listed = ", ".join(group)
-            found.report("missing_key", pointer, f"None of {listed} is there.", f"Add one of {listed}.")
+            found.report("missing_key", pointer, f"None of {listed} is there.", _add_one_of(record, group))
     there = [name for name in value if name in record.one_of]
     if len(there) > 1:
         message = f"{' and '.join(there)} exclude each other."
         found.report("bad_value", join_pointer(pointer, there[1]), message, "Keep exactly one of them.")
+
+
+def _example(name: str, shape: Shape) -> Json:
+    return next((one for one in list_examples(name) if _fits(shape, one)), None)
+
+
+def _add_one_of(record: Record, group: tuple[str, ...]) -> str:
+    listed = ", ".join(group)
+    shown = next(
+        ((name, made) for name in group if (made := _example(name, record.keys[name].shape)) is not None),
+        None,
+    )
+    return (
+        f"Add one of {listed}, such as {as_json(dict([shown]))[1:-1]}." if shown else f"Add one of {listed}."
+    )
 
 
 def _missing(found: Findings, name: str, key: Key, value: dict[str, Json], pointer: str) -> None:
@@ -233,7 +258,10 @@ def _missing(found: Findings, name: str, key: Key, value: dict[str, Json], point
     elif name == "maxIterations" and type(value.get("count")) is int:
         made = value["count"]
     usable = made is not None and _fits(key.shape, made)
-    fix = f'Add "{name}": {as_json(made)}.' if usable else f'Add "{name}": {key.says}'
+    shown = made if usable else _example(name, key.shape)
+    fix = f'Add "{name}": {key.says}' if shown is None else f'Add "{name}": {as_json(shown)}.'
+    if not usable and shown is not None:
+        fix = f"{fix} {key.says}"
     edit = add_value(join_pointer(pointer, name), made) if usable else NO_EDIT
     found.report("missing_key", pointer, f"{name} is missing.", fix, edit)
 

@@ -94,6 +94,7 @@ class _Reading:
         self._parts: list[_Part] = []
         self._open: list[_Part] = []
         self._ids: set[str] = set()
+        self._damaged = {""} if front.problems else set[str]()
         if not front.problems and not isinstance(front.document, dict):
             self._report((2, 1), "The front matter is no mapping.", "Write keys with their values.")
         if "steps" in self.document:
@@ -220,6 +221,8 @@ class _Reading:
             return
         decoded = decode_yaml(content, first_line=number + 1)
         self.problems += decoded.problems
+        if decoded.problems:
+            self._damaged.add(part.pointer)
         for pointer, comment in decoded.comments.items():
             self.comments[part.pointer + pointer] = comment
         if decoded.problems or decoded.document is None:
@@ -262,10 +265,19 @@ class _Reading:
         self.values.setdefault("/steps", (last_line, 1))
         if self.problems:
             ordered = sorted(self.problems, key=lambda problem: (problem.line, problem.column))
-            return Decoded(problems=tuple(ordered))
+            # Without the front matter nothing is known of the names that the steps read.
+            partial = None if "" in self._damaged else self.document
+            return Decoded(
+                problems=tuple(ordered),
+                partial=partial,
+                damaged=frozenset(self._damaged),
+                values=self.values,
+                keys=self.keys,
+            )
         return Decoded(document=self.document, values=self.values, keys=self.keys, comments=self.comments)
 
     def _finish_part(self, part: _Part) -> Json:
+        self._open = [part]
         is_call = part.document.get("type") == "template_call"
         if not is_call and not part.document.keys() & {"id", "loopId", "slot"}:
             title = str(part.document.get("title") or "Title")
@@ -280,6 +292,7 @@ class _Reading:
                 place = self.keys[f"{part.pointer}/body"]
                 self._report(place, "The body is there twice.", "Write it as deeper headings only.")
             part.document["body"] = [self._finish_part(one) for one in part.body]
+            self._open = [part]
         self._finish_texts(part)
         return part.document
 
@@ -341,6 +354,7 @@ class _Reading:
 
     def _report(self, place: Place, message: str, fix: str, edit: Edit = NO_EDIT) -> None:
         self.problems.append(report(place, message, fix, edit))
+        self._damaged.add(self._open[-1].pointer if self._open else "")
 
 
 def _level_below(holder: _Part | None) -> int:

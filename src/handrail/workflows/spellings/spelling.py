@@ -49,6 +49,13 @@ def _decode_text(text: str, spelling: _Parsed) -> Decoded:
             assert_never(never)
 
 
+def write_flow(value: Json) -> str:
+    """A value on one line of YAML."""
+    from handrail.workflows.spellings import writing  # noqa: PLC0415 - as above
+
+    return writing.write_flow(value)
+
+
 def write_document(document: dict[str, Json], spelling: Spelling, comments: dict[str, Comment]) -> str:
     """The text of a workflow document in the canonical layout of a spelling; JSON has no comments."""
     from handrail.workflows.spellings import writing  # noqa: PLC0415 - as above

@@ -101,6 +101,18 @@ def _flow(value: Json, pointer: str, comments: Comments) -> str:
     return f"[{', '.join(_scalar(one, is_flow=True) for one in value)}]"
 
 
+def write_flow(value: Json) -> str:
+    """A value on one line, as a fix shows it."""
+    if isinstance(value, dict):
+        inner = (
+            f"{_scalar(name, is_flow=True, is_key=True)}: {write_flow(one)}" for name, one in value.items()
+        )
+        return f"{{{', '.join(inner)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(write_flow, value))}]"
+    return _scalar(value, is_flow=True)
+
+
 def _scalar(value: Json, *, is_flow: bool = False, is_key: bool = False) -> str:
     if isinstance(value, str):
         return value if _is_plain(value, is_flow, is_key) else _quote(value)
