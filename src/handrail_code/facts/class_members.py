@@ -56,6 +56,7 @@ def find_member_uses(project: Project, found: Found) -> MemberUses | None:
         return None
     name = found.definition.name
     proven, other, unsure = list[Reference](), list[Reference](), list[Reference]()
+    untold: list[Reference] = []
     paths = project.slots.candidates(name)
     for path, place in _list_places(project, paths, name):
         reference = _refer(path, place)
@@ -63,9 +64,10 @@ def find_member_uses(project: Project, found: Found) -> MemberUses | None:
         if there == owner:
             proven.append(msgspec.structs.replace(reference, level="exact"))
             continue
-        is_other = is_private and _is_kept_out(project, path, place.start, owner)
-        is_other = is_other or (there is not None and _is_other(project, there, home, name))
-        (other if is_other else unsure).append(reference)
+        is_other = there is not None and _is_other(project, there, home, name)
+        is_kept_out = is_private and _is_kept_out(project, path, place.start, owner)
+        (other if is_other or is_kept_out else unsure).append(reference)
+        untold += [] if is_other or not is_kept_out else [reference]
     judged = {(each.path, each.start) for each in (*proven, *other, *unsure)}
     unsure += [
         each
@@ -77,8 +79,13 @@ def find_member_uses(project: Project, found: Found) -> MemberUses | None:
         proven=tuple(proven),
         other=tuple(other),
         unsure=tuple(unsure),
-        troubles=tuple(_list_troubles(project, found, owner, paths, is_private)),
+        troubles=(*_list_troubles(project, found, owner, paths, is_private), *map(_doubt, untold)),
     )
+
+
+def _doubt(reference: Reference) -> Trouble:
+    """The compiler keeps a private member to its class, and `(x as any).name` is past the compiler."""
+    return Trouble(code="unproven_member", path=reference.path, start=reference.start, end=reference.end)
 
 
 def find_owner(project: Project, path: str, member: Member) -> Owner | None:

@@ -141,3 +141,14 @@ def test_only_private_members_are_said_to_be_complete() -> None:
         "^f(){}": (False, ["unproven_member"]),
         "private ^f(){ return this[x] }": (False, ["computed_member"]),
     }
+
+
+def test_a_private_member_that_is_perhaps_read_past_the_compiler_is_not_complete() -> None:
+    project, found, _ = found_with_mark(
+        {"a.ts": "export class C { private ^f(){}\n g(){ this.f() } }", "b.ts": "(c as any).f()"}
+    )
+
+    plan = plan_member_rename(project, found, "z")
+
+    assert isinstance(plan, Plan)
+    assert (plan.complete, [one.code for one in plan.reasons]) == (False, ["unproven_member"])
