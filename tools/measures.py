@@ -31,17 +31,17 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "lines of source": Budget(144_170, 121_981),
-    "lines of handrail": Budget(107_771, 92_000),
-    "lines of handrail_serve": Budget(9_221, 9_000),
-    "lines of handrail_code": Budget(17_460, 15_000),
+    "lines of source": Budget(146_962, 121_981),
+    "lines of handrail": Budget(109_260, 92_000),
+    "lines of handrail_serve": Budget(9_507, 9_000),
+    "lines of handrail_code": Budget(18_103, 15_000),
     "lines of handrail_proof": Budget(3_215, 2_500),
-    "lines of handrail_team": Budget(6_503, 9_000),
-    "source files of handrail": Budget(471, 340),
-    "lines of tests": Budget(131_113, 105_000),
+    "lines of handrail_team": Budget(6_877, 9_000),
+    "source files of handrail": Budget(474, 340),
+    "lines of tests": Budget(136_138, 105_000),
     "modules loaded by `run continue`": Budget(85, 75),
     "files reached from `run continue`": Budget(55, 45),
-    "lines reached from `run continue`": Budget(17_892, 12_000),
+    "lines reached from `run continue`": Budget(18_064, 12_000),
     "modules that know the foreign dialect": Budget(0, 0),
     "modules in the largest folder": Budget(20, 12),
 }

@@ -280,8 +280,6 @@ _SCRIPT_ROWS = (
             _WITH_FILE,
             Spelling(field="rename", kind="text", value="NAME"),
             Spelling(field="to", kind="text", value="NEW"),
-            Spelling(field="public"),
-            _ACCEPT,
             Spelling(
                 field="names",
                 kind="ids",
@@ -297,7 +295,9 @@ _SCRIPT_ROWS = (
                 value="FILE",
                 text='Edits, [{"rename": NAME, "to": NEW}]; `-` is stdin.',
             ),
+            *(Spelling(field=name) for name in ("exportNeeds", "refetch", "refresh", "fix", "aiMode")),
         ),
+        takes_rest=False,
         blast_radius="Files of the preview; none without --fix.",
         needs=("tree_sitter",),
         seconds=120,

@@ -260,9 +260,6 @@ LEAVES: dict[str, Leaf] = {
         further=(
             words("js-edit --file src/app.js --context greet --ai-mode"),
             words("js-edit --file src/app.js --rename greet --to welcome"),
-            words(
-                "js-edit --file src/app.js --rename greet --to welcome --public follow --accept src/app.js:1"
-            ),
             words("js-edit --file src/app.js --names greet,polish --languages javascript,python"),
             words("js-edit --extract polish --to-module src/polish.js"),
             words("js-edit --move polish --to-module src/polish.js --export-needs"),

@@ -221,9 +221,8 @@ class _Folding:
                 self._runs[settled.run_id] = settled
             case ObservationRecorded(key=key, value=value):
                 self._observations[key] = value
-                if scope.node_id is not None:
-                    held = self._inherited[scope.node_id]
-                    self._inherited[scope.node_id] = add_observation(held, key, value)
+                if (node_id := scope.node_id) is not None:
+                    self._inherited[node_id] = add_observation(self._inherited[node_id], key, value)
             case RunStarted() as started:
                 self._start_run(started, _present(scope.run_id), body, record.index)
             case NodeCreated() as node_created:
@@ -264,12 +263,9 @@ class _Folding:
             case TreeRecorded(node_id=node_id) as taken:
                 tree = RecordedTree(fact=taken, index=record.index, at=body.at)
                 self._trees[node_id] = add_tree(self._trees.get(node_id, ()), tree)
-            case SessionImported(bundle_id=bundle_id, source_session_id=source_session_id):
+            case SessionImported(bundle_id=bundle_id, source_session_id=source):
                 self._imported = Imported(
-                    bundle_id=bundle_id,
-                    source_session_id=source_session_id,
-                    index=record.index,
-                    at=body.at,
+                    bundle_id=bundle_id, source_session_id=source, index=record.index, at=body.at
                 )
             case never:
                 assert_never(never)

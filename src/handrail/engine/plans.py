@@ -20,7 +20,6 @@ from handrail.engine.events import (
     Artifact,
     Blocked,
     CapabilityObserved,
-    ConfirmationDoor,
     ContextSet,
     DecisionTraceAppended,
     EdgeCause,
@@ -448,13 +447,6 @@ def plan_session(
             for key, value in sorted(seen.items())
         ),
     ]
-
-
-def plan_title(history: History, title: str, door: ConfirmationDoor, who: str) -> list[PlannedEvent]:
-    """What a person calls the session from now on."""
-    goal = history.observations.get("goal", "")
-    told = ObservationRecorded(key="goal", value=goal, title=title, door=door, who=who)
-    return [plan_event(f"observation_recorded:{history.session_id}:title:{history.head}", Scope(), told)]
 
 
 def plan_session_notes(output_id: str, work: WorkDone) -> list[PlannedEvent]:

@@ -69,8 +69,7 @@ class EditCode(Input, frozen=True, kw_only=True):
     rename: Annotated[str, Meta(description="In all files.", max_length=1000)] | UnsetType = UNSET
     to: Annotated[str, Meta(description="The new name.", min_length=1, max_length=200)] | UnsetType = UNSET
     public: (
-        Annotated[Public, Meta(description="Whether the name for others changes; keep if not said.")]
-        | UnsetType
+        Annotated[Public, Meta(description="Whether the name for others changes; default keep.")] | UnsetType
     ) = UNSET
     accept: (
         Annotated[

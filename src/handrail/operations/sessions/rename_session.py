@@ -10,9 +10,10 @@ from handrail.contract.catalogue import E_HUMAN_REQUIRED, INVARIANT_VIOLATION, V
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.outcome import Answer, Fault
-from handrail.engine.events import ConfirmationDoor
+from handrail.engine.events import ConfirmationDoor, ObservationRecorded, PlannedEvent, Scope
 from handrail.engine.facts import LONGEST_GOAL
-from handrail.engine.plans import plan_title
+from handrail.engine.history import History
+from handrail.engine.plans import plan_event
 from handrail.operations.finding import find_session, name_answerer
 from handrail.projections.overview import session_title
 from handrail.runtime.operation import Input, Operation
@@ -74,7 +75,7 @@ def rename_session(rt: Runtime, request: RenameSession) -> RenamedSession:
 def _commit(
     rt: Runtime, witness: Witness, session: Session, title: str, door: ConfirmationDoor
 ) -> Session | None:
-    plan = plan_title(session.history, title, door, name_answerer(rt, door))
+    plan = _plan_title(session.history, title, door, name_answerer(rt, door))
     return commit(rt, witness, session, lambda _: plan)
 
 
@@ -88,6 +89,13 @@ def _ask(rt: Runtime, session: Session, before: str, title: str) -> Confirmation
     )
     command = f"handrail session rename {session_id} TITLE"
     return require_yes(rt, text, command=command, resume=f"handrail session show {session_id}")
+
+
+def _plan_title(history: History, title: str, door: ConfirmationDoor, who: str) -> list[PlannedEvent]:
+    """What a person calls the session from now on; a program that knows no titles reads the goal again."""
+    goal = history.observations.get("goal", "")
+    told = ObservationRecorded(key="goal", value=goal, title=title, door=door, who=who)
+    return [plan_event(f"observation_recorded:{history.session_id}:title:{history.head}", Scope(), told)]
 
 
 OPERATION = Operation(
