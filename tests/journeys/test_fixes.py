@@ -166,10 +166,16 @@ def test_all_edits_of_an_answer_can_be_applied_in_order(runtime: Runtime, name: 
 
 
 @pytest.mark.promise("truth.fixes.compose")
+def test_a_wrong_form_of_a_name_that_nothing_declares_is_repaired_in_one_round(runtime: Runtime) -> None:
+    document = workflow(step("a", when="severity == 'high'"))
+
+    assert errors_of(runtime, after_its_edits(runtime, document)) == []
+
+
+@pytest.mark.promise("truth.fixes.compose")
 @pytest.mark.parametrize(
     ("document", "source"),
     [
-        (workflow(step("a", when="severity == 'high'")), "w.json"),  # nothing declares it
         (
             {
                 "id": "project.contracts.t",
