@@ -302,7 +302,8 @@ def _compiled_rest(catalog: Catalog, entry: CatalogEntry, reading: Reading) -> l
         return []
     rest = reading.rest
     told = compile_entry(catalog, entry, rest.workflow).problems
-    return [one for one in told if one.severity == "error" and not is_follow_up(one, rest.lost)]
+    wrong = (one for one in told if one.severity == "error")
+    return [one for one in wrong if not is_follow_up(one, rest.document, rest.lost)]
 
 
 def _dangling(catalog: Catalog, document: Json) -> tuple[Problem, ...]:

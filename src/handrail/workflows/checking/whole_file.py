@@ -92,7 +92,7 @@ def _with_names_of_rest(reading: Reading, content: bytes, spelling: Spelling) ->
     told = [
         carry_problem(one, rest.document, rest.origin, rest.written)
         for one in found.problems
-        if not is_follow_up(one, rest.lost)
+        if not is_follow_up(one, rest.document, rest.lost)
     ]
     known = {(one.code, one.pointer) for one in reading.problems}
     news = [one for one in told if (one.code, one.pointer) not in known]

@@ -59,10 +59,22 @@ def keep_sound(document: Json, check: Check, damaged: Collection[str] = ()) -> S
     return None if list(check(made)) else SoundRest(document=made, lost=frozenset(lost))
 
 
-def is_follow_up(problem: Problem, lost: Collection[str]) -> bool:
-    """Whether a problem is about a name that went with what was taken away."""
-    said = [found[0] for found in _WORD.finditer(problem.message)]
+def is_follow_up(problem: Problem, document: Json, lost: Collection[str]) -> bool:
+    """Whether what stands at the place of a problem names something that went with what was taken away."""
+    holder, key = _holder_of(document, problem.pointer)
+    value = holder.get(key) if isinstance(holder, dict) else None
+    if isinstance(holder, list) and key.isdecimal() and int(key) < len(holder):
+        value = holder[int(key)]
+    said = (found[0] for text in _texts_in(value) for found in _WORD.finditer(text))
     return any(word in lost or word.partition(".")[0] in lost for word in said)
+
+
+def _texts_in(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts_in(one)
 
 
 def _edited(document: Json, problem: Problem) -> Json:
