@@ -31,14 +31,14 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "lines of source": Budget(146_962, 121_981),
-    "lines of handrail": Budget(109_260, 92_000),
+    "lines of source": Budget(146_975, 121_981),
+    "lines of handrail": Budget(109_273, 92_000),
     "lines of handrail_serve": Budget(9_507, 9_000),
     "lines of handrail_code": Budget(18_103, 15_000),
     "lines of handrail_proof": Budget(3_215, 2_500),
     "lines of handrail_team": Budget(6_877, 9_000),
     "source files of handrail": Budget(474, 340),
-    "lines of tests": Budget(136_138, 105_000),
+    "lines of tests": Budget(136_149, 105_000),
     "modules loaded by `run continue`": Budget(85, 75),
     "files reached from `run continue`": Budget(55, 45),
     "lines reached from `run continue`": Budget(18_064, 12_000),
