@@ -38,7 +38,7 @@ BUDGETS = {
     "lines of handrail_proof": Budget(3_215, 2_500),
     "lines of handrail_team": Budget(6_877, 9_000),
     "source files of handrail": Budget(474, 340),
-    "lines of tests": Budget(136_149, 105_000),
+    "lines of tests": Budget(136_151, 105_000),
     "modules loaded by `run continue`": Budget(85, 75),
     "files reached from `run continue`": Budget(55, 45),
     "lines reached from `run continue`": Budget(18_064, 12_000),

@@ -13,12 +13,13 @@ from tests.hostile.doors import COMMANDS, TOOLS, Doors
 pytestmark = pytest.mark.thorough
 
 NEEDS_MORE = [
-    *("run confirm", "check replay", "receipt export", "receipt verify", "session settle", "update", "login"),
+    *("run confirm", "check replay", "receipt export", "receipt verify", "session settle"),
+    *("session rename", "update", "login"),
     *("team init", "team invite", "team members", "team set", "team reset", "team audit"),
     *("team workspace create", "team workspace list"),
     *("team token create", "team token list", "team token revoke"),
 ]
-"""Two ask a person at a terminal, receipts need a repository, one finds no index, a team needs a database."""
+"""Three ask a person, receipts need a repository, one finds no index, a team needs a database."""
 
 
 def test_every_door_does_its_work_on_a_plain_home(

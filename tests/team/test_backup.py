@@ -56,7 +56,7 @@ def run_line(line: str, folder: Path, **addresses: str) -> subprocess.CompletedP
         cwd=folder,
         env=environment,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=60,
         check=False,
     )

@@ -20,7 +20,7 @@ from handrail.surfaces.cli.hook import EVENTS
 from handrail.surfaces.cli.reading import _table
 from tests.conformance.leaves import LEAVES
 from tests.conformance.seeded import Seeded, spelt
-from tests.hostile.doors import SETTLE, TOOLS, arguments_of
+from tests.hostile.doors import RENAME, SETTLE, TOOLS, arguments_of
 from tests.hostile.repository.checkout import (
     FILTERS,
     RELATIVE,
@@ -56,6 +56,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "doctor": ("doctor", "--offline", "--checks", CHECKS),
     "run confirm": ("run", "confirm", "--session", "SESSION_ID"),
     "session settle": SETTLE,
+    "session rename": RENAME,
     "setup": ("setup",),
     "store selftest": ("store", "selftest", "--kills", "1", "--timeout", "2"),
 }

@@ -99,6 +99,7 @@ def begin_work(server: WholeServer, request_id: str = "work", notes: str = "Look
             "reason": "abandoned",
             "gap": "gap_000000000000",
             "note": "Seen to.",
+            "title": "Another title",
             "to": "yaml",
             "document": document,
             "workflows": ["project.three_steps", "project.three_steps"],

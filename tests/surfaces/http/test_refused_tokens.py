@@ -17,10 +17,7 @@ from tests.surfaces.http.filled_calls import Work, begin_work
 from tests.surfaces.http.whole_server import Asking, WholeServer, api, fetch, tool
 
 KINDS = ("ackToken", "stateToken", "checkpointToken")
-BESIDE = {
-    "session.start": {"notes": "Looked.", "requestId": "x"},
-    "session.rename": {"title": "Another"},
-}
+BESIDE = {"session.start": {"notes": "Looked.", "requestId": "x"}}
 """What an operation wants beside the session, or it refuses the call before it looks for one."""
 
 
