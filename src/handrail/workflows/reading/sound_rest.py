@@ -23,6 +23,8 @@ _PART = re.compile(r"/steps/[0-9]+(?:/body/[0-9]+)*")
 _WORD = re.compile(PATH.pattern)
 _OWN_KEYS = frozenset(key for one in SHAPES.values() if isinstance(one, Record) for key in one.keys)
 _FILLED: dict[str, Json] = {"id": "project.rest", "name": "Rest", "description": "Rest."}
+_MOST_BYTES = 64 * 1024
+"""A longer file is told in rounds: each one here checks it again."""
 _ROUNDS = ("value", "value", "part", "text")
 """What goes in each round: a second one takes the values that only the first one let come to light."""
 
@@ -41,7 +43,10 @@ def keep_sound(document: Json, check: Check, damaged: Collection[str] = ()) -> S
     then the text, too. Items of lists stay, so that pointers stay. `damaged` are parts that were not read
     whole.
     """
-    made = msgspec.json.decode(msgspec.json.encode(document))
+    written = msgspec.json.encode(document)
+    if len(written) > _MOST_BYTES:
+        return None
+    made = msgspec.json.decode(written)
     lost: set[str] = set()
     for place in damaged:
         _empty_part(made, place, lost, keeps_text=True)
