@@ -269,7 +269,7 @@ def judged_words(reader: Reader = "agent", *, is_retryable: bool = True) -> str:
     """What every blocked reply says: what became of the report, and what changes that."""
     verbs = VERBS[reader]
     after = f"{verbs.call} is" if is_retryable else "nor is another one until that has changed"
-    said = f"Judged as sent: a repeat is not, {after}."
+    said = f"Judged as sent: no repeat is judged, {after}."
     return f"{said} Read the step with {verbs.read}."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -31,13 +32,16 @@ from handrail.projections.receipt_statement import (
     state_run,
     write_markdown,
 )
-from handrail.runtime.operation import Chunked, Input, Operation
+from handrail.runtime.operation import Chunked, Input, Operation, ValueRule
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import Session, read_session, require_healthy
 
 MOST_SESSIONS = 50
 """That are looked at for the newest run of a project."""
 TREE_SECONDS = 10.0
+
+
+_LINK = r"(https?://[A-Za-z0-9.-]+(:[0-9]+)?/)?[A-Za-z0-9._~%/@+=&?#,-]+"
 
 
 class ExportReceipt(Input, frozen=True, kw_only=True):
@@ -62,7 +66,6 @@ class ExportReceipt(Input, frozen=True, kw_only=True):
             Meta(
                 description="With markdown: where the signed receipt is, an address or a path.",
                 max_length=500,
-                pattern=r"^(https?://[A-Za-z0-9.-]+(:[0-9]+)?/)?[A-Za-z0-9._~%/@+=&?#,-]+$",
             ),
         ]
         | UnsetType
@@ -225,5 +228,12 @@ OPERATION = Operation(
         drop_order=("content",),
         untrusted=("content",),
     ),
+    value_rules={
+        "link": ValueRule(
+            fits=lambda given: re.fullmatch(_LINK, given) is not None,
+            problem="is no place of a receipt",
+            expected="an address of http or https, or a path without blanks",
+        )
+    },
     errors=("CONTEXT_MISSING", "SESSION_NOT_FOUND", "SESSION_NOT_HEALTHY", "KEYRING_INVALID"),
 )
