@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -169,3 +171,22 @@ def test_a_database_that_falls_silent_is_told_within_bounded_time(proxy: Cutting
 
     assert (told, took < 10) == ("STORE_UNAVAILABLE", True)
     assert keys(log.load(A)) == ["a:1"]
+
+
+_FAILS_ON_THE_WAY = """
+import sys
+from handrail.contract.outcome import Fault
+from handrail_team.store.database import Database
+try:
+    Database(sys.argv[1], patience_s=60).send(("SELECT 1/0", ()), *[("SELECT pg_sleep(0.01)", ())] * 300)
+except Fault as fault:
+    print(fault.kind.code)
+"""
+
+
+def test_a_statement_that_fails_among_others_is_told_once(database: str) -> None:
+    """Its error comes while the next ones are still being sent."""
+    command = [sys.executable, "-c", _FAILS_ON_THE_WAY, database]
+    ran = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True)
+
+    assert (ran.stdout, ran.stderr) == ("STORE_IO_ERROR\n", "")

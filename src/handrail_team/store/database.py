@@ -6,6 +6,7 @@ noticed at once, with its own words, and the first call after it is back goes on
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +28,10 @@ from handrail.ports.store import DatabaseFacts
 from handrail_team.store.migrations import NEWEST, SCOPE, migrate, require_walls, scope_of, version_of
 
 _T = TypeVar("_T")
+
+# A statement that fails while others are on their way is told once, as a fault; without a handler psycopg
+# tells it a second time, on standard error, which belongs to the caller.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 PATIENCE_S: Final = 5.0
 """How long one question may stay without its answer; a lock that is waited for adds to it."""
