@@ -42,7 +42,7 @@ class Desk:
 def talk(
     runtime: Runtime, era: str, desk: Desk | None, ask: Callable[[Callable[..., Any]], Awaitable[None]]
 ) -> None:
-    """Let `ask` make calls of tools through a client whose person sits at this desk; None: it has no forms."""
+    """Let `ask` make calls of tools through a client whose person sits at this desk; None: without forms."""
 
     async def test() -> None:
         forms = {} if desk is None else {"elicitation_callback": desk.answer}
