@@ -23,6 +23,7 @@ __all__ = ["site"]
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
     pytest.mark.promise("evidence.worth"),
+    pytest.mark.thorough,
 ]
 TESTS = "tests/test_bill.py"
 CHECK = {"command": ["grep", "-rq", "round", "src", "tests"]}
