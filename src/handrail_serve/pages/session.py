@@ -13,6 +13,8 @@ from handrail_serve.pages.needs import Card, need_card, whose_agent
 from handrail_serve.pages.parts import (
     Payload,
     ago,
+    asked_badge,
+    asked_word,
     badge,
     command_line,
     copy_button,
@@ -65,7 +67,7 @@ def session_page(
         head(
             title,
             _meta(shown, graph),
-            beside=_status(shown, run),
+            beside=_status(shown, run, graph),
             crumbs=(("Sessions", "/sessions"),),
         ),
         _health(shown),
@@ -76,11 +78,14 @@ def session_page(
     )
 
 
-def _status(shown: Payload, run: Payload | None) -> Html:
+def _status(shown: Payload, run: Payload | None, graph: Payload | None) -> Html:
     if shown["health"]["banner"]:
         return health_badge(shown["health"]["state"])
     if run is None:
         return status_badge(shown["status"])
+    asked = asked_word(graph["waiting"]) if graph is not None else ""
+    if asked:
+        return asked_badge(asked)
     return status_badge(run["status"], run["evidence"], run["evidence_caveat"])
 
 
