@@ -230,13 +230,26 @@ def test_a_duration_names_its_two_largest_units(seconds: int, told: str) -> None
 
 def test_no_page_shows_a_pointer_a_step_path_or_a_digest(runtime: Runtime) -> None:
     session_id = rich_session(runtime)["session"]["sessionId"]
-    begin(runtime, step("decide", **WITH_DECISION), fields={})
+    never_stop = {"autonomy": "full_auto_never_stop"}
+    first = begin(runtime, step("decide", **WITH_DECISION), step("tell"), fields={}, preferences=never_stop)
+    wrong = {"notesMarkdown": "Decided.", "artifacts": [{"kind": "wr.decision", "chosen": 7}]}
+    left = answer(runtime, "run.continue", ackToken=first["ackToken"], output=wrong)["session"]["sessionId"]
     graph = answer(runtime, "run.graph", sessionId=session_id)
     run = f"/sessions/{session_id}/runs/{graph['run_id']}"
-    paths = ["/sessions", run, f"/sessions/{session_id}/timeline", "/gaps"]
+    paths = ["/sessions", run, f"/sessions/{session_id}/timeline", "/gaps", f"/sessions/{left}"]
 
     for path in (*paths, *(f"{run}/nodes/{node['id']}" for node in graph["nodes"])):
         page = re.sub(r"<pre.*?</pre>|<code.*?</code>", "", show(runtime, path).markup, flags=re.DOTALL)
         words = words_in(Html(markup=page))
-        found = re.search(r"sha256:|\w@\d+::|(?<![\w.])/\w+/\d+\b|\b(?:ak|st|ck)1[0-9a-z]{20,}", words)
+        found = re.search(r"sha256:|\w@\d+::|(?<![\w.])/\w+(?:/\d+\b|: )|\b(?:ak|st|ck)1[0-9a-z]{20,}", words)
         assert found is None, (path, found)
+    assert "is not right yet: decision" in words_in(show(runtime, f"/sessions/{left}"))
+
+
+def test_a_run_that_only_waits_for_an_answer_is_not_called_blocked(runtime: Runtime) -> None:
+    session_id = ask_person(runtime)["session"]["sessionId"]
+
+    words = words_in(show(runtime, f"/sessions/{session_id}"))
+
+    assert words.count("needs your answer") == 2  # beside the title, and where the run is
+    assert "blocked" not in words.lower()
