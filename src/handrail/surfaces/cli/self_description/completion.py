@@ -371,7 +371,7 @@ def _case_script(
     walk: str,
 ) -> str:
     """`spec` is how the shell writes nothing at all: its two halves go around what is offered."""
-    opened, closed = spec
+    opened, closed = spec[0], spec[1]
     values = [
         f"    {case_of(path)}' {flag}') spec={opened}{told(value)}{closed} ;;"
         for (path, flag), value in sorted(words.values.items(), reverse=True)
