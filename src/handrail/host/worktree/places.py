@@ -14,13 +14,7 @@ import msgspec
 
 from handrail.host.private_files import is_below, open_regular_file
 from handrail.host.worktree.bounds import HIDDEN, Bounds
-from handrail.ports.worktree import (
-    MOST_PLACE_BYTES,
-    MOST_PLACES,
-    PlaceAsked,
-    PlaceSeen,
-    PlaceState,
-)
+from handrail.ports.worktree import MOST_PLACE_BYTES, MOST_PLACES, PlaceAsked, PlaceSeen, PlaceState
 
 _TOO_MANY = f"only {MOST_PLACES} places are looked at in one call"
 _TOO_LARGE = f"the file is larger than {MOST_PLACE_BYTES:,} bytes".replace(",", " ")

@@ -11,11 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import (
-    E_CONFIG,
-    E_IO,
-    E_NOT_FOUND,
-)
+from handrail.contract.catalogue import E_CONFIG, E_IO, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json, Success
