@@ -7,8 +7,8 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
+from handrail.contract.ids import Confirmations
 from handrail.contract.outcome import Failure
-from handrail.engine.events import Confirmations
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.journeys.at_a_form import answers_in
