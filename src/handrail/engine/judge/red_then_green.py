@@ -137,6 +137,6 @@ def _has_broken_off(receipt: ReceiptRecorded) -> bool:
 
 def _tells_failures(known: Witnessed, own: tuple[ReceiptRecorded, ...]) -> bool:
     """Whether a failure would be known: some clients report only what succeeds."""
-    return any(one.by == "handrail" for one in own) or any(
+    return any(one.by != "client_hook" for one in own) or any(
         not isinstance(one.outcome, Exited) or one.outcome.status != 0 for one in known.receipts
     )
