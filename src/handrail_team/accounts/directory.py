@@ -13,7 +13,7 @@ import msgspec
 from psycopg import errors
 
 from handrail.contract.accounts import Principal, Role
-from handrail.contract.catalogue import E_CONFLICT, E_NOT_FOUND
+from handrail.contract.catalogue import E_NOT_FOUND
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets
 from handrail.contract.wording import quote
