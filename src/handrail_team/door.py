@@ -49,11 +49,11 @@ from handrail_team.accounts.directory import (
     Directory,
     Made,
     principal_of,
-    refuse_credential,
 )
 from handrail_team.accounts.machines import CHANCE_BYTES, ask_to_enter, fetch_token
 from handrail_team.accounts.names import fold_name
 from handrail_team.accounts.provider import STATE_SECONDS, Provider, ProviderOptions, State
+from handrail_team.accounts.refusals import refuse_credential
 from handrail_team.accounts.roles import SCOPES, require_right
 from handrail_team.companion.answer import answer_companion
 from handrail_team.sender import Sender
@@ -254,15 +254,18 @@ class TeamDoor:
             case "invitation":
                 invitation = _text(given, "invitation")
                 name, passphrase = _text(given, "name"), _text(given, "passphrase")
+                # By the name as well, so that nobody guesses here instead; and by the workspace, whose admins
+                # make as many invitations as they like to try names with.
+                held = self.directory.find(invitation)
                 return self._tried(
-                    invitation,
+                    (fold_name(name), invitation if held is None else held.workspace),
                     lambda: self._note_joined(self.directory.accept(invitation, name, passphrase)),
                 )
             case "passphrase":
                 name, passphrase = _text(given, "name"), _text(given, "passphrase")
                 workspace = _text(given, "workspace") if "workspace" in given else ""
                 return self._tried(
-                    fold_name(name), lambda: self.directory.sign_in(name, passphrase, workspace)
+                    (fold_name(name),), lambda: self.directory.sign_in(name, passphrase, workspace)
                 )
             case "machine":
                 asking = ask_to_enter(
@@ -301,14 +304,17 @@ class TeamDoor:
             self.rooms(held.workspace)["audit"].record(line, self._base.settings.of().audit_months)
         return made
 
-    def _tried(self, name: str, work: Callable[[], Made]) -> dict[str, Json]:
-        self._tries.require(name)
+    def _tried(self, names: tuple[str, ...], work: Callable[[], Made]) -> dict[str, Json]:
+        for name in names:
+            self._tries.require(name)
         try:
             made = work()
         except Fault:
-            self._tries.note(name)
+            for name in names:
+                self._tries.note(name)
             raise
-        self._tries.forget(name)
+        for name in names:
+            self._tries.forget(name)
         return _page(made)
 
     def open_workspace(self, workspace: str) -> Runtime:
