@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -188,7 +189,7 @@ class Companion:
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         self._ack = ""
         self.took: list[float] = []
-        self.refused = 0
+        self.refused: Counter[str] = Counter()
 
     def call(self) -> None:
         if self._ack:
@@ -201,7 +202,7 @@ class Companion:
         told = self._link.getresponse()
         answer = json.loads(told.read())
         if told.status != 200:
-            self.refused += 1
+            self.refused[answer.get("code", str(told.status))] += 1
             return
         self.took.append(1000 * (time.perf_counter() - started))
         self._ack = "" if self._ack else answer["data"]["ackToken"]
@@ -241,8 +242,12 @@ def measure_servers(address: str, rounds: int = 4, seconds: float = 8.0) -> dict
             for name, crowd in crowds.items():
                 rates[name].append(work(crowd, seconds, 0))
     told = {name: round(statistics.median(kept[1:]), 1) for name, kept in rates.items()}
-    refused = sum(one.refused for crowd in crowds.values() for one in crowd)
+    refused = list_refused([one for crowd in crowds.values() for one in crowd])
     return {"calls a second": told, "four / one": round(told["four"] / told["one"], 2), "refused": refused}
+
+
+def list_refused(companions: Sequence[Companion]) -> dict[str, int]:
+    return dict(sum((one.refused for one in companions), Counter()))
 
 
 def measure_companions(address: str) -> dict[str, Any]:
@@ -257,7 +262,7 @@ def measure_companions(address: str) -> dict[str, Any]:
         "companions": len(crowd),
         "pause, s": PAUSE_S,
         "calls a second": round(rate, 1),
-        "refused": sum(one.refused for one in crowd),
+        "refused": list_refused(crowd),
         "ms": spread(took) | {"p99": percentile(took)},
     }
 
