@@ -32,6 +32,7 @@ from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Success
 from handrail.ports.log import Committed, Draft
 from handrail.runtime.hub import perform
+from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from handrail_team.accounts.directory import open_directory
 from handrail_team.store.database import Database
@@ -106,11 +107,10 @@ def measure_growth(address: str, sessions: int, events: int) -> dict[str, Any]:
         commits = {"empty": commit_calls(empty), "full": commit_calls(full)}
         samples = {name: kept[ROUNDS // 10 :] for name, kept in interleaved(commits, ROUNDS).items()}
         pages = {
-            f"{operation} of {name}": (lambda rt=rt, given=given: perform(rt, "session.list", given))  # type: ignore[misc]
+            f"{what} of {name}": time_page(rt, given)
             for name, rt in zip(commits, runtimes, strict=True)
-            for operation, given in (("list", {"limit": 50}), ("search", {"limit": 50, "query": "number7"}))
+            for what, given in (("list", {"limit": 50}), ("search", {"limit": 50, "query": "number7"}))
         }
-        shown = interleaved(pages, 6)
     told = {name: spread(kept) | {"p99": percentile(kept)} for name, kept in samples.items()}
     return {
         "sessions": sessions,
@@ -118,8 +118,19 @@ def measure_growth(address: str, sessions: int, events: int) -> dict[str, Any]:
         "filled in, s": round(filled, 1),
         "commit, ms": told,
         "full / empty": {key: round(told["full"][key] / told["empty"][key], 2) for key in ("median", "p99")},
-        "first page, ms": {name: round(statistics.median(kept), 1) for name, kept in shown.items()},
+        "first page, ms": pages,
     }
+
+
+def time_page(rt: Runtime, given: dict[str, Any]) -> dict[str, float]:
+    """By the clock, and processor time of this process: what the database needs is not in it."""
+    found: dict[str, list[float]] = {"median": [], "processor": []}
+    for _ in range(4):
+        started, used = time.perf_counter(), time.process_time()
+        assert isinstance(perform(rt, "session.list", given), Success)
+        found["median"].append(1000 * (time.perf_counter() - started))
+        found["processor"].append(1000 * (time.process_time() - used))
+    return {name: round(statistics.median(kept), 1) for name, kept in found.items()}
 
 
 def fill(address: str, sessions: int, events: int) -> None:
