@@ -352,7 +352,7 @@ class Directory:
         return self._anywhere.write(use)
 
     def _recognise(self, name: str, passphrase: str) -> str:
-        """Whose name and passphrase these are; empty: nobody's. As slow for a name that is not there."""
+        """Whose name and passphrase these are; empty: nobody's. An unknown name takes as long."""
         rows = self._anywhere.fetch(
             "SELECT a.account, a.passphrase FROM handrail.accounts a WHERE a.sign_in = %s", (fold_name(name),)
         )
