@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from handrail.projections.html.elements import Child, Html, element, join_html
-from handrail_serve.pages.node import diff_lines
 from handrail_serve.pages.claims import spell_kind
+from handrail_serve.pages.node import diff_lines
 from handrail_serve.pages.parts import (
     Payload,
     artifact_body,
