@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.operations.work import NOTES_LIMIT_BYTES as NOTES_BYTES
+from handrail.operations.report import NOTES_LIMIT_BYTES as NOTES_BYTES
 from handrail.projections.html import elements
 from handrail.projections.html.elements import element, notes_html
 from tests.projections.html.test_elements import Seen
