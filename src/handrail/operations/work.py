@@ -129,7 +129,7 @@ def gather(
 ) -> Prepared:
     """Load the workflow of an attempt, and look at what its report names.
 
-    Raises Fault VALIDATION_ERROR where a helper names itself in a run that nobody handed out.
+    Raises Fault VALIDATION_ERROR where a helper names itself in a run that nobody handed out, or by no name.
     """
     history = session.history
     run = history.runs[node.run_id]
@@ -142,7 +142,7 @@ def gather(
         settled = settle_project(rt, run, project, own)
         own = settled or own
         place = None if settled is None else encode_project(settled)
-        helper = Helper(project=place, worker="" if worker is UNSET else rt.secrets.redact_text(worker))
+        helper = Helper(project=place, worker=rt.secrets.redact_text(_name_worker(rt, worker)))
     elif worker is not UNSET:
         expected = "a run that was handed out: a step with children names its work tokens"
         raise _refuse([{"param": "worker", "problem": "nobody handed out this run", "expected": expected}])
@@ -360,6 +360,17 @@ def check_change(history: History, workflow: CompiledWorkflow, node: Node, work:
     problems += check_context_change(workflow.inputs, work.context)
     if problems:
         raise refuse_context(problems)
+
+
+def _name_worker(rt: Runtime, worker: str | UnsetType) -> str:
+    """What a helper calls itself: with the call, else by HANDRAIL_WORKER."""
+    if worker is not UNSET:
+        return worker
+    named = rt.workspace.worker()
+    if named and (len(named) > LONGEST_WORKER or not is_worker(named)):
+        told: dict[str, Json] = {"param": "HANDRAIL_WORKER", "problem": WORKER_RULE.problem}
+        raise _refuse([told | {"expected": f"{WORKER_RULE.expected}, at most {LONGEST_WORKER}"}])
+    return named
 
 
 def _refuse(problems: list[dict[str, Json]]) -> Fault:
