@@ -99,8 +99,8 @@ PROMISES: tuple[Promise, ...] = (
     Promise(
         "delegation.travels",
         source="delegation, section 4",
-        says="What a child ran travels in a bundle and is told there as another store's; no receipt of the new "
-        "store states it.",
+        says="What a child ran travels in a bundle and is told there as another store's; no receipt of "
+        "the new store states it.",
     ),
     Promise(
         "delegation.named",
