@@ -263,7 +263,8 @@ You got a brief and a workToken (wk1…). The token opens this piece of work and
 1. Call continue_workflow with the workToken as stateToken, or run `handrail run continue --state TOKEN`.
 2. Do what the step says, and report it with the ackToken of that reply. Follow each reply to the end.
 3. If you were given a name, send it as worker, or with `--worker NAME`, when you report.
-4. In a shell, set `HANDRAIL_WORK` to the token, so that checks and hooks count for this work.
+4. In a shell, set `HANDRAIL_WORK` to the token, so that checks and hooks count for this work, and \
+`HANDRAIL_WORKER` to your name.
 5. If a reply asks for a person, stop and tell who handed out the work.
 6. When the reply says that your part is done, answer with one line: what you found.
 """
