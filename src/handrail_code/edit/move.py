@@ -8,7 +8,7 @@ package.json names the old module or an importer cannot be rewritten, and goes a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -94,10 +94,10 @@ def _plan(
 
 
 def list_unrestored(
-    project: Project, found: Found, target: str, changed: Mapping[str, bytes]
+    project: Project, found: Found, target: str, changed: Mapping[str, bytes], removed: Sequence[str]
 ) -> list[str] | Refusal | None:
     """Files that a move there, which makes `changed`, and back leaves different; None where it has no way."""
-    edited = Project(EditedSource(project.source, changed))
+    edited = Project(EditedSource(project.source, changed, removed))
     facts = edited.facts(target)
     for at, each in enumerate(facts.definitions if facts is not None else ()):
         symbol = edited.symbol_of(target, at) if each.name == found.definition.name else None
