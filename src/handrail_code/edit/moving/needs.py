@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift
-from handrail_code.edit.plan import Refusal
+from handrail_code.edit.plan import Refusal, refuse_at
 from handrail_code.facts.model import NONE, VALUE, FileFacts, Import, Use
 from handrail_code.languages.javascript.layout import Piece
 
@@ -23,12 +23,11 @@ def bring_needs(shift: Shift, is_exporting: bool) -> Refusal | None:
     for binding, uses in sorted(_outer_uses(shift, facts).items()):
         written = next((use for use in uses if use.role in WRITING), None)
         if written is not None:
-            return Refusal(
-                code="assigned",
-                message=f"It assigns {written.name}, and an imported name cannot be assigned.",
-                path=shift.home,
-                start=written.start,
-                end=written.end,
+            return refuse_at(
+                "assigned",
+                f"It assigns {written.name}, and an imported name cannot be assigned.",
+                shift.home,
+                written,
             )
         found = shift.project.slots.import_of(shift.home, binding)
         if found is not None:
@@ -90,8 +89,8 @@ def _bring_import(
     resolved = shift.project.slots.module_of(shift.home, found.module)
     place = uses[0]
     if found.kind == "dynamic" or (found.kind == "require") != (shift.form == "require"):
-        return _refuse(
-            shift, "module_system", f"{local} is imported in a way that cannot be repeated.", place
+        return refuse_at(
+            "module_system", f"{local} is imported in a way that cannot be repeated.", shift.home, place
         )
     if resolved == shift.target:
         return _refuse_other_name(shift, found, local, place)
@@ -132,7 +131,7 @@ def _refuse_other_name(shift: Shift, found: Import, local: str, place: Use) -> R
         is_named = binding.scope == 0 and binding.name == local
         if is_named and slots.home_of(slots.slot_of_binding(shift.target, at)) == below:
             return None
-    return _refuse(shift, "collision", f"The target knows {local} by another name.", place)
+    return refuse_at("collision", f"The target knows {local} by another name.", shift.home, place)
 
 
 def _is_there(shift: Shift, binding: int, local: str, uses: list[Use]) -> bool | Refusal:
@@ -160,12 +159,8 @@ def _is_there(shift: Shift, binding: int, local: str, uses: list[Use]) -> bool |
         if is_same and second is not None and drop_import(shift, shift.target, second, local):
             return False
         use = facts.uses[other.uses[0]]
-        return Refusal(
-            code="collision",
-            message=f"It needs {local}, and the target has another {local}.",
-            path=shift.target,
-            start=use.start,
-            end=use.end,
+        return refuse_at(
+            "collision", f"It needs {local}, and the target has another {local}.", shift.target, use
         )
     return False
 
@@ -304,13 +299,3 @@ def rebase_inner(shift: Shift) -> Iterator[tuple[int, int, str]]:
             yield span.start, span.end, shift.specifier(shift.target, resolved, found.module)
         else:
             yield span.start, span.end, rebase(found.module, shift.home, shift.target)
-
-
-def _refuse(shift: Shift, code: str, message: str, place: Use) -> Refusal:
-    return Refusal(
-        code="collision" if code == "collision" else "module_system",
-        message=message,
-        path=shift.home,
-        start=place.start,
-        end=place.end,
-    )
