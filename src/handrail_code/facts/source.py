@@ -7,7 +7,7 @@ depend on how it found it: a cold and a warm store give the same facts for the s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -111,6 +111,17 @@ class EditedSource:
 
     def read(self, path: str, text: bytes) -> ReadFile:
         return self._below.read(path, text)
+
+
+def list_folders(files: Iterable[str]) -> frozenset[str]:
+    """Every folder above these files."""
+    folders = {""}
+    for path in files:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    return frozenset(folders)
 
 
 def may_hold_code(path: str) -> bool:

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from handrail_code.edit.moving.extent import refuse_troubles
 from handrail_code.edit.moving.importers import importing_files
 from handrail_code.edit.moving.shift import Shift
 from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory, refuse_at
@@ -42,8 +43,7 @@ def edited_project(project: Project, plan: Plan) -> Project | Refusal:
     for path in changed:
         before, after = project.facts(path), edited.facts(path)
         if before is not None and before.troubles:
-            trouble = before.troubles[0]
-            return refuse_at("parse_error", "The file has a syntax error; correct it first.", path, trouble)
+            return refuse_troubles(path, before)
         if after is None or after.troubles:
             return Refusal(code="parse_error", message="The edited file would not parse.", path=path)
     return edited
