@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tests.operations.intended_files import GONE, Mistake, instead, meant, misspelt, unsure, written
+from tests.operations.intended_files import (
+    GONE,
+    INTENDED,
+    OVERLAY,
+    Mistake,
+    instead,
+    meant,
+    misspelt,
+    unsure,
+    written,
+)
 
 KEYS = (
     misspelt("/steps/0", "title", "titel"),
@@ -156,7 +166,7 @@ NAMES = (
     unsure(instead("undeclared_name", "/steps/8/prompt", "Report {{at}} {{found}} {{retries}}.")),
     instead("undeclared_name", "/steps/6/params/query", "{{ntoe}}"),
     instead("undeclared_name", "/steps/7/args/subject", "the change of {{noote}}"),
-    unsure(instead("bad_placeholder", "/steps/8/title", "Report {{note}}")),
+    meant(instead("bad_placeholder", "/steps/8/title", "Report {{note}}"), ("/steps/8/title", "Report note")),
     unsure(instead("bad_placeholder", "/steps/8/prompt", "{{#if live}}Yes{{/if}} {{found}} {{retries}}.")),
     instead("undeclared_name", "/conditions/0/input", "sise"),
     meant(
@@ -318,14 +328,12 @@ MARKDOWN = tuple(
         written("fence indented", "```step\nguidance", "  ```step\nguidance", "  ```step"),
         written("no id", "## Report {#report}", "## Report", "## Report"),
         written("level", "## Report {#report}", "#### Report {#report}", "#### Report"),
-        unsure(written("other block", "### Procedure", "### Steps", "### Steps")),
-        unsure(
-            written(
-                "markdown open fence",
-                "  input: note\n```\n\nRep",
-                "  input: note\n\nRep",
-                "```step\nwhen:\n  kind: compare\n  input",
-            )
+        written("other block", "### Procedure", "### Steps", "### Steps"),
+        written(
+            "markdown open fence",
+            "  input: note\n```\n\nRep",
+            "  input: note\n\nRep",
+            "```step\nwhen:\n  kind: compare\n  input",
         ),
         unsure(written("early text", "---\n\n## Plan", "---\n\nHello.\n\n## Plan", "Hello.")),
         instead("unknown_key", "/steps/0/guidence", ["Short sentences."], "guidence")._replace(
@@ -342,7 +350,7 @@ MARKDOWN = tuple(
 SPELLED_YAML = tuple(
     mistake._replace(base="yaml", name=f"yaml {mistake.name}")
     for mistake in (
-        unsure(written("tab", "  size:", "\tsize:", "\tsize:")),
+        written("tab", "  size:", "\tsize:", "\tsize:"),
         written("anchor", "name: Intended", "name: &n Intended", "&n"),
         unsure(written("twice", "name: Intended", "name: Intended\nname: Other", "name: Other")),
         instead("bad_value", "/inputs/live/default", "no", 'default: "no"'),
@@ -353,7 +361,126 @@ SPELLED_YAML = tuple(
     )
 )
 
+_ONE = {"type": "length", "minimum": 10, "maximum": 200}
+_LIVE = {"kind": "compare", "input": "live", "op": "equals", "value": True}
+_NAMED = [{"name": name, **spec} for name, spec in INTENDED["inputs"].items()]
+FORMS = (
+    instead("wrong_type", "/inputs", _NAMED, '"inputs"'),
+    instead("wrong_type", "/features", "wr.features.mode_guidance", '"features"'),
+    instead("wrong_type", "/steps/0/validation", _ONE, '"validation"'),
+    instead("wrong_type", "/steps/0/output", "wr.contracts.plan", '"output"'),
+    instead("wrong_type", "/steps/1/gates", INTENDED["steps"][1]["gates"][0], '"gates"'),
+    instead("wrong_type", "/inputs/note/required", "true", '"required"'),
+    unsure(instead("wrong_type", "/inputs/size/enum", {"small": 1}, '"enum"')),
+    meant(
+        instead("wrong_type", "/guidance/0", {"Note": "say what you saw."}, '{\n      "Note"'),
+        ("/guidance/0", "Note: say what you saw."),
+    ),
+    unsure(instead("wrong_type", "/guidance/0", {"text": "Say it."}, '{\n      "text"')),
+    meant(
+        instead(
+            "wrong_type", "/steps/1/promptBlocks/procedure/0", {"First": "read it."}, '{\n            "First"'
+        ),
+        ("/steps/1/promptBlocks/procedure/0", "First: read it."),
+    ),
+    instead("bad_value", "/steps/2/type", "forEach", '"forEach",'),
+    instead("bad_value", "/steps/4/type", "while", '"while",'),
+    instead("bad_value", "/inputs/note/type", "String"),
+    instead("bad_value", "/recommended/riskPolicy", "balanced "),
+    instead("bad_value", "/steps/8/userOnly/reason", "needs-user-artifact"),
+    instead(
+        "unknown_key", "/steps/0/validation/0", {"type": "length", "min": 10, "max": 200}, '"min"'
+    )._replace(pointer="/steps/0/validation/0/min"),
+    misspelt("/steps/6", "operation", "tool"),
+    misspelt("/steps/6", "saveAs", "save_as"),
+    misspelt("/steps/0", "title", "Title"),
+    misspelt("/steps/0", "validation", "validations"),
+    instead("bad_id", "/steps/5/when", "{{is_large}}"),
+    instead("bad_id", "/steps/2/forEach/input", "{{files}}"),
+    meant(
+        instead("bad_id", "/steps/5/when", "size == 'large'"),
+        ("/steps/5/when", INTENDED["steps"][8]["when"]),
+    ),
+    meant(instead("unknown_id", "/steps/5/when", "live", '"when": "live"'), ("/steps/5/when", _LIVE)),
+    meant(
+        instead("unknown_id", "/steps/1/requireConfirmation", "true", '"requireConfirmation"'),
+        ("/steps/1/requireConfirmation", {"kind": "always_true"}),
+    ),
+    instead("unknown_id", "/steps/4/while", "keep-going"),
+    instead("unknown_id", "/steps/0/output/contractRef", "plan", '"contractRef": "plan"'),
+    instead("unknown_id", "/steps/7/templateId", "verification_pass"),
+    instead("unknown_id", "/steps/1/promptBlocks/procedure/1/refId", "notes_first"),
+    instead("unknown_id", "/features/0", "mode_guidance"),
+    misspelt("", "extends", "extend", base="overlay"),
+    instead("bad_id", "/add/0/after", "Way", base="overlay"),
+    instead("wrong_type", "/add", OVERLAY["add"][0], '"add"', base="overlay"),
+    instead("wrong_type", "/steps/plan/append", ["Read the rules first."], '"append"', base="overlay"),
+    unsure(
+        instead("wrong_type", "/steps/plan", "Read the rules.", '"plan": "Read the rules."', base="overlay")
+    ),
+    meant(
+        instead("broken_contract", "/schema/required", "rows", '"required"', base="contract"),
+        ("/schema/required", ["rows"]),
+    ),
+    instead("broken_contract", "/schema/type", "Object", base="contract"),
+    instead("broken_contract", "/schema/additionalProperties", "false", base="contract"),
+    instead("broken_contract", "/schema/properties/rows/minItems", "1", '"minItems"', base="contract"),
+    misspelt("", "artifactKind", "artefactKind", base="contract"),
+)
+"""Mistakes in what kind of value stands where."""
+
+
+def in_markdown(name: str, right: str, wrong: str, marker: str = "") -> Mistake:
+    return written(name, right, wrong, marker or wrong)._replace(base="markdown", name=f"page {name}")
+
+
+def in_yaml(name: str, right: str, wrong: str, *changes: tuple[str, str]) -> Mistake:
+    mistake = written(name, right, wrong, wrong)._replace(base="yaml", name=f"yaml text {name}")
+    return meant(mistake, *changes)
+
+
+_NOTE = "{{note}} for a {{size}} change."
+_COLON = "Every construct: that a mistake is planted into."
+PAGES = (
+    in_markdown("heading without a space", "## Report {#report}", "##Report {#report}"),
+    in_markdown("id without a sign", "## Report {#report}", "## Report {report}"),
+    in_markdown("id with spaces", "## Report {#report}", "## Report { #report }"),
+    in_markdown("id as a link", "## Report {#report}", "## Report (#report)"),
+    in_markdown("block with a colon", "### Procedure", "### Procedure:"),
+    in_markdown("block of another tool", "### Procedure", "### Instructions"),
+    in_markdown("block too deep", "### Procedure", "#### Procedure"),
+    in_markdown("name as a heading", "---\n\n## Plan", "---\n\n# Intended\n\n## Plan", "# Intended\n"),
+    unsure(in_markdown("another heading", "---\n\n## Plan", "---\n\n# Read me\n\n## Plan", "# Read me\n")),
+    in_markdown("front matter not closed", "---\n\n## Plan", "\n## Plan", "---\n"),
+    in_markdown("id in the fence", "```step\nguidance", "```step\nid: plan\nguidance", "id: plan\n"),
+    unsure(in_markdown("other id in the fence", "```step\nguidance", "```step\nid: p\nguidance", "id: p\n")),
+    in_markdown(
+        "fence open in the middle",
+        "count: 3\nmaxIterations: 3\n```\n",
+        "count: 3\nmaxIterations: 3\n",
+        "```step\ntype: loop\nwhen",
+    ),
+    in_markdown("tab in a fence", "  field: goal", "\tfield: goal"),
+    meant(
+        in_markdown(
+            "colon in a text", "description: Every construct that", "description: Every construct: that"
+        ),
+        ("/description", _COLON),
+    ),
+    in_yaml("colon", "construct that a", "construct: that a", ("/description", _COLON)),
+    in_yaml("no space", "name: Intended", "name:Intended"),
+    in_yaml("placeholder", "prompt: Plan {{note}}", "prompt: {{note}}", ("/steps/0/prompt", _NOTE)),
+    in_yaml("star", "title: Plan the work", "title: *Plan* it", ("/steps/0/title", "*Plan* it")),
+    in_yaml("bracket", "name: Intended", "name: [draft] Intended", ("/name", "[draft] Intended")),
+    in_yaml("backtick", "title: Plan the work", "title: `Plan` it", ("/steps/0/title", "`Plan` it")),
+    in_yaml("tag", "name: Intended", "name: !!str Intended"),
+    unsure(in_yaml("condition in one line", "when: is_large", "when: kind: compare")),
+)
+"""Mistakes in the form of a page or of its YAML."""
+
 MISTAKES: tuple[Mistake, ...] = (
+    *FORMS,
+    *PAGES,
     *KEYS,
     *VALUES,
     *NAMES,
@@ -372,7 +499,6 @@ UNCERTAIN: dict[str, str] = {
     'workflow /conditions/0/op "~="': "A pattern, a rounded number or a slip.",
     'workflow /steps/0/prompt "Plan {{note|upper}} for a {{size}} chan': "Other text is shown.",
     'workflow /steps/8/prompt "Report {{at}} {{found}} {{retries}}."': "No value after its loop.",
-    'workflow /steps/8/title "Report {{note}}"': "Its words are not in the file.",
     'workflow /steps/8/prompt "{{#if live}}Yes{{/if}} {{found}} {{retr': "It needs a condition.",
     'workflow /steps/8/userOnly/input "noets"': "It may be a new input, which only the user fills.",
     "impassable gate": "Which level may pass is the whole point of the gate.",
@@ -383,10 +509,13 @@ UNCERTAIN: dict[str, str] = {
     "no schema": "A schema cannot be guessed from one example.",
     'foreign /steps "none"': "The steps are not in the file.",
     'overlay /add/0/step/prompt "Tell {{channel}}."': "The base declares nothing like it.",
-    "markdown workflow other block": "It may be a block, or a heading of the text itself.",
-    "markdown workflow markdown open fence": "Where the fence was to end is not in the file.",
     "markdown workflow early text": "It may belong to a step or to nobody.",
-    "yaml workflow tab": "How many spaces a tab was is not in the file.",
+    'workflow /inputs/size/enum {"small": 1}': "What the numbers are for is not in the file.",
+    'workflow /guidance/0 {"text": "Say it."}': "The text, or a text with a colon.",
+    'overlay /steps/plan "Read the rules."': "Before the prompt, after it, or in its place.",
+    "page another heading": "It may be a step, a name or a text for readers.",
+    "page other id in the fence": "Two ids: only the author knows which one counts.",
+    "yaml text condition in one line": "The rest of the condition is not in the file.",
     "yaml workflow twice": "Two values: only the author knows which one counts.",
 }
 """Why a program is offered no edit, by mistake."""

@@ -20,7 +20,7 @@ from handrail.workflows.checking.set_names import (
     check_saved_name,
     check_set_names,
 )
-from handrail.workflows.checking.slots import UNSURE, Slot, slots_in
+from handrail.workflows.checking.slots import UNSURE, Slot, name_slots, slots_in
 from handrail.workflows.checking.value_checks import (
     check_comparison,
     check_count,
@@ -428,10 +428,13 @@ class _Names:
                 what = _SHOWN_AS_IT_STANDS.get(key, "This text")
                 message = f"{what} is shown as it stands; no placeholder in it is filled."
                 fix = "Say it in words here, and put the placeholder into the prompt."
+                # What a title or a label is about is told by the name of the value as well.
+                place = join_pointer(pointer, key)
+                edit = replace_value(place, name_slots(text)) if key in ("title", "label") else NO_EDIT
                 # What people read who choose a workflow does not change a run.
                 is_aside = not pointer or pointer.startswith("/inputs/")
                 tell = self._found.warn if is_aside else self._found.report
-                tell("bad_placeholder", join_pointer(pointer, key), message, fix)
+                tell("bad_placeholder", place, message, fix, edit)
 
 
 _NO_ITEM = (

@@ -28,6 +28,9 @@ _NAME = re.compile(_DOTTED)
 _LEADING_NAME = re.compile(rf"\s*({_DOTTED})\s*[|:?(]")
 
 
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+
+
 class Slot(msgspec.Struct, frozen=True, kw_only=True):
     """One place of a text."""
 
@@ -69,6 +72,14 @@ def slots_in(text: str, known: Collection[str]) -> Iterator[Slot]:
         is_tag, is_bare = slot.kind == "tag", match.lastgroup == "bare"
         if (slot.name in known and not (is_bare and is_code)) or (is_tag and not is_code):
             yield slot
+
+
+def name_slots(text: str) -> str:
+    """The text with the words of its name for each placeholder: `{{changed_files}}` is `changed files`."""
+    for slot in reversed([one for one in slots_in(text, ()) if one.kind == "name"]):
+        words = " ".join(_WORD.findall(slot.path.rpartition(".")[2])).lower()
+        text = f"{text[: slot.start]}{words}{text[slot.end :]}"
+    return text
 
 
 _SIGNS = ("{", "%(", "$", "<%")

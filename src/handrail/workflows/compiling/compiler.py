@@ -85,7 +85,8 @@ def _compiled(
     trail: Trail,
     children: ChildCompiler,
 ) -> CompiledWorkflow:
-    table = ConditionTable(source.conditions, trail)
+    truths = [name for name, spec in source.inputs.items() if spec.type == "boolean"]
+    table = ConditionTable(source.conditions, trail, truths)
     shelf = Shelf(around, source, trail)
     assembly = Assembly(
         source=source,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from hashlib import sha256
 from typing import Any, assert_never
@@ -84,8 +84,10 @@ _SHORTEST = 12
 class ConditionTable:
     """Every condition by id. Equal conditions written in place share one id, made of their digest."""
 
-    def __init__(self, declared: dict[str, Condition], trail: Trail) -> None:
+    def __init__(self, declared: dict[str, Condition], trail: Trail, truths: Collection[str] = ()) -> None:
+        """`truths` are inputs that are true or false: some authors name one where a condition is named."""
         self._declared = declared
+        self._truths = truths
         self._trail = trail
         self._held: dict[ConditionId, Condition] = dict(declared)
 
@@ -112,10 +114,17 @@ class ConditionTable:
                 return condition
             case ConditionRef(condition_id=name, pointer=pointer):
                 if name not in self._declared:
-                    self._trail.unknown("condition", name, self._declared, pointer, "It is taken to hold.")
+                    self._trail.unknown(
+                        "condition", name, self._declared, pointer, "It is taken to hold.", self._meant(name)
+                    )
                 return self._declared.get(name, AlwaysTrue())
             case never:
                 assert_never(never)
+
+    def _meant(self, name: str) -> Json:
+        if name in self._truths:
+            return {"kind": "compare", "input": name, "op": "equals", "value": True}
+        return {"kind": f"always_{name}"} if name in ("true", "false") else None
 
     def _add(self, condition: Condition) -> ConditionId:
         name = sha256(canonical_bytes(to_plain_json(condition))).hexdigest()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_nearest
 from handrail.workflows.builtins.capabilities import CAPABILITIES
 from handrail.workflows.compiling.compilation import Decision, DecisionKind
+from handrail.workflows.dialect.crossing import as_json
 from handrail.workflows.limits import MAX_PROBLEMS
 from handrail.workflows.problem import NO_EDIT, Edit, Problem, ProblemCode, Severity, replace_value
 from handrail.workflows.reading.findings import guess_surely, quote_name
@@ -51,8 +53,10 @@ class Trail:
             problem.code, problem.pointer, problem.message, problem.fix, problem.severity, problem.edit
         )
 
-    def unknown(self, what: str, name: str, known: Iterable[str], pointer: str, stand_in: str) -> None:
-        """An id that names nothing; a warning says what stands in."""
+    def unknown(
+        self, what: str, name: str, known: Iterable[str], pointer: str, stand_in: str, meant: Json = None
+    ) -> None:
+        """An id that names nothing; a warning says what stands in. `meant` is what it surely stands for."""
         names = sorted(known)
         is_told = len(self.problems) <= MAX_PROBLEMS
         near, sure = _near(name, names) if is_told else ([], "")
@@ -61,6 +65,8 @@ class Trail:
         if self.has_open_names:
             message = f"{message} {stand_in}"
         edit = replace_value(pointer, sure) if sure else NO_EDIT
+        if meant is not None:
+            fix, edit = f"Write {as_json(meant)}.", replace_value(pointer, meant)
         self.report("unknown_id", pointer, message, fix, self.severity_of_unknown, edit)
 
     def decide(self, kind: DecisionKind, origin: str, step_id: str, why: str) -> None:
@@ -85,7 +91,8 @@ def _near(name: str, names: list[str]) -> tuple[list[str], str]:
     prefix, _, own = name.rpartition(".")
     beside = {other.rpartition(".")[2]: other for other in names if other.rpartition(".")[0] == prefix}
     if not beside:
-        sure = guess_surely(name, names)
+        ending = [other for other in names if not prefix and other.endswith(f".{name}")]
+        sure = ending[0] if len(ending) == 1 else guess_surely(name, names)
         return ([sure] if sure else find_nearest(name, names)), sure
     sure = beside.get(guess_surely(own, beside), "")
     return ([sure] if sure else [beside[one] for one in find_nearest(own, beside)]), sure

@@ -500,10 +500,16 @@ def _misused(error: ValueError) -> Trouble:
     sentence = _sentence(kind.name, kind.as_dict(), getattr(error, "instance", None))
     message = f"The keyword {quote(str(path[-1]))} cannot have this value. {sentence}"
     written = getattr(error, "instance", None)
-    if kind.name != "type" or not isinstance(written, str) or not re.fullmatch("[0-9]{1,9}", written):
+    meant: Json = None
+    if kind.name == "type" and isinstance(written, str):
+        meant = int(written) if re.fullmatch("[0-9]{1,9}", written) else None
+        meant = [written] if path[-1] == "required" else meant
+    if meant is None:
         return Trouble(pointer=pointer, message=message, fix="Correct the value of that keyword.")
-    edit = replace_value(pointer, int(written))
-    return Trouble(pointer=pointer, message=message, fix=f"Write {int(written)}.", edit=edit)
+    edit = replace_value(pointer, meant)
+    return Trouble(
+        pointer=pointer, message=message, fix=f"Write {canonical_bytes(meant).decode()}.", edit=edit
+    )
 
 
 def _whole(message: str, fix: str) -> Trouble:

@@ -89,8 +89,12 @@ def _outside(schema: Json, pointer: str, depth: int) -> Iterator[Trouble]:
     if isinstance(schema, bool) and pointer:
         return
     if not isinstance(schema, dict):
+        is_truth = schema in ("true", "false") and bool(pointer)
         yield Trouble(
-            pointer=pointer, message="A schema must be an object.", fix="Write an object with a type."
+            pointer=pointer,
+            message="A schema must be an object.",
+            fix=f"Write {schema}." if is_truth else "Write an object with a type.",
+            edit=replace_value(pointer, schema == "true") if is_truth else NO_EDIT,
         )
         return
     if depth > MAX_DEPTH:

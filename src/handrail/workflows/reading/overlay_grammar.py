@@ -43,7 +43,7 @@ OVERLAY = "overlay"
 BLOCK_KEYS = ("goal", "constraints", "procedure", "verify")
 """Blocks of a prompt that a text can be added to."""
 
-_STEP_NAME = Text(
+STEP_NAME = Text(
     most=3 * MAX_ID_CHARACTERS,
     pattern="[a-z0-9_-]+(/[a-z0-9_-]+)?",
     wanted="Write the id of a step of the base, in a loop as loop/step.",
@@ -89,7 +89,7 @@ OVERLAY_SHAPES: dict[str, Shape] = {
                 "Contracts of the base to tighten; none can be loosened.",
             ),
             "steps": optional_key(
-                Members(of=Named(name="step_change"), name=_STEP_NAME, most=MAX_PARTS),
+                Members(of=Named(name="step_change"), name=STEP_NAME, most=MAX_PARTS),
                 "Steps of the base by id, in a loop as loop/step, each with what changes.",
             ),
             "fill": optional_key(
@@ -139,8 +139,8 @@ OVERLAY_SHAPES: dict[str, Shape] = {
         says="A part before or after a step of the base.",
         one_of=("before", "after"),
         keys={
-            "before": optional_key(_STEP_NAME, "The step that it stands before."),
-            "after": optional_key(_STEP_NAME, "The step that it stands after."),
+            "before": optional_key(STEP_NAME, "The step that it stands before."),
+            "after": optional_key(STEP_NAME, "The step that it stands after."),
             "step": required_key(Named(name="part"), "The part."),
         },
     ),

@@ -14,10 +14,10 @@ from handrail.workflows.dialect.translation import to_native
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES, Spelling
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import add_places, locate_depth, suggest_repair
-from handrail.workflows.problem import NO_EDIT, Edit, EditOperation, Problem
+from handrail.workflows.problem import NO_EDIT, Edit, EditOperation, Problem, rename_key
 from handrail.workflows.reading.build import Origin, build_workflow
 from handrail.workflows.reading.compose_overlay import compose
-from handrail.workflows.reading.findings import Findings
+from handrail.workflows.reading.findings import Findings, guess_surely, quote_name
 from handrail.workflows.reading.grammar import ROOT
 from handrail.workflows.reading.meaning import check_size
 from handrail.workflows.reading.overlay_grammar import OVERLAY
@@ -173,6 +173,8 @@ def read_workflow(
     document = found.document
     if isinstance(document, dict) and EXTENDS in document:
         reading = _read_overlay(document, spelling, base)
+    elif isinstance(document, dict) and (misspelt := _misspelt_extends(document)):
+        reading = _refuse_extends(document, misspelt)
     elif isinstance(document, dict) and is_foreign(document):
         reading = _read_foreign(document)
     else:
@@ -249,6 +251,21 @@ def _read_foreign(document: dict[str, Json]) -> Reading:
         return Reading(workflow=None, problems=problems)
     workflow = msgspec.structs.replace(reading.workflow, has_open_names=True)
     return msgspec.structs.replace(reading, workflow=workflow, problems=problems)
+
+
+def _misspelt_extends(document: dict[str, Json]) -> str:
+    """The key that was to make this an overlay; a whole workflow has a list of steps."""
+    is_whole = isinstance(document.get("steps"), list)
+    return "" if is_whole else next((key for key in document if guess_surely(key, (EXTENDS,))), "")
+
+
+def _refuse_extends(document: dict[str, Json], key: str) -> Reading:
+    found = Findings()
+    message = f"The key {quote_name(key)} is not known here."
+    found.report(
+        "unknown_key", f"/{key}", message, f"Did you mean {EXTENDS}?", rename_key(f"/{key}", EXTENDS)
+    )
+    return Reading(workflow=None, problems=tuple(found.problems), document=document)
 
 
 def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocument | None) -> Reading:

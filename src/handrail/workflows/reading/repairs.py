@@ -17,10 +17,10 @@ from handrail.contract.outcome import Json
 from handrail.workflows.dialect.translation import native_members
 from handrail.workflows.problem import NO_EDIT, Edit, add_value, remove_value, rename_key, replace_value
 from handrail.workflows.reading.findings import guess_name, guess_surely
-from handrail.workflows.reading.json_words import JsonType, shape_types
+from handrail.workflows.reading.overlay_grammar import BLOCK_KEYS
 from handrail.workflows.reading.part_grammar import OPERATORS, WHEN
-from handrail.workflows.reading.shapes import DESCRIPTION, PROMPT, PROSE, REMARK, Shape
-from handrail.workflows.reading.value_fit import convert_value
+from handrail.workflows.reading.shapes import DESCRIPTION, PROMPT, PROSE, REMARK, ByType, Shape
+from handrail.workflows.reading.value_fit import JsonType, convert_value, shape_types
 
 OTHER_KEYS: dict[str, tuple[str, ...]] = {
     "name": ("title", "label"),
@@ -37,7 +37,7 @@ OTHER_KEYS: dict[str, tuple[str, ...]] = {
     "runIf": ("when",),
     "steps": ("body",),
     "children": ("body",),
-    "max": ("maxIterations",),
+    "max": ("maxIterations", "maximum"),
     "limit": ("maxIterations",),
     "maxRounds": ("maxIterations",),
     "max_iterations": ("maxIterations",),
@@ -61,6 +61,7 @@ OTHER_KEYS: dict[str, tuple[str, ...]] = {
     "arguments": ("args", "params"),
     "parameters": ("params", "args"),
     "template": ("templateId",),
+    "tool": ("operation",),
     "contract": ("contractRef",),
     "min": ("minimum",),
     "minLength": ("minimum",),
@@ -117,6 +118,7 @@ OTHER_WORDS = {
     "prompt": "step",
     "for": "loop",
     "repeat": "loop",
+    **dict.fromkeys(("foreach", "for_each", "while", "until"), "loop"),
     "call": "template_call",
     "template": "template_call",
     "decision": "choice",
@@ -235,11 +237,32 @@ def guess_value(value: Json, shape: Shape) -> Json | msgspec.UnsetType:
         return {"kind": f"always_{str(value).lower()}"} if isinstance(value, bool) else msgspec.UNSET
     wanted = shape_types(shape)
     if isinstance(value, list) and value and "string" in wanted and "array" not in wanted:
-        is_prose = shape in _LINES and all(isinstance(one, str) for one in value)
+        is_prose = _is_prose(shape) and all(isinstance(one, str) for one in value)
         return "\n".join(value) if is_prose else msgspec.UNSET
+    if pair := join_pair(value, shape):
+        return pair
     made = [convert_value(one, value) for one in wanted if one in _CONVERTED]
     found = [one for one in made if one is not None]
     return found[0] if len(found) == 1 else msgspec.UNSET
+
+
+def join_pair(value: Json, shape: Shape) -> str:
+    """The text of which YAML has made an object, since a colon is in it; empty if it is none."""
+    if not isinstance(value, dict) or len(value) != 1 or not _is_prose(shape):
+        return ""
+    [(name, rest)] = value.items()
+    # A word in lower case may be a key of another language.
+    is_words = name[:1].isupper() or " " in name.strip()
+    is_key = bool(guess_name(name, _KEYS_OF_TEXTS)) or not is_words or not isinstance(rest, str)
+    return "" if is_key else f"{name}: {rest}"
+
+
+_KEYS_OF_TEXTS = ("kind", "refId", *BLOCK_KEYS)
+
+
+def _is_prose(shape: Shape) -> bool:
+    shapes = shape.shapes if isinstance(shape, ByType) else (shape,)
+    return any(one in _LINES for one in shapes)
 
 
 _EXPRESSION = re.compile(

@@ -23,12 +23,13 @@ from handrail.workflows.problem import NO_EDIT, ProblemCode, add_value, rename_k
 from handrail.workflows.reading.examples import list_examples
 from handrail.workflows.reading.findings import Findings, guess_name, label_pointer, quote_name
 from handrail.workflows.reading.grammar import SHAPES
-from handrail.workflows.reading.json_words import describe_shape, json_type, name_type, shape_types
 from handrail.workflows.reading.meaning import MEANINGS
+from handrail.workflows.reading.overlay_grammar import STEP_NAME
 from handrail.workflows.reading.repairs import (
     advise_on_key,
     guess_value,
     guess_word,
+    join_pair,
     make_id,
     make_workflow_id,
     parse_expression,
@@ -54,6 +55,7 @@ from handrail.workflows.reading.shapes import (
     Whole,
     Word,
 )
+from handrail.workflows.reading.value_fit import describe_shape, json_type, name_type, shape_types
 
 
 def check_shape(found: Findings, shape: Shape, value: Json, pointer: str) -> None:
@@ -66,6 +68,8 @@ def check_shape(found: Findings, shape: Shape, value: Json, pointer: str) -> Non
     match shape:
         case Named(name=name):
             _named(found, name, value, pointer)
+        case ByType(shapes=shapes) if join_pair(value, shape):
+            _wrong_type(found, next(one for one in shapes if isinstance(one, Text)), value, pointer)
         case ByType(shapes=shapes):
             fitting = next(one for one in shapes if json_type(value) in shape_types(one))
             check_shape(found, fitting, value, pointer)
@@ -102,11 +106,40 @@ def _wrong_type(found: Findings, shape: Shape, value: Json, pointer: str) -> Non
     if isinstance(record, Record) and not isinstance(value, list):
         fix = _show_object(shape, record, value, pointer) or fix
     made = guess_value(value, shape)
+    if made is msgspec.UNSET:
+        made = _guess_whole(record, value)
     if made is msgspec.UNSET or not _fits(shape, made):
         edit = NO_EDIT
     else:
         edit, fix = replace_value(pointer, made), f"Write {as_json(made)}."
     found.report("wrong_type" if pointer else "not_an_object", pointer, message, fix, edit)
+
+
+def _guess_whole(shape: Shape, value: Json) -> Json | msgspec.UnsetType:
+    """The list or the object that a value was meant to be all of, or a member of; UNSET if unsure."""
+    match shape:
+        case Items(of=of) if isinstance(value, dict) and not isinstance(of, Anything):
+            return [value]
+        case Members(of=of) if isinstance(value, list) and not isinstance(of, Anything):
+            return _under_names(value)
+        case Record(keys=keys) if isinstance(value, str):
+            needed = [name for name, key in keys.items() if key.is_required] or shape.any_of
+            made: list[Json] = [{name: value} for name in needed]
+            fitting = [one for one in made if _fits(shape, one)]
+            return fitting[0] if len(fitting) == 1 else msgspec.UNSET
+        case _:
+            return msgspec.UNSET
+
+
+def _under_names(items: list[Json]) -> Json | msgspec.UnsetType:
+    """Objects of a list, each under the name that it has itself."""
+    made: dict[str, Json] = {}
+    for item in items:
+        key = next((key for key in ("name", "id") if key in item), "") if isinstance(item, dict) else ""
+        if not key or not isinstance(item[key], str) or item[key] in made:
+            return msgspec.UNSET
+        made[item[key]] = {name: member for name, member in item.items() if name != key}
+    return made or msgspec.UNSET
 
 
 def _show_object(shape: Shape, record: Record, value: Json, pointer: str) -> str:
@@ -332,7 +365,8 @@ def _text(found: Findings, shape: Text, value: str, pointer: str) -> None:
         found.report("bad_value", pointer, message, "Write something, or leave it out.")
     elif shape.pattern and not re.fullmatch(shape.pattern, value, re.ASCII):
         message = f"{label_pointer(pointer)} has a form that is not allowed: {quote_name(value)}."
-        made = parse_expression(value) if shape == CONDITION_ID else _form_meant(shape, value)
+        parsed = parse_expression(value) if shape == CONDITION_ID else {}
+        made: Json = parsed or _form_meant(shape, value)
         fix, edit = (
             (f"Write {_said(made)}.", replace_value(pointer, made)) if made else (shape.wanted, NO_EDIT)
         )
@@ -349,8 +383,11 @@ def _form_meant(shape: Text, value: str) -> str:
         made = make_id(value)
     elif shape == WORKFLOW_ID:
         made = make_workflow_id(value)
+    elif shape == STEP_NAME:
+        made = "/".join(map(make_id, value.split("/")))
     else:
-        made = value.strip().removeprefix("{{").removesuffix("}}").strip() if shape in (PATH, NAME) else ""
+        is_name = shape in (PATH, NAME, CONDITION_ID)
+        made = value.strip().removeprefix("{{").removesuffix("}}").strip() if is_name else ""
     return made if made and re.fullmatch(shape.pattern, made, re.ASCII) else ""
 
 

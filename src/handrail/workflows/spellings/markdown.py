@@ -12,15 +12,20 @@ from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_clearly_nearest, find_same_word
 from handrail.contract.wording import quote
 from handrail.workflows.limits import MAX_PROBLEMS, MAX_YAML_BYTES
-from handrail.workflows.problem import NO_EDIT, Edit, rewrite_text
+from handrail.workflows.problem import NO_EDIT, Edit, Problem, rewrite_text
 from handrail.workflows.spellings.decoded import RULE, Decoded, Place, report
 from handrail.workflows.spellings.markdown_text import (
     BLOCKS,
     FENCE,
     HEADING,
+    JOINED_HEADING,
     Line,
     Misplaced,
+    begins_part,
     closing_of,
+    find_block,
+    find_other_id,
+    find_yaml_end,
     is_own_fence,
     join_lines,
     read_items,
@@ -42,12 +47,24 @@ def decode_markdown(text: str) -> Decoded:
     lines = [Line(number, line) for number, line in enumerate(text.split("\n"), 1)]
     end = next((at for at, line in enumerate(lines) if at and line.text.rstrip() == RULE), 0)
     if lines[0].text.rstrip() != RULE or not end:
-        fix = "Begin with a line ---, then the keys of the workflow such as `id: project.my_check`, then ---."
-        return Decoded(problems=(report((1, 1), "The file has no front matter.", fix),))
+        return Decoded(problems=(_no_front(lines),))
     front = decode_yaml(join_lines(lines[1:end]) + "\n", first_line=2)
     reading = _Reading(front)
     reading.read(lines[end + 1 :])
     return reading.finish(end + 1)
+
+
+def _no_front(lines: list[Line]) -> Problem:
+    """A page that does not begin as one, or whose keys go on into its steps."""
+    first = next((at for at, line in enumerate(lines) if begins_part(line.text)), 0)
+    last = find_yaml_end(lines[1:first]) if lines[0].text.rstrip() == RULE else 0
+    if last:
+        edit = rewrite_text(last + 2, 1, 0, f"{RULE}\n")
+        return report(
+            (1, 1), "The front matter is not closed.", f"Write a line {RULE} before the steps.", edit
+        )
+    fix = "Begin with a line ---, then the keys of the workflow such as `id: project.my_check`, then ---."
+    return report((1, 1), "The file has no front matter.", fix)
 
 
 class _Part:
@@ -112,13 +129,19 @@ class _Reading:
                 at = self._fence(lines, at, fence)
                 continue
             heading = HEADING.fullmatch(words)
-            if heading is not None:
-                self._heading(line.number, len(heading[1]), heading[2] or "", heading.start(2))
+            if heading is None and (joined := JOINED_HEADING.match(words)) is not None:
+                edit = rewrite_text(line.number, joined.end() + 1, 0, " ")
+                self._report(
+                    (line.number, 1), "This heading has no space.", f"Write {joined[0]} and a space.", edit
+                )
+            elif heading is not None:
+                below = next((one.text for one in lines[at + 1 :] if one.text.strip()), "")
+                self._heading(line.number, len(heading[1]), heading[2] or "", heading.start(2), below)
             else:
                 self._text_line(Line(line.number, words))
             at += 1
 
-    def _heading(self, number: int, level: int, words: str, column: int) -> None:
+    def _heading(self, number: int, level: int, words: str, column: int, below: str) -> None:
         title, part_id = split_title(words)
         place = (number, 1)
         while self._open and self._open[-1].level >= level:
@@ -131,8 +154,13 @@ class _Reading:
             message = f"A heading of level {level} cannot stand here."
             # A step inside a loop may end there, and the next one may stand behind the loop.
             is_sure = is_step and wanted == _STEP_LEVEL
-            edit = rewrite_text(number, 1, level, "#" * wanted) if is_sure else NO_EDIT
-            self._report(place, message, f"Write {'#' * wanted}. {_TEXT_FIX}", edit)
+            is_block = title in BLOCKS and holder is not None and not holder.is_loop
+            edit = rewrite_text(number, 1, level, "#" * wanted) if is_sure or is_block else NO_EDIT
+            fix = f"Write {'#' * wanted}. {_TEXT_FIX}"
+            if level < _STEP_LEVEL and not self._parts and title == self.document.get("name"):
+                fix = "Remove it: the name stands in the front matter."
+                edit = rewrite_text(number, 1, column + len(words), "")
+            self._report(place, message, fix, edit)
             return
         if holder is None or holder.is_loop:
             self._part(holder, place, words, column)
@@ -141,7 +169,7 @@ class _Reading:
             fix = f"Write {'#' * holder.level} for a step, or `type: loop` in the fence `step` above it."
             self._report(place, message, fix)
         elif title not in BLOCKS:
-            sure = find_same_word(title, BLOCKS)
+            sure = find_same_word(title.strip(" :*_"), BLOCKS) or find_block(title, below)
             near = sure or find_clearly_nearest(title, BLOCKS)
             known = ", ".join(BLOCKS)
             fix = f"Did you mean {near}?" if near else f"Block headings are {known}. {_TEXT_FIX}"
@@ -180,11 +208,17 @@ class _Reading:
         """Read a fence; where reading goes on."""
         start = lines[at]
         closing = closing_of(fence[2])
-        end = at + 1
+        end, is_step = at + 1, fence[3] == "step" and not fence[1]
         while end < len(lines) and closing.fullmatch(lines[end].text.rstrip("\r")) is None:
+            if is_step and begins_part(lines[end].text):
+                break
             end += 1
-        if end == len(lines):
-            self._report((start.number, 1), "This fence is not closed.", f"Close it with a line {fence[2]}.")
+        if end == len(lines) or closing.fullmatch(lines[end].text.rstrip("\r")) is None:
+            last = find_yaml_end(lines[at + 1 : end]) if is_step else 0
+            has_room = 0 < last < len(lines) - at - 1
+            edit = rewrite_text(start.number + last + 1, 1, 0, f"{fence[2]}\n") if has_room else NO_EDIT
+            fix = f"Close it with a line {fence[2]}."
+            self._report((start.number, 1), "This fence is not closed.", fix, edit)
             return end
         if not is_own_fence(fence[3]):
             for line in lines[at : end + 1]:
@@ -233,9 +267,11 @@ class _Reading:
         for key, value in decoded.document.items():
             if key in part.document or key == "prompt":
                 fix = "Write the prompt as text." if key == "prompt" else "Write it in the heading only."
-                self._report(
-                    decoded.keys[join_pointer("", key)], f"{key} does not stand in a fence `step`.", fix
-                )
+                place = decoded.keys[join_pointer("", key)]
+                line = lines[place[0] - number - 1]
+                is_same = part.document.get(key) == value and place[1] == 1
+                edit = rewrite_text(place[0], 1, len(line.text) + 1, "") if is_same else NO_EDIT
+                self._report(place, f"{key} does not stand in a fence `step`.", fix, edit)
             else:
                 part.document[key] = value
         self.values.update({part.pointer + name: place for name, place in decoded.values.items() if name})
@@ -280,12 +316,7 @@ class _Reading:
         self._open = [part]
         is_call = part.document.get("type") == "template_call"
         if not is_call and not part.document.keys() & {"id", "loopId", "slot"}:
-            title = str(part.document.get("title") or "Title")
-            own = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_") or "step_id"
-            fix = f"Write `{'#' * part.level} {title} {{#{own}}}`. {_TEXT_FIX}"
-            # Without a fence it may be a heading of the text itself.
-            is_sure = part.has_fence and own != "step_id" and own not in self._ids
-            edit = rewrite_text(part.place[0], part.end, 0, f" {{#{own}}}") if is_sure else NO_EDIT
+            fix, edit = self._find_id(part)
             self._report(part.place, "This heading has no id.", fix, edit)
         if part.body:
             if "body" in part.document:
@@ -295,6 +326,20 @@ class _Reading:
             self._open = [part]
         self._finish_texts(part)
         return part.document
+
+    def _find_id(self, part: _Part) -> tuple[str, Edit]:
+        """How to write the id of a heading that has none, and the edit if it is certain."""
+        title = str(part.document.get("title") or "Title")
+        other = find_other_id(title)
+        if other is not None:
+            written, own = other
+            edit = rewrite_text(part.place[0], part.end - len(written), len(written), f"{{#{own}}}")
+            return f"Write {{#{own}}} for {written}.", edit
+        own = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_") or "step_id"
+        fix = f"Write `{'#' * part.level} {title} {{#{own}}}`. {_TEXT_FIX}"
+        # Without a fence it may be a heading of the text itself.
+        is_sure = part.has_fence and own != "step_id" and own not in self._ids
+        return fix, rewrite_text(part.place[0], part.end, 0, f" {{#{own}}}") if is_sure else NO_EDIT
 
     def _finish_texts(self, part: _Part) -> None:
         texts = {key: held for key, held in part.texts.items() if key or _is_there(held)}

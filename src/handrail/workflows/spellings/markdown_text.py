@@ -20,12 +20,31 @@ BLOCKS = {
     "Deliver": "outputRequired",
 }
 """Block headings, and the keys of `promptBlocks` that they stand for."""
+_OTHER_BLOCKS = {
+    **dict.fromkeys(
+        ("steps", "instructions", "how", "method", "approach", "tasks", "what to do"), "Procedure"
+    ),
+    **dict.fromkeys(("rules", "limits", "restrictions", "boundaries", "do not", "don'ts"), "Constraints"),
+    **dict.fromkeys(
+        ("check", "checks", "verification", "acceptance criteria", "done when", "validation"), "Verify"
+    ),
+    **dict.fromkeys(("output", "outputs", "deliverables", "result", "results", "report"), "Deliver"),
+}
+"""Headings that say the same elsewhere, where a list stands below them."""
 HEADING = re.compile(r"(#+)(?:[ \t]+(.*?))?[ \t]*")
+JOINED_HEADING = re.compile(r"#{1,6}(?=[^#\s].*\{#[^{}\s]*\}[ \t]*$)")
+"""A heading with an id that would be text, since its space is missing."""
+_OTHER_ID = re.compile(r"(?:\{[ \t]*(#|id[=:])|\((#)|\[(#)|\{)[ \t]*([a-z0-9_-]+)[ \t]*[\])}]$")
+"""An id at the end of a heading in the form of another tool."""
 _TITLE = re.compile(r"(?:(.*?)[ \t]*)?\{#([^{}\s]*)\}")
 FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*([^`]*?)[ \t]*")
 _ITEM = re.compile(r"([-*+]|[0-9]{1,4}[.)]) +(?=\S)")
 _REF = re.compile(r"\[[^\[\]]*\]\((wr\.refs\.[^()\s]+)\)")
 _NAMED = re.compile(r"([^:]*[^:\s]): (.*)", re.DOTALL)
+
+
+_PART_HEADING = re.compile(r"#{2,}[ \t]*[^#\s].*\{#[^{}\s]*\}[ \t\r]*")
+_OF_YAML = re.compile(r"\s*$|[ \t#\]}]|-[ \t]|[\w\"'-]+[ \t]*:(?:\s|$)")
 
 
 class Line(NamedTuple):
@@ -54,6 +73,40 @@ def split_title(words: str) -> tuple[str, str | None]:
     """Title and id of a heading; None where it has no id."""
     found = _TITLE.fullmatch(words)
     return (found[1] or "", found[2]) if found else (words, None)
+
+
+def find_other_id(title: str) -> tuple[str, str] | None:
+    """What a title ends with for its id, and the id. A word in plain braces must be the title's."""
+    found = _OTHER_ID.search(title)
+    if found is None:
+        return None
+    has_sign = any(found.group(1, 2, 3))
+    words = re.sub(r"[^a-z0-9]+", " ", title[: found.start()].lower()).split()
+    is_own = set(re.split("[_-]", found[4])) <= set(words)
+    return (found[0], found[4]) if has_sign or is_own else None
+
+
+def find_block(title: str, below: str) -> str:
+    """The block heading that a heading of another tool stands for; empty where its text is no list."""
+    block = _OTHER_BLOCKS.get(title.rstrip(": ").lower(), "")
+    item = _ITEM.match(below)
+    is_read = item is not None and (block != "Deliver" or _NAMED.fullmatch(below[item.end() :]) is not None)
+    return block if is_read else ""
+
+
+def begins_part(line: str) -> bool:
+    """Whether a line of a fence `step` can only be what follows the fence: no YAML has it."""
+    fence = FENCE.fullmatch(line.rstrip("\r"))
+    return _PART_HEADING.fullmatch(line) is not None or (
+        fence is not None and not fence[1] and is_own_fence(fence[3])
+    )
+
+
+def find_yaml_end(lines: list[Line]) -> int:
+    """How many lines of an open fence `step` are YAML; 0 where none is."""
+    end = next((at for at, line in enumerate(lines) if not _OF_YAML.match(line.text)), len(lines))
+    kept = trim_blank(lines[:end])
+    return lines.index(kept[-1]) + 1 if kept else 0
 
 
 def trim_blank(lines: list[Line]) -> list[Line]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any
 
+import msgspec
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import (
@@ -30,6 +31,7 @@ from handrail.contract.wording import quote
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_YAML_BYTES, MAX_YAML_VALUES
 from handrail.workflows.problem import NO_EDIT, Edit, rewrite_text
 from handrail.workflows.spellings.decoded import Comment, Decoded, Lines, Place, report
+from handrail.workflows.spellings.yaml_repairs import mend_yaml
 
 WORDS: dict[str, Json] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -48,6 +50,21 @@ def decode_yaml(text: str, *, first_line: int = 1) -> Decoded:
 
     `first_line` is the line of the file that the text begins at.
     """
+    decoded = _decode(text, first_line)
+    if not decoded.problems or decoded.problems[0].edit:
+        return decoded
+    [problem] = decoded.problems
+    shift = first_line - 1
+    edit = tuple(
+        msgspec.structs.replace(one, line=one.line + shift)
+        for one in mend_yaml(text, problem.line - shift, lambda mended: _decode(mended, 1))
+    )
+    if edit:  # a parser may notice it only in the next line
+        problem = msgspec.structs.replace(problem, edit=edit, line=edit[0].line, column=edit[0].column)
+    return Decoded(problems=(problem,))
+
+
+def _decode(text: str, first_line: int) -> Decoded:
     if len(text.encode("utf-8", "surrogatepass")) > MAX_YAML_BYTES:
         fix = "Split the workflow, or move long texts into the documents that it refers to."
         return _refuse(first_line, (1, 1), f"More than {MAX_YAML_BYTES} bytes of YAML.", fix)
@@ -175,7 +192,19 @@ class _Building:
                 edit = self._drop(start, len(mark))
             raise self._refuse(event, "Anchors are not read.", _PLAIN_FIX, edit)
         if event.ctag is not None:
-            raise self._refuse(event, "Tags are not read.", "Remove the tag; quote what is meant as text.")
+            raise self._refuse(
+                event,
+                "Tags are not read.",
+                "Remove the tag; quote what is meant as text.",
+                self._untag(event),
+            )
+
+    def _untag(self, event: Any) -> Edit:
+        """Without the tag of a text that is one anyway."""
+        start, tag = event.start_mark.index, "!!str "
+        is_text = isinstance(event, ScalarEvent) and (event.style or event.value not in WORDS)
+        is_text = bool(is_text) and (bool(event.style) or isinstance(read_plain(event.value), str))
+        return self._drop(start, len(tag)) if is_text and self._text.startswith(tag, start) else NO_EDIT
 
     def _scalar(self, event: Any) -> None:
         start, end = event.start_mark.index, event.end_mark.index
