@@ -506,10 +506,8 @@ def _misused(error: ValueError) -> Trouble:
         meant = [written] if path[-1] == "required" else meant
     if meant is None:
         return Trouble(pointer=pointer, message=message, fix="Correct the value of that keyword.")
-    edit = replace_value(pointer, meant)
-    return Trouble(
-        pointer=pointer, message=message, fix=f"Write {canonical_bytes(meant).decode()}.", edit=edit
-    )
+    fix, edit = f"Write {canonical_bytes(meant).decode()}.", replace_value(pointer, meant)
+    return Trouble(pointer=pointer, message=message, fix=fix, edit=edit)
 
 
 def _whole(message: str, fix: str) -> Trouble:
@@ -551,8 +549,7 @@ def _no_candidate(schema: Schema, where: str) -> str | None:
     if not candidates:
         return f"The enum of {where} is empty."
     try:
-        validator = _validator(schema)
-        if any(validator.is_valid(candidate) for candidate in candidates):
+        if any(map(_validator(schema).is_valid, candidates)):
             return None
     except ValueError:  # it cannot be checked, so nothing fits
         pass
@@ -584,10 +581,9 @@ def _impossible_object(schema: Schema, root: Schema, where: str, depth: int) -> 
     properties = schema.get("properties", {})
     others = schema.get("additionalProperties", True)
     for name in schema.get("required", ()):
-        inner = properties.get(name, others)
         if name not in properties and resolve_ref(others, root) is False:
             return f"{where.capitalize()} requires {quote(name)}, but its schema does not allow it."
-        reason = _impossible(inner, root, quote(name), depth + 1)
+        reason = _impossible(properties.get(name, others), root, quote(name), depth + 1)
         if reason:
             return reason
     return None
@@ -598,8 +594,6 @@ def _crossed(schema: Schema, least: str = "minimum", most: str = "maximum") -> b
 
 
 def _no_whole(schema: Schema) -> bool:
-    if _crossed(schema):
-        return True
     if "minimum" not in schema or "maximum" not in schema:
         return False
     return bool(-(-schema["minimum"] // 1) > schema["maximum"] // 1)
