@@ -158,6 +158,7 @@ class GivenWorkspace:
         self.repositories: dict[str, str] = {}
         """The common git directory of each worktree."""
         self.work = ""
+        self.worker_name = ""
 
     def project(self, asked: str) -> str:
         return asked or self.directory
@@ -176,6 +177,9 @@ class GivenWorkspace:
 
     def work_token(self) -> str:
         return self.work
+
+    def worker(self) -> str:
+        return self.worker_name
 
     def account(self) -> str:
         return "tester"

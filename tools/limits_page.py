@@ -429,7 +429,7 @@ SOURCES: Rows = (
     ("ports.facts", "MOST_SOUGHT", "Names of which a project remembers in which files they are not."),
     ("ports.facts", "MOST_SOUGHT_BYTES", "What is remembered of one such name."),
     (
-        "host.worktree.git_index",
+        "host.worktree.repository",
         "MOST_INDEX_BYTES",
         "Bytes of an index of git that is read without git.",
     ),

@@ -133,6 +133,9 @@ class _Nowhere:
     def work_token(self) -> str:
         return ""
 
+    def worker(self) -> str:
+        return ""
+
     def account(self) -> str:
         return "proof"
 

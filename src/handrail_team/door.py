@@ -393,6 +393,9 @@ class AccountWorkspace:
     def work_token(self) -> str:
         return ""
 
+    def worker(self) -> str:
+        return ""
+
     def account(self) -> str:
         return self._principal.account
 

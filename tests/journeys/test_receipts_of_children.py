@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from handrail.event_log.memory import MemoryLog
 from tests.host.worktree.project import commit
 from tests.journeys.conversation import answer, refusal
 from tests.journeys.given_workflows import step
@@ -76,6 +79,34 @@ def test_a_receipt_has_a_section_for_each_child_with_what_it_proved(tmp_path: Pa
         in text
     )
     assert f"`{TESTS}` passed (exit 0, by handrail), on other files than those of the commit" in text
+
+
+@pytest.mark.promise("delegation.travels")
+def test_what_a_child_ran_travels_in_a_bundle_and_is_nobodys_proof_there(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    waiting = hand_out(signer, "a", "b")
+    do_part(signer, waiting, 0, "src/bill.py", TESTS)
+    written = answer(signer.runtime, "session.export", sessionId=waiting["session"]["sessionId"])
+
+    signer.runtime = msgspec.structs.replace(signer.runtime, log=MemoryLog())
+    bundle = {"source": "bundle.json", "text": json.dumps(written["content"])}
+    plan = answer(signer.runtime, "session.import", bundle=bundle, dryRun=True)
+    taken = answer(signer.runtime, "session.import", bundle=bundle, confirm=plan["confirm_token"])
+    (found,) = answer(signer.runtime, "session.resume", query=taken["session_id"])["items"]
+    do_part(signer, found, 1, NEW, PASSES)
+    go_on(signer, {"stateToken": found["nextCall"]["params"]["stateToken"]})
+    commit(signer.root)
+
+    run = statement_of(signer.export()["content"])["predicate"]["handrailRun"]
+    report = answer(signer.runtime, "session.export", **{"sessionId": taken["session_id"], "as": "markdown"})[
+        "content"
+    ]
+    assert [(one["child"], [check["name"] for check in one["checks"]]) for one in run["children"]] == [
+        ("a", []),
+        ("b", [PASSES]),
+    ]
+    assert TESTS in report
+    assert "another store" in report
 
 
 @pytest.mark.promise("delegation.seen")

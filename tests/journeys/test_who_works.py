@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from handrail.contract.accounts import Principal
 from handrail.runtime.runtime import Runtime
+from handrail_serve.accounts.names import join_names
 from handrail_serve.pages.run_rail import rail_list
 from handrail_serve.pages.sessions import sessions_page
+from tests.conftest import GivenWorkspace
 from tests.journeys.conversation import advance, answer, refusal, rehydrate
 from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import begin, step
@@ -101,6 +105,50 @@ def test_a_name_is_refused_where_nothing_was_handed_out_and_where_it_is_no_name(
     )
     assert {one.kind.native for one in odd} == {"E_VALIDATION"}
     assert (len(events_of(runtime, alone)), len(events_of(runtime, waiting))) == before
+
+
+@pytest.mark.promise("delegation.named")
+def test_a_variable_names_the_helper_of_every_call_that_gives_no_name(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"))
+    a, b = (read(runtime, one) for one in waiting["children"])
+    assert isinstance(runtime.workspace, GivenWorkspace)
+
+    runtime.workspace.worker_name = "two words"
+    refused = refusal(runtime, "run.continue", ackToken=a["ackToken"], output={"notesMarkdown": "x"})
+    runtime.workspace.worker_name = "builder-3"
+    advance(runtime, advance(runtime, a), worker="builder-4")
+    advance(runtime, b)
+    alone = advance(runtime, begin(runtime, step("plan"), fields={}))
+
+    assert refused.message == "HANDRAIL_WORKER: is no name of a helper; nothing was stored."
+    told = [one["worker"] for one in rehydrate(runtime, waiting)["children"]]
+    assert told == ["builder-3, builder-4", "builder-3"]
+    assert alone["isComplete"]
+
+
+@pytest.mark.promise("delegation.named")
+def test_in_a_team_a_lane_names_the_account_that_reported(runtime: Runtime) -> None:
+    def as_account(account: str) -> Runtime:
+        whose = Principal(
+            account=account, name="-", kind="agent", workspace="w", role="member", credential="c"
+        )
+        return msgspec.structs.replace(runtime, principal=whose)
+
+    mine, theirs = as_account("acc_0000000000000001"), as_account("acc_0000000000000002")
+    waiting = arrive(mine, child("a", step("look"), step("sum")), child("b"), child("c"))
+    a, b, _ = (read(mine, one) for one in waiting["children"])
+    advance(mine, advance(theirs, a, worker="builder-3"))
+    advance(theirs, b)
+
+    session = waiting["session"]
+    graph = answer(mine, "run.graph", sessionId=session["sessionId"], run=session["runId"])
+
+    one, two = "acc_0000000000000001", "acc_0000000000000002"
+    assert [lane["account"] for lane in graph["children"]] == [f"{two}, {one}", two, ""]
+    names = {one: "Ada", two: "Ben"}
+    page = join_names(str(rail_list(graph)), lambda: names)
+    assert "builder-3 of Ben, Ada" in page
+    assert ">Ben<" in page
 
 
 @pytest.mark.promise("delegation.named")

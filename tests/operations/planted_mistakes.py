@@ -460,6 +460,15 @@ PAGES = (
         "count: 3\nmaxIterations: 3\n",
         "```step\ntype: loop\nwhen",
     ),
+    Mistake(
+        "page slot with an id",
+        "unknown_key",
+        "/steps/9/id",
+        "{#before_end}",
+        changes=(("/steps/-", {"id": "before_end", "slot": "before_end", "title": "End"}),),
+        base="markdown",
+        meant=(("/steps/-", {"slot": "before_end", "title": "End"}),),
+    ),
     in_markdown("tab in a fence", "  field: goal", "\tfield: goal"),
     meant(
         in_markdown(

@@ -13,7 +13,7 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -193,7 +193,7 @@ class Judge:
         run = "not tried"
         may_run = workflow is not None and not is_stopped and seed % self._run_every == 0
         if workflow is not None and may_run and isinstance(outcome, Success):
-            run = _run(runtime, workflow, outcome)
+            run = run_to_end(runtime, workflow, outcome)
         return Told(seed=seed, is_fine=is_fine, refused=refused, walks=walks, run=run)
 
 
@@ -215,7 +215,13 @@ def _walks(workflow: CompiledWorkflow) -> str:
     return "" if report.completed or report.truncated else "no walk comes to the end"
 
 
-def _run(runtime: Runtime, workflow: CompiledWorkflow, started: Success) -> str:
+Watch = Callable[[str, dict[str, Any]], dict[str, Any]]
+"""Gets a step's id and the reply that shows it; what it returns is sent as context with the report."""
+
+
+def run_to_end(
+    runtime: Runtime, workflow: CompiledWorkflow, started: Success, watch: Watch = lambda *_: {}
+) -> str:
     """Do every step with a report that must be enough, as far as the bound goes."""
     reply: dict[str, Any] = msgspec.to_builtins(started.data)
     for _ in range(MOST_STEPS):
@@ -223,7 +229,7 @@ def _run(runtime: Runtime, workflow: CompiledWorkflow, started: Success) -> str:
             return "complete"
         state = _state(runtime, reply)
         leaf = leaf_at(workflow, state)
-        params: dict[str, Any] = {"ackToken": reply.get("ackToken")}
+        params: dict[str, Any] = {"ackToken": reply.get("ackToken"), "context": watch(leaf.id, reply)}
         if isinstance(leaf, Choice):
             params["ackToken"] = reply["pending"]["choices"][0]["token"]
         elif isinstance(leaf, Step):
@@ -239,7 +245,7 @@ def _run(runtime: Runtime, workflow: CompiledWorkflow, started: Success) -> str:
             return "handed out"
         else:
             params["output"] = {"notesMarkdown": "Ran it."}
-            params["context"] = {leaf.save_as: ["result"]} if leaf.save_as else {}
+            params["context"] |= {leaf.save_as: ["result"]} if leaf.save_as else {}
         outcome = perform(runtime, "run.continue", params)
         if isinstance(outcome, Failure):
             return f"refused at {leaf.id}: {outcome.message}"

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from psycopg import conninfo, sql
 
+from handrail.contract.outcome import Fault
 from handrail_serve.app import App, Parts
 from handrail_serve.feed import Feed
 from handrail_serve.guard import team_identity
@@ -21,6 +22,7 @@ from handrail_serve.limits import (
     REQUESTS_OF_AN_ACCOUNT,
 )
 from handrail_team.door import CALLS_A_MINUTE, CALLS_OF_A_WORKSPACE, FREE_TRIES, NOWHERE, Paces
+from handrail_team.store.migrations import NEWEST
 from tests.team.team_server import ORIGIN, PAGE, PASSPHRASE, Caller, Server
 
 AWAY = "postgresql://127.0.0.1:1/away"
@@ -299,3 +301,23 @@ def test_callers_are_not_told_where_the_database_is_and_the_operator_is_once(tmp
     assert all(b"127.0.0.1" not in one.body for one in told)
     assert len(lines) == 1
     assert '"127.0.0.1", port 1' in lines[0]
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.migrations")
+def test_a_server_goes_on_while_a_newer_one_extends_the_tables_and_no_older_one_starts(
+    server: Server, team_database: str, tmp_path: Path
+) -> None:
+    ana = server.join(server.workspace("main"), "Ana", "owner")
+    with psycopg.connect(team_database, autocommit=True) as link:
+        link.execute("INSERT INTO handrail.schema_versions VALUES (%s)", (NEWEST + 1,))
+        link.execute("ALTER TABLE handrail.sessions ADD COLUMN of_a_newer_version text")
+
+    ready = server.ask("GET", "/health/ready", "")
+    begun = ana.agent("builder").start()
+    with pytest.raises(Fault) as refused:
+        Server(team_database, tmp_path / "late").door.check()
+
+    assert (ready.status, ready.body.split()) == (200, [b"pass"])
+    assert begun["session"]["sessionId"] in [row["id"] for row in ana.data("session.list")["items"]]
+    assert refused.value.kind.code == "STORE_UNSUPPORTED_VERSION"

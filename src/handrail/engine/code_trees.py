@@ -28,6 +28,12 @@ def settle_helper(run: Run, seen: ObservationRecorded, index: int) -> Run:
     return msgspec.structs.replace(run, project=seen.project, has_own_project=True, moved_at=moved_at)
 
 
+def settle_account(run: Run, account: str) -> Run:
+    """The run with the account that reported in it, if it was handed out; each is kept once."""
+    is_new = run.parent is not None and account not in run.accounts
+    return msgspec.structs.replace(run, accounts=(*run.accounts, account)) if is_new else run
+
+
 def find_tree_of(history: History, node_id: NodeId) -> RecordedTree | None:
     """The files as the node was made: its first tree. None when none was taken."""
     found = history.trees.get(node_id, ())

@@ -31,7 +31,7 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId, SessionId, node_tag
 from handrail.contract.json.canonical import genesis
-from handrail.engine.code_trees import settle_helper
+from handrail.engine.code_trees import settle_account, settle_helper
 from handrail.engine.events import (
     AdvanceRecorded,
     Blocked,
@@ -235,6 +235,9 @@ class _Folding:
                 self._set_context(told, _present(scope.node_id))
             case AdvanceRecorded() as answered:
                 self._answer(answered, scope.node_id, scope.run_id, record.index)
+                if body.actor is not None:
+                    run = self._runs[_present(scope.run_id)]
+                    self._runs[run.run_id] = settle_account(run, body.actor.id)
             case NodeOutputAppended() as output:
                 if scope.node_id is None:
                     self._session_output(output, record, body.at)

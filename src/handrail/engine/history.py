@@ -125,6 +125,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     project: Project | None = None
     has_own_project: bool = False  # its first call that writes decided where it works
     workers: tuple[str, ...] = ()  # what its helpers called themselves
+    accounts: tuple[str, ...] = ()  # in a team: who reported in it, where it was handed out
     moved_at: int = 0  # by this event it works elsewhere than its parent; earlier trees are of that place
     tags: tuple[str, ...] = ()
     checks: tuple[PinnedCheck, ...] = ()

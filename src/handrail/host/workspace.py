@@ -116,6 +116,9 @@ class LocalWorkspace:
     def work_token(self) -> str:
         return self._environment.get("HANDRAIL_WORK", "").strip()
 
+    def worker(self) -> str:
+        return self._environment.get("HANDRAIL_WORKER", "").strip()
+
     def account(self) -> str:
         named = self._environment.get("USER") or self._environment.get("USERNAME")
         if not named:

@@ -4,13 +4,13 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from handrail.contract.ids import Confirmations, ObservationKey
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Fault, Json
 from handrail.engine.ask import may_ask
 from handrail.engine.decide import Gathered, plan_attempt_look
 from handrail.engine.facts import Helper, WorkDone, encode_project, find_long_notes
 from handrail.engine.history import History, Node, Run
 from handrail.engine.navigate import Running, leaf_at
-from handrail.operations.handles import Prepared
+from handrail.operations.handles import LONGEST_WORKER, WORKER_RULE, Prepared, is_worker
 from handrail.operations.replies import load_handed, load_pinned_workflow
 from handrail.operations.report import blobs_of, refuse_report
 from handrail.operations.same_project import find_own_project
@@ -43,7 +43,7 @@ def gather(
 ) -> Prepared:
     """Load the workflow of an attempt, and look at what its report names.
 
-    Raises Fault VALIDATION_ERROR where a helper names itself in a run that nobody handed out.
+    Raises Fault VALIDATION_ERROR where a helper names itself in a run that nobody handed out, or by no name.
     """
     history = session.history
     run = history.runs[node.run_id]
@@ -56,7 +56,7 @@ def gather(
         settled = settle_project(rt, run, project, own)
         own = settled or own
         place = None if settled is None else encode_project(settled)
-        helper = Helper(project=place, worker="" if worker is UNSET else rt.secrets.redact_text(worker))
+        helper = Helper(project=place, worker=rt.secrets.redact_text(_name_worker(rt, worker)))
     elif worker is not UNSET:
         expected = "a run that was handed out: a step with children names its work tokens"
         raise refuse_report(
@@ -107,3 +107,14 @@ def _load_kept_notes(reader: EventReader, history: History, node: Node) -> str:
     """The notes of the blocked attempt that a retry here counts, if the event has only a part of them."""
     ref = find_long_notes(history, node)
     return "" if ref is None else reader.get_blob(ref).decode()
+
+
+def _name_worker(rt: Runtime, worker: str | UnsetType) -> str:
+    """What a helper calls itself: with the call, else by HANDRAIL_WORKER."""
+    if worker is not UNSET:
+        return worker
+    named = rt.workspace.worker()
+    if named and (len(named) > LONGEST_WORKER or not is_worker(named)):
+        told: dict[str, Json] = {"param": "HANDRAIL_WORKER", "problem": WORKER_RULE.problem}
+        raise refuse_report([told | {"expected": f"{WORKER_RULE.expected}, at most {LONGEST_WORKER}"}])
+    return named

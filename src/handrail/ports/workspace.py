@@ -102,6 +102,9 @@ class Workspace(Protocol):
     def work_token(self) -> str:
         """The work that was handed to whoever calls: HANDRAIL_WORK; empty: none was."""
 
+    def worker(self) -> str:
+        """What whoever calls is called among helpers: HANDRAIL_WORKER; empty: nobody gave a name."""
+
     def account(self) -> str:
         """Who is calling: the name of the operating-system user; its number where it has none."""
 

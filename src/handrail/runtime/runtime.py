@@ -263,6 +263,9 @@ class OneLook:
     def work_token(self) -> str:
         return self._workspace.work_token()
 
+    def worker(self) -> str:
+        return self._workspace.worker()
+
     def account(self) -> str:
         return self._workspace.account()
 

@@ -230,15 +230,15 @@ _LANE_BADGES = {
 
 def _lane(session_id: str, one: Payload) -> Html:
     words, tone, icon = _LANE_BADGES.get(one["status"], ("at work", "busy", "open"))
+    who = one["worker"] or one["agent"]
+    who = f"{who} of {one['account']}" if who and one["account"] else who or one["account"]
     where = one["pending_title"] if one["status"] not in ("complete", "complete_with_gaps") else ""
     spot = element(
         "a",
         element("span", f"{one['child_id']}: {one['title']}", class_="name"),
         badge(words, tone, icon),
         element("span", where, class_="what") if where else None,
-        element("span", one["worker"] or one["agent"], class_="soft")
-        if one["worker"] or one["agent"]
-        else None,
+        element("span", who, class_="soft") if who else None,
         href=run_path(session_id, one["run_id"]),
         class_="spot",
     )

@@ -54,6 +54,7 @@ def describe_surroundings(
         machine=machine,
         version=version,
         client=call.client,
+        worker=rt.workspace.worker(),
         can_ask=call.can_ask,
         project=project,
         identity=rt.workspace.identity(project),

@@ -128,6 +128,9 @@ class SentWorkspace:
     def work_token(self) -> str:
         return ""
 
+    def worker(self) -> str:
+        return self._here.worker
+
     def account(self) -> str:
         return self._account
 

@@ -173,6 +173,7 @@ class Surroundings(_Row, frozen=True, kw_only=True):
     machine: str
     version: str
     client: str = ""
+    worker: str = ""
     can_ask: bool = False
     project: str
     """The directory, as the machine names it; the server never opens it."""

@@ -92,6 +92,17 @@ PROMISES: tuple[Promise, ...] = (
         "lists count the parts that are done, report and receipt tell what each child could prove.",
     ),
     Promise(
+        "delegation.costs-nothing",
+        source="delegation, section 5",
+        says="A reply without children has no word and no key more than it would have without delegation.",
+    ),
+    Promise(
+        "delegation.travels",
+        source="delegation, section 4",
+        says="What a child ran travels in a bundle and is told there as another store's; no receipt of "
+        "the new store states it.",
+    ),
+    Promise(
         "delegation.named",
         source="delegation, section 4",
         says="A helper may name itself; the name is kept once, as its own word, and shown with its work.",

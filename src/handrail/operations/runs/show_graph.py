@@ -174,6 +174,8 @@ class ChildRow(Answer, frozen=True, kw_only=True):
     """What the client that began the run calls itself; empty: a command line."""
     worker: str = ""
     """What those who work on it call themselves: their own word."""
+    account: str = ""
+    """In a team: who reported in it."""
 
 
 class ShownGraph(Answer, frozen=True, kw_only=True):
@@ -315,6 +317,7 @@ def _list_children(
             pending_title=title_of(leaves_of(workflow), history.nodes[below.preferred_tip]),
             agent=run.agent,
             worker=name_workers(run),
+            account=", ".join(run.accounts),
         )
         rows.append(row)
     return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -24,7 +24,7 @@ from handrail.workflows.reading.overlay_grammar import OVERLAY
 from handrail.workflows.reading.shape_check import check_shape
 from handrail.workflows.reading.shapes import Named
 from handrail.workflows.reading.sound_rest import keep_sound
-from handrail.workflows.spellings.decoded import Decoded
+from handrail.workflows.spellings.decoded import NOT_DAMAGED, Decoded
 from handrail.workflows.spellings.spelling import decode_spelled
 
 # Pointers into a translated document, back to the author's own file
@@ -203,11 +203,11 @@ def _read_damaged(found: Decoded, content: bytes, spelling: Spelling) -> Reading
         if not any(one.pointer == place or one.pointer.startswith(f"{place}/") for place in found.damaged)
     ]
     problems = (*found.problems, *add_places(content, told, spelling))
-    return msgspec.structs.replace(reading, problems=problems, rest=_find_rest(written, found.damaged))
+    return msgspec.structs.replace(reading, problems=problems, rest=_find_rest(written, found))
 
 
-def _find_rest(document: Json, damaged: Collection[str] = ()) -> Rest | None:
-    kept = keep_sound(document, _check_native, damaged)
+def _find_rest(document: Json, found: Decoded = NOT_DAMAGED) -> Rest | None:
+    kept = keep_sound(document, _check_native, found.damaged)
     if kept is None:
         return None
     origin = origin_in(document, {"": ""})
@@ -215,7 +215,7 @@ def _find_rest(document: Json, damaged: Collection[str] = ()) -> Rest | None:
         workflow=build_workflow(kept.document, origin),
         document=kept.document,
         written=document,
-        lost=kept.lost,
+        lost=kept.lost | found.unread,
         origin=origin,
     )
 

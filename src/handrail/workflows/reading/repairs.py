@@ -169,6 +169,9 @@ def advise_on_key(
     moved = _into_for_each(name, value, known, pointer)
     if moved:
         return "", "An item is named inside forEach: {input, as, indexAs}.", moved
+    if name == "id" and "slot" in known:
+        edit = remove_value(place) if value["id"] == value.get("slot") else NO_EDIT
+        return "", "Remove it: a slot is known by its name under slot.", edit
     if name in _SAID_OTHERWISE and _SAID_OTHERWISE[name][0] in known:
         return "", _SAID_OTHERWISE[name][1], NO_EDIT
     if belongs:

@@ -37,6 +37,7 @@ from handrail.workflows.spellings.markdown_text import (
 from handrail.workflows.spellings.strict_yaml import decode_yaml
 
 _STEP_LEVEL = 2
+_WORD = re.compile(r"[A-Za-z_][\w-]*")
 _UNKNOWN = "?"
 """Stands for a block that was reported; its text is not read."""
 _TEXT_FIX = "Text that has headings of its own stands in a fence `prompt`."
@@ -107,6 +108,7 @@ class _Reading:
         self.values = {**front.values, "": (1, 1)}
         self.keys = dict(front.keys)
         self.comments = dict(front.comments)
+        self._unread: set[str] = set()
         self._yaml_left = MAX_YAML_BYTES
         self._parts: list[_Part] = []
         self._open: list[_Part] = []
@@ -219,6 +221,7 @@ class _Reading:
             edit = rewrite_text(start.number + last + 1, 1, 0, f"{fence[2]}\n") if has_room else NO_EDIT
             fix = f"Close it with a line {fence[2]}."
             self._report((start.number, 1), "This fence is not closed.", fix, edit)
+            self._unread.update(_WORD.findall(join_lines(lines[at + 1 : end])))
             return end
         if not is_own_fence(fence[3]):
             for line in lines[at : end + 1]:
@@ -257,6 +260,7 @@ class _Reading:
         self.problems += decoded.problems
         if decoded.problems:
             self._damaged.add(part.pointer)
+            self._unread.update(_WORD.findall(content))
         for pointer, comment in decoded.comments.items():
             self.comments[part.pointer + pointer] = comment
         if decoded.problems or decoded.document is None:
@@ -307,6 +311,7 @@ class _Reading:
                 problems=tuple(ordered),
                 partial=partial,
                 damaged=frozenset(self._damaged),
+                unread=frozenset(self._unread),
                 values=self.values,
                 keys=self.keys,
             )

@@ -55,12 +55,11 @@ def decode_yaml(text: str, *, first_line: int = 1) -> Decoded:
         return decoded
     [problem] = decoded.problems
     shift = first_line - 1
-    edit = tuple(
-        msgspec.structs.replace(one, line=one.line + shift)
-        for one in mend_yaml(text, problem.line - shift, lambda mended: _decode(mended, 1))
-    )
+    fix, found = mend_yaml(text, problem.line - shift, lambda mended: _decode(mended, 1))
+    edit = tuple(msgspec.structs.replace(one, line=one.line + shift) for one in found)
     if edit:  # a parser may notice it only in the next line
-        problem = msgspec.structs.replace(problem, edit=edit, line=edit[0].line, column=edit[0].column)
+        line, column = edit[0].line, edit[0].column
+        problem = msgspec.structs.replace(problem, fix=fix, edit=edit, line=line, column=column)
     return Decoded(problems=(problem,))
 
 
@@ -78,7 +77,9 @@ def _decode(text: str, first_line: int) -> Decoded:
     except MarkedYAMLError as trouble:
         mark = trouble.problem_mark or trouble.context_mark
         place = building.lines.place(min(mark.index, len(text))) if mark is not None else (1, 1)
-        return _refuse(first_line, place, f"This is not YAML: {_words_of(trouble)}.", _SYNTAX_FIX)
+        is_filled = "{{" in text.split("\n")[place[0] - 1]
+        fix = _PLACEHOLDER_FIX if is_filled else _SYNTAX_FIX
+        return _refuse(first_line, place, f"This is not YAML: {_words_of(trouble)}.", fix)
     except YAMLError as trouble:
         place = building.lines.place(min(getattr(trouble, "position", 0), len(text)))
         return _refuse(first_line, place, _ODD_CHARACTER, _CHARACTER_FIX)
@@ -113,6 +114,7 @@ _ODD_BREAK = re.compile("[\x85\u2028\u2029\ufeff]")
 """Characters that YAML parsers disagree about: some take them for line ends."""
 _ODD_CHARACTER = "This character may not stand in YAML as it is."
 _SYNTAX_FIX = "Correct the text at that place; indent with spaces, and quote texts with special characters."
+_PLACEHOLDER_FIX = 'Quote each text that has a placeholder or a colon in it: prompt: "Read {{file}}."'
 _CHARACTER_FIX = 'Write it as an escape in a double-quoted text, such as "\\u0007".'
 _PLAIN_FIX = "Write every value where it is needed."
 

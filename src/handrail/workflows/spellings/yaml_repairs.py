@@ -26,12 +26,18 @@ _PROSE = re.compile(
 """A member whose value is never anything but a text."""
 
 
-def mend_yaml(text: str, line: int, decode: Decode) -> Edit:
-    """The edit that makes the text readable at a line; none where it is not certain."""
+Mended = tuple[str, Edit]
+"""What to write, and the edit; no edit where it is not certain."""
+_UNMENDED: Mended = "", NO_EDIT
+
+
+def mend_yaml(text: str, line: int, decode: Decode) -> Mended:
+    """What makes the text readable at a line."""
     if len(text) > _MOST_BYTES:
-        return NO_EDIT
+        return _UNMENDED
     lines = text.split("\n")
-    return _spaces_for_tabs(lines, decode) or _mended_line(lines, line, decode)
+    spaces = _spaces_for_tabs(lines, decode)
+    return ("Indent with spaces.", spaces) if spaces else _mended_line(lines, line, decode)
 
 
 def _spaces_for_tabs(lines: list[str], decode: Decode) -> Edit:
@@ -59,26 +65,29 @@ def _spaces_for_tabs(lines: list[str], decode: Decode) -> Edit:
     )
 
 
-def _mended_line(lines: list[str], line: int, decode: Decode) -> Edit:
+def _mended_line(lines: list[str], line: int, decode: Decode) -> Mended:
     """A space behind the colon of a key, or quotes around a text that has signs of YAML."""
     for at in (line - 1, line - 2):  # a parser may stop at the line after
-        for mended, edit in _mended(lines, at) if 0 <= at < len(lines) else ():
+        for mended, fix, edit in _mended(lines, at) if 0 <= at < len(lines) else ():
             decoded = decode("\n".join([*lines[:at], mended, *lines[at + 1 :]]))
             if not decoded.problems or decoded.problems[0].line > max(line, at + 1):
-                return edit
-    return NO_EDIT
+                return fix, edit
+    return _UNMENDED
 
 
-def _mended(lines: list[str], at: int) -> Iterator[tuple[str, Edit]]:
+def _mended(lines: list[str], at: int) -> Iterator[tuple[str, str, Edit]]:
+    """Lines that could stand there instead, each with what to write."""
     written = lines[at].rstrip("\r")
     joined = _JOINED.match(written)
     if joined is not None:
-        yield f"{joined[0]} {written[joined.end() :]}", rewrite_text(at + 1, joined.end() + 1, 0, " ")
+        edit = rewrite_text(at + 1, joined.end() + 1, 0, " ")
+        yield f"{joined[0]} {written[joined.end() :]}", "Write a space after the colon.", edit
     prose = _PROSE.fullmatch(written)
     if prose is None or " #" in prose[2] or _goes_on(lines, at):
         return
     quoted = json.dumps(prose[2], ensure_ascii=False)
-    yield prose[1] + quoted, rewrite_text(at + 1, len(prose[1]) + 1, len(prose[2]), quoted)
+    edit = rewrite_text(at + 1, len(prose[1]) + 1, len(prose[2]), quoted)
+    yield prose[1] + quoted, "Put the text in quotes: it has signs that mean something in YAML.", edit
 
 
 def _goes_on(lines: list[str], at: int) -> bool:
