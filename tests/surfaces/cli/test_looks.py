@@ -496,7 +496,14 @@ HERE: dict[str, Any] = {
     "version": "1.2.3",
     "account": "ada",
     "workspace": {"root": "/work/shop", "branch": "main"},
-    "config": {"store": "/home/ada/data", "store_answers": False, "max_effect": "write"},
+    "config": {
+        "home": "/home/ada",
+        "store": "/home/ada/data",
+        "store_answers": False,
+        "format": "json",
+        "envelope": "cli",
+        "max_effect": "write",
+    },
     "next_steps": ["handrail workflow list --compact"],
 }
 
@@ -541,8 +548,9 @@ HERE: dict[str, Any] = {
             "self.context",
             HERE,
             "Version: 1.2.3\nAccount: ada\nProject: /work/shop, branch main\n"
-            "Store:   /home/ada/data (does not answer; `handrail doctor` says why)\n"
-            "Allowed: effects up to write\n\nNext:\n  handrail workflow list --human\n",
+            "Home:    /home/ada\nStore:   /home/ada/data (does not answer; `handrail doctor` says why)\n"
+            "Answers: json, envelope cli\nAllowed: effects up to write\n\nNext:\n"
+            "  handrail workflow list --human\n",
         ),
     ],
 )

@@ -29,7 +29,9 @@ def context_lines(payload: dict[str, Json], page: Page) -> list[str]:
         ("Version", one_line(payload["version"])),
         ("Account", one_line(payload["account"])),
         ("Project", f"{one_line(place['root'])}{branch}" if place.get("root") else "none"),
+        ("Home", one_line(config["home"])),
         ("Store", one_line(config["store"]) + answers),
+        ("Answers", f"{one_line(config['format'])}, envelope {one_line(config['envelope'])}"),
         ("Allowed", f"effects up to {one_line(config['max_effect'])}"),
     ]
     lines = format_aligned(facts)
