@@ -302,6 +302,7 @@ def test_callers_are_not_told_where_the_database_is_and_the_operator_is_once(tmp
 def test_a_server_goes_on_while_a_newer_one_extends_the_tables_and_no_older_one_starts(
     server: Server, team_database: str, tmp_path: Path
 ) -> None:
+    serve_as_started(server)
     ana = server.join(server.workspace("main"), "Ana", "owner")
     with psycopg.connect(team_database, autocommit=True) as link:
         link.execute("INSERT INTO handrail.schema_versions VALUES (%s)", (NEWEST + 1,))
