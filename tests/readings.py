@@ -1,16 +1,23 @@
-"""Reading and compiling a workflow file depends on bytes alone, so a process of tests does it once."""
+"""Reading and compiling a workflow file depends on bytes alone, so a process of tests does it once.
+
+The bundled files lie where the program does and stay as they are, so they are read from there once too; and
+what a registry says of its commands, which takes half a second, is worked out once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
 
+from handrail.host import workflow_library
 from handrail.operations import source_drift, workflow_catalog
 from handrail.operations.workflows import examine_workflows
+from handrail.surfaces.cli.self_description import reference
+from handrail.surfaces.cli.self_description.reference_data import cli_reference
 from handrail.workflows import catalog
 from handrail.workflows.catalog import Catalog, CatalogEntry
 from handrail.workflows.checking import whole_file
@@ -46,16 +53,19 @@ def share_readings(put: Callable[[Any, str, object], None]) -> None:
         return kept if base is None else read_anew(content, spelling, decoded, base)
 
     def compile_entry(held: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Compilation:
-        if source is not read_checked(entry.content).workflow:
+        read = None if entry.base else read_checked(entry.content, entry.spelling, entry.decoded)
+        if read is None or source is not read.workflow:
             return compile_anew(held, entry, source)
         files = (
-            (entry.source_kind, entry.content),
+            (entry.source_kind, entry.spelling, entry.content),
             tuple((one.source_kind, one.id, one.is_usable, one.content) for one in held.entries),
             msgspec.msgpack.encode((held.contracts, held.broken_contracts, held.operations is None)),
         )
         compiled: Compilation = compile_kept(CompileCall(files, held, entry, source))
         return compiled
 
+    put(workflow_library, "list_bundled_files", cache(workflow_library.list_bundled_files))
+    put(reference, "cli_reference", cache(cli_reference))
     for module in (catalog, workflow_catalog):
         put(module, "read_checked", read_checked)
     for module in (workflow_catalog, source_drift, examine_workflows):

@@ -10,7 +10,9 @@ TEAM = (
     ),
     ("handrail_team.door", "CALLS_A_MINUTE", "Calls of one account in a minute, on each server."),
     ("handrail_serve.limits", "REQUESTS_OF_AN_ACCOUNT", "Calls of one account in progress at once."),
+    ("handrail_serve.limits", "REQUESTS_OF_A_WORKSPACE", "Calls of one workspace in progress at once."),
     ("handrail_serve.limits", "TEAM_FEEDS_AT_ONCE", "Feeds that are open on one server; 8 of one account."),
+    ("handrail_serve.limits", "FEEDS_OF_A_WORKSPACE", "Feeds of one workspace that are open on one server."),
     ("handrail_serve.accounts.sign_in", "MOST_BYTES", "A request that signs somebody in."),
     ("handrail_team.accounts.credentials", "SHORTEST_PASSPHRASE", "Characters of a passphrase at least."),
     ("handrail_team.accounts.credentials", "LONGEST_PASSPHRASE", "Characters of a passphrase at most."),
@@ -34,6 +36,6 @@ TEAM = (
     ("handrail_team.sender", "ANSWER_SECONDS", "For the receiver of a notice to answer."),
     ("handrail_team.sender", "MOST_TRIES", "Tries of one notice, each later than the one before."),
     ("handrail_team.sender", "LONGEST_WAIT_S", "The longest wait between two of them, in seconds."),
-    ("host.notify_program", "SECONDS", "For the command of `notify`."),
+    ("host.programs", "SECONDS", "For the command of `notify`."),
     ("operations.notices.outward", "LONGEST_TEXT", "Text of a run in a notice, where it may leave."),
 )

@@ -169,7 +169,7 @@ def _answer(
 
 
 def _tell_people(runtime: "Runtime", process: "Process", due: "NoticeDue") -> None:
-    from handrail.operations.notices.told_people import tell_people
+    from handrail.operations.notices.outward import tell_people
 
     if why := tell_people(runtime, due):
         process.tell(f"handrail: notify: {why}\n".encode(errors="backslashreplace"))
@@ -193,7 +193,7 @@ def _take_tree_for_server(runtime: "Runtime", due: "Due") -> None:
     from handrail.runtime.runtime import NoticeDue
 
     if isinstance(due, NoticeDue):
-        from handrail.operations.notices.told_people import tell_people
+        from handrail.operations.notices.outward import tell_people
 
         tell_people(runtime, due)
         return

@@ -203,7 +203,7 @@ def session_marks(environment: Mapping[str, str]) -> Callable[[], Mapping[str, s
     if environment.get("HANDRAIL_STORE"):
         store = _Late(lambda: _team_store(build_runtime({}), home_directory(environment), environment))
         return lambda: cast(Mapping[str, str], store.marks())
-    from handrail.event_log.files.marks import SessionMarks
+    from handrail.event_log.files.log import SessionMarks
 
     return SessionMarks(os.path.join(home_directory(environment), "data")).read
 
@@ -317,7 +317,7 @@ def _mcp_processes(place: str) -> McpProcesses:
 
 
 def _start_notice(argv: Sequence[str], body: bytes, environment: Mapping[str, str]) -> str:
-    from handrail.host.notify_program import start_notice
+    from handrail.host.programs import start_notice
 
     return start_notice(argv, body, environment)
 

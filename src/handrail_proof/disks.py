@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 from typing import Any, Final
 
-from handrail.event_log.files.upkeep.retention import RemovingDisk
+from handrail.event_log.files.upkeep.keeper import RemovingDisk
 
 PASSIVE_CALLS: Final = ("close", "now_ns", "monotonic_ms", "sleep_ms", "jittered_ms", "sync_both")
 """Calls that the disk cannot refuse, and the one that combines two others."""

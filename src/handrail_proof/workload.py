@@ -21,8 +21,7 @@ from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.event_log.files.log import FileLog
-from handrail.event_log.files.upkeep.keeper import FileKeeper
-from handrail.event_log.files.upkeep.retention import RemovingDisk, plan_removal, remove
+from handrail.event_log.files.upkeep.keeper import FileKeeper, RemovingDisk, plan_removal, remove
 from handrail.host.authored_files import ProjectFiles
 from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings

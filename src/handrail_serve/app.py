@@ -17,13 +17,12 @@ from handrail.contract.catalogue import (
     E_AUTH,
     E_INTERRUPTED,
     E_NOT_FOUND,
-    E_RATE_LIMITED,
     E_TIMEOUT,
     HOST_REFUSED,
     SERVER_BUSY,
     SERVER_DRAINING,
 )
-from handrail.contract.outcome import Failure, Fault, Json, Notice, Outcome
+from handrail.contract.outcome import Failure, Json, Notice, Outcome
 from handrail.contract.wording import mark_hidden
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
@@ -81,7 +80,7 @@ from handrail_serve.guard import (
     is_own_page,
     refuse,
 )
-from handrail_serve.limits import MOST_BODY_BYTES, REQUESTS_OF_AN_ACCOUNT, Bounds, Load, refuse_size
+from handrail_serve.limits import MOST_BODY_BYTES, Bounds, Load, refuse_size
 from handrail_serve.routes import Found, Route, Router, open_route
 from handrail_serve.shell import asset_response, shell_response
 from handrail_serve.views import PAGES, render_view
@@ -363,33 +362,31 @@ class App:
         return join_names(markup, lambda: door.names(principal.workspace))
 
     async def _listen(self, request: HttpRequest) -> Response:
-        account = _account_of(request)
-        if not self.load.has_room_for_feed(account):
+        if not self.load.has_room_for_feed():
             return problem(
                 Failure(kind=SERVER_BUSY, message="As many feeds are open as there may be."), request.id
             )
         cursors = [value for name, value in parameters(request.query) if name == "cursor"]
         headers = ((b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"))
-        counted = self._count_feed(self._feed_of(request).stream("".join(cursors[:1])), account)
+        counted = self._count_feed(self._feed_of(request).stream("".join(cursors[:1])), request)
         await anext(counted)  # nothing waits in between, so of many at once each sees the others
         return Response(headers=headers, body=counted)
 
     async def _count_feed(
-        self, events: AsyncGenerator[bytes, None], account: str
+        self, events: AsyncGenerator[bytes, None], request: HttpRequest
     ) -> AsyncGenerator[bytes, None]:
         observer = self._served.runtime.observer
-        self.load.feeds += 1
-        self.load.feeds_of[account] += 1
-        observer.note_feeds(1)
-        try:
-            yield b""
-            async for event in events:
-                yield event
-        finally:
-            self.load.feeds -= 1
-            self.load.feeds_of[account] -= 1
-            observer.note_feeds(-1)
-            await events.aclose()
+        with self.load.feeds_open.take(request.runtime.principal):
+            self.load.feeds += 1
+            observer.note_feeds(1)
+            try:
+                yield b""
+                async for event in events:
+                    yield event
+            finally:
+                self.load.feeds -= 1
+                observer.note_feeds(-1)
+                await events.aclose()
 
     # One request
 
@@ -500,16 +497,8 @@ class App:
                 )
             )
             request = msgspec.structs.replace(request, runtime=runtime)
-        account = _account_of(request)
-        if account and self.load.calls_of[account] >= REQUESTS_OF_AN_ACCOUNT:
-            raise Fault(E_RATE_LIMITED, "This account has as many calls in progress as one may have.")
-        self.load.calls_of[account] += 1
-        try:
+        with self.load.calls.take(request.runtime.principal):
             return await found.route.handler(request)
-        finally:
-            self.load.calls_of[account] -= 1
-            if not self.load.calls_of[account]:
-                del self.load.calls_of[account]
 
     async def _send(self, receive: Receive, send: Send, response: Response, scope: Scope) -> None:
         """Send the answer without any secret that this process has read."""
@@ -557,12 +546,6 @@ _CUT_OFF = Failure(
 
 
 _PAGE = "The Console: a page without data, which then asks for its content."
-
-
-def _account_of(request: HttpRequest) -> str:
-    """Whose call it is; empty: there are no accounts, or nobody signed in."""
-    principal = request.runtime.principal
-    return "" if principal is None else principal.account
 
 
 def _address(request: HttpRequest) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 
-from handrail.contract.catalogue import REQUEST_TOO_LARGE, STATUS_BY_PART
+from handrail.contract.accounts import Principal
+from handrail.contract.catalogue import E_RATE_LIMITED, REQUEST_TOO_LARGE, STATUS_BY_PART
 from handrail.contract.outcome import Failure, Fault, Json
 
 MOST_BODY_BYTES = 4 * 1024 * 1024
@@ -21,8 +24,12 @@ MOST_VIEW_BYTES = 256 * 1024
 REQUESTS_AT_ONCE = 64
 REQUESTS_OF_AN_ACCOUNT = 32
 """Of the same: so one account never keeps all others waiting."""
+REQUESTS_OF_A_WORKSPACE = 48
+"""Of all its accounts together, so that one workspace leaves room for the others."""
 TEAM_FEEDS_AT_ONCE = 512
 FEEDS_AT_ONCE = 8
+"""Without accounts of the whole server, else of one account."""
+FEEDS_OF_A_WORKSPACE = 256
 REQUEST_SECONDS = 30.0
 """For a whole request, its body included. A feed is not bound by it."""
 OPERATION_SECONDS = 28.0
@@ -82,16 +89,37 @@ class Load:
         self.requests = 0
         self.feeds = 0
         self.is_draining = False
-        self.calls_of: Counter[str] = Counter()
-        self.feeds_of: Counter[str] = Counter()
-        """Where there are accounts: what is in progress for each."""
+        self.calls = Shares("calls in progress", REQUESTS_OF_AN_ACCOUNT, REQUESTS_OF_A_WORKSPACE)
+        self.feeds_open = Shares("feeds open", FEEDS_AT_ONCE, FEEDS_OF_A_WORKSPACE)
 
     def has_room(self) -> bool:
         return self.requests < self.bounds.requests
 
-    def has_room_for_feed(self, account: str = "") -> bool:
-        is_full = bool(account) and self.feeds_of[account] >= FEEDS_AT_ONCE
-        return self.feeds < self.bounds.feeds and not is_full
+    def has_room_for_feed(self) -> bool:
+        return self.feeds < self.bounds.feeds
+
+
+class Shares:
+    """What is in progress for each account and each workspace: none of them has all of it."""
+
+    def __init__(self, what: str, of_an_account: int, of_a_workspace: int) -> None:
+        self._what = what
+        self._most = (of_an_account, of_a_workspace)
+        self.held: Counter[str] = Counter()
+
+    @contextmanager
+    def take(self, principal: Principal | None) -> Iterator[None]:
+        """Hold one for whoever asks; without accounts nobody is counted. Raises Fault E_RATE_LIMITED."""
+        mine = () if principal is None else (principal.account, principal.workspace)
+        for name, most, whose in zip(mine, self._most, ("account", "workspace"), strict=False):
+            if self.held[name] >= most:
+                raise Fault(E_RATE_LIMITED, f"This {whose} has as many {self._what} as one may have: {most}.")
+        self.held.update(mine)
+        try:
+            yield
+        finally:
+            self.held.subtract(mine)
+            self.held = +self.held
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,11 +49,11 @@ from handrail_team.accounts.directory import (
     Directory,
     Made,
     principal_of,
-    refuse_credential,
 )
 from handrail_team.accounts.machines import CHANCE_BYTES, ask_to_enter, fetch_token
 from handrail_team.accounts.names import fold_name
 from handrail_team.accounts.provider import STATE_SECONDS, Provider, ProviderOptions, State
+from handrail_team.accounts.refusals import refuse_credential
 from handrail_team.accounts.roles import SCOPES, require_right
 from handrail_team.companion.answer import answer_companion
 from handrail_team.sender import Sender
@@ -197,7 +197,8 @@ class TeamDoor:
         return answer_companion(runtime, content)
 
     def start_sending(self) -> None:
-        Sender(self.directory, self._base.settings, self._base.http_client(), self._base.clock).start()
+        base = self._base
+        Sender(self.directory, base.settings, base.http_client(), base.clock, self.open_workspace).start()
 
     def marks(self, workspace: str) -> Callable[[], Mapping[str, str]]:
         log: HotLog = self.rooms(workspace)["log"]
@@ -253,15 +254,18 @@ class TeamDoor:
             case "invitation":
                 invitation = _text(given, "invitation")
                 name, passphrase = _text(given, "name"), _text(given, "passphrase")
+                # By the name as well, so that nobody guesses here instead; and by the workspace, whose admins
+                # make as many invitations as they like to try names with.
+                held = self.directory.find(invitation)
                 return self._tried(
-                    invitation,
+                    (fold_name(name), invitation if held is None else held.workspace),
                     lambda: self._note_joined(self.directory.accept(invitation, name, passphrase)),
                 )
             case "passphrase":
                 name, passphrase = _text(given, "name"), _text(given, "passphrase")
                 workspace = _text(given, "workspace") if "workspace" in given else ""
                 return self._tried(
-                    fold_name(name), lambda: self.directory.sign_in(name, passphrase, workspace)
+                    (fold_name(name),), lambda: self.directory.sign_in(name, passphrase, workspace)
                 )
             case "machine":
                 asking = ask_to_enter(
@@ -300,15 +304,22 @@ class TeamDoor:
             self.rooms(held.workspace)["audit"].record(line, self._base.settings.of().audit_months)
         return made
 
-    def _tried(self, name: str, work: Callable[[], Made]) -> dict[str, Json]:
-        self._tries.require(name)
+    def _tried(self, names: tuple[str, ...], work: Callable[[], Made]) -> dict[str, Json]:
+        for name in names:
+            self._tries.require(name)
         try:
             made = work()
         except Fault:
-            self._tries.note(name)
+            for name in names:
+                self._tries.note(name)
             raise
-        self._tries.forget(name)
+        for name in names:
+            self._tries.forget(name)
         return _page(made)
+
+    def open_workspace(self, workspace: str) -> Runtime:
+        """The runtime of the server itself in a workspace: of no account, to read what is there."""
+        return msgspec.structs.replace(self._base, **self.rooms(workspace))
 
     def rooms(self, workspace: str) -> dict[str, Any]:
         """The adapters of a workspace; what they remember is of that workspace alone."""

@@ -7,6 +7,7 @@ so it may come twice, with the same `Idempotency-Key`. Servers that share a data
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Final
 
 from handrail.contract.outcome import Fault
@@ -14,7 +15,9 @@ from handrail.operations.notices.outward import sign_notice
 from handrail.ports.process import Clock
 from handrail.ports.server import HttpClient
 from handrail.ports.workspace import Notify, SettingsFiles
+from handrail.runtime.runtime import Runtime
 from handrail_team.accounts.directory import Directory
+from handrail_team.silence import LOOK_EVERY_SECONDS, MARK, NEVER, note_silence
 from handrail_team.store.database import Link
 
 EVERY_SECONDS: Final = 1.0
@@ -36,12 +39,19 @@ class Sender:
     """One thread of a server."""
 
     def __init__(
-        self, directory: Directory, settings: SettingsFiles, client: HttpClient, clock: Clock
+        self,
+        directory: Directory,
+        settings: SettingsFiles,
+        client: HttpClient,
+        clock: Clock,
+        open_workspace: Callable[[str], Runtime],
     ) -> None:
         self._directory = directory
         self._settings = settings
         self._client = client
         self._clock = clock
+        self._open_workspace = open_workspace
+        self._looked_at = 0
         self._stop = threading.Event()
 
     def start(self) -> None:
@@ -53,9 +63,22 @@ class Sender:
     def _run(self, notify: Notify) -> None:
         while not self._stop.wait(EVERY_SECONDS):
             try:
+                self.look_for_silence(notify)
                 self.send_due(notify)
             except Fault:  # the database is away; what is due stays due
                 continue
+
+    def look_for_silence(self, notify: Notify) -> int:
+        """Once a minute, find the runs that fell silent: how many notices that makes."""
+        now = self._clock.unix_seconds()
+        if now - self._looked_at < LOOK_EVERY_SECONDS:
+            return 0
+        self._looked_at = now
+        database = self._directory.database
+        return sum(
+            note_silence(self._open_workspace(one.id), database.within(one.id), notify)
+            for one in self._directory.workspaces()
+        )
 
     def send_due(self, notify: Notify) -> int:
         """Send what is due now: how many were taken by the receiver."""
@@ -72,7 +95,11 @@ class Sender:
         for name, tries, body in database.write(take):
             is_taken = self._post(notify, name, body)
             taken += is_taken
-            if is_taken or tries >= MOST_TRIES:
+            if not is_taken and tries < MOST_TRIES:
+                continue
+            if name.endswith(MARK):  # it stays, so that nobody tells it again
+                database.send(("UPDATE handrail.outbox SET due = %s, body = '' WHERE id = %s", (NEVER, name)))
+            else:
                 database.send(("DELETE FROM handrail.outbox WHERE id = %s", (name,)))
         return taken
 

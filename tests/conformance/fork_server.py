@@ -32,6 +32,7 @@ from handrail.host.program import updates
 from handrail.main import console, main
 from handrail.operations import kept_trees
 from handrail.runtime.hub import perform
+from handrail.surfaces.cli.self_description.reference import ShowReference, show_reference
 from handrail.wiring import build_runtime
 from tests.conformance.fuzzed import run_lines, take_written
 from tests.conformance.planted import PLANTS
@@ -107,6 +108,7 @@ def _warm_up() -> None:
         for name, params in calls.items():
             outcome = perform(runtime, name, params)
             assert isinstance(outcome, Success), outcome
+    show_reference(runtime, ShowReference())
 
 
 def _unimportable(name: str) -> None:

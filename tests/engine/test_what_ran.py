@@ -24,7 +24,7 @@ from handrail.engine.receipts import (
     RunOutcome,
     digest_argv,
 )
-from handrail.operations.checks.printed_reports import count_unittest
+from handrail.operations.checks.reports import count_unittest
 from tests.engine.test_evidence import BEFORE, CHANGED, NOW, Body, of, place, receipt, seeing, weighed
 
 

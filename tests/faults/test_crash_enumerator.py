@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.event_log.files.upkeep.retention import RemovingDisk
+from handrail.event_log.files.upkeep.keeper import RemovingDisk
 from handrail_proof.disks import CALLS, PASSIVE_CALLS
 from handrail_proof.power_failures import Count, check_power_failures, check_recording, record_script
 from handrail_proof.recording import PowerDisk

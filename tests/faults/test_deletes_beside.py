@@ -17,9 +17,8 @@ from handrail.contract.catalogue import SESSION_LOCKED
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault, Success
 from handrail.event_log.files.log import FileLog
-from handrail.event_log.files.upkeep import retention
-from handrail.event_log.files.upkeep.keeper import FileKeeper
-from handrail.event_log.files.upkeep.retention import RemovingDisk
+from handrail.event_log.files.upkeep import keeper
+from handrail.event_log.files.upkeep.keeper import FileKeeper, RemovingDisk
 from handrail.ports.store import RemovalPlan, SessionToRemove
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
@@ -211,8 +210,8 @@ def test_what_is_set_up_for_the_user_may_be_confirmed_from_any_directory(
 def _without_grace(runtime: Runtime, params: dict[str, Any]) -> Any:
     """The delete, on a store whose blobs are old enough to go."""
     with pytest.MonkeyPatch.context() as patch:
-        real = retention._find_unused
-        patch.setattr(retention, "_find_unused", lambda log, pins, _: real(log, pins, -(10**12)))
+        real = keeper._find_unused
+        patch.setattr(keeper, "_find_unused", lambda log, pins, _: real(log, pins, -(10**12)))
         return answer(runtime, "session.delete", **params)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.host.program.skill_files import remove_skill, sync_skill
+from handrail.host.program.client_files import remove_skill, sync_skill
 
 SKILL = "---\nname: handrail\n---\nRead me.\n"
 

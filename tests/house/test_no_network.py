@@ -50,7 +50,7 @@ STARTERS = (
     "src/handrail/demo/processes.py",
     "src/handrail/host/git.py",
     "src/handrail/host/check_programs.py",
-    "src/handrail/host/notify_program.py",
+    "src/handrail/host/programs.py",
     "src/handrail_proof/kills.py",
     "src/handrail_proof/kills.py",
     "src/handrail/host/program/installation.py",

@@ -33,8 +33,15 @@ def _habits(source: Source) -> Iterator[tuple[int, str]]:
                 node
             ):
                 yield node.lineno, f"{name} without an encoding; it then depends on the machine's locale"
+            case ast.Call(keywords=keywords) if _is_text(keywords) and not _has_encoding(node):
+                yield node.lineno, "text of a process without an encoding; CI makes that warning an error"
             case _:
                 pass
+
+
+def _is_text(keywords: Sequence[ast.keyword]) -> bool:
+    """Whether a process is asked for text instead of bytes."""
+    return any(one.arg == "text" and ast.unparse(one.value) == "True" for one in keywords)
 
 
 def _has_encoding(node: ast.Call) -> bool:
@@ -58,7 +65,9 @@ def test_no_test_has_a_bad_habit() -> None:
         ("pytest.skip()\n", "skip without a reason"),
         ("@pytest.mark.skipif(True)\ndef test_x(): ...\n", "skipif without a reason"),
         ("path.write_text('x')\n", "write_text without an encoding"),
+        ("subprocess.run(['git'], text=True)\n", "text of a process without an encoding"),
         ("path.read_text(encoding='utf-8')\n", ""),
+        ("subprocess.run(['git'], text=True, encoding='utf-8')\n", ""),
         ("pytest.skip('node is not on PATH')\n", ""),
         ("@pytest.mark.skipif(True, reason='node is not on PATH')\ndef test_x(): ...\n", ""),
     ],

@@ -40,12 +40,13 @@ class Desk:
 
 
 def talk(
-    runtime: Runtime, era: str, desk: Desk, ask: Callable[[Callable[..., Any]], Awaitable[None]]
+    runtime: Runtime, era: str, desk: Desk | None, ask: Callable[[Callable[..., Any]], Awaitable[None]]
 ) -> None:
-    """Let `ask` make calls of tools through a client whose person sits at this desk."""
+    """Let `ask` make calls of tools through a client whose person sits at this desk; None: without forms."""
 
     async def test() -> None:
-        async with talking_to(runtime, era, elicitation_callback=desk.answer) as client:
+        forms = {} if desk is None else {"elicitation_callback": desk.answer}
+        async with talking_to(runtime, era, **forms) as client:
 
             async def call(**params: Any) -> dict[str, Any]:
                 result = await client.call_tool("continue_workflow", params)
@@ -57,7 +58,7 @@ def talk(
     run(test)
 
 
-def reported(runtime: Runtime, era: str, desk: Desk, *calls: dict[str, Any]) -> list[dict[str, Any]]:
+def reported(runtime: Runtime, era: str, desk: Desk | None, *calls: dict[str, Any]) -> list[dict[str, Any]]:
     """The replies to these calls, each through the same client."""
     replies: list[dict[str, Any]] = []
 

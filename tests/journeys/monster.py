@@ -16,7 +16,7 @@ from handrail.engine.facts import WorkDone
 from handrail.engine.folding import extend
 from handrail.engine.history import History, Node
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.work import Output, blobs_of, read_report
+from handrail.operations.report import Output, blobs_of, read_report
 from handrail.ports.log import Blob, Draft, Record
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import handrail
 from handrail.contract.disclosure.fields import Ask, Budget
 from handrail.contract.outcome import Commits, NextCall, Outcome, Success
 from handrail.runtime.hub import perform
@@ -50,7 +51,7 @@ GUARDS = frozenset(
     )
 )
 """What catches all the others."""
-PACKAGE = f"{os.sep}handrail{os.sep}"
+PACKAGE = os.path.join(os.path.dirname(handrail.__file__), "")
 
 
 def by_library(runtime: Runtime, name: str, params: dict[str, Any]) -> bool:
@@ -118,7 +119,7 @@ class Trap:
 
     def _look(self, frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
-        if event != "call" or PACKAGE not in code.co_filename or "tests" in code.co_filename:
+        if event != "call" or not code.co_filename.startswith(PACKAGE):
             return
         if code.co_name in GUARDS or code.co_name == "<genexpr>":  # one that ends has nobody to tell
             return

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
 
+from handrail.contract.ids import Confirmations
 from handrail.contract.outcome import Failure
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.journeys.at_a_form import answers_in
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate
-from tests.journeys.doors import command, tool_call
+from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, step
 from tests.journeys.rich_session import report
-from tests.journeys.test_confirmations import RELEASE, at_console, at_release, at_third, insist
+from tests.journeys.test_confirmations import (
+    RELEASE,
+    at_console,
+    at_release,
+    at_third,
+    claims_of,
+    insist,
+)
 from tests.journeys.test_one_ask import at_choose, at_give, say_so
 from tests.journeys.test_told_where_it_is import words_of
 
@@ -219,3 +227,84 @@ def test_each_open_gap_is_a_card_of_its_own_and_a_settled_one_names_who_settled_
     assert f"I looked at it. (by {settler})" in words_of(runtime, "/gaps")
     assert f"Gap settled by {settler}: I looked at it." in story_of(runtime, first)
     assert needed(runtime)["command"].startswith(f"handrail session settle {gaps[1]} --session ses_")
+
+
+# A run that asks nobody, after a person said no to the same step in another run of the session
+
+
+def join(runtime: Runtime, first: dict[str, Any], **params: Any) -> dict[str, Any]:
+    """Another run of the same workflow in the session, which never stops."""
+    session = first["session"]["sessionId"]
+    workflow = of_kind(events_of(runtime, first), "run_started")[0]["data"]["workflowId"]
+    return answer(
+        runtime, "run.start", workflowId=workflow, session=session, preferences=NEVER_STOP, **params
+    )
+
+
+def list_gaps(runtime: Runtime, reply: dict[str, Any]) -> list[tuple[str, str]]:
+    gaps = [event["data"] for event in of_kind(events_of(runtime, reply), "gap_recorded")]
+    return [(gap["severity"], gap["summary"]) for gap in gaps]
+
+
+@pytest.mark.promise("people.no-counts")
+@pytest.mark.parametrize("on", get_args(Confirmations))
+def test_an_option_that_a_person_took_is_told_where_a_run_that_never_stops_takes_another(
+    runtime: Runtime, on: Confirmations
+) -> None:
+    insist(runtime, on)
+    first = at_choose(runtime)
+    options = [one["id"] for one in first["pending"]["choices"]]
+    say(runtime, first, options[1])
+    against = join(runtime, first)["pending"]["choices"][0]["token"]
+
+    passed = answer(runtime, "run.continue", ackToken=against, output={"notesMarkdown": "Assumed."})
+
+    told = f"takes {options[0]} for ask, but a person chose {options[1]}."
+    assert passed["kind"] == "ok"
+    ((severity, summary),) = list_gaps(runtime, first)
+    assert severity == "critical"
+    assert told in summary
+    assert told in str(passed["warnings"])
+    assert [one["verdict"] for one in claims_of(runtime, passed) if one["check"] == "person"] == [
+        "contradicted"
+    ]
+    same = join(runtime, first)["pending"]["choices"][1]["token"]
+    kept = answer(runtime, "run.continue", ackToken=same, output={"notesMarkdown": "As they said."})
+    assert kept["kind"] == "ok"
+    assert len(list_gaps(runtime, first)) == 2
+    assert told not in str(kept["warnings"])
+
+
+@pytest.mark.promise("people.no-counts")
+def test_a_no_to_a_report_is_told_where_a_run_that_never_stops_reports_the_step_again(
+    runtime: Runtime,
+) -> None:
+    insist(runtime)
+    third = at_third(runtime)
+    report(runtime, third["ackToken"], notes="Changed things.")
+    say(runtime, third, "n", note=NOTE)
+    joined = advance(runtime, advance(runtime, join(runtime, third)))
+
+    done = report(runtime, joined["ackToken"], notes="Changed a.py and b.py.")
+
+    assert done["isComplete"]
+    ((severity, summary),) = list_gaps(runtime, third)
+    assert severity == "critical"
+    assert "a person declined it before, and has not seen this report" in summary
+    assert NOTE in summary
+
+
+@pytest.mark.promise("people.no-counts")
+def test_where_people_are_asked_a_second_run_asks_them_anew(runtime: Runtime) -> None:
+    insist(runtime)
+    third = at_third(runtime)
+    report(runtime, third["ackToken"], notes="Changed things.")
+    say(runtime, third, "n", note=NOTE)
+    session = third["session"]["sessionId"]
+    again = answer(runtime, "run.start", workflowId="project.three_steps", session=session)
+    joined = advance(runtime, advance(runtime, again))
+
+    blocked = report(runtime, joined["ackToken"], notes="Changed things.")
+
+    assert blocked["kind"] == "blocked"
+    assert NOTE not in str(blocked["blockers"])

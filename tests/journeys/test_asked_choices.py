@@ -67,6 +67,7 @@ def test_the_option_that_a_person_takes_is_the_one_that_the_run_takes(
 
     assert going["pending"]["stepId"] == "go"
     assert again == going
+    assert reported(runtime, era, None, call) == [going]  # through a client that has no forms
     (form,) = desk.asked
     assert form.requested_schema["properties"]["choice"] == {
         "type": "string",

@@ -215,6 +215,55 @@ def test_what_needs_each_other_is_moved_together(code: CodeProject) -> None:
     assert [item["id"].partition("@")[0] for item in moved["items"]] == ["src/own.js#even", "src/own.js#odd"]
 
 
+@pytest.mark.promise("code.daily.public")
+def test_a_preview_says_which_public_name_it_keeps(tmp_path: Path) -> None:
+    files = {"a.js": "function f() {}\nmodule.exports = { f };\n", "b.js": "require('./a').f();\n"}
+    code = CodeProject(tmp_path, files)
+    words = ["code", "rename", "f", "--to", "g", "--file", "a.js"]
+
+    kept = code.told("js-edit --rename f --to g --file a.js")
+    followed = json.loads(run_here(code.runtime, [*words, "--public", "follow"]).out)["data"]
+
+    assert [one["file"] for one in kept["changes"]] == ["a.js"]
+    assert "f stays the name at a.js:2:20" in kept["items"][0]["note"]
+    assert [one["file"] for one in followed["changes"]] == ["a.js", "b.js"]
+    assert followed["items"][0]["note"].startswith("Others have to call it g too")
+
+
+@pytest.mark.promise("code.daily.accepted")
+def test_the_line_that_accepts_a_place_can_be_run_as_it_is(tmp_path: Path) -> None:
+    code = CodeProject(tmp_path, {"a.js": "class A {\n  $go() {}\n}\nx.$go();\ny.$go();\n"})
+    status, told = code.line("js-edit --rename $go --to run")
+
+    hint, accepted = told["recovery"]["suggestion"], 0
+    while status != 0 and accepted < 3:
+        program, *words = shlex.split(hint.partition("accept it: ")[2])
+        ran = run_here(code.runtime, words)
+        accepted, status, told = accepted + 1, ran.status, json.loads(ran.out)
+        assert program == "handrail"
+        hint = told["error"]["details"]["hint"] if status != 0 else ""
+
+    assert (status, accepted) == (0, 2)
+    assert told["data"]["items"][0]["note"] == "Accepted, not proven: a.js:4:3, a.js:5:3."
+    assert told["data"]["complete"] is False
+
+
+@pytest.mark.promise("code.daily.diff")
+def test_a_person_sees_a_preview_as_a_diff(tmp_path: Path) -> None:
+    code = CodeProject(tmp_path, {"a.js": "export function f() {}\n"})
+    words = ["code", "rename", "f", "--to", "g", "--file", "a.js", "--human"]
+
+    shown = [line.strip() for line in run_here(code.runtime, words).out.decode().splitlines()]
+
+    assert shown[shown.index("--- a/a.js") :][:5] == [
+        "--- a/a.js",
+        "+++ b/a.js",
+        "@@ -1 +1 @@",
+        "-export function f() {}",
+        "+export function g() {}",
+    ]
+
+
 @pytest.mark.promise("code.cont.cancel")
 def test_a_preview_can_be_looked_at_in_full_or_left(code: CodeProject) -> None:
     before = code.texts()

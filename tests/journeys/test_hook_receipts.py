@@ -10,8 +10,7 @@ import pytest
 
 from handrail.engine.receipts import digest_argv
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.hook import HookAnswer, answer_hook
-from handrail.surfaces.cli.shell_hook import params_after_shell
+from handrail.surfaces.cli.hook import HookAnswer, answer_hook, params_after_shell
 from tests.conformance.forked import ForkedTool, ForkServer
 from tests.conftest import KeptAudit
 from tests.hostile.repository.checkout import run_git

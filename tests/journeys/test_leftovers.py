@@ -14,8 +14,7 @@ import msgspec
 import pytest
 
 from handrail.contract.ids import SessionId
-from handrail.event_log.files.upkeep.keeper import FileKeeper
-from handrail.event_log.files.upkeep.retention import RemovingDisk
+from handrail.event_log.files.upkeep.keeper import FileKeeper, RemovingDisk
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.conftest import KeptIncidents

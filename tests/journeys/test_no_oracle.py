@@ -167,6 +167,37 @@ def test_a_project_in_the_home_is_refused_by_every_tool_that_takes_one(
 
 
 @pytest.mark.promise("evidence.no-oracle")
+@pytest.mark.thorough
+def test_a_second_name_of_a_private_file_shows_nothing_of_it(tmp_path: Path) -> None:
+    root, home = tmp_path / "project", tmp_path / "home"
+    write(root, "src/a.js", "export const canary = 1;\n")
+    run_git(root, "init", "-q", ".")
+    commit(root)
+    write(root, ".handrail/workflows/project.place.json", json.dumps(FLOW))
+    write(root, ".handrail/contracts/project.contracts.quoting.json", json.dumps(CONTRACT))
+    environment = {"HANDRAIL_PROJECT": str(root), "PATH": os.environ["PATH"]}
+    rt = msgspec.structs.replace(
+        build_runtime(environment, home=str(home)), incidents=KeptIncidents(), trees_due=[]
+    )
+    token = begin(rt)["ackToken"]
+    write(home, "keys/canary.json", "export const canarySecret = 4711;\n")
+    os.link(home / "keys" / "canary.json", root / "hard.js")
+    os.link(root / "src" / "a.js", root / "also.js")
+
+    found = json.dumps([command(rt, "js-scan", "--search", name)[1] for name in ("canary", "canarySecret")])
+    outline = json.dumps(command(rt, "js-scan", "--outline", "hard.js"))
+    right, wrong = (
+        ask(rt, token, "hard.js", f"export const {name} = 4711;") for name in ("canarySecret", "a")
+    )
+
+    assert "src/a.js" in found
+    assert "also.js" in found
+    assert "4711" not in found + outline
+    assert json.loads(found)[1]["data"]["results"] == []
+    assert right == wrong
+
+
+@pytest.mark.promise("evidence.no-oracle")
 @pytest.mark.parametrize("below", [".git", ".git/refs"])
 def test_a_folder_of_git_is_no_project(rt: Runtime, owner: Path, below: str) -> None:
     begin(rt)

@@ -282,7 +282,7 @@ def test_the_readers_of_the_console_say_that_the_session_is_damaged(damaged: Dam
         assert f"handrail store verify --ids {session_id}" in reader["banner"]
     assert (graph["resume_prompt"], graph["waiting"]) == ("", [])
     assert (status, smallest["data"]["health"]) == (0, "corrupt_tail")
-    told = f"all sessions of this store; {session_id} is damaged and read only as far as proven, ask the user"
+    told = f"all sessions of this store; {session_id} is damaged and read only as far as proven (a person"
     for search in (hits, unfound, gaps):
         assert search["scope"].startswith(told)
     assert [hit["health"] for hit in hits["items"]] == ["corrupt_tail"]

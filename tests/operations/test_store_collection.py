@@ -11,7 +11,7 @@ import pytest
 
 from handrail.contract.ids import SessionId, blob_ref
 from handrail.event_log.files.log import FileLog
-from handrail.event_log.files.upkeep.retention import (
+from handrail.event_log.files.upkeep.keeper import (
     DAY_NS,
     RemovingDisk,
     plan_removal,

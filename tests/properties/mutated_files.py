@@ -22,8 +22,7 @@ import msgspec
 from handrail.contract.outcome import Failure, Success
 from handrail.engine.history import History
 from handrail.engine.navigate import Running, leaf_at
-from handrail.engine.simulation.candidates import list_starts
-from handrail.engine.simulation.made_reports import notes_for, valid_reports
+from handrail.engine.simulation.made_reports import list_starts, notes_for, valid_reports
 from handrail.engine.simulation.report import Limits
 from handrail.engine.simulation.simulate import simulate
 from handrail.host.workflow_library import DirectoryLibrary

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,10 @@ from handrail.contract.conformance.served import Exchange
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Failure, Fault, Outcome, Success
+from handrail.engine.bundles.reading import read_bundle
 from handrail.ports.checks import ProgramCall
 from handrail.ports.team import TeamCall
-from handrail.runtime.hub import perform
+from handrail.runtime.hub import perform, perform_chunked
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.hook import answer_hook
 from handrail.wiring import build_runtime
@@ -428,5 +429,104 @@ def test_context_and_doctor_say_which_store_is_used_and_whether_it_answers(machi
         ORIGIN,
         True,
     )
+    assert (there["account"], away["account"]) == ("Ana", ""), "calls are made by an agent of Ana"
     assert away["config"]["store_answers"] is False
     assert "belongs to a team" in str(checked)
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.companion-looks")
+def test_the_files_of_a_step_are_compared_on_the_machine_and_their_contents_stay(machine: Machine) -> None:
+    begun = machine.start()
+    write(machine.project, "a.py", "a = 'only on the laptop'\n")
+
+    status = machine.data("code.status")
+    diff = machine.data("code.diff", before=status["node_id"])
+
+    assert status["session_id"] == begun["session"]["sessionId"]
+    assert [(one["path"], one["change"]) for one in status["files"]] == [("a.py", "changed")]
+    assert "+a = 'only on the laptop'" in diff["diff"]
+    assert not any(b"only on the laptop" in body for body in machine.wire.sent), "contents stay"
+    assert not (machine.home / "data" / "sessions").exists()
+
+
+@pytest.mark.thorough
+def test_a_receipt_of_a_teams_run_is_signed_here_and_goes_into_a_file(machine: Machine) -> None:
+    begun = machine.start()
+    machine.data("check.run", argv=["python3", "-c", "print(6 * 7)"])
+    session, kept = begun["session"]["sessionId"], []
+
+    def keep(chunks: Iterator[bytes]) -> dict[str, Any]:
+        kept.append(b"".join(chunks))
+        return {"bytes": len(kept[-1])}
+
+    registry = machine.runtime.registry
+    receipt = perform_chunked(machine.runtime, registry.operation("receipt.export"), {}, keep)
+    bundle = perform_chunked(
+        machine.runtime, registry.operation("session.export"), {"sessionId": session}, keep
+    )
+    told = data_of(receipt)
+    key = machine.data("receipt.key")["public"]
+    checked = machine.call(
+        "receipt.verify", receipt={"source": "receipt.json", "text": kept[0].decode()}, commit="HEAD", key=key
+    )
+
+    assert (told["session_id"], told["bytes"], "content" in told) == (session, len(kept[0]), False)
+    assert data_of(checked)["key_from"] == "given"
+    assert read_bundle(kept[1].decode()).session_id == session
+    assert data_of(bundle)["bytes"] == len(kept[1])
+
+
+@pytest.mark.thorough
+def test_what_cannot_be_done_with_files_of_a_team_says_what_to_do(machine: Machine) -> None:
+    none = machine.call("code.status")
+    begun = machine.start()
+    by_token = machine.call("code.status", stateToken=begun["stateToken"])
+    restored = machine.call("code.restore", node="now", dryRun=True)
+    unknown = machine.call("receipt.export", session="ses_000000000001")
+    machine.wire.is_cut = True
+    away = machine.call("code.status")
+
+    told = [one for one in (none, by_token, restored, unknown, away) if isinstance(one, Failure)]
+    assert [one.kind.code for one in told] == [
+        "CONTEXT_MISSING",
+        "CONTEXT_MISSING",
+        "FEATURE_DISABLED",
+        "SESSION_NOT_FOUND",
+        "STORE_UNAVAILABLE",
+    ]
+    assert all("--session" in one.hint for one in told[:2])
+    assert "git restore" in told[2].hint
+
+
+@pytest.mark.thorough
+def test_a_report_says_that_the_machine_of_the_agent_started_a_program(machine: Machine) -> None:
+    begun = machine.start()
+    machine.data("check.run", argv=["python3", "-c", "print(6 * 7)"])
+
+    told = machine.data("session.export", sessionId=begun["session"]["sessionId"], **{"as": "markdown"})[
+        "content"
+    ]
+
+    assert "started by Handrail on the machine of the agent" in told
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.linked-alone")
+def test_a_machine_that_left_is_as_one_that_never_was_in_a_team(machine: Machine) -> None:
+    ours = machine.start()["session"]["sessionId"]
+    machine.sign_out()
+    change_team_file(str(machine.home), ORIGIN, KeptServer(token=machine.token))
+    here = machine.reopen()
+    shown = data_of(perform(here, "team.link", {"dryRun": True}))
+    data_of(perform(here, "team.link", {"confirm": shown["confirm_token"]}))
+
+    left = data_of(perform(machine.reopen(), "team.logout", {"url": ORIGIN}))
+    again = data_of(perform(machine.reopen(), "team.logout", {"url": ORIGIN}))
+    gone = perform(machine.reopen(), "session.show", {"sessionId": ours})
+
+    assert (left["projects"], left["had_token"], left["is_ended"]) == ([str(machine.project)], True, True)
+    assert (again["had_token"], again["is_ended"]) == (False, False)
+    assert not (machine.home / "team.json").exists(), "not even a stat finds anything"
+    assert isinstance(gone, Failure)
+    assert gone.kind.code == "SESSION_NOT_FOUND"

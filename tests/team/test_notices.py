@@ -16,6 +16,7 @@ from handrail.contract.conformance.served import Exchange
 from handrail.contract.outcome import Fault
 from handrail.host.server.http_client import LocalHttpClient
 from handrail.ports.workspace import Notify
+from handrail.runtime.runtime import Runtime
 from handrail_team.sender import Sender
 from tests.host.worktree.project import write
 from tests.team.team_server import Server
@@ -52,6 +53,57 @@ class Moving:
         return self.now_s
 
 
+def make_sender(server: Server, receiver: Receiver, clock: Moving) -> Sender:
+    def open_workspace(workspace: str) -> Runtime:
+        return msgspec.structs.replace(server.door.open_workspace(workspace), clock=clock)
+
+    return Sender(server.door.directory, server.runtime.settings, receiver, clock, open_workspace)  # type: ignore[arg-type]  # both of the test
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.notices")
+def test_a_silence_is_told_once_by_one_server_and_again_after_work_went_on(
+    team_database: str, tmp_path: Path
+) -> None:
+    server = Server(team_database, tmp_path)
+    agent = server.join(server.workspace("main"), "Ana", "owner").agent("builder")
+    begun = agent.start()
+    waiting = agent.start(requestId="second")
+    agent.data("run.continue", ackToken=waiting["ackToken"], output={"notesMarkdown": ""})
+    clock = Moving(server.runtime.clock.unix_seconds())
+    one, other = Receiver(), Receiver()
+    senders = [make_sender(server, one, clock), make_sender(server, other, clock)]
+
+    early = [sender.look_for_silence(NOTIFY) for sender in senders]
+    clock.now_s += 2 * 3_600
+    found = [sender.look_for_silence(NOTIFY) for sender in senders]
+    sent = [sender.send_due(NOTIFY) for sender in senders]
+    clock.now_s += 3_600
+    again = [sender.look_for_silence(NOTIFY) + sender.send_due(NOTIFY) for sender in senders]
+
+    told = [msgspec.json.decode(body) for _, body in one.took]
+    assert (early, found, sent, again) == ([0, 0], [2, 0], [2, 0], [0, 0])
+    assert {(row["session_id"], row["kind"]) for row in told} == {
+        (begun["session"]["sessionId"], "idle"),
+        (waiting["session"]["sessionId"], "stalled"),
+    }
+    agent.data("run.checkpoint", checkpointToken=begun["checkpointToken"], output={"notesMarkdown": "On."})
+    clock.now_s += 3_600
+    assert [sender.look_for_silence(NOTIFY) for sender in senders] == [1, 0]
+
+
+@pytest.mark.thorough
+def test_who_wants_no_silences_is_told_none(team_database: str, tmp_path: Path) -> None:
+    server = Server(team_database, tmp_path)
+    server.join(server.workspace("main"), "Ana", "owner").agent("builder").start()
+    clock = Moving(server.runtime.clock.unix_seconds() + 2 * 3_600)
+    sender = make_sender(server, Receiver(), clock)
+
+    assert sender.look_for_silence(msgspec.structs.replace(NOTIFY, kinds=("done",))) == 0
+    clock.now_s += 3_600
+    assert sender.look_for_silence(msgspec.structs.replace(NOTIFY, kinds=("idle",))) == 1
+
+
 @pytest.mark.thorough
 @pytest.mark.promise("team.notices")
 def test_a_blocked_run_is_told_until_somebody_takes_it_and_then_no_more(
@@ -63,7 +115,7 @@ def test_a_blocked_run_is_told_until_somebody_takes_it_and_then_no_more(
     begun = agent.start()
     agent.data("run.continue", ackToken=begun["ackToken"], output={"notesMarkdown": ""})
     receiver, clock = Receiver(), Moving(server.runtime.clock.unix_seconds())
-    sender = Sender(server.door.directory, server.runtime.settings, receiver, clock)  # type: ignore[arg-type]  # a receiver of the test
+    sender = make_sender(server, receiver, clock)
 
     receiver.status = 503
     refused = [sender.send_due(NOTIFY), sender.send_due(NOTIFY)]

@@ -14,9 +14,14 @@ from psycopg import conninfo, sql
 from handrail_serve.app import App, Parts
 from handrail_serve.feed import Feed
 from handrail_serve.guard import team_identity
-from handrail_serve.limits import REQUESTS_OF_AN_ACCOUNT
+from handrail_serve.limits import (
+    FEEDS_AT_ONCE,
+    FEEDS_OF_A_WORKSPACE,
+    REQUESTS_OF_A_WORKSPACE,
+    REQUESTS_OF_AN_ACCOUNT,
+)
 from handrail_team.door import CALLS_A_MINUTE, CALLS_OF_A_WORKSPACE, FREE_TRIES, NOWHERE, Paces
-from tests.team.team_server import ORIGIN, PASSPHRASE, Caller, Server
+from tests.team.team_server import ORIGIN, PAGE, PASSPHRASE, Caller, Server
 
 AWAY = "postgresql://127.0.0.1:1/away"
 
@@ -120,9 +125,44 @@ def test_an_account_has_so_many_calls_at_once_and_others_still_get_in(server: Se
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
     account = next(row["id"] for row in ana.data("team.members")["items"] if row["is_me"])
-    server.app.load.calls_of[account] = REQUESTS_OF_AN_ACCOUNT
+    server.app.load.calls.held[account] = REQUESTS_OF_AN_ACCOUNT
 
-    assert (ana.call("session.list").status, ben.call("session.list").status) == (429, 200)
+    told = ana.call("session.list")
+
+    assert (told.status, ben.call("session.list").status) == (429, 200)
+    assert int(told.header("retry-after") or 0) >= 1
+    assert server.app.load.calls.held[account] == REQUESTS_OF_AN_ACCOUNT, "what is refused is not counted"
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.limits")
+def test_calls_and_feeds_of_a_workspace_leave_room_for_the_others(server: Server) -> None:
+    crowded, quiet = server.workspace("crowded"), server.workspace("quiet")
+    ana, ben = server.join(crowded, "Ana"), server.join(quiet, "Ben")
+    load = server.app.load
+    load.calls.held[crowded] = REQUESTS_OF_A_WORKSPACE
+    load.feeds_open.held[crowded] = FEEDS_OF_A_WORKSPACE
+
+    calls = ana.call("session.list"), ben.call("session.list")
+    load.calls.held.clear()
+    feed = server.ask("GET", "/api/feed", ana.token, PAGE)
+
+    assert [one.status for one in (*calls, feed)] == [429, 200, 429]
+    assert "This workspace" in feed.document["detail"]
+    assert int(feed.header("retry-after") or 0) >= 1
+    assert load.calls.held == {}, "a call that has ended is not counted"
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.limits")
+def test_an_account_has_so_many_feeds_and_one_more_is_told_to_wait(server: Server) -> None:
+    ana = server.join(server.workspace("main"), "Ana")
+    account = next(row["id"] for row in ana.data("team.members")["items"] if row["is_me"])
+    server.app.load.feeds_open.held[account] = FEEDS_AT_ONCE
+
+    told = server.ask("GET", "/api/feed", ana.token, PAGE)
+
+    assert (told.status, told.document["code"]) == (429, "E_RATE_LIMITED")
 
 
 @pytest.mark.thorough

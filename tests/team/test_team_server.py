@@ -10,7 +10,9 @@ import pytest
 from handrail.contract.accounts import Actor
 from handrail.contract.outcome import Fault
 from handrail.engine.events import decode_event
+from handrail_team.door import FREE_TRIES
 from tests.journeys.test_after_a_commit import after_the_commit
+from tests.surfaces.http.client import Answered
 from tests.team.team_server import ORIGIN, PAGE, PASSPHRASE, Caller, Server
 
 CHANGES = ["team.invite", "team.set_member", "team.new_token", "team.revoke_token"]
@@ -166,3 +168,57 @@ def test_a_change_whose_answer_cannot_be_made_is_told_as_made(
 
     assert told["committed"] is True
     assert ana.call(told["read"]["operation"], **told["read"]["params"]).status == 200
+
+
+def accept(server: Server, workspace: str, name: str, passphrase: str) -> Answered:
+    return server.sign_in("invitation", invitation=server.invite(workspace), name=name, passphrase=passphrase)
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.one-account")
+def test_one_person_is_one_account_in_two_workspaces_and_signs_in_to_each(server: Server) -> None:
+    main, second = server.workspace("main"), server.workspace("second")
+    ana = server.join(main, "Ana", "owner")
+
+    wrong = accept(server, second, "ana", "some other words")
+    joined = accept(server, second, "ana", PASSPHRASE)
+    there = Caller(server, joined.document["token"], is_page=True)
+
+    assert (wrong.status, joined.status) == (409, 200)
+    assert [row["name"] for row in there.data("team.workspaces")["items"]] == ["main", "second"]
+    mine = [next(row for row in one.data("team.members")["items"] if row["is_me"]) for one in (ana, there)]
+    assert mine[0]["id"] == mine[1]["id"]
+    assert (mine[0]["role"], mine[1]["role"]) == ("owner", "member")
+    for name in ("main", "second"):
+        assert server.sign_in("passphrase", name="Ana", passphrase=PASSPHRASE, workspace=name).status == 200
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.one-account")
+def test_a_link_to_a_new_passphrase_ends_when_its_person_joins_another_workspace(server: Server) -> None:
+    main, second = server.workspace("main"), server.workspace("second")
+    ben = server.join(main, "Ben", "owner")
+    server.join(main, "Ana")
+    link = ben.data("team.reset", member="Ana", requestId="reset")["link"]
+    joined = accept(server, second, "Ana", PASSPHRASE)
+
+    used = server.sign_in(
+        "invitation", invitation=link.partition("=")[2], name="Ana", passphrase="chosen by an admin"
+    )
+
+    assert (joined.status, used.status) == (200, 401)
+    assert server.sign_in("passphrase", name="Ana", passphrase=PASSPHRASE).status == 200
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.one-account")
+def test_trying_names_of_other_workspaces_is_slowed_for_the_whole_workspace(server: Server) -> None:
+    main, other = server.workspace("main"), server.workspace("other")
+    for number in range(FREE_TRIES + 1):
+        server.join(main, f"Person {number}")
+
+    told = [accept(server, other, f"Person {number}", PASSPHRASE + "x") for number in range(FREE_TRIES + 1)]
+    elsewhere = accept(server, main, "Somebody new", PASSPHRASE)
+
+    assert [one.status for one in told] == [409] * FREE_TRIES + [429]
+    assert elsewhere.status == 200

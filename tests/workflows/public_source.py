@@ -19,7 +19,7 @@ import msgspec
 
 from handrail.contract.outcome import Failure
 from handrail.engine.judge.report_frame import AT_START, steering_values
-from handrail.engine.simulation.candidates import list_starts
+from handrail.engine.simulation.made_reports import list_starts
 from handrail.engine.simulation.simulate import simulate
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.operations.workflow_catalog import compile_entry, list_errors_in_use, load_catalog, read_entry

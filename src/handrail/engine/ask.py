@@ -327,9 +327,16 @@ def _digest_question(history: History, workflow: CompiledWorkflow, node: Node, k
 
 
 def weigh_answers(
-    history: History, workflow: CompiledWorkflow, node: Node, kind: AskKind, subject: str | None = None
+    history: History,
+    workflow: CompiledWorkflow,
+    node: Node,
+    kind: AskKind,
+    subject: str | None = None,
+    taken: int | None = None,
 ) -> PersonsWord:
-    """What people said to this question at the pending step; `subject` is that of a report to be judged."""
+    """What people said to this question at the pending step; `subject` is that of a report to be judged, and
+    `taken` the option of a choice.
+    """
     if not history.confirmations:
         return PersonsWord()
     asked = _digest_subject(history, workflow, node, kind) if subject is None else subject
@@ -339,7 +346,7 @@ def weigh_answers(
         if one.said.fact.asked in (None, kind)
     ]
     if not told:
-        return PersonsWord()
+        return _find_no_of_session(history, workflow, node, kind, asked, taken)
     last = told[-1]
     about = [one.said for one in told if one.subject == asked and not one.is_elsewhere]
     if about and about[-1].fact.answer == "declined":
@@ -353,6 +360,39 @@ def weigh_answers(
         return PersonsWord(seen="elsewhere", answered=last.said)
     seen: SeenReport = "another" if last.subject else "none"
     return PersonsWord(seen=seen, answered=last.said)
+
+
+def _find_no_of_session(
+    history: History, workflow: CompiledWorkflow, node: Node, kind: AskKind, asked: str, taken: int | None
+) -> PersonsWord:
+    """The no of a person to this step in another run of the session, for a run that asks nobody.
+
+    Where people are asked, they are asked anew. A yes stays with its run.
+    """
+    if preferences_after(history, node.node_id).autonomy != "full_auto_never_stop":
+        return PersonsWord()
+    assert isinstance(node.state, Running), "only a pending step has answers"
+    key, runs = step_key(node.state), history.runs
+    found = [
+        said
+        for node_id, answers in history.confirmations.items()
+        for at in [history.nodes[node_id]]
+        if at.run_id != node.run_id and runs[at.run_id].workflow_id == runs[node.run_id].workflow_id
+        if isinstance(at.state, Running) and step_key(at.state) == key
+        for said in answers
+        if said.fact.asked in (None, kind)
+    ]
+    last = max(found, key=lambda one: one.index, default=None)
+    if last is None:
+        return PersonsWord()
+    if last.fact.answer == "declined":
+        is_same = kind == "choose" or last.fact.subject == asked
+        said_no = PersonsWord(is_declined=True, answered=last)
+        return said_no if is_same else PersonsWord(seen="declined", is_due=True, answered=last)
+    leaf = leaf_at(workflow, node.state)
+    option = leaf.options[taken].id if isinstance(leaf, Choice) and taken is not None else ""
+    is_another = bool(option and last.fact.option_id) and last.fact.option_id != option
+    return PersonsWord(option_id=last.fact.option_id, answered=last) if is_another else PersonsWord()
 
 
 class _Told(msgspec.Struct, frozen=True, kw_only=True):

@@ -520,7 +520,7 @@ def _weigh_people(
     report = ""
     if isinstance(leaf, Step) and history.confirmations:
         report = digest_report(history, workflow, node, gathered.work, kept)
-    word = weigh_answers(history, workflow, node, ask_of(leaf), report or None)
+    word = weigh_answers(history, workflow, node, ask_of(leaf), report or None, gathered.work.option)
     given = weigh_answers(history, workflow, node, "give") if isinstance(leaf, Step) else PersonsWord()
     is_person = gathered.confirmations == "person"
     is_due = is_person or word.is_due or (isinstance(leaf, Step) and bool(leaf.confirmed_by))

@@ -452,7 +452,7 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     uncounted: str = ""
     """Why the declared report counted nothing: then nothing shows that a test ran."""
     steering: dict[str, str] = {}  # variables that steer a test runner, redacted; a client's hook tells none
-    program: str = ""  # the file that was started, with `~` for the user's home; and the digest of its bytes
+    program: str = ""  # the file that was started: `./` in the project, `~` in the user's home; its digest
     program_digest: str = ""
 
 

@@ -26,6 +26,12 @@ ReceiptSource: TypeAlias = Literal["handrail", "companion", "client_hook"]
 MOST_RECEIPTS: Final[dict[ReceiptSource, int]] = {"handrail": 200, "companion": 200, "client_hook": 50}
 """Receipts of one node that a history keeps, by source; the log has all of them."""
 
+WHO_SAW: Final[dict[ReceiptSource, str]] = {
+    "handrail": "started by Handrail",
+    "companion": "started by Handrail on the machine of the agent",
+    "client_hook": "told by the client's hook",
+}
+
 
 class PinnedCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A check that the project declared when a run began: this command counts under this name."""

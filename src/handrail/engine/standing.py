@@ -85,6 +85,7 @@ from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
 from handrail.workflows.prompt_sections import (
     ASK_BEFORE_WRITE,
     RULES_OF_REPORTS,
+    SEND_AS_CONTEXT,
     leave_out_rules,
     list_report_rules,
     name_loop,
@@ -360,7 +361,7 @@ def _render_asks(asks: Sequence[Ask]) -> str:
     lines = [
         f"- {ask.name} ({ask.allowed})" + (f": {ask.description}" if ask.description else "") for ask in asks
     ]
-    return "\n".join(["Send as context with this step, once you know it:", *lines])
+    return "\n".join([SEND_AS_CONTEXT, *lines])
 
 
 def _repeat_first_sections(

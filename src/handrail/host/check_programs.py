@@ -83,7 +83,7 @@ class LocalCheckPrograms:
         given = {name: value for name, value in self._environment.items() if name not in hidden}
         given |= dict(call.environment)
         steering = {name: given[name] for name in STEERING if given.get(name)}
-        resolved, digest = self._show(program), _digest(program)
+        resolved, digest = self._show(program, call.project), _digest(program)
         try:
             child = subprocess.Popen(  # noqa: S603 - what the caller asked for, word by word, never a shell
                 [program, *call.argv[1:]],
@@ -162,7 +162,12 @@ class LocalCheckPrograms:
             return ReportFile(trouble=f"the report has more than {MOST_REPORT_BYTES} bytes")
         return ReportFile(content=content)
 
-    def _show(self, program: str) -> str:
+    def _show(self, program: str, project: str) -> str:
+        root = os.path.realpath(project)
+        own = os.path.join(os.path.realpath(os.path.dirname(program)), os.path.basename(program))
+        for place in (own, os.path.realpath(program)):
+            if _is_inside(place, root):
+                return f"./{os.path.relpath(place, root)}"
         home = self._environment.get("HOME", "")
         is_below = len(home) > 1 and program.startswith(home.rstrip(os.sep) + os.sep)
         return f"~{program[len(home.rstrip(os.sep)) :]}" if is_below else program

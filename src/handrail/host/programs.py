@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 _SEARCHED = ("PATH", "PYTHONPATH")
 
@@ -40,3 +41,33 @@ def _absolute(places: str) -> list[str]:
 
 def _is_program(path: str) -> bool:
     return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+# The command that tells people about a run of this machine: no shell, ten seconds, after the answer.
+
+
+SECONDS = 10
+
+
+def start_notice(argv: Sequence[str], body: bytes, environment: Mapping[str, str]) -> str:
+    """Start the command with the notice as its last argument. Returns why not, empty when it went well."""
+    program = find_program(argv[0], environment)
+    if not program:
+        return f"there is no program {argv[0]}"
+    try:
+        done = subprocess.run(  # noqa: S603 - the user's own setting, word by word, without a shell
+            [program, *argv[1:], body.decode()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=make_child_environment(environment),
+            cwd=os.path.expanduser("~"),
+            start_new_session=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it took longer than {SECONDS} seconds and was ended"
+    except (OSError, ValueError) as trouble:
+        return str(trouble)
+    return f"it ended with the status {done.returncode}" if done.returncode else ""

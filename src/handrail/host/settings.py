@@ -119,8 +119,8 @@ class _Notify(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
         Meta(max_length=MOST_COMMAND_WORDS),
     ] = ()
     """What a local call starts after its answer, word by word; the notice is its last argument."""
-    kinds: Annotated[tuple[OutwardKind, ...], Meta(max_length=4)] = ()
-    """What to tell: needs_person, blocked, done, critical_gap; all of it by default."""
+    kinds: Annotated[tuple[OutwardKind, ...], Meta(max_length=len(get_args(OutwardKind)))] = ()
+    """What to tell: needs_person, blocked, done, critical_gap, idle, stalled; all of it by default."""
     with_text: bool = False
     """Let texts of a run leave with it."""
     allow_private: bool = False

@@ -18,9 +18,11 @@ from handrail.engine.facts import WorkDone
 from handrail.engine.history import Node, SessionNotes, is_session_point
 from handrail.engine.plans import plan_session_notes
 from handrail.engine.reply import ReplyWarning
+from handrail.operations.gathering import gather
 from handrail.operations.handles import (
     Prepared,
     TokenCall,
+    Worker,
     answer_attempt,
     predict_outcome,
     read_checkpoint,
@@ -28,16 +30,9 @@ from handrail.operations.handles import (
 )
 from handrail.operations.position import warn_of_other_notes
 from handrail.operations.replies import reply_to_answer
+from handrail.operations.report import Output, blobs_of, read_report
+from handrail.operations.same_project import warn_of_other_project
 from handrail.operations.session_replies import reply_to_notes
-from handrail.operations.work import (
-    Output,
-    Worker,
-    blobs_of,
-    gather,
-    read_report,
-    require_one_reply,
-    warn_of_other_project,
-)
 from handrail.runtime.operation import AckVerdict, Input, Verdict
 from handrail.runtime.runtime import Runtime, leave_tree
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
@@ -130,7 +125,10 @@ class CheckpointRun(Input, frozen=True, kw_only=True):
 def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
     """Add a checkpoint once; the same token again gets the recorded reply."""
     handle = read_checkpoint(rt.keys, request.checkpoint_token, request.state_token)
-    require_one_reply(rt.log, rt.keys, handle, "run.checkpoint", request)
+    if handle.beside:
+        from handrail.operations.mixed_tokens import require_one_reply  # noqa: PLC0415 - one token needs no proof
+
+        require_one_reply(rt.log, rt.keys, handle, "run.checkpoint", request)
     work = read_report(request.output, UNSET, rt.secrets)
     sent = TokenCall(claims=handle.claims, request=request, tool="checkpoint_workflow")
     session = session_of(rt.log, handle.claims)

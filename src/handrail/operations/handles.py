@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar, assert_never
+from typing import TYPE_CHECKING, Annotated, Generic, Literal, TypeAlias, TypeVar, assert_never
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -35,7 +35,7 @@ from handrail.engine.reply import ReplyWarning, Tokens
 from handrail.engine.standing import Standing
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys, Randomness
-from handrail.runtime.operation import AckVerdict, Input, Verdict
+from handrail.runtime.operation import AckVerdict, Input, ValueRule, Verdict
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import (
     COMMIT_TRIES,
@@ -51,6 +51,25 @@ from handrail.workflows.compiled import Choice
 
 if TYPE_CHECKING:
     from handrail.ports.worktree import Tree
+
+# Who works: what a helper calls itself, its own word and shown as such
+
+LONGEST_WORKER = 64
+Worker = Annotated[
+    str, msgspec.Meta(description="Your name, of work handed to you.", max_length=LONGEST_WORKER)
+]
+
+
+def is_worker(name: object) -> bool:
+    is_text = isinstance(name, str) and name.isascii() and name[:1].isalnum()
+    return is_text and all(one.isalnum() or one in "._:@-" for one in str(name))
+
+
+WORKER_RULE = ValueRule(
+    fits=is_worker,
+    problem="is no name of a helper",
+    expected="letters, digits and . _ : @ - after a letter or digit",
+)
 
 # Reading and minting tokens
 

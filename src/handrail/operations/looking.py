@@ -18,7 +18,7 @@ from handrail.engine.code_trees import find_baseline, find_nearest_tree, find_tr
 from handrail.engine.command_lines import has_tests_failed
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
-from handrail.engine.judge.run_claims import MOST_PATHS_SINCE
+from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, own_program
 from handrail.engine.judge.witnessed import (
     AskedPlace,
     ChangedBeside,
@@ -167,13 +167,17 @@ class _Files:
         imported = self._history.imported
         if baseline is None or (imported is not None and baseline.index < imported.index):
             return ChangedBeside()
-        now, fact = self._rt.worktree().find_beside(self._directory, self._tree), baseline.fact
+        run, fact = self._history.runs[node.run_id], baseline.fact
+        started = {own_program(held.fact) for held in list_receipts(self._history, run.run_id)} - {""}
+        now = self._rt.worktree().find_beside(self._directory, self._tree, sorted(started))
         loaded, rules = fact.loaded or {}, fact.ignore_rules or {}
+        changed = {path for path, mark in now.loaded.items() if loaded.get(path) != mark}
+        changed |= {path for path, at in now.programs.items() if at > run.started_at}
         return ChangedBeside(
             ignore_rules=tuple(
                 name for name, mark in now.ignore_rules.items() if rules and rules.get(name, "") != mark
             ),
-            loaded=tuple(path for path, mark in now.loaded.items() if loaded.get(path) != mark),
+            loaded=tuple(sorted(changed)),
         )
 
     def locate(self, named: Sequence[str]) -> dict[str, LocatedPath]:

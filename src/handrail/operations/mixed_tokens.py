@@ -10,16 +10,50 @@ import msgspec
 from handrail.contract.catalogue import TOKEN_SCOPE_MISMATCH
 from handrail.contract.ids import RunId
 from handrail.contract.outcome import Fault, Json, NextCall
-from handrail.contract.tokens.workflow import CheckpointClaims, Claims, StateClaims
+from handrail.contract.tokens.workflow import (
+    AckClaims,
+    CheckpointClaims,
+    ChoiceClaims,
+    Claims,
+    StateClaims,
+    WorkClaims,
+)
 from handrail.contract.wording import quote, shorten
 from handrail.engine.history import History, Node, node_at, steps_after
-from handrail.operations.handles import AttemptClaims, mint_state_token_for
+from handrail.operations.handles import AttemptClaims, Handle, mint_state_token_for, node_of, session_of
 from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
 from handrail.projections.position import title_at
 from handrail.runtime.operation import OFFERED_CALL_BYTES, Input
 from handrail.runtime.sessions import read_session
+
+
+def require_one_reply(
+    reader: EventReader,
+    keys: Keys,
+    handle: Handle[AckClaims | ChoiceClaims] | Handle[CheckpointClaims],
+    operation: str,
+    request: Input,
+) -> None:
+    """Raises Fault TOKEN_SCOPE_MISMATCH unless the tokens of a call come from one reply."""
+    acting = handle.claims
+    for state in handle.beside:
+        if isinstance(state, WorkClaims):
+            _require_child(reader, acting, state)
+        elif (state.session_id, state.node_tag) != (acting.session_id, acting.node_tag):
+            raise refuse_mixed_tokens(reader, keys, acting, state, operation, request)
+
+
+def _require_child(reader: EventReader, acting: AttemptClaims, work: WorkClaims) -> None:
+    """Raises Fault TOKEN_SCOPE_MISMATCH unless a token is of the run that was handed out."""
+    if acting.session_id == work.session_id:
+        history = session_of(reader, work).history
+        if node_of(history, acting).run_id == node_of(history, work).run_id:
+            return
+    message = "The tokens of this call are of different runs; nothing was done."
+    hint = "Send the work token alone as stateToken to read its step, and the ackToken of that reply."
+    raise Fault(TOKEN_SCOPE_MISMATCH, message, hint=hint)
 
 
 class _Place(msgspec.Struct, frozen=True, kw_only=True):

@@ -189,10 +189,10 @@ def describe_unsound(unsound: Mapping[SessionId, str], treated: str) -> str:
     told = ""
     if damaged:
         those = f"{damaged[0]} is" if len(damaged) == 1 else f"{len(damaged)} are"
-        told += f"; {those} damaged and {treated}, ask the user to run handrail store verify"
+        told += f"; {those} damaged and {treated} (a person learns more with handrail store verify)"
     if newer:
         those = f"{newer[0]} was" if len(newer) == 1 else f"{len(newer)} were"
-        told += f"; {those} written by a newer version and left out, ask the user to run handrail update"
+        told += f"; {those} written by a newer version and left out (a person updates with handrail update)"
     return told
 
 

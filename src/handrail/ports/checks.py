@@ -45,7 +45,7 @@ class ProgramEnd(msgspec.Struct, frozen=True, kw_only=True):
     steering: dict[str, str] = {}
     """Those of `STEERING` that it got."""
     program: str = ""
-    """The file that was started, with `~` for the user's home."""
+    """The file that was started: `./` and its path in the project, or with `~` for the user's home."""
     program_digest: str = ""
     """Of its bytes; empty: it is too large, or cannot be read."""
 

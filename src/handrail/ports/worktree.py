@@ -109,6 +109,8 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
     """Those that are no files of the project; an empty mark: there is none."""
     loaded: dict[str, str] = {}
     """Files that no tree lists and a program loads by itself."""
+    programs: dict[str, str] = {}
+    """When each program that was asked about last changed, of those that no tree lists."""
 
 
 class FileList(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,7 +222,7 @@ class Worktree(TreeLook, Protocol):
     def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
         """What these texts mean, however they are spelt; one answer each, in the same order."""
 
-    def find_beside(self, project: str, tree: Tree) -> Beside:
+    def find_beside(self, project: str, tree: Tree, programs: Sequence[str] = ()) -> Beside:
         """What this tree does not tell about; empty where it cannot be known."""
 
     def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
@@ -293,8 +295,8 @@ class UnseenWorktree:
         del project
         return tuple(LocatedFile() for _ in named)
 
-    def find_beside(self, project: str, tree: Tree) -> Beside:
-        del project, tree
+    def find_beside(self, project: str, tree: Tree, programs: Sequence[str] = ()) -> Beside:
+        del project, tree, programs
         return Beside()
 
     def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:

@@ -45,6 +45,8 @@ from handrail.engine.history import (
     way_to,
 )
 from handrail.engine.judge.arrival import CHOSEN
+from handrail.engine.judge.named_places import configures_runner, is_test_file
+from handrail.engine.judge.run_claims import own_program
 from handrail.engine.messages import explain_gap
 from handrail.engine.receipts import ReceiptSource, compare_counts
 
@@ -272,6 +274,7 @@ _PROOFS: dict[EvidenceCheck, str] = {
     "place_exists": "a look at the files",
 }
 """What would show it. What no check is about is nobody's to prove."""
+_OWN_RUNS: tuple[EvidenceCheck, ...] = ("ran", "red_then_green")
 
 
 def describe_unproven(history: History, node_id: NodeId) -> str:
@@ -288,7 +291,8 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
         worths = {worth_of(placed.claim) for placed in claims}
         is_clear = worths.isdisjoint(("contradicted", "stale")) and not _list_unchecked(history, node_id)
         is_shown = not worths.isdisjoint(("ran", "seen", "confirmed"))  # that a place exists shows little
-        return ALL_CHECKED if is_shown and is_clear and history.imported is None else ""
+        is_own = history.imported is None and not _has_changed_checks(history, claims)
+        return ALL_CHECKED if is_shown and is_clear and is_own else ""
     proofs: dict[str, list[str]] = {}
     for text, proof in list(named.items())[:MOST_NAMED]:
         proofs.setdefault(proof, []).append(_cut(text))
@@ -298,15 +302,27 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
     return "; ".join([*said, *doubted[:MOST_NAMED]])
 
 
+def _has_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> bool:
+    """Whether a check counts whose tests, configuration or program changed in the run, and nobody agreed.
+
+    A source file that its command only names is what it checks.
+    """
+    for placed in reversed(claims):
+        if worth_of(placed.claim) == "confirmed":
+            return False
+        receipt = _receipt_of(history, placed) if placed.claim.check in _OWN_RUNS else None
+        program = "" if receipt is None else own_program(receipt)
+        if receipt is not None and any(
+            is_test_file(path) or configures_runner(path) or path == program for path in placed.claim.paths
+        ):
+            return True
+    return False
+
+
 def describe_beside(history: History, node_id: NodeId) -> str:
     """What nobody claims and a reader must know: tests that changed, what came by commits, what was left."""
     claims = [placed.claim for placed in list_claims(history, node_id)]
-    ran = {
-        path
-        for one in claims
-        if one.check in ("ran", "red_then_green") and one.verdict == "holds"
-        for path in one.paths
-    }
+    ran = {path for one in claims if one.check in _OWN_RUNS and one.verdict == "holds" for path in one.paths}
     came = {path for one in claims if _is_arrival(one) for path in one.paths}
     told = {
         "the checks' own tests or configuration changed": sorted(ran),

@@ -160,6 +160,6 @@ def _receipts(history: History) -> list[TimelineEntry]:
                 step_id=_pending_at(node),
             )
             for receipt in held
-            if receipt.fact.by == "handrail"
+            if receipt.fact.by != "client_hook"
         ]
     return sorted(found, key=lambda entry: entry.index)

@@ -300,13 +300,16 @@ def perform_chunked(
     `keep` takes the parts and returns the fields that replace them. It may raise Fault, and it is called only
     after every possible refusal.
     """
-    if runtime.team is not None:
-        from handrail.runtime.team_calls import refuse_parts
-
-        if (refused := refuse_parts(runtime, called, params, caller)) is not None:
-            return refused
     started_ms = runtime.clock.monotonic_ms()
     own = runtime.for_one_call(commits)
+    if runtime.team is not None:
+        from handrail.runtime.team_calls import keep_parts
+
+        def ask_first() -> Outcome | None:
+            return keep_parts(runtime, called, params, keep, caller)
+
+        if (told := _catch_trouble(own, called.name, params, ask_first)) is not None:
+            return told
 
     def work() -> Outcome:
         request, _ = _admit(own, called, params, caller, DEFAULT_ASK, None)

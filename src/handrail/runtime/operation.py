@@ -32,6 +32,7 @@ WORKED_THROUGH = frozenset({"run.continue", "run.checkpoint", "check.run", "code
 """What a token of work that was handed out does; nothing else takes one."""
 TOKEN_PREFIXES = ("ak1", "ch1", "ck1", "st1", "wk1")
 """How a token of a run begins: known without loading tokens, for the calls that have none."""
+REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
 OFFERED_CALL_BYTES = 4_096
 """A refusal offers no larger call to copy: the caller still has what it sent."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
-from handrail.contract.catalogue import FEATURE_DISABLED
 from handrail.contract.disclosure.fields import Ask
-from handrail.contract.outcome import Failure, Json, Outcome, Success
+from handrail.contract.outcome import Json, Outcome, Success
 from handrail.ports.team import TeamCall
 from handrail.runtime.operation import Operation, StreamItem, effect_of
 from handrail.runtime.permission import Caller, require_permission
@@ -28,18 +27,21 @@ def ask_team(
     return team.perform(call)
 
 
-def refuse_parts(
-    runtime: Runtime, called: Operation, params: dict[str, Json], caller: Caller
-) -> Failure | None:
-    """Why an answer does not come in parts: the server sends it as a whole; None: it is made here."""
-    assert runtime.team is not None, "only a machine with a team asks it"
-    if not runtime.team().takes(_describe(runtime, called, params, Ask(), caller)):
-        return None
-    return Failure(
-        kind=FEATURE_DISABLED,
-        message="The server of the team sends this answer as a whole, so it goes into no file.",
-        hint="Leave out --out and --raw; the answer has the same field.",
-    )
+def keep_parts(
+    runtime: Runtime,
+    called: Operation,
+    params: dict[str, Json],
+    keep: Callable[[Iterator[bytes]], dict[str, Json]],
+    caller: Caller,
+) -> Outcome | None:
+    """An answer whose long field is written elsewhere: the server sends it as a whole. Raises Fault."""
+    told = ask_team(runtime, called, params, Ask(), caller)
+    if not isinstance(told, Success) or not isinstance(told.data, dict) or "content" not in told.data:
+        return told
+    facts = {name: value for name, value in told.data.items() if name not in ("content", "_untrusted")}
+    content = told.data["content"]
+    whole = content.encode() if isinstance(content, str) else msgspec.json.encode(content)
+    return msgspec.structs.replace(told, data=facts | keep(iter((whole,))))
 
 
 def list_lines(outcome: Outcome) -> Iterator[StreamItem | Outcome]:

@@ -31,17 +31,30 @@ ARTIFACT = "Artifact"
 RULES_OF_REPORTS = (f"## {NOTES}\n", f"## {ARTIFACT}\n")
 """How the sections begin that features add to every prompt: rules that hold for all reports alike."""
 
-ADDED = frozenset({*ONCE_FOR_ALL, QUESTIONS, ONLY_USER, NOTES, ARTIFACT})
-"""Sections that Handrail adds for the agent, below what the author of a workflow wrote."""
+ARTIFACT_TO_DELIVER = "Artifact to deliver: "
+ASSESSMENT_TO_REPORT = "Assessment to report: "
+NOBODY_ANSWERS = "The user would give this"
+USER_CHOOSES = "The user decides this, not you: "
+NOBODY_ASKED = "Nobody is asked in this mode. "
+SEND_AS_CONTEXT = "Send as context with this step, once you know it:"
+_ABOVE = (
+    *("Role: ", "## Before you begin, ", USER_CHOOSES, NOBODY_ASKED),
+    *(f"## {heading}\n" for heading in sorted(ONCE_FOR_ALL)),
+)
+"""How the paragraphs begin that Handrail puts above what the author wrote; each of them is one."""
+_BELOW = (
+    *(f"## {heading}\n" for heading in (ONLY_USER, NOBODY_ANSWERS)),
+    *(f"## {ARTIFACT_TO_DELIVER}", f"## {ASSESSMENT_TO_REPORT}", SEND_AS_CONTEXT, *RULES_OF_REPORTS),
+)
+"""How that begins which Handrail puts below it, up to the end."""
 
 
 def authored_part(prompt: str) -> str:
-    """What the author of the workflow asks for, as far as it stands above what is added for the agent."""
-    lines = prompt.splitlines()
-    added = (
-        place for place, line in enumerate(lines) if line.removeprefix("## ") in ADDED and line[:1] == "#"
-    )
-    return "\n".join(lines[: next(added, len(lines))]).strip()
+    """What the author of the workflow asks for, without what is added for the agent above and below it."""
+    parts = prompt.split("\n\n")
+    below = (place for place, part in enumerate(parts) if part.startswith(_BELOW))
+    own = parts[: next(below, len(parts))]
+    return "\n\n".join(part for part in own if not part.startswith(_ABOVE)).strip()
 
 
 def make_section(heading: str, body: str) -> str:

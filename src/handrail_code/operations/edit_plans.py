@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -56,6 +57,8 @@ def make_plan(project: Project, action: str, found: Found, asked: Mapping[str, J
             return Planned(plan=made, texts=changed, to=to, note=note)
         made = changed
     fault = _refuse(project, action, made)
+    if action == "rename" and made.code in ACCEPTABLE and made.path:
+        fault.hint = _tell_accepting(found, asked, fault.details)
     if made.code == "not_exported":
         _offer_exports(fault, action, found, asked, made.needs)
     raise fault
@@ -93,10 +96,12 @@ def _tell_public(project: Project, found: Found, plan: Plan, asked: Mapping[str,
         told.append(
             f"{name} stays the name at {_show_place(project, split[0])}"
             f"{f' and {len(split) - 1} more places' if len(split) > 1 else ''}, so that what others import"
-            " still works; with public follow it changes there too."
+            " still works; `code rename` with `--public follow` changes it there too."
         )
     elif is_exported and any(one.role == "declaration" for one in plan.untouched):
-        told.append(f"{name} stays the name for others; with public follow it changes there too.")
+        told.append(
+            f"{name} stays the name for others; `code rename` with `--public follow` changes it there too."
+        )
     return " ".join(told)
 
 
@@ -211,16 +216,23 @@ _HINTS = {
 
 def _refuse(project: Project, action: str, refusal: Refusal) -> Fault:
     details: dict[str, Json] = {"reason": refusal.code}
-    where, line, column = "", 0, 0
+    where = ""
     if refusal.path:
         line, column = line_and_column(project.source.text(refusal.path) or b"", refusal.start)
         details |= {"file": refusal.path, "line": line, "column": column}
         where = f" ({refusal.path}:{line}:{column})"
     message = f"The {action} is refused: {refusal.message.removesuffix('.')}{where}."
     hint = _HINTS.get(refusal.code, "" if action == "rename" else _OTHER_HINT)
-    if action == "rename" and refusal.code in ACCEPTABLE and refusal.path:
-        hint = f"Look at the place; if it is fine, add --accept {refusal.path}:{line}:{column}."
     return Fault(EDIT_REFUSED, message[:1000], details=details, hint=hint)
+
+
+def _tell_accepting(found: Found, asked: Mapping[str, Json], at: Mapping[str, Json]) -> str:
+    """The whole line: not every command that renames has the flag."""
+    places = [*asked.get("accept", ()), f"{at['file']}:{at['line']}:{at['column']}"]
+    words = ["handrail", "code", "rename", make_id(found), "--to", str(asked["to"])]
+    follow = ["--public", "follow"] if asked.get("public") == "follow" else []
+    line = shlex.join([*words, *follow, "--accept", ",".join(map(str, places))])
+    return f"Look at the place; if it is fine, accept it: {line}"
 
 
 def _offer_exports(

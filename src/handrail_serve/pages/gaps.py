@@ -101,9 +101,8 @@ def _row(gap: Payload, can_settle: bool) -> Html:
             element("span", settled, class_="under", dir="auto") if settled else None,
             element(
                 "span",
-                element("span", gap["workflow_id"]),
-                element("span", f"step {gap['step_id'].rpartition('::')[2]}") if gap["step_id"] else None,
                 element("span", gap["goal"] or gap["session_id"], dir="auto"),
+                *(element("span", gap[name]) for name in ("project", "workflow_id") if gap[name]),
                 class_="under",
             ),
             element(

@@ -103,13 +103,18 @@ def _overview(cards: Sequence[Card]) -> Html:
             element(
                 "span",
                 element("a", cut(card.row["goal"] or _ask(card)), href=f"#{_name(card.row)}", dir="auto"),
-                element("span", _ask(card), class_="under") if card.row["goal"] else None,
+                element("span", _reason(card), class_="under") if card.row["goal"] else None,
             ),
             element("span", whose_agent(card.row), ", ", ago(card.row["since"]), class_="aside"),
         )
         for card in cards
     ]
     return element("ol", *rows, class_="rows", id="overview")
+
+
+def _reason(card: Card) -> str:
+    """Below the goal: the question, or what is wrong where nothing is asked."""
+    return str(card.row["why"]) if card.row["kind"] in ("damaged", "newer") else _ask(card)
 
 
 def _state(card: Card) -> Html:

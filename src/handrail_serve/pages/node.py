@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.outcome import UNTRUSTED
+from handrail.engine.receipts import WHO_SAW
 from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail_serve.pages.claims import claim_row, spell_kind
@@ -333,14 +334,13 @@ def _receipts(node: Payload) -> Child:
 
 def _receipt(one: Payload) -> Html:
     passed = badge("passed", "good", "done") if one["has_passed"] else badge(one["outcome"], "bad", "blocked")
-    seen = "started by Handrail" if one["by"] == "handrail" else "told by the client's hook"
     name = f"{one['check']}: " if one["check"] else ""
     return element(
         "li",
         element("p", passed, " ", element("strong", name), mono(" ".join(one["command"])), class_="cluster"),
         element(
             "p",
-            f"{one['outcome']}, {one['duration_ms']} ms, {seen} · ",
+            f"{one['outcome']}, {one['duration_ms']} ms, {WHO_SAW[one['by']]} · ",
             moment(one["at"]),
             " · ",
             mono(one["id"]),

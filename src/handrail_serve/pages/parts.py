@@ -202,6 +202,20 @@ def status_badge(status: str, evidence: Mapping[str, int] | None = None, caveat:
     return badge(STATUS_WORDS.get(status, status), look, glyph)
 
 
+WAITING, ANSWERED = "needs your answer", "answered"
+
+
+def asked_badge(word: str) -> Html:
+    """Of a run that waits only for the answer of a person, or has it: that is no fault of its report."""
+    return badge(word, "busy" if word == WAITING else "", "person")
+
+
+def asked_word(waiting: Sequence[Payload]) -> str:
+    """What a run waits for a person for, by its needs; empty: nobody is asked."""
+    asked = [need for need in waiting if need["kind"] == "person"]
+    return "" if not asked else ANSWERED if all(need.get("is_answered") for need in asked) else WAITING
+
+
 _SILENCE = {"idle": ("idle", "warn", "closed"), "stalled": ("stalled", "bad", "blocked")}
 
 

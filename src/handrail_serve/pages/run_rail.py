@@ -12,6 +12,8 @@ from handrail.projections.html.rail import Place, Rail, draw_rail
 from handrail_serve.pages.parts import (
     Payload,
     add_query,
+    asked_badge,
+    asked_word,
     badge,
     compare_path,
     count,
@@ -101,6 +103,7 @@ class _Listing:
 
     def __init__(self, graph: Payload, shown: Sequence[Payload]) -> None:
         self._graph = graph
+        self._is_asked = bool(asked_word(graph["waiting"]))
         self._prefix = node_path(graph["session_id"], graph["run_id"], "")
         self._by_id = {node["id"]: node for node in shown}
         self._children: dict[str, list[Payload]] = {}
@@ -193,6 +196,8 @@ class _Listing:
 
     def _row(self, node: Payload) -> Html:
         loop = loop_words(node["step_id"])
+        is_asked = node["person"] or (node["id"] == self._graph["preferred_tip"] and self._is_asked)
+        kind = "Reported: " if node["kind"] == "blocked_attempt" and is_asked else _KINDS[node["kind"]]
         classes = ["node", node["kind"]]
         classes += ["looped"] if loop else []
         classes += ["tip"] if node["is_tip"] and node["kind"] != "checkpoint" else []
@@ -200,7 +205,7 @@ class _Listing:
             "a",
             element(
                 "span",
-                element("span", _KINDS[node["kind"]], class_="soft") if _KINDS[node["kind"]] else None,
+                element("span", kind, class_="soft") if kind else None,
                 node["title"],
                 class_="name",
             ),
@@ -313,14 +318,16 @@ def _now(graph: Payload) -> list[Html]:
     if not graph["pending_title"] or graph["status"] == "closed":
         return []
     is_blocked = graph["status"] == "blocked"
-    is_asked = any(need["kind"] == "person" for need in graph["waiting"])
+    asked = asked_word(graph["waiting"])
     path = node_path(graph["session_id"], graph["run_id"], graph["preferred_tip"])
     spot = element(
         "a",
         element("span", graph["pending_title"], class_="name"),
-        badge("blocked", "bad", "blocked")
+        asked_badge(asked)
+        if asked
+        else badge("blocked", "bad", "blocked")
         if is_blocked
-        else badge("waits for a person" if is_asked else "now", "busy", "person" if is_asked else "open"),
+        else badge("now", "busy", "open"),
         person_badge(graph["pending_person"]) if graph["pending_person"] else None,
         href=f"{path}#pending",
         class_="spot",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from handrail.engine.events import is_newer
@@ -13,6 +14,8 @@ from handrail_serve.pages.needs import Card, need_card, whose_agent
 from handrail_serve.pages.parts import (
     Payload,
     ago,
+    asked_badge,
+    asked_word,
     badge,
     command_line,
     copy_button,
@@ -52,11 +55,12 @@ def session_page(
     actions: Child = None,
     resume: str = "",
     cards: Sequence[Card] = (),
+    gaps: Mapping[str, str] = MappingProxyType({}),
 ) -> Html:
     """`shown` is of session.show with the run that is open, `graph` of run.graph; None: there is no run.
 
     `actions` are the buttons that change something, `resume` the words that make an agent go on, `cards`
-    what the run waits for.
+    what the run waits for, `gaps` the words for people of its gaps.
     """
     session_id = shown["session_id"]
     run = shown["runs"][0] if shown["runs"] else None
@@ -65,22 +69,27 @@ def session_page(
         head(
             title,
             _meta(shown, graph),
-            beside=_status(shown, run),
+            beside=_status(shown, run, graph),
             crumbs=(("Sessions", "/sessions"),),
         ),
         _health(shown),
         _tabs(session_id, graph, resume, actions),
-        _without_run(shown) if graph is None or run is None else _with_run(shown, graph, run, before, cards),
+        _without_run(shown)
+        if graph is None or run is None
+        else _with_run(shown, graph, run, before, cards, gaps),
         live=session_id,
         new="step",
     )
 
 
-def _status(shown: Payload, run: Payload | None) -> Html:
+def _status(shown: Payload, run: Payload | None, graph: Payload | None) -> Html:
     if shown["health"]["banner"]:
         return health_badge(shown["health"]["state"])
     if run is None:
         return status_badge(shown["status"])
+    asked = asked_word(graph["waiting"]) if graph is not None else ""
+    if asked:
+        return asked_badge(asked)
     return status_badge(run["status"], run["evidence"], run["evidence_caveat"])
 
 
@@ -144,7 +153,12 @@ def _tabs(session_id: str, graph: Payload | None, resume: str, actions: Child) -
 
 
 def _with_run(
-    shown: Payload, graph: Payload, run: Payload, before: int | None, cards: Sequence[Card]
+    shown: Payload,
+    graph: Payload,
+    run: Payload,
+    before: int | None,
+    cards: Sequence[Card],
+    gaps: Mapping[str, str],
 ) -> Html:
     runs: Sequence[Any] = graph["runs"]
     is_one = len(runs) == 1
@@ -156,7 +170,7 @@ def _with_run(
         element(
             "aside",
             _proof(run, titles),
-            _gaps(run),
+            _gaps(run, gaps),
             _outputs(run, titles),
             _in_force(shown["session_id"], run),
             class_="side",
@@ -258,13 +272,13 @@ def _sentence(run: Payload, graph: Payload) -> str:
     return passed or "Every step was done."
 
 
-def _gaps(run: Payload) -> Child:
+def _gaps(run: Payload, told: Mapping[str, str]) -> Child:
     rows = [
         element(
             "li",
             badge(gap["severity"], "bad" if gap["severity"] == "critical" else "warn", "gap"),
             " ",
-            element("span", gap["summary"], dir="auto"),
+            element("span", told.get(gap["id"], gap["summary"]), dir="auto"),
             " ",
             element("span", "open" if gap["is_open"] else "settled", class_="soft"),
         )

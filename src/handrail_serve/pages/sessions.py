@@ -13,7 +13,8 @@ from handrail_serve.pages.parts import (
     Payload,
     add_query,
     ago,
-    badge,
+    asked_badge,
+    asked_word,
     command_line,
     copy_button,
     count,
@@ -37,8 +38,6 @@ FIRST_PROMPT = (
 _FILTERS = ("q", "status", "workflow", "project", "branch", "account", "agent")
 _GROUPS = (("", "none"), ("project", "project"), ("branch", "branch"), ("state", "state"))
 _SORTS = (("", "last change"), ("silent", "longest silent"), ("title", "title"))
-_WAITING = "needs your answer"
-_ANSWERED = "answered"
 _SILENT = {"idle": "idle", "stalled": "stalled"}
 
 
@@ -58,11 +57,7 @@ def sessions_page(
     if not items and not is_filtered and not needs["session_count"]:
         return page(head("Sessions"), _welcome(), live="*")
     shown = [Card(row=row) for row in needs["items"]] if cards is None else cards
-    waiting = {
-        row["session_id"]: _ANSWERED if row["is_answered"] else _WAITING
-        for row in needs["items"]
-        if row["kind"] == "person"
-    }
+    waiting = {row["session_id"]: asked_word([row]) for row in needs["items"] if row["kind"] == "person"}
     return page(
         head("Sessions", _summary(needs)),
         None if is_filtered else strip(shown, needs["total"] - len(needs["items"])),
@@ -220,7 +215,7 @@ def _row(item: Payload, waiting: str) -> Html:
             "span",
             health_badge(item["health"])
             if item["health"] != "healthy"
-            else badge(waiting, "busy" if waiting == _WAITING else "", "person")
+            else asked_badge(waiting)
             if waiting
             else status_badge(item["status"]),
             silence_badge(item["silence"]),

@@ -141,9 +141,10 @@ function problemRow(one, lines) {
 function showLine({ line, column, field = document.querySelector("textarea[data-check]") }) {
   if (!field) return;
   const start = field.value.split("\n").slice(0, line - 1).join("\n").length + (line > 1) + Number(column) - 1;
-  field.focus();
   field.setSelectionRange(start, start + 1);
-  field.scrollTop = (line - 4) * parseFloat(getComputedStyle(field).lineHeight);
+  field.scrollTop = field.scrollHeight * (start / field.value.length) - field.clientHeight / 2; // lines wrap
+  field.blur(); // what gets the focus anew shows its selection
+  field.focus();
 }
 
 // What the text means, as far as it can be compiled: an outline as text, a drawing as a picture
@@ -157,8 +158,10 @@ async function preview(call, field, isBroken) {
   place(input, field.dataset.previewField, text);
   const [outline, picture] = await Promise.all(["text", "svg"].map((as) => call(field.dataset.preview, { ...input, as })));
   if (field.value !== text) return;
-  const image = make("img", { src: `data:image/svg+xml,${encodeURIComponent(picture.drawing)}`, alt: "The steps that are listed above." });
-  into.replaceChildren(make("pre", { class: "code wide", tabindex: "0", "aria-label": "Steps" }, outline.drawing), make("div", { class: "map", tabindex: "0", role: "region", "aria-label": "Drawing" }, image));
+  const image = make("img", { src: `data:image/svg+xml,${encodeURIComponent(picture.drawing)}`, alt: "The steps from top to bottom; below, as text." });
+  const listed = make("details", {}, make("summary", { class: "small" }, "As text"), make("pre", { class: "code wide", tabindex: "0", "aria-label": "Steps" }, outline.drawing));
+  listed.open = into.querySelector("details")?.open || false;
+  into.replaceChildren(make("div", { class: "map", tabindex: "0", role: "region", "aria-label": "Drawing" }, image), listed);
 }
 
 function place(input, name, value) {

@@ -13,7 +13,7 @@ import msgspec
 from psycopg import errors
 
 from handrail.contract.accounts import Principal, Role
-from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_NOT_FOUND, E_VALIDATION
+from handrail.contract.catalogue import E_CONFLICT, E_NOT_FOUND
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets
 from handrail.contract.tokens.confirm import refusal
@@ -30,7 +30,14 @@ from handrail_team.accounts.credentials import (
     kind_of,
     spell_secret,
 )
-from handrail_team.accounts.names import NAME_EXPECTED, clean_name, fold_name, keep_name
+from handrail_team.accounts.names import clean_name, fold_name, keep_name
+from handrail_team.accounts.refusals import (
+    refuse_credential,
+    refuse_invitation,
+    refuse_name,
+    refuse_sign_in,
+    refuse_taken,
+)
 from handrail_team.accounts.roles import SCOPES
 from handrail_team.store.database import Database, Link, find_secrets
 from handrail_team.store.migrations import EVERY_WORKSPACE
@@ -130,7 +137,7 @@ class Directory:
             ).fetchone()
             if known is not None:
                 if known[1] != name or known[3] != request_id:
-                    raise _taken("workspace", known[1])
+                    raise refuse_taken("workspace", known[1])
                 return Workspace(id=known[0], name=known[1], made_at=known[2])
             link.execute(
                 "INSERT INTO handrail.workspaces VALUES (%s, %s, %s, %s)",
@@ -316,10 +323,12 @@ class Directory:
     def accept(self, invitation: str, name: str, passphrase: str) -> Made:
         """Use an invitation: an account with this passphrase, and a token for its page.
 
-        Raises Fault E_AUTH when the invitation is not good, E_CONFLICT when the name is taken, and
-        E_VALIDATION when it is none.
+        Who has an account already joins with it, by its name and passphrase: one person is one account in
+        every workspace. Raises Fault E_AUTH when the invitation is not good, E_CONFLICT when the name is
+        somebody else's, and E_VALIDATION when it is none.
         """
         kept = keep_passphrase(passphrase, self._randomness.bytes(SALT_BYTES))
+        mine = self._recognise(name, passphrase)
 
         def use(link: Link) -> Made:
             held = self._use_invitation(link, digest_secret(invitation))
@@ -334,19 +343,24 @@ class Directory:
                     (self._clock.unix_seconds(), account),
                 )
             else:
-                account = self._add_account(link, name, passphrase=kept)
+                account = mine or self._add_account(link, name, passphrase=kept)
                 self._join(link, account, held.workspace, _role(held.offered))
             return self._page_token(link, held.workspace, account)
 
         return self._anywhere.write(use)
 
-    def sign_in(self, name: str, passphrase: str, workspace: str = "") -> Made:
-        """A token for the page of a person. Raises Fault E_AUTH, alike whatever is wrong."""
+    def _recognise(self, name: str, passphrase: str) -> str:
+        """Whose name and passphrase these are; empty: nobody's. As slow for a name that is not there."""
         rows = self._anywhere.fetch(
             "SELECT a.account, a.passphrase FROM handrail.accounts a WHERE a.sign_in = %s", (fold_name(name),)
         )
         account, kept = rows[0] if rows else ("", None)
-        if not fits(passphrase, kept or NOBODY):
+        return str(account) if fits(passphrase, kept or NOBODY) else ""
+
+    def sign_in(self, name: str, passphrase: str, workspace: str = "") -> Made:
+        """A token for the page of a person. Raises Fault E_AUTH, alike whatever is wrong."""
+        account = self._recognise(name, passphrase)
+        if not account:
             raise refuse_sign_in()
         return self.enter(account, workspace)
 
@@ -422,7 +436,7 @@ class Directory:
         account = self._id("acc")
         kept = keep_name(name) if passphrase else clean_name(name) or account
         if not kept:
-            raise _refuse_name()
+            raise refuse_name()
         sign_in = fold_name(kept) if passphrase else None
         try:
             link.execute(
@@ -430,10 +444,18 @@ class Directory:
                 (account, kept, sign_in, passphrase, issuer, subject, self._clock.now()),
             )
         except errors.UniqueViolation as error:
-            raise _taken("name", name) from error
+            raise refuse_taken(
+                "name", name, "Choose another one; if it is yours, give its passphrase."
+            ) from error
         return account
 
     def _join(self, link: Link, account: str, workspace: str, role: Role) -> None:
+        # A link to a new passphrase was made by somebody of the other workspace alone.
+        link.execute(
+            "UPDATE handrail.credentials SET ended_at = %s"
+            " WHERE account = %s AND kind = 'invitation' AND ended_at = 0",
+            (self._clock.unix_seconds(), account),
+        )
         link.execute(
             "INSERT INTO handrail.memberships VALUES (%s, %s, %s, %s)"
             " ON CONFLICT (account, workspace) DO NOTHING",
@@ -533,45 +555,6 @@ def principal_of(held: Credential, *, is_person: bool) -> Principal | None:
         machine=held.machine,
         scopes=held.scopes,
     )
-
-
-def refuse_credential() -> Fault:
-    return Fault(
-        E_AUTH,
-        "This address needs a credential of the team, as `Authorization: Bearer …`; this one is missing, "
-        "expired or revoked.",
-        hint="Sign in to the Console; an agent asks its person for a new token.",
-    )
-
-
-def refuse_sign_in() -> Fault:
-    return Fault(
-        E_AUTH,
-        "Nobody can sign in with this name and passphrase.",
-        hint="Try again, or ask an admin of the workspace to reset your account.",
-    )
-
-
-def refuse_invitation() -> Fault:
-    return Fault(
-        E_AUTH,
-        "This invitation is not good: it was used, it has expired, or it was never made.",
-        hint="Ask who sent it for another one.",
-    )
-
-
-def _taken(what: str, name: str) -> Fault:
-    return Fault(
-        E_CONFLICT,
-        f"There is a {what} {quote(name)} already.",
-        details={"reason": "exists"},
-        hint="Choose another one.",
-    )
-
-
-def _refuse_name() -> Fault:
-    problem = {"param": "name", "problem": "it is no name", "expected": NAME_EXPECTED}
-    return Fault(E_VALIDATION, f"A name has {NAME_EXPECTED}.", details={"problems": [problem]})
 
 
 def _role(offered: str) -> Role:

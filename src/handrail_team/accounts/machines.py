@@ -13,7 +13,8 @@ from handrail.contract import base32
 from handrail.contract.catalogue import E_HUMAN_REQUIRED, E_NOT_FOUND, E_RATE_LIMITED
 from handrail.contract.outcome import Fault
 from handrail_team.accounts.credentials import SECRET_BYTES, digest_secret, spell_secret
-from handrail_team.accounts.directory import Directory, Made, refuse_credential
+from handrail_team.accounts.directory import Directory, Made
+from handrail_team.accounts.refusals import refuse_credential
 from handrail_team.accounts.roles import SCOPES
 from handrail_team.store.database import Link
 from handrail_team.store.migrations import EVERY_WORKSPACE

@@ -22,6 +22,7 @@ from handrail.contract.catalogue import (
     STORE_UNAVAILABLE,
     TOKEN_BAD_SIGNATURE,
 )
+from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.outcome import read_outcome
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Failure, Fault, Json, Outcome
@@ -31,6 +32,7 @@ from handrail.ports.server import HttpClient
 from handrail.ports.team import TeamCall, TeamState
 from handrail.runtime.runtime import Runtime
 from handrail_team.companion.look import Looking, describe_surroundings, look_beforehand
+from handrail_team.companion.session_here import LOOKS_AT_A_SESSION, perform_here
 from handrail_team.companion.team_file import Link, TeamFile, read_team_file
 from handrail_team.companion.versions import require_same_major
 from handrail_team.companion.wire import (
@@ -71,9 +73,8 @@ class CompanionLink:
     # Which calls are the team's
 
     def takes(self, call: TeamCall) -> bool:
-        if call.where == "companion" and not (
-            call.operation.startswith("check.") and call.effect in _STORED_BY_COMPANION
-        ):
+        is_stored = call.operation.startswith("check.") and call.effect in _STORED_BY_COMPANION
+        if call.where == "companion" and not is_stored and call.operation not in LOOKS_AT_A_SESSION:
             return False
         if call.operation.startswith("team.") and "store" in call.params:
             return False  # the operator's word, who has the database
@@ -82,9 +83,11 @@ class CompanionLink:
         if call.operation.startswith(_NOT_IN_A_TEAM):
             return False
         is_local = self._is_of_this_store(call.params)
-        if is_local is not None:
-            return not is_local
-        return self._find_link(self._find_project(call.params)) is not None
+        link = self._find_link(self._find_project(call.params))
+        if is_local is None:
+            return link is not None
+        # Without any team, what is not in this store is refused as on every other machine.
+        return not is_local and (link is not None or bool(self._list_servers()))
 
     def _is_of_this_store(self, params: Mapping[str, Json]) -> bool | None:
         """Whether what a call names was begun in the store of this machine; None: it names nothing.
@@ -127,14 +130,17 @@ class CompanionLink:
         link = self._find_link(project)
         if link is not None:
             return link
-        known = [server for server, held in self._file.servers.items() if held.token]
+        known = self._list_servers()
         if len(known) == 1:
             return Link(server=known[0])
         raise Fault(
             TOKEN_BAD_SIGNATURE,
-            "This token is of another store, and this project belongs to no team.",
+            "What this call names is not in the store of this machine, and this project belongs to no team.",
             hint="Make the call in the project of its run, or link this one with handrail team link.",
         )
+
+    def _list_servers(self) -> list[str]:
+        return [server for server, held in self._file.servers.items() if held.token]
 
     # Calling
 
@@ -143,6 +149,16 @@ class CompanionLink:
         link = self._require_link(project)
         if call.operation in _PERSONS or (call.operation.startswith("team.") and call.operation != WHOAMI):
             raise _needs_console(link.server, call)
+        if call.operation in LOOKS_AT_A_SESSION:
+
+            def ask(operation: str, params: dict[str, Json]) -> Outcome:
+                asked = TeamCall(operation=operation, where="server", effect="read", params=params, ask=Ask())
+                return self._ask_server(link, project, asked)
+
+            return perform_here(self._local, project, call, ask)
+        return self._ask_server(link, project, call)
+
+    def _ask_server(self, link: Link, project: str, call: TeamCall) -> Outcome:
         machine = self.machine
         params = {name: value for name, value in call.params.items() if name != "project"}
         sent = CompanionCall(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Literal
 
 import msgspec
@@ -103,7 +103,12 @@ def _held(home: str) -> Iterator[str]:
 
 
 def _write(path: str, file: TeamFile) -> None:
+    """A machine without any team has no such file, and pays nothing for teams."""
     try:
+        if not file.servers and not file.projects:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+            return
         replace_private(path, msgspec.json.format(msgspec.json.encode(file)) + b"\n")
     except OSError as trouble:
         raise Fault(E_IO, f"{NAME} could not be written: {trouble.strerror}.") from trouble

@@ -25,8 +25,10 @@ class SignedOut(Answer, frozen=True, kw_only=True):
     server: str
     projects: list[str]
     """They belong to no team any more."""
+    had_token: bool
+    """False: nothing of this server was kept here, so there was nothing to end."""
     is_ended: bool
-    """False: the server did not answer; a person ends the token in the Console."""
+    """False beside a token: the server did not answer; a person ends the token in the Console."""
 
 
 def logout(rt: Runtime, request: Logout) -> SignedOut:
@@ -36,7 +38,7 @@ def logout(rt: Runtime, request: Logout) -> SignedOut:
     server = request.url.rstrip("/") if request.url is not UNSET else ""
     known = [name for name in file.servers if server in ("", name)]
     if not known:
-        return SignedOut(server=server, projects=[], is_ended=False)
+        return SignedOut(server=server, projects=[], had_token=False, is_ended=False)
     if len(known) > 1:
         raise Fault(
             E_CONFIG,
@@ -44,16 +46,15 @@ def logout(rt: Runtime, request: Logout) -> SignedOut:
             details={"setting": "team.json"},
             hint=f"Name one of {', '.join(known)}."[:500],
         )
-    is_ended = _end(rt, known[0], file.servers[known[0]].token)
+    token = file.servers[known[0]].token
+    is_ended = bool(token) and _end(rt, known[0], token)
     change_team_file(home, known[0], None)
     rt.commits.note(NextCall(operation="self.context", params={}))
     projects = [root for root, link in file.projects.items() if link.server == known[0]]
-    return SignedOut(server=known[0], projects=projects, is_ended=is_ended)
+    return SignedOut(server=known[0], projects=projects, had_token=bool(token), is_ended=is_ended)
 
 
 def _end(rt: Runtime, server: str, token: str) -> bool:
-    if not token:
-        return False
     rt.secrets.register(token.encode())
     headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
     try:
@@ -72,5 +73,5 @@ OPERATION = Operation(
     output=SignedOut,
     perform=logout,
     value_rules={"url": ADDRESS_RULE},
-    shape=Shape(levels={"minimal": ("server", "is_ended")}, select="top"),
+    shape=Shape(levels={"minimal": ("server", "had_token", "is_ended")}, select="top"),
 )

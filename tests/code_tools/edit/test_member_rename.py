@@ -90,6 +90,7 @@ NOT_PROVEN: dict[str, tuple[Files, str]] = {
 }
 
 
+@pytest.mark.promise("code.daily.members")
 @pytest.mark.parametrize("case", PROVEN)
 def test_a_member_changes_wherever_its_class_is_proven(case: str) -> None:
     before, after = PROVEN[case]
@@ -104,6 +105,7 @@ def test_a_member_changes_wherever_its_class_is_proven(case: str) -> None:
     assert {path: text.decode() for path, text in (texts | changed).items()} == after
 
 
+@pytest.mark.promise("code.daily.members")
 @pytest.mark.parametrize("case", NOT_PROVEN)
 def test_a_member_that_may_be_another_s_is_refused_with_the_place(case: str) -> None:
     files, code = NOT_PROVEN[case]
@@ -115,6 +117,7 @@ def test_a_member_that_may_be_another_s_is_refused_with_the_place(case: str) -> 
     assert (refusal.code, bool(refusal.path)) == (code, True), refusal
 
 
+@pytest.mark.promise("code.daily.accepted")
 def test_a_place_that_somebody_accepted_stays_and_is_told() -> None:
     project, found, _ = found_with_mark({"a.js": "class C { ^f(){}\n g(){ this.f() } }\nx.f()"})
 
@@ -126,6 +129,7 @@ def test_a_place_that_somebody_accepted_stays_and_is_told() -> None:
     assert (plan.complete, plan.reasons[0].code) == (False, "accepted")
 
 
+@pytest.mark.promise("code.proof.complete")
 def test_only_private_members_are_said_to_be_complete() -> None:
     said = {}
     for text in ("private ^f(){}", "^f(){}", "private ^f(){ return this[x] }"):
@@ -143,6 +147,7 @@ def test_only_private_members_are_said_to_be_complete() -> None:
     }
 
 
+@pytest.mark.promise("code.proof.complete")
 def test_a_private_member_that_is_perhaps_read_past_the_compiler_is_not_complete() -> None:
     project, found, _ = found_with_mark(
         {"a.ts": "export class C { private ^f(){}\n g(){ this.f() } }", "b.ts": "(c as any).f()"}

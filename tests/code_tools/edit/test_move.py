@@ -523,6 +523,16 @@ def test_a_path_that_cannot_take_it_is_refused(path: str) -> None:
     assert refusal.code in ("invalid_path", "same_name")
 
 
+def test_a_file_that_differs_only_in_the_case_of_letters_is_not_made() -> None:
+    files = {"m.js": FUNCTION, "lib/T.js": "export const b = 1;\n"}
+
+    refusal = move(files, "lib/t.js")
+
+    assert isinstance(refusal, Refusal)
+    assert (refusal.code, refusal.path) == ("invalid_path", "lib/T.js")
+    assert isinstance(move(files | {"lib/t.js": "export const c = 1;\n"}, "lib/t.js"), dict)
+
+
 def test_what_it_needs_is_exported_on_request() -> None:
     files = {"m.js": "const k = 1;\n\nexport function ^a() { return k }\n"}
 

@@ -28,6 +28,7 @@ WAYS = {
 }
 
 
+@pytest.mark.promise("code.daily.way-back")
 @pytest.mark.parametrize("case", WAYS)
 def test_the_preview_of_a_move_names_what_the_way_back_leaves_different(case: str) -> None:
     files, different = WAYS[case]

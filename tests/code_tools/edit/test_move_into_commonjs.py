@@ -23,6 +23,7 @@ UNCLEAR_EXPORTS = (
 )
 
 
+@pytest.mark.promise("code.proof.exports")
 @pytest.mark.parametrize("target", UNCLEAR_EXPORTS)
 def test_a_move_into_exports_that_cannot_be_told_is_refused(target: str) -> None:
     refusal = move({"m.js": "function ^a() {}\nexports.a = a;\nexports.z = 1;\n", "t.js": f"{target}\n"})
@@ -32,6 +33,7 @@ def test_a_move_into_exports_that_cannot_be_told_is_refused(target: str) -> None
     assert refusal.path == "t.js"
 
 
+@pytest.mark.promise("code.proof.exports")
 @pytest.mark.parametrize(
     "target",
     [

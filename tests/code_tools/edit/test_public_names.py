@@ -49,6 +49,7 @@ TO_THE_END: dict[str, tuple[Files, Files]] = {
 }
 
 
+@pytest.mark.promise("code.daily.public")
 @pytest.mark.parametrize("case", TO_THE_END)
 def test_a_public_name_changes_to_the_end_where_that_is_asked_for(case: str) -> None:
     before, after = TO_THE_END[case]
@@ -63,6 +64,7 @@ def test_a_public_name_changes_to_the_end_where_that_is_asked_for(case: str) -> 
     assert plain | {path: text.decode() for path, text in changed.items()} == after
 
 
+@pytest.mark.promise("code.daily.public")
 def test_a_public_name_that_is_taken_is_refused() -> None:
     project, symbol, _ = project_with_mark({"a.js": "function ^f(){}\nexports.f = f\nexports.g = 1"})
     assert symbol is not None
@@ -76,6 +78,7 @@ def test_a_public_name_that_is_taken_is_refused() -> None:
 TWO = {"m.py": "def ^a(): pass\neval('x')\nvars()\nexec(y)"}
 
 
+@pytest.mark.promise("code.daily.accepted")
 def test_a_refusal_that_was_looked_at_is_passed_over_and_told() -> None:
     project, symbol, _ = project_with_mark(TWO)
     assert symbol is not None
@@ -93,6 +96,7 @@ def test_a_refusal_that_was_looked_at_is_passed_over_and_told() -> None:
     assert {one.code for one in plan.reasons} >= {"accepted"}
 
 
+@pytest.mark.promise("code.daily.accepted")
 @pytest.mark.parametrize("place", ["m.py:9", "n.py:2", "m.py", ""])
 def test_another_place_accepts_nothing(place: str) -> None:
     project, symbol, _ = project_with_mark(TWO)
@@ -100,6 +104,7 @@ def test_another_place_accepts_nothing(place: str) -> None:
     assert isinstance(plan_rename(project, symbol, "b", accept=[place]), Refusal)
 
 
+@pytest.mark.promise("code.daily.accepted")
 def test_a_changed_meaning_cannot_be_accepted() -> None:
     project, symbol, _ = project_with_mark({"a.js": "const ^f = 1\nconst g = 2\nf"})
     assert symbol is not None

@@ -309,6 +309,7 @@ INCOMPLETE: dict[str, tuple[Files, str]] = {
 }
 
 
+@pytest.mark.promise("code.proof.complete")
 @pytest.mark.parametrize(("files", "code"), INCOMPLETE.values(), ids=INCOMPLETE)
 def test_a_plan_says_why_it_may_not_be_all(files: Files, code: str) -> None:
     project, symbol, _ = project_with_mark(files)

@@ -95,6 +95,7 @@ def _strip(text: str) -> str:
     return text[:at] + text[at + 1 : end] + text[end + 1 :]
 
 
+@pytest.mark.promise("code.proof.callers")
 @pytest.mark.parametrize("case", UNSURE)
 def test_what_may_be_a_call_is_unsure_with_its_place(case: str) -> None:
     told, spot = trace(UNSURE[case])
@@ -111,11 +112,13 @@ def test_a_call_through_exports_is_known(case: str) -> None:
     assert not told.troubles
 
 
+@pytest.mark.promise("code.proof.callers")
 def test_nobody_is_said_where_nobody_is() -> None:
     told, _ = trace({"a.js": "export function ^f(){}", "b.js": "import {f} from './a'"})
     assert told == TraceAnswer(nodes=(), left_out=0, unsure=(), troubles=())
 
 
+@pytest.mark.promise("code.proof.callers")
 def test_analyze_says_the_same() -> None:
     project, found, _ = found_with_mark({"a.js": "function ^f(){}\nsetTimeout(f)"})
     told = analyze(project, found)
@@ -123,6 +126,7 @@ def test_analyze_says_the_same() -> None:
     assert told.unsure == told.troubles == (Trouble(code="used_as_value", path="a.js", start=26, end=27),)
 
 
+@pytest.mark.promise("code.proof.ripple")
 @pytest.mark.parametrize(
     "files",
     [
@@ -137,6 +141,7 @@ def test_a_ripple_reaches_the_files_around_a_helper_and_a_member(files: Files) -
     assert {path for layer in told.layers for path in layer} == {"b.js"}
 
 
+@pytest.mark.promise("code.proof.clauses")
 def test_a_search_finds_names_that_only_a_clause_spells() -> None:
     project = project_of(
         {

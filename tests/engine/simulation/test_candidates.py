@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from handrail.engine.judge.artifacts import check_start_context
-from handrail.engine.simulation.candidates import (
+from handrail.engine.simulation.made_reports import (
     flip_condition,
     input_paths,
     list_starts,

@@ -214,7 +214,7 @@ def test_an_invalid_report_that_passes_unnoticed_is_a_problem(
     def called_invalid(*_: object) -> list[MadeReport]:
         return [MadeReport(label="a sound one")]
 
-    monkeypatch.setattr("handrail.engine.simulation.walk.invalid_reports", called_invalid)
+    monkeypatch.setattr("handrail.engine.simulation.simulate.invalid_reports", called_invalid)
 
     report = simulate(flow(step("a")), modes=(mode,))
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from handrail.host.worktree.ignore_rules import matches_name
 from handrail.host.worktree.local_worktree import LocalWorktree
+from handrail.host.worktree.walking import matches_name
 from handrail.ports.worktree import Changes, Unseen
 from tests.host.worktree.project import commit, modes, open_worktree, take, write
 from tests.hostile.repository.checkout import run_git

@@ -266,4 +266,56 @@ _PYTHON: tuple[Promise, ...] = (
         "`js-scan` and `js-edit` see JavaScript alone; `--languages` narrows `scan` and `edit`.",
     ),
 )
-PROMISES: tuple[Promise, ...] = (*_TOKENS, *_QUESTIONS, *_EDITS, *_TOOLS, *_PYTHON)
+_PROOF: tuple[Promise, ...] = (
+    Promise(
+        "code.proof.callers",
+        "trust, rule 25",
+        'A use as a value or of a member that may be a call is unsure with its place; "none" is a proof.',
+    ),
+    Promise(
+        "code.proof.ripple",
+        "trust, rule 25",
+        "A ripple reaches the files around a private helper and around a member that is used.",
+    ),
+    Promise(
+        "code.proof.clauses",
+        "trust, rule 25",
+        "A search finds a name that only an import or export clause spells.",
+    ),
+    Promise(
+        "code.proof.exports",
+        "trust, rule 25",
+        "A move into a CommonJS module keeps what that exports, or is refused where that cannot be told.",
+    ),
+    Promise(
+        "code.proof.complete",
+        "trust, rule 25",
+        "A rename that may have missed a use is not complete, and says where and why.",
+    ),
+    Promise(
+        "code.daily.public",
+        "trust, rule 26",
+        "`--public follow` changes a public name to the end; otherwise the answer says what was kept.",
+    ),
+    Promise(
+        "code.daily.members",
+        "trust, rule 26",
+        "A member changes wherever its class is proven, and any other place is refused and named.",
+    ),
+    Promise(
+        "code.daily.accepted",
+        "trust, rule 26",
+        "A place that somebody accepted is passed over and kept as a reason; a changed meaning never is.",
+    ),
+    Promise(
+        "code.daily.way-back",
+        "trust, rule 26",
+        "A move there and back restores the bytes, or the preview names the files that will differ.",
+    ),
+    Promise(
+        "code.daily.diff",
+        "trust, rule 26",
+        "A person sees an edit as a diff before it is made.",
+    ),
+)
+PROMISES: tuple[Promise, ...] = (*_TOKENS, *_QUESTIONS, *_EDITS, *_PROOF, *_TOOLS, *_PYTHON)

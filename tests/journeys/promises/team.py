@@ -120,4 +120,9 @@ PROMISES = (
         source="team, section 3",
         says="Erasing an account clears its name, not what it did.",
     ),
+    Promise(
+        "team.one-account",
+        source="team, section 3",
+        says="One person is one account in every workspace, and no workspace opens another by it.",
+    ),
 )

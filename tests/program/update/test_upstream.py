@@ -6,7 +6,7 @@ import pytest
 
 from handrail.contract.outcome import failure_of
 from handrail.program.update.find_release import make_update_failure
-from handrail.program.update.upstream import kind_of_upstream, wait_ms_of_header
+from handrail.program.update.package_index import kind_of_upstream, wait_ms_of_header
 
 # CLI section 6; the last two are answers that no rule covers.
 KIND_OF = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.operations.work import NOTES_LIMIT_BYTES as NOTES_BYTES
+from handrail.operations.report import NOTES_LIMIT_BYTES as NOTES_BYTES
 from handrail.projections.html import elements
 from handrail.projections.html.elements import element, notes_html
 from tests.projections.html.test_elements import Seen
@@ -39,6 +39,19 @@ def test_plain_markdown_is_rendered() -> None:
     )
 
     assert "x<y" in seen.texts
+
+
+@pytest.mark.parametrize(
+    ("markdown", "expected"),
+    [
+        ("## Goal\n\n## Rules", ["h3", "h3"]),
+        ("# One\n\n### Three\n\n## Two", ["h3", "h4", "h4"]),
+        ("### Three\n\n# One\n\n## Two", ["h3", "h3", "h4"]),
+        ("# 1\n\n## 2\n\n### 3\n\n#### 4\n\n##### 5", ["h3", "h4", "h5", "h6", "h6"]),
+    ],
+)
+def test_headings_stand_below_those_of_the_page_and_skip_no_level(markdown: str, expected: list[str]) -> None:
+    assert [tag for tag, _ in Seen(notes_html(markdown).markup).tags] == expected
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,9 @@ def test_a_repeat_asks_nobody_again_writes_nothing_and_gets_the_same_bytes(
                 again = await client.call_tool("continue_workflow", call)
                 assert text_of(again) == text_of(reply)
                 assert again.structured_content == reply.structured_content
+            async with talking_to(runtime, era) as silent:
+                again = await silent.call_tool("continue_workflow", call)
+                assert text_of(again) == text_of(reply)
             assert len(asked) == 1
             assert cast(MemoryLog, runtime.log).list_sessions() == before
 

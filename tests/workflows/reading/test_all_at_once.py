@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.reader import read_workflow
+from handrail.workflows.reading.shapes import Record
 from tests.workflows.reading.documents import (
     ACTION,
     CHOICE,
@@ -246,3 +248,33 @@ def test_problems_beyond_the_limit_are_counted_out() -> None:
     assert len(problems) == 201
     (last,) = [one for one in problems if one.code == "too_many_problems"]
     assert last.fix == "Correct the listed ones and check the file again."
+
+
+OF_OTHER_DOCUMENTS = {
+    "overlay": "extends add fill contracts append prepend replace skip after before step demand slot",
+    "work that is handed out": "delegate child children collect needs atLeast brief workflow by",
+    "the neighbouring dialect": "countedBy lenient",
+    "inputs and rules that differ from those here": "fromGoal implicit maximum evidence check",
+}
+"""Keys of the language that `EVERYTHING` does not hold, by what they belong to."""
+SAYS_THE_DEFAULT = {"$schema", "continueWhen", "type"}
+
+
+@pytest.mark.thorough
+def test_every_key_is_tried_and_reaches_the_model() -> None:
+    """A row of the grammar that nobody builds into the model would be read, and do nothing."""
+    tried = {key for _, key in keys_in(EVERYTHING)}
+    elsewhere = {key for keys in OF_OTHER_DOCUMENTS.values() for key in keys.split()}
+    known = {key for shape in SHAPES.values() if isinstance(shape, Record) for key in shape.keys}
+    assert sorted(known - tried - elsewhere) == []
+
+    whole = read_workflow(source(EVERYTHING)).workflow
+    silent = set()
+    for path, key in keys_in(EVERYTHING):
+        changed = everything()
+        holder: Any = changed
+        for name in path:
+            holder = holder[name]
+        del holder[key]
+        silent |= {key} if read_workflow(source(changed)).workflow == whole else set()
+    assert silent <= SAYS_THE_DEFAULT

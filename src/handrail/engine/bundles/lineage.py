@@ -14,13 +14,13 @@ import msgspec
 from handrail.contract.ids import AttemptId, NodeId, RunId, is_node_id, is_receipt_id, is_run_id, node_tag
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault
-from handrail.engine.bundles.limits import MOST_FOLDED
-from handrail.engine.bundles.trouble import (
+from handrail.engine.bundles.document import (
     event_order_fault,
     malformed_fault,
     missing_workflow_fault,
     too_large_fault,
 )
+from handrail.engine.bundles.limits import MOST_FOLDED
 from handrail.engine.events import (
     MOST_TRACE_ENTRIES,
     AdvanceRecorded,

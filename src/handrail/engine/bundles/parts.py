@@ -26,8 +26,10 @@ from handrail.engine.bundles.document import (
     ListDigest,
     ManifestRecord,
     integrity_entries,
+    malformed_fault,
+    newer_version_fault,
+    too_large_fault,
 )
-from handrail.engine.bundles.trouble import malformed_fault, newer_version_fault, too_large_fault
 
 # Reading a long JSON text from left to right, item by item, never as one tree
 #

@@ -11,8 +11,8 @@ import msgspec
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
+from handrail.engine.bundles.document import malformed_fault, newer_version_fault, too_large_fault
 from handrail.engine.bundles.limits import MOST_CONTRACT_PLACES
-from handrail.engine.bundles.trouble import malformed_fault, newer_version_fault, too_large_fault
 from handrail.workflows import limits
 from handrail.workflows.compiled import (
     VERSIONS,

@@ -15,19 +15,20 @@ from handrail.contract.ids import BlobRef, BundleId, RunId, SessionId, WorkflowH
 from handrail.contract.json.canonical import canonical_bytes, chain_digest, genesis
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
-from handrail.engine.bundles.document import BundleSession, name_of
-from handrail.engine.bundles.lineage import check_events
-from handrail.engine.bundles.parts import WalkedBundle, walk_bundle
-from handrail.engine.bundles.pinned import check_workflows
-from handrail.engine.bundles.trouble import (
+from handrail.engine.bundles.document import (
+    BundleSession,
     altered_fault,
     event_order_fault,
     malformed_fault,
     manifest_order_fault,
     missing_snapshot_fault,
     missing_workflow_fault,
+    name_of,
     newer_version_fault,
 )
+from handrail.engine.bundles.lineage import check_events
+from handrail.engine.bundles.parts import WalkedBundle, walk_bundle
+from handrail.engine.bundles.pinned import check_workflows
 from handrail.engine.bundles.writing import pins_of
 from handrail.engine.code_trees import tree_refs
 from handrail.engine.events import (

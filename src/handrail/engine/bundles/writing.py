@@ -29,12 +29,14 @@ from handrail.engine.bundles.document import (
     Producer,
     Salvage,
     entry_of,
+    export_too_large_fault,
+    import_refused_fault,
     make_snapshot,
+    malformed_fault,
     name_of,
 )
 from handrail.engine.bundles.lineage import check_events
 from handrail.engine.bundles.pinned import check_workflows
-from handrail.engine.bundles.trouble import export_too_large_fault, import_refused_fault, malformed_fault
 from handrail.engine.code_trees import tree_refs
 from handrail.engine.events import (
     EventBody,

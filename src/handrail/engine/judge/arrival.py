@@ -63,8 +63,11 @@ from handrail.workflows.conditions import (
 from handrail.workflows.prompt_sections import (
     ASK_BEFORE_WRITE,
     ASK_FOR_FILES,
+    NOBODY_ANSWERS,
+    NOBODY_ASKED,
     ONCE_FOR_ALL,
     QUESTIONS,
+    USER_CHOOSES,
     heading_of,
     make_user_section,
 )
@@ -226,15 +229,15 @@ _QUESTIONS_ELSEWHERE: dict[Autonomy, str] = {
     ),
     "full_auto_never_stop": "Before you begin, settle these questions yourself; nobody is asked in this mode",
 }
-_NOBODY_ANSWERS = """\
-## The user would give this
-Nobody is asked in this mode ({reason}). Find out what you can, take the way that is easiest to undo, and \
+_NOBODY_ANSWERS = f"""\
+## {NOBODY_ANSWERS}
+Nobody is asked in this mode ({{reason}}). Find out what you can, take the way that is easiest to undo, and \
 write into the notes what you assumed. It is recorded as a gap."""
-_NOBODY_CHOOSES = """\
-Nobody is asked in this mode. Choose in the user's place, by what is easiest to undo, and keep the reason in \
+_NOBODY_CHOOSES = f"""\
+{NOBODY_ASKED}Choose in the user's place, by what is easiest to undo, and keep the reason in \
 the notes; the choice is recorded as a gap. What the user would read:"""
-_USER_CHOOSES = """\
-The user decides this, not you: {why}. Show them the question and the options, and make the call of the one \
+_USER_CHOOSES = f"""\
+{USER_CHOOSES}{{why}}. Show them the question and the options, and make the call of the one \
 that they take."""
 _WHY_THE_USER: Mapping[ChoiceKind, str] = {
     "preference_tradeoff": "it weighs what only they prefer",

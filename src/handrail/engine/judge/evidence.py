@@ -31,7 +31,7 @@ from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, 
 from handrail.engine.judge.changed_claims import Comparison, find_named_files, locate, read_listed, widen
 from handrail.engine.judge.copied_examples import find_copied, list_prose
 from handrail.engine.judge.named_places import read_place
-from handrail.engine.judge.red_then_green import match_red_then_green
+from handrail.engine.judge.red_then_green import find_doubted_pass, match_red_then_green
 from handrail.engine.judge.requirements import MISSING
 from handrail.engine.judge.run_claims import (
     explain_hidden_tests,
@@ -387,6 +387,8 @@ class _Weighing:
                 expected = self._expected_status(rule, way, around)
                 receipt_id = around.get(rule.receipt) if rule.receipt else None
                 result = match_run(self._known, text, expected, receipt_id)
+                if not expected and (doubt := find_doubted_pass(self._known, result, text)):
+                    self._disclose(f"{doubt[:1].upper()}{doubt[1:]}.")
                 check: EvidenceCheck = "ran"
             case RedThenGreen():
                 result = match_red_then_green(self._known, text)

@@ -16,6 +16,7 @@ from handrail.engine.judge.named_places import is_test_file
 from handrail.engine.judge.run_claims import (
     find_in_folders,
     find_receipts,
+    is_command_of,
     judge_receipts,
     list_paths,
     name_folder,
@@ -76,9 +77,27 @@ def find_doubt(red: ReceiptRecorded, green: ReceiptRecorded, paths: list[str], n
         return f"{name} failed and passes under different {', '.join(names)}"
     if fewer:
         return f"{name} failed before, and now {fewer.replace('at the start of the run', 'then')}"
+    return _find_only_tests(paths, name)
+
+
+def _find_only_tests(paths: list[str], name: str) -> str:
     if paths and all(is_test_file(path) for path in paths):
         return f"{name} failed before and passes now, and only tests differ: {list_paths(paths)}"
     return ""
+
+
+def find_doubted_pass(known: Witnessed, result: RunResult, text: str) -> str:
+    """Of a command that passes: that tests which the run found, or what configures them, made it pass.
+
+    A test that the run itself added may be corrected: that takes nothing away.
+    """
+    green = next((one for one in known.receipts if one.receipt_id in result.refs[-1:]), None)
+    if result.verdict != "holds" or not result.paths or green is None:
+        return ""
+    red = find_red([one for one in known.receipts if is_command_of(one, green)], green)
+    paths = [] if red is None else sorted(known.sighting.since.get(red.tree_after, ()))
+    is_own = not set(result.paths).isdisjoint(map(make_readable, paths))
+    return _find_only_tests(paths, make_readable(text.strip())) if is_own else ""
 
 
 def describe_guard(red: ReceiptRecorded, paths: list[str]) -> str:
@@ -118,6 +137,6 @@ def _has_broken_off(receipt: ReceiptRecorded) -> bool:
 
 def _tells_failures(known: Witnessed, own: tuple[ReceiptRecorded, ...]) -> bool:
     """Whether a failure would be known: some clients report only what succeeds."""
-    return any(one.by == "handrail" for one in own) or any(
+    return any(one.by != "client_hook" for one in own) or any(
         not isinstance(one.outcome, Exited) or one.outcome.status != 0 for one in known.receipts
     )

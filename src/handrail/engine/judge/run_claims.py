@@ -406,8 +406,14 @@ def _find_touched(known: Witnessed, receipt: ReceiptRecorded) -> list[str]:
         for path in (*changes.changed, *changes.arrived)
         if (is_runner and (configures_runner(path) or (is_test_file(path) and path not in changes.added)))
         or (path in named and not is_test_file(path))
+        or path == own_program(receipt)
     ]
     return [make_readable(path) for path in sorted(found)]
+
+
+def own_program(receipt: ReceiptRecorded) -> str:
+    """The program of a receipt, where it is a file of the project; empty: it is none."""
+    return receipt.program.removeprefix("./") if receipt.program.startswith("./") else ""
 
 
 def explain_unfinished(known: Witnessed, receipt: ReceiptRecorded) -> str:

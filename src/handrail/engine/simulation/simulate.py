@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar, assert_never
 
 import msgspec
 
 from handrail.contract.disclosure.estimate import estimate_tokens
+from handrail.contract.effort import Effort
 from handrail.contract.ids import Autonomy
-from handrail.engine.simulation.candidates import input_paths, list_starts, loops_in, simulation_effort
+from handrail.contract.outcome import Fault
+from handrail.engine.facts import add_loop_values, apply_report, carry_facts, first_facts
+from handrail.engine.judge.assess import Answer, answer_report, find_way
+from handrail.engine.navigate import (
+    Complete,
+    EnteredLoop,
+    EvaluatedCondition,
+    ExitedLoop,
+    LoopExit,
+    Move,
+    Running,
+    TraceEntry,
+    first_move,
+    leaf_at,
+    move_effort,
+)
+from handrail.engine.reasons import Block
+from handrail.engine.simulation.made_reports import (
+    MadeReport,
+    Paths,
+    flip_condition,
+    input_paths,
+    invalid_reports,
+    list_starts,
+    lists_in,
+    loops_in,
+    make_joins,
+    notes_for,
+    simulation_effort,
+    used_conditions,
+    valid_reports,
+)
 from handrail.engine.simulation.report import (
     ALL_MODES,
     Coverage,
@@ -16,24 +49,40 @@ from handrail.engine.simulation.report import (
     Limits,
     LoopEnds,
     ModeWalked,
+    ProblemKind,
     PromptSize,
     Report,
+    SimulationProblem,
 )
-from handrail.engine.simulation.walk import Walks, clip_loops
+from handrail.engine.standing import render_step
 from handrail.workflows.checking.reachability import Domains, never_holds
 from handrail.workflows.compiled import (
     Action,
     Choice,
     CompiledWorkflow,
     Count,
+    Delegate,
     ForEach,
+    Leaf,
     Loop,
     Part,
+    Step,
     Until,
     While,
 )
 from handrail.workflows.compiling.condition_table import parts_of
-from handrail.workflows.conditions import And, Compare, Condition, LoopControl, label_condition
+from handrail.workflows.conditions import (
+    MISSING,
+    And,
+    Compare,
+    Condition,
+    Facts,
+    LoopControl,
+    comparisons,
+    label_condition,
+    value_of,
+)
+from handrail.workflows.contracts.check import explain_unsatisfiable, make_example
 
 # Steps that no walk reached: dead where that is proven, untried where only a limit was reached
 
@@ -252,3 +301,274 @@ def _loop_ends(workflow: CompiledWorkflow, walks: dict[Autonomy, Walks]) -> Iter
             iterations=tuple(sorted({iterations for _, iterations, _ in ended})),
             reasons=tuple(sorted({reason for _, _, reason in ended})),
         )
+
+
+# The walks of one mode: from every start along every branch, each position once.
+
+
+_T = TypeVar("_T")
+
+
+class Walks:
+    """What the walks of one mode have seen. One object per mode; `take` one start after the other."""
+
+    def __init__(
+        self, workflow: CompiledWorkflow, mode: Autonomy, limits: Limits, paths: Paths, effort: Effort
+    ) -> None:
+        self._effort = effort
+        self._workflow = workflow
+        self._mode = mode
+        self._limits = limits
+        self._paths = paths
+        self._loops = {loop.id: loop for loop in loops_in(workflow.steps)}
+        self._lists = {repeat.input for repeat in lists_in(workflow)}
+        self._steering = _Steering(workflow)
+        self._seen: set[bytes] = set()
+        self._answers: dict[tuple[object, ...], Answer] = {}
+        self._made: dict[tuple[object, ...], list[MadeReport]] = {}
+        self._notes: dict[str, str | None] = {}
+        self._checked: set[str] = set()
+        self._examples: dict[str, bool] = {}
+        self._without_example: set[str] = set()
+        self.texts: dict[str, str] = {}
+        """Step id to the longest prompt that was read."""
+        self.held: set[str] = set()
+        self.entered: set[str] = set()
+        self.exits: set[tuple[str, int, LoopExit]] = set()
+        self.problems: list[SimulationProblem] = []
+        self.paths_taken = 0
+        self.completed = 0
+        self.truncated = False
+
+    def take(self, context: dict[str, Any]) -> None:
+        """Every walk that begins with this context."""
+        if self._effort.left <= 0:
+            self.truncated = True
+            return
+        facts = first_facts(self._workflow, context)
+        waiting: list[tuple[Running, Facts]] = []
+        move = self._counted("", lambda effort: first_move(self._workflow, facts, effort))
+        if move is not None:
+            self._arrive(move, None, facts, waiting)
+        while waiting:
+            is_enough = (
+                self.paths_taken >= self._limits.max_paths
+                or len(self._seen) >= self._limits.max_positions
+                or self._effort.left <= 0
+            )
+            if is_enough:
+                self.truncated = True
+                return
+            state, facts = waiting.pop()
+            self._visit(state, facts, waiting)
+
+    def _counted(self, step_id: str, go: Callable[[Effort], _T]) -> _T | None:
+        """One move. It spends the budget of the simulation; a move that takes too much is a problem."""
+        effort = move_effort()
+        try:
+            return go(effort)
+        except Fault as fault:
+            self._problem("does_not_end", step_id, fault.message)
+            return None
+        finally:
+            self._effort.affords(effort.limit - max(0, effort.left))
+
+    def unproven(self) -> set[str]:
+        """Steps whose rules or contract nothing made up could meet."""
+        return {step_id for step_id, notes in self._notes.items() if notes is None} | self._without_example
+
+    def _arrive(
+        self, move: Move, before: Running | None, facts: Facts, waiting: list[tuple[Running, Facts]]
+    ) -> None:
+        self._note(move.trace)
+        if isinstance(move.state, Complete):
+            self.paths_taken += 1
+            self.completed += 1
+            return
+        carried = facts if before is None else carry_facts(facts, before, move.state)
+        key = self._steering.key(move.state, carried)
+        if key in self._seen:
+            self.paths_taken += 1  # the rest of this walk is that of an earlier one
+            return
+        self._seen.add(key)
+        waiting.append((move.state, carried))
+
+    def _note(self, trace: tuple[TraceEntry, ...]) -> None:
+        for entry in trace:
+            if isinstance(entry, EvaluatedCondition) and entry.holds:
+                self.held.add(entry.condition_id)
+            elif isinstance(entry, EnteredLoop):
+                self.entered.add(entry.loop_id)
+            elif isinstance(entry, ExitedLoop):
+                self.exits.add((entry.loop_id, entry.iterations, entry.reason))
+
+    def _visit(self, state: Running, facts: Facts, waiting: list[tuple[Running, Facts]]) -> None:
+        leaf = self._leaf(state)
+        text = render_step(self._workflow, leaf, add_loop_values(self._workflow, state, facts))
+        self._effort.affords(1 + len(text) // 512)
+        if len(text.encode()) >= len(self.texts.get(leaf.id, "").encode()):
+            self.texts[leaf.id] = text
+        gone_on = False
+        for report in self._reports(leaf, state, facts):
+            answer = self._answer(leaf, state, facts, report)
+            if isinstance(answer.outcome, Block):
+                said = answer.outcome.reasons[0].message
+                self._problem("valid_refused", leaf.id, f"The report {report.label!r} was refused: {said}")
+                continue
+            gone_on = True
+            self._go_on(state, facts, answer, waiting)
+        if not gone_on:
+            self._problem("does_not_end", leaf.id, "No report gets a run past this step.")
+        if isinstance(leaf, Step):
+            self._check_invalid(leaf, state, facts, waiting)
+
+    def _go_on(
+        self, state: Running, facts: Facts, answer: Answer, waiting: list[tuple[Running, Facts]]
+    ) -> None:
+        after = apply_report(
+            self._workflow, facts, state, answer.context, answer.verdict.artifacts, answer.option
+        )
+        way = self._counted(
+            state.step_id,
+            lambda effort: find_way(self._workflow, state, answer.verdict, self._mode, after, effort),
+        )
+        if way is not None and not isinstance(way.outcome, Block):
+            self._arrive(way.move, state, after, waiting)
+
+    def _check_invalid(
+        self, step: Step, state: Running, facts: Facts, waiting: list[tuple[Running, Facts]]
+    ) -> None:
+        """Once per step: a report that must not pass blocks, or is disclosed if nothing may stop the run."""
+        if step.id in self._checked:
+            return
+        self._checked.add(step.id)
+        goes_on = self._mode == "full_auto_never_stop"
+        for report in invalid_reports(self._workflow, step, state, self._notes_of(step) or ""):
+            answer = self._answer(step, state, facts, report)
+            disclosed = not isinstance(answer.outcome, Block) and bool(answer.outcome.gaps)
+            if isinstance(answer.outcome, Block) == goes_on or (goes_on and not disclosed):
+                self._problem("invalid_accepted", step.id, f"The report {report.label!r} passed unnoticed.")
+            if disclosed and report.label == "no artifact":
+                self._go_on(state, facts, answer, waiting)
+
+    def _leaf(self, state: Running) -> Leaf:
+        leaf = leaf_at(self._workflow, state)
+        if isinstance(leaf, Step) and leaf.contract and not self._has_example(leaf.contract):
+            reason = explain_unsatisfiable(self._workflow.contracts[leaf.contract].schema)
+            if reason and self._mode != "full_auto_never_stop":
+                self._problem("does_not_end", leaf.id, f"No report gets a run past this step: {reason}")
+            elif not reason:
+                self._without_example.add(leaf.id)
+            leaf = msgspec.structs.replace(leaf, contract="")
+        if isinstance(leaf, Step) and leaf.rules and self._notes_of(leaf) is None:
+            return msgspec.structs.replace(leaf, rules=())
+        return leaf
+
+    def _has_example(self, contract_id: str) -> bool:
+        if contract_id not in self._examples:
+            self._examples[contract_id] = bool(make_example(self._workflow.contracts[contract_id]))
+        return self._examples[contract_id]
+
+    def _notes_of(self, step: Step) -> str | None:
+        if step.id not in self._notes:
+            self._notes[step.id] = notes_for(step.rules)
+        return self._notes[step.id]
+
+    def _reports(self, leaf: Leaf, state: Running, facts: Facts) -> Iterator[MadeReport]:
+        match leaf:
+            case Step():
+                made = self._valid(leaf, state)
+                yield from made
+                change = self._turned_loop(leaf, state, facts)
+                if change is not None:
+                    yield msgspec.structs.replace(made[0], label=f"{made[0].label}, turned", context=change)
+            case Choice():
+                for place, option in enumerate(leaf.options):
+                    yield MadeReport(label=option.id, option=place)
+            case Action():
+                result: Any = ["result"] if leaf.save_as in self._lists else "result"
+                yield MadeReport(label="result", context={leaf.save_as: result} if leaf.save_as else {})
+            case Delegate():
+                yield from make_joins(leaf)
+            case never:
+                assert_never(never)
+
+    def _valid(self, step: Step, state: Running) -> list[MadeReport]:
+        key = (step.id, *(frame.loop_id for frame in state.loops))
+        if key not in self._made:
+            self._made[key] = valid_reports(self._workflow, step, state, self._notes_of(step) or "")
+        return self._made[key]
+
+    def _turned_loop(self, step: Step, state: Running, facts: Facts) -> dict[str, Any] | None:
+        """At the end of an iteration: the change of context that flips the condition of the loop."""
+        if not state.loops:
+            return None
+        loop = self._loops[state.loops[-1].loop_id]
+        if loop.body[-1].id != step.id or not isinstance(loop.repeat, While | Until):
+            return None
+        condition = self._workflow.conditions[loop.repeat.condition]
+        if not any(comparisons(condition)):
+            return None
+        try:
+            return flip_condition(condition, self._paths, facts, self._effort)
+        except Fault:  # nothing is left for trying; the walk ends behind this step
+            return None
+
+    def _answer(self, leaf: Leaf, state: Running, facts: Facts, report: MadeReport) -> Answer:
+        """The engine's own answer. Equal reports at one step get equal answers, so each is computed once."""
+        given = apply_report(self._workflow, facts, state, report.context, ())
+        needed = leaf.user_only.input if isinstance(leaf, Step) and leaf.user_only else ""
+        around = tuple(frame.loop_id for frame in state.loops)
+        key = (leaf.id, report.label, around, given.values.get(needed) is not None)
+        if key not in self._answers:
+            self._answers[key] = answer_report(
+                self._workflow,
+                state,
+                leaf,
+                self._mode,
+                given,
+                notes=report.notes,
+                artifacts=report.artifacts,
+                context={},
+                option=report.option,
+            )
+        answer = self._answers[key]
+        return msgspec.structs.replace(answer, context=report.context | answer.context)
+
+    def _problem(self, kind: ProblemKind, step_id: str, message: str) -> None:
+        found = SimulationProblem(kind=kind, step_id=step_id, mode=self._mode, message=message)
+        if found not in self.problems:
+            self.problems.append(found)
+
+
+class _Steering:
+    """Which facts can change where a run goes; two positions that agree in them go the same way."""
+
+    def __init__(self, workflow: CompiledWorkflow) -> None:
+        atoms = [atom for held in used_conditions(workflow).values() for atom in comparisons(held)]
+        arrays = [Compare(input=held.input, op="exists") for held in lists_in(workflow)]
+        subjects = {(atom.input, atom.artifact, atom.field): atom for atom in [*atoms, *arrays]}
+        self._subjects = [subjects[name] for name in sorted(subjects)]
+
+    def key(self, state: Running, facts: Facts) -> bytes:
+        values = [value_of(subject, facts) for subject in self._subjects]
+        shown = [None if value is MISSING else [value] for value in values]
+        steering = [state, shown, sorted(facts.loop_decisions.items()), facts.chosen]
+        return msgspec.json.encode(steering, order="sorted")
+
+
+def clip_loops(workflow: CompiledWorkflow, iterations: int) -> CompiledWorkflow:
+    """The same workflow with shorter loops: one iteration more than asked stands for their limit."""
+    return msgspec.structs.replace(
+        workflow, steps=tuple(_clipped(part, iterations + 1) for part in workflow.steps)
+    )
+
+
+def _clipped(part: Any, most: int) -> Any:
+    if not isinstance(part, Loop):
+        return part
+    return msgspec.structs.replace(
+        part,
+        max_iterations=min(part.max_iterations, most),
+        body=tuple(_clipped(held, most) for held in part.body),
+    )

@@ -26,7 +26,7 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.outcome import Fault
 from handrail.ports.program import Fetched
-from handrail.program.update.upstream import kind_of_upstream, wait_ms_of_header
+from handrail.program.update.package_index import kind_of_upstream, wait_ms_of_header
 
 FETCH_SECONDS = 15
 MOST_BYTES = 33_554_432

@@ -23,6 +23,7 @@ from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets, find_credentials, redact_credentials
 from handrail.host.notices import NOTICES
 from handrail.host.private_files import ensure_private_directory, replace_private
+from handrail.host.program.client_files import sync_skill
 from handrail.host.program.fetching import (
     FETCH_SECONDS,
     Silence,
@@ -32,7 +33,6 @@ from handrail.host.program.fetching import (
 )
 from handrail.host.program.index_sources import Manager, index_sources
 from handrail.host.program.installation import PACKAGE, InstallMethod, install_method
-from handrail.host.program.skill_files import sync_skill
 from handrail.host.programs import find_program, make_child_environment
 from handrail.ports.program import (
     Fetched,

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from handrail.engine.judge.named_places import configures_runner
 from handrail.host.worktree.bounds import Bounds
+from handrail.host.worktree.trees import read_path
 from handrail.ports.worktree import Beside
 
 _MOST_FOLDERS = 2_000
@@ -24,7 +26,11 @@ _ENVIRONMENT = b"pyvenv.cfg"
 
 
 def find_beside(
-    bounds: Bounds, folders: Iterable[bytes], known: Collection[bytes], rules: Mapping[str, str]
+    bounds: Bounds,
+    folders: Iterable[bytes],
+    known: Collection[bytes],
+    rules: Mapping[str, str],
+    programs: Iterable[str] = (),
 ) -> Beside:
     """`known` is what trees tell about; `rules` are the files of ignore rules, by the names to show."""
     root = os.fsencode(bounds.root)
@@ -34,7 +40,13 @@ def find_beside(
             if path not in known and not bounds.is_hidden(path) and len(loaded) < _MOST_LOADED:
                 loaded[os.fsdecode(path)] = _stamp(os.path.join(root, path))
     return Beside(
-        ignore_rules={name: _stamp(os.fsencode(place)) for name, place in rules.items()}, loaded=loaded
+        ignore_rules={name: _stamp(os.fsencode(place)) for name, place in rules.items()},
+        loaded=loaded,
+        programs={
+            path: _tell_change(os.path.join(root, read_path(path)))
+            for path in programs
+            if read_path(path) not in known and not bounds.is_hidden(read_path(path))
+        },
     )
 
 
@@ -73,6 +85,15 @@ def _find_in_environment(root: bytes, environment: bytes) -> Iterator[bytes]:
         except OSError:
             continue
         yield from (os.path.join(packages, name) for name in names if configures_runner(os.fsdecode(name)))
+
+
+def _tell_change(path: bytes) -> str:
+    """When it changed last, as the clock of a log spells it; empty: it is not there."""
+    try:
+        seconds, rest = divmod(os.lstat(path).st_ctime_ns, 1_000_000_000)
+    except OSError:
+        return ""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest // 1_000_000:03d}Z"
 
 
 def _stamp(path: bytes) -> str:

@@ -3,13 +3,15 @@
 The one place that decides it. Whoever lists, reads, quotes, packs or writes files of a project asks here, so
 that no answer tells more about a private file than another one does. What is hidden is in no list, and is not
 even asked whether it is there; what is closed is listed and told as changed, and its content is read by
-nobody. A second name of a private file (a hard link) cannot be told from a file of the project.
+nobody. A second name of a private file (a hard link) is closed: it has another path, and the same inode.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
+from functools import cached_property
 
 from handrail.contract.credential_files import holds_credentials
 from handrail.host.private_files import find_homes, is_of_git, lies_in_home
@@ -20,6 +22,7 @@ OF_ANOTHER_USER = "the project belongs to another user"
 HIDDEN = "nobody looks there: it belongs to git, or to Handrail itself"
 _CREDENTIALS = "it holds credentials, which are never read"
 _ANOTHERS = "it belongs to another user"
+_LINKED = "it is another name of a file of Handrail itself"
 
 
 class Bounds:
@@ -28,6 +31,7 @@ class Bounds:
     def __init__(self, project: str, home: str) -> None:
         self.root = os.path.realpath(project)
         homes = find_homes(home)
+        self._places = tuple(homes)
         self._homes = tuple(os.fsencode(os.path.relpath(one, self.root)).lower() for one in homes)
         self._homes = tuple(one for one in self._homes if not is_outside(one))
         self.trouble = self._find_trouble(homes)
@@ -67,8 +71,23 @@ class Bounds:
         return self.explain_anothers(found)
 
     def explain_anothers(self, found: os.stat_result) -> str:
-        """Whether the file is neither the caller's nor of the project's owner, in words; empty: it is."""
-        return "" if found.st_uid in self._owners else _ANOTHERS
+        """Whether the file is neither the caller's nor of the project's owner, or ours; empty: theirs."""
+        if found.st_uid not in self._owners:
+            return _ANOTHERS
+        is_linked = found.st_nlink > 1 and (found.st_dev, found.st_ino) in self._linked_in_homes
+        return _LINKED if is_linked else ""
+
+    @cached_property
+    def _linked_in_homes(self) -> frozenset[tuple[int, int]]:
+        """The files of the homes that have a name elsewhere too; few projects have a file that asks."""
+        found: set[tuple[int, int]] = set()
+        for home in self._places:
+            for folder, _, names in os.walk(home):
+                for name in names:
+                    with suppress(OSError):
+                        held = os.lstat(os.path.join(folder, name))
+                        found |= {(held.st_dev, held.st_ino)} if held.st_nlink > 1 else set()
+        return frozenset(found)
 
 
 def is_outside(path: bytes) -> bool:

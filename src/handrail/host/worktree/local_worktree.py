@@ -82,7 +82,7 @@ class LocalWorktree:
         bounds = Bounds(project, self._home)
         return tuple(_locate(bounds, text) for text in named)
 
-    def find_beside(self, project: str, tree: Tree) -> Beside:
+    def find_beside(self, project: str, tree: Tree, programs: Sequence[str] = ()) -> Beside:
         bounds = Bounds(project, self._home)
         if bounds.trouble or not os.path.isdir(bounds.root):
             return Beside()
@@ -96,7 +96,7 @@ class LocalWorktree:
         listed = [read_path(entry.path) for entry in tree.entries if entry.mode != "absent"]
         tracked = () if table is None else table.paths
         folders = {*find_folders(listed), *(() if table is None else table.folders)}
-        return find_beside(bounds, folders, {*listed, *tracked}, rules)
+        return find_beside(bounds, folders, {*listed, *tracked}, rules, programs)
 
     def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
         bounds = Bounds(project, self._home)

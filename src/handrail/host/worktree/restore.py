@@ -31,10 +31,9 @@ from handrail.host.private_files import (
     replace_private,
 )
 from handrail.host.worktree.bounds import HIDDEN, Bounds
-from handrail.host.worktree.ignore_rules import FILE_NAMES
 from handrail.host.worktree.packs import matches
 from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, is_plain_path, read_path
-from handrail.host.worktree.walking import is_ignored_below
+from handrail.host.worktree.walking import FILE_NAMES, is_ignored_below
 from handrail.ports.worktree import READ_ONLY, FileWrite, LeftOut, TreeEntry, Written
 
 MOST_JOURNAL_BYTES = 1_000_000_000

@@ -28,8 +28,7 @@ from handrail.engine.receipts import (
     TimedOut,
     digest_argv,
 )
-from handrail.operations.checks.printed_reports import count_unittest
-from handrail.operations.checks.reports import UnreadableReport, count_tests
+from handrail.operations.checks.reports import UnreadableReport, count_tests, count_unittest
 from handrail.operations.declared_checks import show_words
 from handrail.operations.pending_step import PendingStep
 from handrail.ports.checks import PRINTED, STEERING, CheckPrograms, ProgramCall, ProgramEnd, ReportFile

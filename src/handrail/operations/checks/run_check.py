@@ -52,7 +52,7 @@ from handrail.operations.declared_checks import digest_check, find_check
 from handrail.operations.handles import mint_state_token
 from handrail.operations.kept_trees import is_project_of
 from handrail.operations.pending_step import find_pending_step
-from handrail.operations.work import find_own_project
+from handrail.operations.same_project import find_own_project
 from handrail.ports.checks import CheckPrograms
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, leave_tree, project_of

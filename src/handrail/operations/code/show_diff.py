@@ -16,7 +16,7 @@ from handrail.contract.wording import shorten
 from handrail.operations.code.naming import NOW, find_run_here, read_named, read_tree_contents
 from handrail.operations.code.show_status import FileChange, describe_change
 from handrail.operations.code.unified_diff import diff_texts
-from handrail.operations.work import find_own_project
+from handrail.operations.same_project import find_own_project
 from handrail.ports.worktree import Difference, TreeEntry, Unseen
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of

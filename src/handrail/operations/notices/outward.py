@@ -21,6 +21,7 @@ from handrail.engine.events import (
 from handrail.engine.navigate import Complete
 from handrail.engine.reasons import waits_for_person
 from handrail.ports.log import Record
+from handrail.runtime.runtime import NoticeDue, Runtime
 
 LONGEST_TEXT = 300
 
@@ -82,3 +83,15 @@ def encode_notice(notice: OutwardNotice) -> bytes:
 def sign_notice(key: str, body: bytes) -> str:
     """What proves to the receiver that the body is ours: `sha256=` and an HMAC in hex."""
     return "sha256=" + hmac.new(key.encode(), body, hashlib.sha256).hexdigest()
+
+
+# Telling people about a run of this machine, after the reply: the command of the user's settings.
+
+
+def tell_people(rt: Runtime, due: NoticeDue) -> str:
+    """Start the command once for each thing to tell. Returns why not, empty when all went well."""
+    if rt.start_notice is None or not due.notify.command:
+        return ""
+    notices = list_outward(due.session_id, due.records, due.notify.kinds, with_text=due.notify.with_text)
+    troubles = [rt.start_notice(due.notify.command, encode_notice(one)) for one in notices]
+    return next(filter(None, troubles), "")

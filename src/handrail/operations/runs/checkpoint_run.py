@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from handrail.engine.reply import Reply
 from handrail.operations.checkpoints import CheckpointRun, checkpoint_run
+from handrail.operations.handles import WORKER_RULE
 from handrail.operations.replies import RUN_SHAPE
-from handrail.operations.work import WORKER_RULE
 from handrail.runtime.operation import Operation
 
 OPERATION = Operation(

@@ -32,11 +32,10 @@ from handrail.engine.progress import describe_not_run
 from handrail.operations.finding import find_run
 from handrail.operations.handles import node_of, session_of
 from handrail.operations.stored_sessions import find_sessions_with_run
-from handrail.operations.work import REQUEST_ID_PATTERN
 from handrail.projections.overview import UNDER_WAY, Graphs, choose_run
 from handrail.projections.run_graph import preferred_tip, run_graph, run_graphs
 from handrail.runtime.misplaced_token import refuse_handed_out
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session
 

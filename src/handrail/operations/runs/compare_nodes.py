@@ -16,6 +16,7 @@ from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.facts import excerpt, preferences_at, told_at
 from handrail.engine.history import History, Node, attached_to, path_to
+from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import leaves_of
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
@@ -191,7 +192,7 @@ class _Telling:
             preferences=msgspec.structs.asdict(preferences_at(history, node.node_id)),
             evidence=msgspec.structs.asdict(sum_evidence(history, node.node_id) or EvidenceSum()),
             evidence_caveat=caveat_of(history),
-            open_gaps=[gap.summary for gap in open_gaps(history, node.node_id)],
+            open_gaps=[explain_gap(gap) for gap in open_gaps(history, node.node_id)],
             tree_id="" if tree is None else tree.fact.tree_id,
         )
 
@@ -212,7 +213,7 @@ class _Telling:
                 )
                 for held in attached.artifacts
             ],
-            gaps=[gap.summary for gap in attached.gaps],
+            gaps=[explain_gap(gap) for gap in attached.gaps],
         )
 
     def _leaves(self, node: Node) -> dict[str, Any]:

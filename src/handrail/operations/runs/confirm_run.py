@@ -212,7 +212,7 @@ def question_of(ask: Ask, workflow: CompiledWorkflow) -> str:
             if not ask.takes_value:
                 return "Is it done? Never type a secret here."
             needed, spec = ask.needed, _spec_of(ask, workflow)
-            named = needed.input if needed is not None and needed.input else "your answer"
+            named = f"“{needed.input}”" if needed is not None and needed.input else "your answer"
             return f"What is {named}? {_describe_answers(ask, workflow)}" if spec else f"What is {named}?"
         case never:
             assert_never(never)

@@ -15,20 +15,18 @@ from handrail.engine.facts import WorkDone
 from handrail.engine.history import Node, Recorded, is_older, steps_after
 from handrail.engine.navigate import own_action_at
 from handrail.engine.reply import Reply
-from handrail.operations.handles import Prepared, TokenCall, answer_attempt, read_ack
-from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
-from handrail.operations.work import (
+from handrail.operations.gathering import gather
+from handrail.operations.handles import (
     WORKER_RULE,
-    Output,
+    Prepared,
+    TokenCall,
     Worker,
-    check_change,
-    check_merged,
-    find_own_project,
-    gather,
-    read_report,
-    require_one_reply,
-    warn_of_other_project,
+    answer_attempt,
+    read_ack,
 )
+from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
+from handrail.operations.report import Output, check_change, check_merged, read_report
+from handrail.operations.same_project import find_own_project, warn_of_other_project
 from handrail.runtime.operation import AckVerdict, Input, Operation
 from handrail.runtime.runtime import Runtime, leave_tree
 from handrail.runtime.sessions import Session
@@ -78,7 +76,10 @@ def advance(
 ) -> Success | AckVerdict:
     """Acknowledge the pending step once, and run up to `actions` of ours; a repeat gets the same reply."""
     handle = read_ack(rt.keys, ack_token, request.state_token)
-    require_one_reply(rt.log, rt.keys, handle, "run.continue", request)
+    if handle.beside:
+        from handrail.operations.mixed_tokens import require_one_reply
+
+        require_one_reply(rt.log, rt.keys, handle, "run.continue", request)
     claims = handle.claims
     option = claims.option if isinstance(claims, ChoiceClaims) else None
     work = read_report(request.output, request.context, rt.secrets, option)

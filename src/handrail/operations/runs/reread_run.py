@@ -32,10 +32,9 @@ from handrail.operations.replies import (
     success_of,
     warn_of_nobody,
 )
-from handrail.operations.same_project import is_begun_here
+from handrail.operations.same_project import find_own_project, is_begun_here
 from handrail.operations.session_replies import reply_to_reread
 from handrail.operations.source_drift import warn_of_drift
-from handrail.operations.work import find_own_project
 from handrail.projections.recap import recap_at
 from handrail.runtime.operation import OFFERED_CALL_BYTES
 from handrail.runtime.runtime import Reading

@@ -59,6 +59,7 @@ from handrail.operations.finding import find_requested
 from handrail.operations.handles import require_place
 from handrail.operations.kept_trees import take_first_tree
 from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
+from handrail.operations.report import Goal, check_context, check_filled_in, check_goal_size
 from handrail.operations.runs.continue_run import run_following_actions
 from handrail.operations.runs.start_warnings import (
     find_duplicate_start,
@@ -68,11 +69,10 @@ from handrail.operations.runs.start_warnings import (
     warn_of_missing_look,
 )
 from handrail.operations.source_drift import pin
-from handrail.operations.work import REQUEST_ID_PATTERN, Goal, check_context, check_filled_in, check_goal_size
 from handrail.operations.workflow_catalog import find_workflow, load_catalog
 from handrail.ports.log import Blob
 from handrail.runtime.misplaced_token import refuse_handed_out
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import (
     COMMIT_TRIES,

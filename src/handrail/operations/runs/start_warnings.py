@@ -12,7 +12,7 @@ from handrail.engine.facts import Place, is_same_place, run_place
 from handrail.engine.history import History, Run, closing_of
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.operations.handles import mint_state_token
-from handrail.operations.overlay_drift import explain_changed_base
+from handrail.operations.workflows.overlay_drift import explain_changed_base
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
 from handrail.runtime.runtime import Runtime, looks_at_code

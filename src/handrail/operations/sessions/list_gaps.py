@@ -14,6 +14,7 @@ from handrail.contract.outcome import Answer, Fault, Success
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import GapRecorded, GapSeverity
 from handrail.engine.history import Node, attached_to, list_tellers
+from handrail.engine.messages import explain_gap
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
     Sessions,
@@ -199,7 +200,7 @@ def _item(
         state=state,
         severity=gap.severity,
         reason=gap.reason,
-        summary=gap.summary,
+        summary=explain_gap(gap),
         settled_by=settled_by,
         session_id=history.session_id,
         run_id=node.run_id,

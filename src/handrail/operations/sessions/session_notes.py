@@ -9,7 +9,7 @@ from handrail.contract.outcome import Success
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, mint
 from handrail.engine.history import History
 from handrail.operations.checkpoints import CheckpointRun, checkpoint_run
-from handrail.operations.work import Output
+from handrail.operations.report import Output
 from handrail.projections.overview import latest_run
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.runtime import Runtime

@@ -15,6 +15,7 @@ from handrail.contract.wording import quote
 from handrail.engine.decide import decide_settlement
 from handrail.engine.events import ConfirmationDoor, GapRecorded
 from handrail.engine.history import History, Node
+from handrail.engine.messages import explain_gap
 from handrail.operations.finding import find_session, name_answerer
 from handrail.operations.stored_sessions import open_stored_sessions
 from handrail.ports.store import IndexTrouble
@@ -143,7 +144,7 @@ def _unknown(gap_id: str) -> Fault:
 
 def _ask(rt: Runtime, session: Session, gap: GapRecorded, note: str) -> ConfirmationDoor:
     """A person says yes at the terminal itself: a line that an agent runs settles nothing."""
-    shown = flatten_text(rt.secrets.redact_text(gap.summary))
+    shown = flatten_text(rt.secrets.redact_text(explain_gap(gap)))
     text = (
         f"\nThe gap {gap.gap_id} ({gap.severity}): {shown}\nSettled because: {flatten_text(note)}\n\n"
         "It is kept in the log of the session, with your account.\nSettle this gap? [y/n] "
@@ -160,7 +161,7 @@ def _describe(
         session_id=history.session_id,
         run_id=node.run_id,
         gap_id=gap.gap_id,
-        summary=gap.summary,
+        summary=explain_gap(gap),
         note=settled.summary,
         door=settled.door or "",
         who=settled.who,

@@ -17,10 +17,10 @@ from handrail.engine.facts import encode_project
 from handrail.engine.plans import plan_session
 from handrail.engine.reply import Reply, ReplyWarning
 from handrail.operations.finding import find_requested, find_session
+from handrail.operations.report import Goal, check_goal_size
 from handrail.operations.session_replies import SessionReply, reply_to_opening
 from handrail.operations.sessions.session_notes import keep_notes
-from handrail.operations.work import REQUEST_ID_PATTERN, Goal, check_goal_size
-from handrail.runtime.operation import Operation
+from handrail.runtime.operation import REQUEST_ID_PATTERN, Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, empty_session, healthy_session
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write

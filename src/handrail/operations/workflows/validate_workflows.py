@@ -11,7 +11,6 @@ from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.wording import quote
-from handrail.operations.overlay_drift import explain_changed_base
 from handrail.operations.workflow_catalog import load_catalog
 from handrail.operations.workflows.examine_workflows import (
     Examined,
@@ -20,6 +19,7 @@ from handrail.operations.workflows.examine_workflows import (
     examine_texts,
     problem_rows,
 )
+from handrail.operations.workflows.overlay_drift import explain_changed_base
 from handrail.runtime.batch import BatchSummary, ItemError, item_error
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of

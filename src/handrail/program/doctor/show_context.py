@@ -67,6 +67,7 @@ class Context(Answer, frozen=True, kw_only=True):
     version: str
     env: str
     account: str
+    """In a team, by whose agent calls are made; empty: its server did not say."""
     workspace: WorkspaceFacts
     config: ConfigFacts
     credentials: CredentialFacts
@@ -94,7 +95,7 @@ def show_context(rt: Runtime, request: ShowContext) -> Context:
     return Context(
         version=__version__,
         env="local" if team is None else "team",
-        account=rt.workspace.account(),
+        account=rt.workspace.account() if team is None else team.account,
         workspace=WorkspaceFacts(
             root=project if trouble is None else None,
             branch=seen.get("git_branch"),

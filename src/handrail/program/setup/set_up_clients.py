@@ -45,6 +45,7 @@ from handrail.program.setup.edits import (
     decode_text,
     diff_texts,
     hooks_snippet,
+    list_workers,
     read_entry,
     remove_entry,
     remove_hooks,
@@ -54,7 +55,6 @@ from handrail.program.setup.edits import (
 )
 from handrail.program.setup.first_checks import LOOKED_AT, suggest_checks
 from handrail.program.setup.jsonc import NotEditable, set_member
-from handrail.program.setup.worker import list_workers
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of

@@ -123,9 +123,8 @@ def notes_html(markdown: str) -> Html:
     parser, plain, clean = _tools()
     shown = mark_hidden(markdown)
     tokens = (plain if _invents_cells(shown) else parser).parse(shown)
+    _lower_headings(tokens)
     for token in tokens:
-        if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(6, int(token.tag[1:]) + _HEADINGS_DOWN)}"
         for place, inner in enumerate(token.children or ()):
             if inner.type == "image":
                 token.children[place : place + 1] = _as_link(inner)
@@ -140,6 +139,16 @@ def notes_html(markdown: str) -> Html:
             link_rel="noopener noreferrer",
         )
     )
+
+
+def _lower_headings(tokens: Sequence[Any]) -> None:
+    """Below those of the page and without a gap, which would look like a heading that is missing."""
+    above: list[str] = []
+    for token in tokens:
+        if token.type == "heading_open":
+            above = [*(tag for tag in above if tag < token.tag), token.tag]
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, len(above) + _HEADINGS_DOWN)}"
 
 
 def _keep_whole_address(tag: str, attribute: str, value: str) -> str | None:

@@ -21,7 +21,7 @@ from handrail.engine.navigate import (
     TraceEntry,
 )
 from handrail.engine.progress import describe_not_run
-from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, describe_outcome
+from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, WHO_SAW, describe_outcome
 from handrail.projections.evidence import describe_answer, describe_level
 from handrail.projections.plain_words import CLOSE_WORDS, LOOP_ENDS, STATUS_WORDS
 from handrail.projections.report.story import Branch, Moment, RunStory, Story
@@ -113,8 +113,7 @@ def describe_receipt(receipt: Receipt) -> str:
     counted += f", nothing counted: {fact.uncounted}" if fact.uncounted else ""
     if fact.directory not in (".", NOT_TOLD) and not fact.check:
         command += f", {fact.directory}" if fact.directory == ELSEWHERE else f" in {fact.directory}"
-    seen_by = "started by Handrail" if fact.by == "handrail" else "told by the client's hook"
-    return f"{name}{command} ({describe_outcome(fact.outcome)}{counted}; {seen_by})"
+    return f"{name}{command} ({describe_outcome(fact.outcome)}{counted}; {WHO_SAW[fact.by]})"
 
 
 def describe_closing(run: RunStory) -> str:

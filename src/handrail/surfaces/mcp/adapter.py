@@ -81,9 +81,8 @@ class Adapter:
         tool = self.tools.get(call.name)
         if tool is None:
             return _unknown_tool(call.name, list(self.tools))
-        if asking == "never":
-            return self._result(answer_call(runtime, self.tools, tool, call.arguments, self._mvi))
-        runtime = msgspec.structs.replace(runtime, can_ask=True)
+        if asking != "never":
+            runtime = msgspec.structs.replace(runtime, can_ask=True)
         reply = answer_call(runtime, self.tools, tool, call.arguments, self._mvi)
         return self._ask_or_answer(runtime, tool, call, asking, reply)
 
@@ -154,6 +153,7 @@ class Adapter:
     ) -> ResultOrRefusal | Waiting:
         """The reply, or the question that it waits for; answers that were recorded before are taken at once.
 
+        Also by a client that cannot ask: the repeat of a call gets the same reply through every connection.
         In the stateless era the client brings the answer with the same call, which finds its question anew.
         """
         is_brought = call.request_state is not None
@@ -162,6 +162,8 @@ class Adapter:
             if question is None:
                 break
             value = question.given
+            if value is UNSET and asking == "never":
+                break
             if value is UNSET and asking == "now":
                 return self._wait(tool, call, question, reply, number + 1)
             if value is UNSET and not is_brought:

@@ -11,7 +11,14 @@ from handrail.contract.outcome import Json
 from handrail.workflows.compiled import Contract, Gate, UserOnly
 from handrail.workflows.contracts.samples import describe_fields
 from handrail.workflows.model import PromptBlocks, PromptPart, RefPart
-from handrail.workflows.prompt_sections import QUESTIONS, make_section, make_user_section, show_example
+from handrail.workflows.prompt_sections import (
+    ARTIFACT_TO_DELIVER,
+    ASSESSMENT_TO_REPORT,
+    QUESTIONS,
+    make_section,
+    make_user_section,
+    show_example,
+)
 
 RefText: TypeAlias = Callable[[RefPart], str]
 
@@ -85,14 +92,14 @@ def _artifact(contract: Contract | None, example: dict[str, Json]) -> str:
     if contract is None:
         return ""
     body = _joined([contract.guidance, show_example(example), _bullets(describe_fields(contract.schema))])
-    return make_section(f"Artifact to deliver: {contract.artifact_kind}", body)
+    return make_section(f"{ARTIFACT_TO_DELIVER}{contract.artifact_kind}", body)
 
 
 def _gate(gate: Gate) -> str:
     levels = _bullets(f"{name}: {', '.join(levels)}" for name, levels in sorted(gate.dimensions.items()))
     asked = f"Report one level for each dimension:\n{levels}"
     body = _joined([gate.purpose, asked, show_example(gate_example(gate))])
-    return make_section(f"Assessment to report: {gate.assessment_id}", body)
+    return make_section(f"{ASSESSMENT_TO_REPORT}{gate.assessment_id}", body)
 
 
 def _bullets(items: Iterable[str]) -> str:

@@ -23,7 +23,6 @@ from handrail.workflows.problem import NO_EDIT, ProblemCode, add_value, rename_k
 from handrail.workflows.reading.examples import list_examples
 from handrail.workflows.reading.findings import Findings, guess_name, label_pointer, quote_name
 from handrail.workflows.reading.grammar import SHAPES
-from handrail.workflows.reading.json_words import describe_shape, json_type, name_type, shape_types
 from handrail.workflows.reading.meaning import MEANINGS
 from handrail.workflows.reading.overlay_grammar import STEP_NAME
 from handrail.workflows.reading.repairs import (
@@ -56,6 +55,7 @@ from handrail.workflows.reading.shapes import (
     Whole,
     Word,
 )
+from handrail.workflows.reading.value_fit import describe_shape, json_type, name_type, shape_types
 
 
 def check_shape(found: Findings, shape: Shape, value: Json, pointer: str) -> None:

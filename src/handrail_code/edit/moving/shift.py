@@ -94,21 +94,9 @@ def system_of(path: str, facts: FileFacts | None) -> System | None:
 def refuse_target(project: Project, extent: Extent, target: str) -> Refusal | System:
     """The module system of both files, or why the target cannot take the declaration."""
     name = extent.name
-    if target != posixpath.normpath(target) or target.startswith(("/", "..")) or "\\" in target:
-        return Refusal(code="invalid_path", message="Name the module by its path inside of the project.")
-    if any(ord(letter) < 32 for letter in target) or language_of(target) is None:
-        return Refusal(
-            code="invalid_path", message="The module needs an extension of JavaScript or TypeScript."
-        )
-    if language_of(target) == "python" or is_declaration_file(target):
-        return Refusal(
-            code="invalid_path", message="The module cannot hold code of this language.", path=target
-        )
-    declared = project.slots.twins.declared_at(target)
-    if declared is not None:
-        return Refusal(
-            code="twin", message=f"{declared} describes the module and would not name it.", path=declared
-        )
+    refused = _refuse_path(project, target)
+    if refused is not None:
+        return refused
     if target == extent.path:
         return Refusal(code="same_name", message=f"{name} stands in this module already.", path=target)
     if package_of(project, target) != package_of(project, extent.path):
@@ -144,6 +132,30 @@ def refuse_target(project: Project, extent: Extent, target: str) -> Refusal | Sy
             path=target,
         )
     return _refuse_taken(project, extent, target) or home
+
+
+def _refuse_path(project: Project, target: str) -> Refusal | None:
+    """A path that is no place for source, or that names a file which is there in other letters."""
+    if target != posixpath.normpath(target) or target.startswith(("/", "..")) or "\\" in target:
+        return Refusal(code="invalid_path", message="Name the module by its path inside of the project.")
+    if any(ord(letter) < 32 for letter in target) or language_of(target) is None:
+        return Refusal(
+            code="invalid_path", message="The module needs an extension of JavaScript or TypeScript."
+        )
+    if language_of(target) == "python" or is_declaration_file(target):
+        return Refusal(
+            code="invalid_path", message="The module cannot hold code of this language.", path=target
+        )
+    declared = project.slots.twins.declared_at(target)
+    if declared is not None:
+        return Refusal(
+            code="twin", message=f"{declared} describes the module and would not name it.", path=declared
+        )
+    alike = [path for path in project.source.files() if path.casefold() == target.casefold()]
+    if alike and target not in alike:
+        message = f"Only the case of letters keeps it from {alike[0]}; some disks take the two for one file."
+        return Refusal(code="invalid_path", message=message, path=alike[0])
+    return None
 
 
 def _refuse_taken(project: Project, extent: Extent, target: str) -> Refusal | None:

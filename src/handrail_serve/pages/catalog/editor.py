@@ -1,4 +1,4 @@
-"""The editor of a workflow: its text in any spelling, and below it what it means while it is written. Pure.
+"""The editor of a workflow: its text in any spelling, and beside it what it means while it is written. Pure.
 
 Problems stand with the line that they are about; the steps and the drawing are of the compiled text. Nothing
 of the text is executed: it is shown as text, and the drawing as a picture.
@@ -96,11 +96,28 @@ def editor(workflow: Payload, report: Payload, drawn: Sequence[Payload]) -> Html
     file = workflow["sourceRef"] if is_own else ""
     saved = {"file": file, "base": workflow["sourceDigest"]} if is_own else {"base": "absent"}
     name = workflow["sourceRef"].rpartition("/")[2]
-    checked = {"documents": [{"source": name}], "reportOnly": True}
     found = [one for item in report["items"] for one in item["problems"]]
     return element(
         "form",
         None if is_own else _copy_notice(workflow),
+        element(
+            "div",
+            _text_column(workflow, name, saved),
+            _meaning_column(found, workflow, drawn),
+            class_="split even",
+        ),
+        class_="stack",
+        data_operation="workflow.save",
+        data_input=json_text({"document": {"source": name}}),
+        data_done="Saved.",
+    )
+
+
+def _text_column(workflow: Payload, name: str, saved: dict[str, Any]) -> Html:
+    """The text and what can be done with it; it stays in sight beside what it means."""
+    checked = {"documents": [{"source": name}], "reportOnly": True}
+    return element(
+        "div",
         element(
             "label",
             f"The text of {workflow['sourceRef']}",
@@ -134,6 +151,14 @@ def editor(workflow: Payload, report: Payload, drawn: Sequence[Payload]) -> Html
             element("a", "Discard", href=workflow_path(workflow["id"], "source"), class_="button plain"),
             class_="cluster",
         ),
+        class_="side",
+    )
+
+
+def _meaning_column(found: Sequence[Payload], workflow: Payload, drawn: Sequence[Payload]) -> Html:
+    """What the checker, the compiler and the simulator say about the text as it is."""
+    return element(
+        "div",
         panel(
             "Problems",
             element("div", problem_list(found, workflow["source"]), id="checked", aria_live="polite"),
@@ -149,9 +174,6 @@ def editor(workflow: Payload, report: Payload, drawn: Sequence[Payload]) -> Html
             class_="stack tight",
         ),
         class_="stack",
-        data_operation="workflow.save",
-        data_input=json_text({"document": {"source": name}}),
-        data_done="Saved.",
     )
 
 
@@ -169,16 +191,18 @@ def _preview(drawn: Sequence[Payload]) -> list[Html]:
         return [element("p", "It is drawn once the text has no errors.", class_="soft")]
     picture, outline = (str(one["drawing"]) for one in drawn)
     return [
-        element("pre", outline, class_="code wide", tabindex=0, aria_label="Steps"),
         element(
             "div",
-            element(
-                "img", src=picture_address(picture), alt="The steps from top to bottom, as listed above."
-            ),
+            element("img", src=picture_address(picture), alt="The steps from top to bottom; below, as text."),
             class_="map",
             tabindex=0,
             role="region",
             aria_label="Drawing",
+        ),
+        element(
+            "details",
+            element("summary", "As text", class_="small"),
+            element("pre", outline, class_="code wide", tabindex=0, aria_label="Steps"),
         ),
     ]
 

@@ -21,7 +21,7 @@ from handrail_serve.pages.timeline import timeline_page
 from handrail_serve.views import render_view
 from tests.conftest import FixedClock
 from tests.journeys.conversation import advance, answer, start
-from tests.journeys.given_workflows import WITH_DECISION, begin, step
+from tests.journeys.given_workflows import WITH_DECISION, begin, choice, declared, option, step
 from tests.journeys.rich_session import report, rich_session
 
 HOUR = 3_600
@@ -75,6 +75,26 @@ def test_a_waiting_run_is_answered_from_the_first_page(runtime: Runtime) -> None
     console = msgspec.structs.replace(runtime, is_at_console=True)
     told = answer(console, "run.confirm", **{**sent, "given": given})
     assert (told["session_id"], told["answer"]) == (asked["session"]["sessionId"], "confirmed")
+
+
+def test_a_card_shows_what_the_author_asks_for_and_nothing_that_is_added_for_the_agent(
+    runtime: Runtime,
+) -> None:
+    way = choice("way", option("left", way="left"), option("right", way="right"))
+    secret = {"userOnly": {"reason": "needs_user_artifact"}}
+    features = {"features": ["wr.features.mode_guidance", "wr.features.output_contracts"]}
+    begin(runtime, {**way, "nonAssumable": "scope_boundary"}, step("tell"), fields=declared("way"))
+    begin(runtime, step("ticket", **secret), fields=features)
+    first = begin(runtime, step("decide", **WITH_DECISION), fields=features)
+    report(runtime, first["ackToken"], notes="Decided.")
+
+    told = words_in(show(runtime, "/sessions"))
+
+    assert told.count("What the step asks for") == 3
+    for asked in ("Which way?", "Do ticket.", "Do decide."):
+        assert asked in told
+    for added in ("not you", "Artifact to deliver", "Example:", "never answer for them", "autonomy in"):
+        assert added not in told
 
 
 def test_an_answer_that_the_agent_has_not_taken_up_is_shown_as_recorded() -> None:
@@ -210,13 +230,26 @@ def test_a_duration_names_its_two_largest_units(seconds: int, told: str) -> None
 
 def test_no_page_shows_a_pointer_a_step_path_or_a_digest(runtime: Runtime) -> None:
     session_id = rich_session(runtime)["session"]["sessionId"]
-    begin(runtime, step("decide", **WITH_DECISION), fields={})
+    never_stop = {"autonomy": "full_auto_never_stop"}
+    first = begin(runtime, step("decide", **WITH_DECISION), step("tell"), fields={}, preferences=never_stop)
+    wrong = {"notesMarkdown": "Decided.", "artifacts": [{"kind": "wr.decision", "chosen": 7}]}
+    left = answer(runtime, "run.continue", ackToken=first["ackToken"], output=wrong)["session"]["sessionId"]
     graph = answer(runtime, "run.graph", sessionId=session_id)
     run = f"/sessions/{session_id}/runs/{graph['run_id']}"
-    paths = ["/sessions", run, f"/sessions/{session_id}/timeline", "/gaps"]
+    paths = ["/sessions", run, f"/sessions/{session_id}/timeline", "/gaps", f"/sessions/{left}"]
 
     for path in (*paths, *(f"{run}/nodes/{node['id']}" for node in graph["nodes"])):
         page = re.sub(r"<pre.*?</pre>|<code.*?</code>", "", show(runtime, path).markup, flags=re.DOTALL)
         words = words_in(Html(markup=page))
-        found = re.search(r"sha256:|\w@\d+::|(?<![\w.])/\w+/\d+\b|\b(?:ak|st|ck)1[0-9a-z]{20,}", words)
+        found = re.search(r"sha256:|\w@\d+::|(?<![\w.])/\w+(?:/\d+\b|: )|\b(?:ak|st|ck)1[0-9a-z]{20,}", words)
         assert found is None, (path, found)
+    assert "is not right yet: decision" in words_in(show(runtime, f"/sessions/{left}"))
+
+
+def test_a_run_that_only_waits_for_an_answer_is_not_called_blocked(runtime: Runtime) -> None:
+    session_id = ask_person(runtime)["session"]["sessionId"]
+
+    words = words_in(show(runtime, f"/sessions/{session_id}"))
+
+    assert words.count("needs your answer") == 2  # beside the title, and where the run is
+    assert "blocked" not in words.lower()

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from typing import Final
+
+import msgspec
 
 from handrail.contract.catalogue import E_VALIDATION
-from handrail.contract.ids import SessionId
+from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
 from handrail.event_log.copying import CommitFacts, copy_session, plan_copy
-from handrail.event_log.files.disk import translate_os_errors
+from handrail.event_log.files.commit import acquire_existing, release
+from handrail.event_log.files.disk import Disk, open_directory, translate_os_errors
 from handrail.event_log.files.log import FileLog
-from handrail.event_log.files.upkeep.retention import (
-    DAY_NS,
-    RemovingDisk,
-    clear,
-    plan_removal,
-    remove,
-    remove_session,
-    sessions_to_remove,
-    wait_for_writers,
+from handrail.event_log.files.upkeep.usage import (
+    INDEX_FOLDER,
+    SET_ASIDE,
+    StoredBlob,
+    attested_in,
+    blobs_in,
+    bytes_in,
+    cache_of,
+    half_made_in,
+    half_removed_in,
+    names_in,
+    pinned_in,
+    session_ids,
+    usage_of,
 )
-from handrail.event_log.files.upkeep.usage import attested_in, half_made_in, pinned_in, usage_of
 from handrail.event_log.files.upkeep.verify import check_sessions
 from handrail.ports.store import (
     CopyWay,
@@ -114,3 +123,300 @@ def _invalid_home(param: str, problem: str, expected: str) -> Fault:
         f"{param} {problem}; expected {expected}.",
         details={"problems": [{"param": param, "problem": problem, "expected": expected}]},
     )
+
+
+# Removing old sessions and the blobs that nobody names any more, never one in use.
+#
+# A session is renamed under its lock, durably, before its files are deleted: after a crash it is whole or
+# gone. A blob is set aside first. Then every session is held once, so that each writer that may have seen
+# the
+# blob has finished. What a manifest names by then is put back, and only the rest is deleted.
+
+
+DAY_NS: Final = 86_400 * 1_000_000_000
+GRACE_NS: Final = 3_600 * 1_000_000_000
+"""A blob this young may belong to a commit that is still being written."""
+_WAIT_MS: Final = 5_000
+_PATIENCE_MS: Final = 500
+
+
+class RemovingDisk(Disk):
+    """The further calls that removing needs. Names are relative to the directory."""
+
+    def rename(self, name: str, new_name: str, directory: int) -> None:
+        os.rename(name, new_name, src_dir_fd=directory, dst_dir_fd=directory)
+
+    def unlink(self, name: str, directory: int) -> None:
+        os.unlink(name, dir_fd=directory)
+
+    def remove_directory(self, name: str, directory: int) -> None:
+        os.rmdir(name, dir_fd=directory)
+
+
+def plan_removal(
+    log: FileLog, before_ns: int, keep: Collection[SessionId] = (), grace_ns: int = GRACE_NS
+) -> RemovalPlan:
+    """Sessions whose last activity was before this time, and the blobs that no other session names."""
+    old: list[SessionToRemove] = []
+    unread: list[SessionId] = []
+    for stamp in sorted(log.list_sessions(), key=lambda stamp: stamp.session_id):
+        if stamp.order < before_ns and stamp.session_id not in keep:
+            try:
+                with translate_os_errors(stamp.session_id):
+                    old.append(_to_remove(log, stamp.session_id))
+            except Fault:  # it stays; the others can still be removed
+                unread.append(stamp.session_id)
+    with translate_os_errors():
+        pinned = pinned_in(log, without=[session.session_id for session in old])
+        blocked_by = tuple(sorted({*pinned.blocked_by, *unread}))
+        unused = [] if blocked_by else list(_find_unused(log, pinned.refs, grace_ns))
+        blobs = [blob for blob in unused if blob.ref not in pinned.refs]
+        return RemovalPlan(
+            sessions=tuple(old),
+            blobs=tuple(dict.fromkeys(blob.ref for blob in blobs)),
+            blob_bytes=sum(blob.size for blob in blobs),
+            blocked_by=blocked_by,
+            half_made=tuple(_half_made(log)),
+            half_removed=half_removed_in(log),
+        )
+
+
+def remove(log: FileLog, disk: RemovingDisk, plan: RemovalPlan, grace_ns: int = GRACE_NS) -> Removed:
+    """Carry out a plan, as far as it is still true. `disk` is the one that `log` uses."""
+    with translate_os_errors():
+        freed = _clear_half_removed(log, disk)
+        gone: list[SessionId] = []
+        kept: list[SessionId] = []
+        for session in plan.sessions:
+            if session.session_id not in session_ids(log):
+                continue  # an earlier attempt at this plan removed it
+            if _remove_session(log, disk, session, _WAIT_MS):
+                _clear_cache(log, disk, session.session_id)
+                gone.append(session.session_id)
+            else:
+                kept.append(session.session_id)
+        _remove_half_made(log, disk)
+        freed += _clear_half_removed(log, disk)
+        pinned = pinned_in(log)
+        swept = _Swept() if pinned.blocked_by else _sweep(log, disk, pinned.refs, grace_ns)
+        return Removed(
+            sessions=tuple(gone),
+            kept=tuple(kept),
+            blobs=len(swept.blobs),
+            bytes_freed=freed + sum(blob.size for blob in swept.blobs),
+            blocked_by=pinned.blocked_by,
+            busy=swept.busy,
+        )
+
+
+def sessions_to_remove(log: FileLog, wanted: Sequence[SessionId]) -> tuple[SessionToRemove, ...]:
+    """Those of the wanted sessions that are in the store."""
+    with translate_os_errors():
+        known = set(session_ids(log))
+        return tuple(_to_remove(log, session_id) for session_id in wanted if session_id in known)
+
+
+def remove_session(
+    log: FileLog, disk: RemovingDisk, session: SessionToRemove, wait_ms: int = _WAIT_MS
+) -> int | None:
+    """Remove one session and its cache, if it is unchanged since the plan. Blobs stay.
+
+    Returns the bytes freed; None when it was not removed.
+    """
+    with translate_os_errors(session.session_id):
+        if not _remove_session(log, disk, session, wait_ms):
+            return None
+    # No reader finds it any more, so it is removed; the next collection clears what stays now.
+    with suppress(OSError):
+        _clear_cache(log, disk, session.session_id)
+    freed = 0
+    with suppress(OSError):
+        for size in _clear_files(log, disk, session.session_id + SET_ASIDE):
+            freed += size
+    return freed
+
+
+def clear(log: FileLog, disk: RemovingDisk, name: str) -> int:
+    """Delete what is left under a set-aside name, and return the bytes freed."""
+    assert name.endswith(SET_ASIDE), "nothing else may be cleared"
+    with translate_os_errors(name.removesuffix(SET_ASIDE)):
+        return sum(_clear_files(log, disk, name))
+
+
+def wait_for_writers(log: FileLog, wanted: Sequence[SessionId], wait_ms: int) -> None:
+    """Return once everybody who is writing to one of these sessions has finished.
+
+    Raises: Fault SESSION_LOCKED when one keeps its session longer than `wait_ms`.
+    """
+    with translate_os_errors():
+        for session_id in wanted:
+            held = acquire_existing(log.disk, f"{log.sessions}/{session_id}", session_id, wait_ms)
+            if held is not None:
+                release(log.disk, held)
+
+
+def _to_remove(log: FileLog, session_id: SessionId) -> SessionToRemove:
+    loaded = log.load(session_id)
+    return SessionToRemove(
+        session_id=session_id,
+        head_digest=loaded.records[-1].digest if loaded is not None and loaded.records else "",
+        bytes=bytes_in(log.disk, f"{log.sessions}/{session_id}"),
+    )
+
+
+def _half_made(log: FileLog) -> Iterator[SessionToRemove]:
+    for session_id in half_made_in(log):
+        with suppress(Fault):
+            yield _to_remove(log, session_id)
+
+
+def _remove_half_made(log: FileLog, disk: RemovingDisk) -> None:
+    """Set aside what a killed start left; one that is still at work keeps its lock and is left alone.
+
+    A lock that is held is waited for, all of them together for as long as for one: a child that another
+    thread starts has a copy of every descriptor until it runs its own program.
+    """
+    ends_at = disk.monotonic_ms() + _WAIT_MS
+    for session in _half_made(log):
+        with suppress(Fault):
+            _remove_session(log, disk, session, max(0, ends_at - disk.monotonic_ms()))
+
+
+def _find_unused(log: FileLog, pins: Collection[BlobRef], grace_ns: int) -> Iterator[StoredBlob]:
+    young_ns = log.disk.now_ns() - grace_ns
+    for blob in blobs_in(log):
+        if blob.is_set_aside or (blob.ref not in pins and blob.modified_ns <= young_ns):
+            yield blob
+
+
+def _remove_session(log: FileLog, disk: RemovingDisk, session: SessionToRemove, wait_ms: int) -> bool:
+    """Rename a session that is unchanged since the plan, so that no reader finds it. False if it is not."""
+    name = session.session_id
+    held = acquire_existing(disk, f"{log.sessions}/{name}", name, wait_ms)
+    if held is None:
+        return False
+    try:
+        if _to_remove(log, name) != session:
+            return False
+        _make_room(log, disk, name + SET_ASIDE)
+        with open_directory(disk, log.sessions) as directory:
+            disk.rename(name, name + SET_ASIDE, directory)
+            try:
+                # Deleting is safe only once the new name is durable: else the old name could come back empty.
+                disk.sync_names(directory)
+            except OSError:
+                disk.rename(name + SET_ASIDE, name, directory)
+                raise
+    finally:
+        release(disk, held)
+    return True
+
+
+def _make_room(log: FileLog, disk: RemovingDisk, name: str) -> None:
+    """Clear what is left of an earlier session of this name."""
+    if name in names_in(disk, log.sessions):
+        sum(_clear_files(log, disk, name))
+
+
+def _clear_cache(log: FileLog, disk: RemovingDisk, session_id: SessionId) -> None:
+    """Delete the cache of a removed session, and the index of all sessions as a whole."""
+    index = f"{cache_of(log)}/{INDEX_FOLDER}"
+    for place, beginning in ((cache_of(log), session_id), (index, "")):
+        names = [name for name in names_in(disk, place) if name.startswith(beginning)]
+        if names:
+            with open_directory(disk, place) as directory:
+                for name in names:
+                    with suppress(FileNotFoundError):
+                        disk.unlink(name, directory)
+
+
+def _clear_half_removed(log: FileLog, disk: RemovingDisk) -> int:
+    """Delete everything under set-aside names, and return the bytes freed."""
+    return sum(size for name in half_removed_in(log) for size in _clear_files(log, disk, name))
+
+
+def _clear_files(log: FileLog, disk: RemovingDisk, name: str) -> Iterator[int]:
+    """Delete one of them, and yield the size of each file that this call deleted."""
+    path = f"{log.sessions}/{name}"
+    with suppress(FileNotFoundError), open_directory(disk, path) as directory:
+        for inner in names_in(disk, path):
+            with suppress(FileNotFoundError):
+                size = disk.status_of(f"{path}/{inner}").st_size
+                disk.unlink(inner, directory)
+                yield size
+    with suppress(FileNotFoundError), open_directory(disk, log.sessions) as directory:
+        disk.remove_directory(name, directory)
+
+
+class _Swept(msgspec.Struct, frozen=True, kw_only=True):
+    """The deleted blobs; or none, and the sessions whose writers did not finish in time."""
+
+    blobs: tuple[StoredBlob, ...] = ()
+    busy: tuple[SessionId, ...] = ()
+
+
+def _sweep(log: FileLog, disk: RemovingDisk, pins: set[BlobRef], grace_ns: int) -> _Swept:
+    unused = list(_find_unused(log, pins, grace_ns))
+    if not unused:
+        return _Swept()
+    aside = [blob for blob in unused if _set_aside(disk, blob)]
+    try:
+        busy = _busy_writers(log)
+        pinned = pinned_in(log)
+    except OSError:
+        for blob in aside:
+            _put_back(disk, blob)
+        raise
+    deleted = []
+    for blob in aside:
+        if busy or pinned.blocked_by or blob.ref in pinned.refs:
+            _put_back(disk, blob)
+        else:
+            _delete(disk, blob)
+            deleted.append(blob)
+    return _Swept(blobs=tuple(deleted), busy=busy)
+
+
+def _busy_writers(log: FileLog) -> tuple[SessionId, ...]:
+    """Who writes a blob holds its session; a hold that begins from now on finds it gone and writes it anew.
+
+    All writers together have a moment to finish: a commit takes milliseconds.
+    """
+    busy = []
+    ends_at = log.disk.monotonic_ms() + _PATIENCE_MS
+    for session_id in session_ids(log):
+        left_ms = max(0, ends_at - log.disk.monotonic_ms())
+        try:
+            held = acquire_existing(log.disk, f"{log.sessions}/{session_id}", session_id, left_ms)
+        except Fault:
+            busy.append(session_id)
+            continue
+        if held is not None:
+            release(log.disk, held)
+    return tuple(busy)
+
+
+def _set_aside(disk: RemovingDisk, blob: StoredBlob) -> bool:
+    """Set a blob aside; False if another collection was faster."""
+    if not blob.is_set_aside:
+        try:
+            with open_directory(disk, blob.directory) as directory:
+                disk.rename(blob.name, blob.name + SET_ASIDE, directory)
+        except FileNotFoundError:
+            return False
+    return True
+
+
+def _put_back(disk: RemovingDisk, blob: StoredBlob) -> None:
+    name = blob.name.removesuffix(SET_ASIDE)
+    with suppress(FileNotFoundError), open_directory(disk, blob.directory) as directory:
+        if name in names_in(disk, blob.directory):
+            disk.unlink(name + SET_ASIDE, directory)  # written again meanwhile
+        else:
+            disk.rename(name + SET_ASIDE, name, directory)
+        disk.sync_names(directory)
+
+
+def _delete(disk: RemovingDisk, blob: StoredBlob) -> None:
+    with open_directory(disk, blob.directory) as directory, suppress(FileNotFoundError):
+        disk.unlink(blob.name.removesuffix(SET_ASIDE) + SET_ASIDE, directory)

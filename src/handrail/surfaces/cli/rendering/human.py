@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from handrail.contract.outcome import Json
-from handrail.surfaces.cli.rendering import gate, installation, runs, sessions, supervision, workflows
+from handrail.surfaces.cli.rendering import gate, installation, runs, sessions, workflows
 from handrail.surfaces.cli.rendering.text import Page, join_lines, text_of
 
 Look: TypeAlias = Callable[[dict[str, Json], Page], list[str]]
@@ -24,10 +24,10 @@ _LOOKS: dict[str, Look] = {
     "run.confirm": runs.confirmed_lines,
     "check.run": runs.check_lines,
     "session.list": sessions.list_lines,
-    "session.needs": supervision.needs_lines,
-    "session.gaps": supervision.gaps_lines,
-    "session.timeline": supervision.timeline_lines,
-    "run.graph": supervision.graph_lines,
+    "session.needs": sessions.needs_lines,
+    "session.gaps": sessions.gaps_lines,
+    "session.timeline": sessions.timeline_lines,
+    "run.graph": sessions.graph_lines,
     "session.resume": sessions.resume_lines,
     "session.show": sessions.session_lines,
     "session.rename": sessions.renamed_lines,

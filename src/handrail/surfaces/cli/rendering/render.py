@@ -349,7 +349,7 @@ def prepare(output: Output) -> None:
     if output.envelope == "lafs":
         import handrail.contract.envelopes.lafs
     if output.envelope == "cont":
-        import handrail.contract.envelopes.cont
+        import handrail.contract.envelopes.cli
     if output.format == "text":
         import handrail.surfaces.cli.rendering.failures
         import handrail.surfaces.cli.rendering.human
@@ -408,7 +408,7 @@ def _document(outcome: Outcome, call: Call, output: Output, *, is_compact: bool)
 
         return encode_document(to_lafs(outcome, call, mvi=output.mvi), compact=is_compact)
     if output.envelope == "cont":
-        from handrail.contract.envelopes.cont import to_cont
+        from handrail.contract.envelopes.cli import to_cont
 
         return encode_document(to_cont(outcome, call, command_line=spell), compact=is_compact)
     return encode_document(to_cli(outcome, call, command_line=spell), compact=is_compact)

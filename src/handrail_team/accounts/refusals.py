@@ -1,0 +1,47 @@
+"""What somebody is told who cannot come in, alike whatever is wrong. Pure."""
+
+from __future__ import annotations
+
+from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_VALIDATION
+from handrail.contract.outcome import Fault
+from handrail.contract.wording import quote
+from handrail_team.accounts.names import NAME_EXPECTED
+
+
+def refuse_credential() -> Fault:
+    return Fault(
+        E_AUTH,
+        "This address needs a credential of the team, as `Authorization: Bearer …`; this one is missing, "
+        "expired or revoked.",
+        hint="Sign in to the Console; an agent asks its person for a new token.",
+    )
+
+
+def refuse_sign_in() -> Fault:
+    return Fault(
+        E_AUTH,
+        "Nobody can sign in with this name and passphrase.",
+        hint="Try again, or ask an admin of the workspace to reset your account.",
+    )
+
+
+def refuse_invitation() -> Fault:
+    return Fault(
+        E_AUTH,
+        "This invitation is not good: it was used, it has expired, or it was never made.",
+        hint="Ask who sent it for another one.",
+    )
+
+
+def refuse_taken(what: str, name: str, hint: str = "Choose another one.") -> Fault:
+    return Fault(
+        E_CONFLICT,
+        f"There is a {what} {quote(name)} already.",
+        details={"reason": "exists"},
+        hint=hint,
+    )
+
+
+def refuse_name() -> Fault:
+    problem = {"param": "name", "problem": "it is no name", "expected": NAME_EXPECTED}
+    return Fault(E_VALIDATION, f"A name has {NAME_EXPECTED}.", details={"problems": [problem]})

@@ -1,0 +1,113 @@
+"""A session of the team for an operation that looks at files of this machine.
+
+What the server has is fetched as a bundle, checked as an import is, and kept in memory for this one call: the
+files, their contents and the key of receipts stay on this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from handrail.contract.catalogue import CONTEXT_MISSING, FEATURE_DISABLED
+from handrail.contract.ids import SessionId
+from handrail.contract.outcome import Failure, Fault, Json, NextCall, Outcome
+from handrail.engine.bundles.reading import read_bundle
+from handrail.engine.facts import encode_project
+from handrail.event_log.memory import MemoryLog
+from handrail.ports.log import Blob, Draft, EventLog
+from handrail.ports.team import TeamCall
+from handrail.runtime.hub import perform_operation
+from handrail.runtime.runtime import Runtime
+
+LOOKS_AT_A_SESSION: Final = ("code.status", "code.diff", "code.restore", "receipt.export")
+"""Operations of a companion that read a session beside the files."""
+
+Ask = Callable[[str, dict[str, Json]], Outcome]
+"""Asks the server for the outcome of an operation."""
+
+
+def perform_here(local: Runtime, project: str, call: TeamCall, ask: Ask) -> Outcome:
+    """Perform such an operation on this machine, with the session as the server has it.
+
+    Raises Fault CONTEXT_MISSING where it cannot be told which one is meant, and FEATURE_DISABLED for what
+    would have to be recorded first.
+    """
+    if call.operation == "code.restore":
+        raise Fault(
+            FEATURE_DISABLED,
+            "In a team no files are brought back: their contents stay on this machine, and none are kept.",
+            hint="See what changed with handrail code diff NODE, and bring it back with git restore.",
+        )
+    params = {name: value for name, value in call.params.items() if name != "stateToken"}
+    if "stateToken" in call.params:
+        raise _missing("In a team a session is named by its id here, not by a token.", [])
+    named = params.get("session")
+    if not isinstance(named, str):
+        named = (_find_newest if call.operation == "receipt.export" else _find_open)(project, ask)
+    told = _require(ask("session.export", {"sessionId": named, "withCode": True}))
+    log = _open_bundle(msgspec.json.encode(told["content"]).decode())
+    entered = msgspec.structs.replace(local, log=log)
+    called = local.registry.operation(call.operation)
+    return perform_operation(entered, called, {**params, "session": named}, call.ask)
+
+
+def _open_bundle(text: str) -> EventLog:
+    bundle = read_bundle(text)
+    log = MemoryLog()
+    with log.hold(SessionId(bundle.session_id), 0) as hold:
+        hold.append(
+            0,
+            [Draft(dedupe_key=record.dedupe_key, body=record.body) for record in bundle.records],
+            [Blob(ref=ref, content=content) for ref, content in bundle.contents.items()],
+        )
+    return log
+
+
+def _find_open(project: str, ask: Ask) -> str:
+    """The session of the one run in progress in this project."""
+    del project  # the server is told with every call where it comes from
+    found = _require(ask("session.work", {})).get("candidates", [])
+    sessions = list(dict.fromkeys(one["sessionId"] for one in found))
+    if len(sessions) != 1:
+        told = f"{len(sessions)} runs in progress here fit." if sessions else "No run in progress here fits."
+        raise _missing(told, sessions)
+    return str(sessions[0])
+
+
+def _find_newest(project: str, ask: Ask) -> str:
+    """The session of this project that changed last."""
+    outcome = ask("session.list", {"projectName": encode_project(project).name, "limit": 1})
+    _require(outcome)
+    assert not isinstance(outcome, Failure), "only a success is left"
+    items = [] if outcome.page is None else outcome.page.items
+    for row in items:
+        assert isinstance(row, dict), "sessions are listed as objects"
+        return str(row["id"])
+    raise _missing("There is no run to make a receipt of.", [])
+
+
+def _require(outcome: Outcome) -> dict[str, Any]:
+    if isinstance(outcome, Failure):
+        raise Fault(
+            outcome.kind,
+            outcome.message,
+            details=outcome.details,
+            hint=outcome.hint,
+            next_call=outcome.next_call,
+        )
+    assert isinstance(outcome.data, dict), "answers are objects"
+    return outcome.data
+
+
+def _missing(told: str, sessions: list[str]) -> Fault:
+    named = f" Sessions: {', '.join(sessions)}." if sessions else ""
+    return Fault(
+        CONTEXT_MISSING,
+        f"{told}{named}",
+        details={"missing": ["session"]},
+        hint="Say which session is meant: --session SESSION_ID.",
+        next_call=NextCall(operation="session.resume", params={}),
+    )

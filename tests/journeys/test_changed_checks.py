@@ -1,0 +1,166 @@
+"""What decides about a check besides the code is told where it changed: tests, configuration, the runner."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from handrail.host.check_programs import LocalCheckPrograms
+from handrail.host.clock import SystemClock
+from handrail.projections.evidence import ALL_CHECKED
+from tests.host.worktree.project import commit
+from tests.journeys.at_a_terminal import Person, seat
+from tests.journeys.doors import command, events_of, of_kind, worth
+from tests.journeys.given_workflows import step
+from tests.journeys.test_until_the_end import CHANGE, RIGHT, Site, changed, site
+
+__all__ = ["site"]
+pytestmark = [
+    pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
+    pytest.mark.promise("evidence.worth"),
+    pytest.mark.thorough,
+]
+TESTS = "tests/test_bill.py"
+CHECK = {"command": ["grep", "-rq", "round", "src", "tests"]}
+"""It passes on code that rounds, and on a test that was changed so that it does."""
+
+
+@pytest.fixture
+def tested(site: Site) -> Site:
+    site.write(TESTS, "assert total([1]) == 1\n")
+    site.declare(tests=CHECK)
+    return site
+
+
+def list_gaps(site: Site) -> list[str]:
+    return [one["data"]["summary"] for one in of_kind(events_of(site.runtime, site.reply), "gap_recorded")]
+
+
+def test_a_test_that_was_emptied_until_it_passed_is_a_gap_in_the_first_attempt(tested: Site) -> None:
+    tested.begin(step("change", **CHANGE), step("tell"))
+    tested.run_declared("tests")
+    tested.write(TESTS, "pass  # round\n")
+    tested.run_declared("tests")
+
+    accepted = tested.send(changed(TESTS, check="tests"))
+    done = tested.send()
+
+    told = f"Tests failed before and passes now, and only tests differ: {TESTS}."
+    assert accepted["kind"] == "ok"
+    assert list_gaps(tested) == [told]
+    assert told in str(accepted["warnings"])
+    assert f"the checks' own tests or configuration changed: {TESTS}" in done["closing"]
+    assert ALL_CHECKED not in done["closing"]
+
+
+@pytest.mark.parametrize("name", [TESTS, "conftest.py", "pyproject.toml"])
+def test_not_everything_was_checked_where_what_the_checks_are_made_of_changed(
+    tested: Site, name: str
+) -> None:
+    tested.begin(step("change", **CHANGE))
+    tested.write("src/bill.py", RIGHT)
+    tested.write(name, "x = 1\n")
+    tested.run_declared("tests")
+
+    done = tested.send(
+        changed("src/bill.py", check="tests") | {"leftOut": [{"path": name, "why": "It is not mine."}]}
+    )
+
+    assert worth(done)["ran"] == 1
+    assert list_gaps(tested) == []
+    assert f"tests or configuration changed: {name}" in done["closing"]
+    assert ALL_CHECKED not in done["closing"]
+
+
+def test_a_test_that_is_only_new_leaves_everything_checked(tested: Site) -> None:
+    tested.begin(step("change", **CHANGE))
+    tested.write("tests/test_more.py", "assert False\n")
+    tested.run_declared("tests")
+    tested.write("src/bill.py", RIGHT)
+    tested.write("tests/test_more.py", "assert True\n")
+    tested.run_declared("tests")
+    report = changed("src/bill.py", check="tests")
+    report["files"].append({"path": "tests/test_more.py", "change": "added", "why": "It guards."})
+
+    done = tested.send(report)
+
+    assert list_gaps(tested) == []
+    assert done["closing"].endswith(f"; {ALL_CHECKED}.")
+
+
+def test_a_person_who_confirms_the_report_has_seen_which_tests_changed(tested: Site) -> None:
+    tested.write(".handrail/config.json", json.dumps({"checks": {"tests": CHECK}, "confirmations": "person"}))
+    commit(tested.root)
+    begun = tested.begin(step("change", requireConfirmation=True, **CHANGE))
+    tested.write("src/bill.py", RIGHT)
+    tested.write(TESTS, "assert total([1.005]) == 1\n")
+    tested.run_declared("tests")
+    report = changed("src/bill.py", TESTS, check="tests")
+    assert tested.send(report)["kind"] == "blocked"
+    seated = seat(tested.runtime, Person("y"))
+    command(seated, "run", "confirm", "--session", begun["session"]["sessionId"])
+
+    done = tested.send(report)
+
+    assert worth(done)["confirmed"] == 1
+    assert f"tests or configuration changed: {TESTS}" in done["closing"]
+    assert done["closing"].endswith(f"; {ALL_CHECKED}.")
+
+
+# A runner that is a file of the project
+
+
+def put_runner(root: Path, name: str) -> None:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\necho '4 passed in 0.01s'\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+def search_first(site: Site, folder: str) -> None:
+    path = os.pathsep.join([str(site.root / folder), os.environ["PATH"]])
+    programs = LocalCheckPrograms({"HANDRAIL_PROJECT": str(site.root), "PATH": path}, site.runtime.secrets)
+    site.runtime = msgspec.structs.replace(
+        site.runtime, check_programs=lambda: programs, clock=SystemClock()
+    )  # the file system tells the time of a change
+
+
+@pytest.mark.parametrize("folder", ["bin", ".venv/bin"], ids=["listed", "ignored"])
+def test_a_runner_that_appeared_in_the_project_is_named_and_not_everything_was_checked(
+    site: Site, folder: str
+) -> None:
+    site.write(".gitignore", ".venv/\n")
+    commit(site.root)
+    search_first(site, folder)
+    site.begin(step("change", **CHANGE))
+    put_runner(site.root, f"{folder}/pytest")
+    site.write("src/bill.py", RIGHT)
+    site.run("pytest", "-q")
+    left_out = [{"path": "bin/pytest", "why": "It is the runner."}] if folder == "bin" else []
+
+    done = site.send(changed("src/bill.py", check="pytest -q") | {"leftOut": left_out})
+
+    assert done["kind"] == "ok", done
+    assert f"tests or configuration changed: {folder}/pytest" in done["closing"]
+    assert ALL_CHECKED not in done["closing"]
+
+
+def test_a_runner_that_the_run_found_in_the_project_is_as_good_as_any(site: Site) -> None:
+    site.write(".gitignore", ".venv/\n")
+    put_runner(site.root, ".venv/bin/pytest")
+    commit(site.root)
+    search_first(site, ".venv/bin")
+    site.begin(step("change", **CHANGE))
+    site.write("src/bill.py", RIGHT)
+    site.run("pytest", "-q")
+
+    done = site.send(changed("src/bill.py", check="pytest -q"))
+
+    (receipt,) = of_kind(events_of(site.runtime, done), "receipt_recorded")
+    assert receipt["data"]["program"] == "./.venv/bin/pytest"
+    assert done["closing"].endswith(f"; {ALL_CHECKED}.")
