@@ -33,6 +33,19 @@ def observe_surroundings(
         return {}
 
 
+def _name_worker(rt: Runtime, worker: str | UnsetType) -> str:
+    """What a helper calls itself: with the call, else by HANDRAIL_WORKER."""
+    if worker is not UNSET:
+        return worker
+    named = rt.workspace.worker()
+    if named and (len(named) > LONGEST_WORKER or not is_worker(named)):
+        expected = f"{WORKER_RULE.expected}, at most {LONGEST_WORKER}"
+        raise refuse_report(
+            [{"param": "HANDRAIL_WORKER", "problem": WORKER_RULE.problem, "expected": expected}]
+        )
+    return named
+
+
 def gather(
     rt: Runtime,
     session: Session,
