@@ -479,7 +479,6 @@ INSIDE = {
     "handrail_team.accounts.machines": ("MOST_WAITING", "CHANCE_BYTES"),
     "handrail_team.companion.link": ("STATE_SECONDS", "MOST_LOOKS", "MOST_ANSWER_BYTES"),
     "handrail_team.sender": ("EVERY_SECONDS", "MOST_AT_ONCE"),
-    "handrail_team.silence": ("LOOK_EVERY_SECONDS", "MOST_LOOKED_AT", "LOOK_BACK_SECONDS"),
     "host.workspace": ("MOST_PROJECTS",),
     "handrail_serve.pages.forms": ("LONGEST_NOTE", "LONGEST_VALUE"),
     "handrail_serve.pages.catalog.workflow": ("SHOWN_CHARACTERS",),
