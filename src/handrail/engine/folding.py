@@ -234,10 +234,7 @@ class _Folding:
             case ContextSet() as told:
                 self._set_context(told, _present(scope.node_id))
             case AdvanceRecorded() as answered:
-                self._answer(answered, scope.node_id, scope.run_id, record.index)
-                if body.actor is not None:
-                    run = self._runs[_present(scope.run_id)]
-                    self._runs[run.run_id] = settle_account(run, body.actor.id)
+                self._answer(answered, body, record.index)
             case NodeOutputAppended() as output:
                 if scope.node_id is None:
                     self._session_output(output, record, body.at)
@@ -314,18 +311,18 @@ class _Folding:
         self._closings[run_id] = (*self._closings.get(run_id, ()), closing)
         self._new_anchors.setdefault(run_id, []).append(index)
 
-    def _answer(
-        self, answered: AdvanceRecorded, node_id: NodeId | None, run_id: RunId | None, index: int
-    ) -> None:
-        outcome = answered.outcome
-        self._advances[(_present(node_id), answered.attempt_id)] = Recorded(
+    def _answer(self, answered: AdvanceRecorded, body: EventBody, index: int) -> None:
+        outcome, run_id = answered.outcome, _present(body.scope.run_id)
+        self._advances[(_present(body.scope.node_id), answered.attempt_id)] = Recorded(
             to_node_id=outcome.to_node_id,
             input_digest=answered.input_digest,
             index=index,
             blocked=outcome if isinstance(outcome, Blocked) else None,
             option_id="" if isinstance(outcome, Blocked) else outcome.option_id,
         )
-        self._new_anchors.setdefault(_present(run_id), []).append(index)
+        self._new_anchors.setdefault(run_id, []).append(index)
+        if body.actor is not None:
+            self._runs[run_id] = settle_account(self._runs[run_id], body.actor.id)
 
     def _output(self, output: NodeOutputAppended, node_id: NodeId, index: int) -> None:
         if output.notes is not None and output.channel == "action":

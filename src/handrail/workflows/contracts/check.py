@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -494,22 +494,16 @@ def _misused(error: ValueError) -> Trouble:
     path, kind = getattr(error, "instance_path", None), getattr(error, "kind", None)
     if not path or kind is None:
         return _whole(f"The schema is not valid: {_first_line(error)}", "Correct that keyword.")
-    pointer = ""
-    for step in path:
-        pointer = join_pointer(pointer, step)
-    sentence = _sentence(kind.name, kind.as_dict(), getattr(error, "instance", None))
-    message = f"The keyword {quote(str(path[-1]))} cannot have this value. {sentence}"
-    written = getattr(error, "instance", None)
-    meant: Json = None
-    if kind.name == "type" and isinstance(written, str):
-        meant = int(written) if re.fullmatch("[0-9]{1,9}", written) else None
-        meant = [written] if path[-1] == "required" else meant
-    if meant is None:
-        return Trouble(pointer=pointer, message=message, fix="Correct the value of that keyword.")
-    edit = replace_value(pointer, meant)
-    return Trouble(
-        pointer=pointer, message=message, fix=f"Write {canonical_bytes(meant).decode()}.", edit=edit
-    )
+    pointer: str = reduce(join_pointer, path, "")
+    written: Json = getattr(error, "instance", None)
+    told = f"The keyword {quote(str(path[-1]))} cannot have this value. "
+    told += _sentence(kind.name, kind.as_dict(), written)
+    is_text = kind.name == "type" and isinstance(written, str)
+    if is_text and (path[-1] == "required" or re.fullmatch("[0-9]{1,9}", written)):
+        meant: Json = [written] if path[-1] == "required" else int(written)
+        fix, edit = f"Write {canonical_bytes(meant).decode()}.", replace_value(pointer, meant)
+        return Trouble(pointer=pointer, message=told, fix=fix, edit=edit)
+    return Trouble(pointer=pointer, message=told, fix="Correct the value of that keyword.")
 
 
 def _whole(message: str, fix: str) -> Trouble:
