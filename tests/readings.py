@@ -1,7 +1,7 @@
 """Reading and compiling a workflow file depends on bytes alone, so a process of tests does it once.
 
-The bundled files lie where the program does and stay as they are, so they are read from there once too; and
-what a registry says of its commands, which takes half a second, is worked out once.
+The bundled files and the modules that read them lie where the program does and stay as they are, so they are
+looked at once too; and what a registry says of its commands, half a second's work, is worked out once.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from handrail.host import workflow_library
+from handrail.host.workflow_sources import summary_cache
 from handrail.operations import source_drift, workflow_catalog
 from handrail.operations.workflows import examine_workflows
 from handrail.surfaces.cli.self_description import reference
@@ -65,6 +66,7 @@ def share_readings(put: Callable[[Any, str, object], None]) -> None:
         return compiled
 
     put(workflow_library, "list_bundled_files", cache(workflow_library.list_bundled_files))
+    put(summary_cache, "_reader_version", cache(summary_cache._reader_version))
     put(reference, "cli_reference", cache(cli_reference))
     for module in (catalog, workflow_catalog):
         put(module, "read_checked", read_checked)

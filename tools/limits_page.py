@@ -429,7 +429,7 @@ SOURCES: Rows = (
     ("ports.facts", "MOST_SOUGHT", "Names of which a project remembers in which files they are not."),
     ("ports.facts", "MOST_SOUGHT_BYTES", "What is remembered of one such name."),
     (
-        "host.worktree.git_index",
+        "host.worktree.repository",
         "MOST_INDEX_BYTES",
         "Bytes of an index of git that is read without git.",
     ),
@@ -479,6 +479,7 @@ INSIDE = {
     "handrail_team.accounts.machines": ("MOST_WAITING", "CHANCE_BYTES"),
     "handrail_team.companion.link": ("STATE_SECONDS", "MOST_LOOKS", "MOST_ANSWER_BYTES"),
     "handrail_team.sender": ("EVERY_SECONDS", "MOST_AT_ONCE"),
+    "handrail_team.silence": ("LOOK_EVERY_SECONDS", "MOST_LOOKED_AT", "LOOK_BACK_SECONDS"),
     "host.workspace": ("MOST_PROJECTS",),
     "handrail_serve.pages.forms": ("LONGEST_NOTE", "LONGEST_VALUE"),
     "handrail_serve.pages.catalog.workflow": ("SHOWN_CHARACTERS",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from handrail.contract.catalogue import E_TIMEOUT
 from handrail.engine.standing import INTENTS
+from handrail.surfaces.mcp.adapter import LONGEST_ARGUMENT, MOST_VALUES
 from handrail.surfaces.mcp.ask import MOST_ENUM
 from handrail.surfaces.mcp.calls_in_progress import CALL_SECONDS
 from handrail.surfaces.mcp.messages import (
@@ -12,7 +13,6 @@ from handrail.surfaces.mcp.messages import (
     LISTING_LIFETIME_MS,
     RESOURCE_NOT_FOUND,
 )
-from handrail.surfaces.mcp.prompts import LONGEST_ARGUMENT, MOST_VALUES
 from handrail.surfaces.mcp.resources import LISTED_SESSIONS, TEMPLATES, WORKFLOWS
 from handrail_code.mcp.instructions import TOOL_SET as CODE_SET
 

@@ -18,14 +18,7 @@ from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
 from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
 from handrail.ports.log import EventLog
-from handrail.ports.process import (
-    Audit,
-    ConfirmedTokens,
-    Incidents,
-    Keys,
-    McpProcesses,
-    Terminal,
-)
+from handrail.ports.process import Audit, ConfirmedTokens, Incidents, Keys, McpProcesses, Terminal
 from handrail.ports.workspace import AuthoredFiles, WorkflowLibrary
 from handrail.runtime.operation import CORE, NEIGHBOURS, Registry
 from handrail.runtime.runtime import Runtime

@@ -22,11 +22,12 @@ from handrail.contract.catalogue import (
     SERVER_BUSY,
     SERVER_DRAINING,
 )
-from handrail.contract.outcome import Failure, Json, Notice, Outcome
+from handrail.contract.outcome import Failure, Fault, Json, Notice, Outcome
 from handrail.contract.wording import mark_hidden
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
 from handrail_serve.accounts.door import Door
+from handrail_serve.accounts.forms import drop_forms
 from handrail_serve.accounts.names import join_names
 from handrail_serve.accounts.sign_in import challenge, sign_in_routes
 from handrail_serve.api import (
@@ -343,7 +344,7 @@ class App:
             ).cursor()  # before the page is read: what changes meanwhile comes again
             path = "/" + "/".join(request.segments)
             view = render_view(call, path, dict(parameters(request.query)))
-            body = self._with_names(request, view.html.markup).encode("utf-8", "replace")
+            body = self._fit_to_reader(request, view.html.markup).encode("utf-8", "replace")
             headers = (
                 (b"content-type", HTML_TYPE),
                 (b"x-handrail-title", _percent(mark_hidden(view.title))),
@@ -355,11 +356,22 @@ class App:
         answered = run_guarded(self._served.runtime, work)
         return problem(answered, request.id) if isinstance(answered, Failure) else answered
 
-    def _with_names(self, request: HttpRequest, markup: str) -> str:
-        principal, door = request.runtime.principal, self._parts.door
-        if principal is None or door is None:
+    def _fit_to_reader(self, request: HttpRequest, markup: str) -> str:
+        """Where there are accounts: people by name, and only what the reader may do."""
+        runtime, door = request.runtime, self._parts.door
+        principal, refuse_call = runtime.principal, runtime.may
+        if principal is None or refuse_call is None or door is None:
             return markup
-        return join_names(markup, lambda: door.names(principal.workspace))
+
+        def may(operation: str) -> bool:
+            called = runtime.registry.operation(operation)
+            try:
+                refuse_call(called, called.effect)
+            except Fault:
+                return False
+            return True
+
+        return join_names(drop_forms(markup, may), lambda: door.names(principal.workspace))
 
     async def _listen(self, request: HttpRequest) -> Response:
         if not self.load.has_room_for_feed():

@@ -176,7 +176,7 @@ class Seeded:
         (project / "changes.json").write_bytes(b'[{"rename": "greet", "to": "welcome"}]')
         repository = project.parent / "repository"
         repository.mkdir()
-        run_git(repository, "init", "-q", ".")
+        run_git(repository, "init", "-q", "--template=", ".")
         (repository / "README").write_bytes(b"A commit to make a receipt about.\n")
         commit(repository)
 

@@ -17,7 +17,8 @@ from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.rendering.text import width_of
 from handrail.surfaces.cli.self_description import command_tables
 from handrail.wiring import registry
-from tests.conformance.calls import Called, code_of, way_to
+from tests.conformance.calls import NO_WAY, Called, code_of, way_to
+from tests.conformance.damage import none
 from tests.conformance.leaf_forms import Way, words
 from tests.conformance.leaves import LEAVES, NO_DOCUMENT
 from tests.conformance.seeded import Seeded, spelt, state_of
@@ -79,10 +80,10 @@ def test_every_flag_of_a_command_stands_in_a_line_that_succeeds(reference: Any) 
 def test_each_code_that_it_declares_comes_out(
     called: Called, reference: Any, seeded: Seeded, tmp_path: Path
 ) -> None:
-    """What a flag alone provokes is asked of one home; what takes more gets a home of its own."""
+    """What leaves the home as it is is asked of one home; what takes more gets a home of its own."""
     codes = called.declared["errors"]
-    by_flag = [code for code in codes if is_by_flag(way_to(called, code))]
-    otherwise = [code for code in codes if code not in by_flag]
+    here = [code for code in codes if leaves_the_home(way_to(called, code))]
+    otherwise = [code for code in codes if code not in here]
 
     def provoked(code: str) -> str:
         place = tmp_path / code
@@ -90,7 +91,7 @@ def test_each_code_that_it_declares_comes_out(
         own = a_call(called.path, reference, seeded, place)
         return code_of(own.refused(way_to(own, code)))
 
-    heard = {code: code_of(called.refused(way_to(called, code))) for code in by_flag}
+    heard = {code: code_of(called.refused(way_to(called, code))) for code in here}
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         heard |= dict(zip(otherwise, pool.map(provoked, otherwise), strict=True))
 
@@ -98,8 +99,9 @@ def test_each_code_that_it_declares_comes_out(
     assert set(heard) == set(codes)
 
 
-def is_by_flag(way: Way) -> bool:
-    return way == Way(more=way.more) and bool(way.more)
+def leaves_the_home(way: Way) -> bool:
+    """It is refused without any damage; a line of its own may need tokens that calls before it make."""
+    return way.damage is none and not way.line and way != NO_WAY
 
 
 ABOUT_THE_PAYLOAD = {*MARKS, *PAGING_KEYS}

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.forked import ForkServer
-from tests.conformance.fuzzed import judged, line_of
+from tests.conformance.fuzzed import FLAGS, WORDS, judged, line_of
 from tests.conformance.seeded import Seeded
-from tests.surfaces.cli.tool import Ran, Tool
+from tests.surfaces.cli.tool import Ran, Tool, checked_document
 
 pytestmark = pytest.mark.thorough
 
@@ -61,6 +61,35 @@ def test_any_line_does_as_a_process_of_its_own(seeded: Seeded, tmp_path: Path) -
         wrong = [told for told in pool.map(answered, lines[:PROCESSES]) if told]
 
     assert wrong == []
+
+
+@pytest.mark.promise("cli.one-document")
+def test_any_bytes_in_argv_get_an_answer(seeded: Seeded, tmp_path: Path) -> None:
+    """Also those that no text is made of, which no line above holds."""
+    chance = random.Random(SEED)
+    tool = seeded.copy(tmp_path)
+    lines = [bytes_of(chance) for _ in range(30)]
+
+    told = [judged(tool.run(*line), [os.fsdecode(word) for word in line]) for line in lines]
+    refused = tool.run(b"session", b"resume", b"\xff\xfe")
+
+    assert [wrong for wrong in told if wrong] == []
+    assert checked_document(refused)["error"]["code"] == "E_VALIDATION"
+
+
+def bytes_of(chance: random.Random) -> list[bytes]:
+    """A line of words, flags, broken UTF-8 and any bytes that an argument can hold."""
+    parts = [
+        *(word.encode() for word in WORDS + FLAGS),
+        b"\xff\xfe",
+        b"\xc3",
+        b"\xed\xa0\x80",
+        b"\x80=",
+        b"ok",
+    ]
+    line = [chance.choice(parts) for _ in range(chance.randrange(1, 7))]
+    rest = bytes(chance.randrange(1, 256) for _ in range(chance.randrange(1, 9)))
+    return [*line, rest] if chance.random() < 0.5 else line
 
 
 def fits(line: list[str]) -> bool:

@@ -155,18 +155,6 @@ def test_a_deleted_key_can_be_set_again_and_deleting_nothing_is_fine() -> None:
     assert context_at(log.history, third.node_id) == {"k": 2}
 
 
-def test_a_fork_never_sees_its_siblings_context() -> None:
-    log = WrittenLog()
-    first = log.start(context={"plan": "none"})
-    left = log.advance(first, context={"plan": "left", "only_left": True})
-    right = log.advance(first, context={"plan": "right"})
-    below = log.advance(right)
-
-    assert context_at(log.history, left.node_id) == {"plan": "left", "only_left": True}
-    assert context_at(log.history, right.node_id) == {"plan": "right"}
-    assert context_at(log.history, below.node_id) == {"plan": "right"}
-
-
 def test_notes_belong_to_the_node_they_led_to() -> None:
     log = WrittenLog()
     first = log.start()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
-import sys
 from hashlib import sha256
 
 import pytest
@@ -15,13 +13,6 @@ from handrail.host.confirmed_tokens import ConfirmedTokenFiles
 from handrail.ports.process import Claim
 
 NOW = 1_800_000_000
-RACE = """
-import sys
-from handrail.host.confirmed_tokens import ConfirmedTokenFiles
-sys.stdin.read(1)
-claim = ConfirmedTokenFiles(sys.argv[1]).claim(sys.argv[2], expires_at=1_800_000_900, now=1_800_000_000)
-print(claim.state)
-"""
 
 
 def name(text: str) -> str:
@@ -135,24 +126,3 @@ def test_a_read_only_directory_still_knows_its_claims(home: str) -> None:
     os.chmod(os.path.join(home, "confirm-consumed"), 0o500)
 
     assert claimed(home, "a").state == "already_used"
-
-
-@pytest.mark.promise("cli.single-use")
-def test_of_eight_processes_with_one_token_one_wins(home: str) -> None:
-    racers = [
-        subprocess.Popen(
-            [sys.executable, "-c", RACE, home, name("a")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-        )
-        for _ in range(8)
-    ]
-
-    for racer in racers:
-        assert racer.stdin is not None
-        racer.stdin.write(b"x")
-        racer.stdin.flush()
-    answers = [racer.communicate(timeout=60)[0].decode().strip() for racer in racers]
-
-    assert sorted(answers) == ["already_used"] * 7 + ["claimed"]

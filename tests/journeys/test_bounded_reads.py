@@ -19,7 +19,7 @@ from handrail.operations.handles import mint_state_token
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.sessions import HotLog, read_session
 from handrail.surfaces.cli.hook import answer_hook
-from handrail.surfaces.mcp.prompts import list_prompts
+from handrail.surfaces.mcp.adapter import list_prompts
 from handrail.surfaces.mcp.resources import list_resources, read_resource
 from tests.journeys.conversation import answer
 from tests.journeys.doors import tool_call

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -35,6 +36,13 @@ def tested(site: Site) -> Site:
     site.write(TESTS, "assert total([1]) == 1\n")
     site.declare(tests=CHECK)
     return site
+
+
+def changed_and(path: str, change: str, check: str) -> dict[str, Any]:
+    """The report of the code and of one more file."""
+    report = changed("src/bill.py", check=check)
+    report["files"].append({"path": path, "change": change, "why": "It had to."})
+    return report
 
 
 def list_gaps(site: Site) -> list[str]:
@@ -67,9 +75,7 @@ def test_not_everything_was_checked_where_what_the_checks_are_made_of_changed(
     tested.write(name, "x = 1\n")
     tested.run_declared("tests")
 
-    done = tested.send(
-        changed("src/bill.py", check="tests") | {"leftOut": [{"path": name, "why": "It is not mine."}]}
-    )
+    done = tested.send(changed_and(name, "modified" if name == TESTS else "added", check="tests"))
 
     assert worth(done)["ran"] == 1
     assert list_gaps(tested) == []
@@ -84,10 +90,8 @@ def test_a_test_that_is_only_new_leaves_everything_checked(tested: Site) -> None
     tested.write("src/bill.py", RIGHT)
     tested.write("tests/test_more.py", "assert True\n")
     tested.run_declared("tests")
-    report = changed("src/bill.py", check="tests")
-    report["files"].append({"path": "tests/test_more.py", "change": "added", "why": "It guards."})
 
-    done = tested.send(report)
+    done = tested.send(changed_and("tests/test_more.py", "added", check="tests"))
 
     assert list_gaps(tested) == []
     assert done["closing"].endswith(f"; {ALL_CHECKED}.")
@@ -141,9 +145,11 @@ def test_a_runner_that_appeared_in_the_project_is_named_and_not_everything_was_c
     put_runner(site.root, f"{folder}/pytest")
     site.write("src/bill.py", RIGHT)
     site.run("pytest", "-q")
-    left_out = [{"path": "bin/pytest", "why": "It is the runner."}] if folder == "bin" else []
+    report = changed("src/bill.py", check="pytest -q")
+    if folder == "bin":
+        report = changed_and("bin/pytest", "added", check="pytest -q")
 
-    done = site.send(changed("src/bill.py", check="pytest -q") | {"leftOut": left_out})
+    done = site.send(report)
 
     assert done["kind"] == "ok", done
     assert f"tests or configuration changed: {folder}/pytest" in done["closing"]

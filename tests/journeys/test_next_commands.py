@@ -66,6 +66,28 @@ def test_the_text_of_a_blocked_step_shows_what_the_retry_has_to_bring(runtime: R
 
 
 @pytest.mark.promise("truth.next-command")
+def test_other_content_for_a_used_token_has_a_command_that_stores_it_and_one_that_goes_on(
+    runtime: Runtime,
+) -> None:
+    first = started(runtime, step("one"), step("two"), step("three"))
+    _, second = command(runtime, "run", "continue", "--ack", first["data"]["ackToken"], "--notes", "done")
+    _, third = command(runtime, "run", "continue", "--ack", second["data"]["ackToken"], "--notes", "done")
+
+    _, told = command(runtime, "run", "continue", "--ack", first["data"]["ackToken"], "--notes", "other")
+    storing, going_on = next_lines(told)
+    _, stored = command(runtime, *shlex.split(storing)[1:])
+    _, reread = command(runtime, *shlex.split(going_on)[1:])
+
+    assert [one["message"] for one in told["meta"]["notices"] if one["type"] == "next_command"] == [
+        "To store what you sent now, run the command.",
+        "To go on where the run stands, run the command.",
+    ]
+    assert third["data"]["pending"]["stepId"] == reread["data"]["pending"]["stepId"] == "three"
+    assert stored["data"]["pending"]["stepId"] == "two"
+    assert stored["data"].get("warnings", []) == []
+
+
+@pytest.mark.promise("truth.next-command")
 def test_a_choice_has_a_command_for_each_option(runtime: Runtime) -> None:
     options = [{"id": "left", "label": "Left"}, {"id": "right", "label": "Right"}]
     first = started(runtime, choice("way", *options), step("after"))

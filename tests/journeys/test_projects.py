@@ -111,6 +111,26 @@ def test_finished_work_is_behind_unfinished_work_and_only_to_be_read(shop: Runti
     assert "Read it" in page.partition(done)[2]
 
 
+@pytest.mark.promise("finding.finished-is-not-going-on")
+def test_of_finished_work_beside_what_waits_only_the_last_is_listed_unless_it_is_asked_for(
+    shop: Runtime,
+) -> None:
+    waiting = start(shop, goal="still to do")["session"]["sessionId"]
+    done = []
+    for _ in range(3):
+        reply = start(shop, goal="all done")
+        for _ in range(3):
+            reply = advance(shop, reply)
+        done.append(reply["session"]["sessionId"])
+
+    _, found = resumed(shop)
+    _, asked = resumed(shop, query="all done")
+
+    assert [item["sessionId"] for item in found["items"]] == [waiting, done[-1]]
+    assert found["scope"].endswith("; other finished runs are found by a query")
+    assert [item["sessionId"] for item in asked["items"]] == done[::-1]
+
+
 @pytest.mark.promise("finding.project-of-a-step")
 def test_a_step_that_is_read_again_names_its_project(shop: Runtime) -> None:
     mine = start(shop)

@@ -308,7 +308,8 @@ def test_the_step_that_needs_a_declared_check_says_how_to_run_it(site: Site) -> 
 
     first = site.begin()
 
-    assert "Before you report, run: handrail check run lint (or tests)" in first["pending"]["prompt"]
+    line = f"handrail check run lint --session {first['session']['sessionId']}"
+    assert f"Before you report, run: {line} (or tests)" in first["pending"]["prompt"]
 
 
 @pytest.mark.promise("check.declared-counts")

@@ -70,6 +70,7 @@ def test_a_start_hears_every_problem_of_its_inputs_and_a_call_that_fits(runtime:
         "context.size": "not an allowed value",
         "context.depth": "not of type integer",
     }
+    assert [problem.get("got") for problem in failure.details["problems"]] == [None, "three", "large"]
     assert "How much." in str(failure.details)
     assert failure.next_call.params["context"] == {
         "size": "Large",

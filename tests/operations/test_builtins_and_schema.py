@@ -71,23 +71,6 @@ def test_schemas_and_texts_are_told_in_full_only(runtime: Runtime) -> None:
     assert all(item["schema"]["type"] == "object" for item in items(Ask(mvi="full")))
 
 
-def test_pages_joined_are_the_whole_list(runtime: Runtime) -> None:
-    whole = [item["id"] for item in answered(runtime, "workflow.builtins", limit=500)["items"]]
-
-    joined: list[str] = []
-    params: dict[str, Any] = {"limit": 7}
-    while True:
-        outcome = perform(runtime, "workflow.builtins", params)
-        assert isinstance(outcome, Success)
-        assert outcome.page is not None
-        joined += [item["id"] for item in outcome.page.items]
-        if outcome.page.next_cursor is None:
-            break
-        params["cursor"] = outcome.page.next_cursor
-
-    assert joined == whole
-
-
 def test_the_schema_is_the_one_that_ships(runtime: Runtime) -> None:
     data = answered(runtime, "workflow.schema")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ MOST_REPAIRS = 5
 each = pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake.name for mistake in MISTAKES])
 
 
+@lru_cache(maxsize=64)
 def examined(base: Base, text: str) -> Examined:
     catalog = Catalog(entries=(), operations=RegistryOperations(registry()))
     beside = [EXTENDED] if base == "overlay" else []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from handrail.contract.catalogue import REQUEST_TOO_LARGE
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
-from handrail.engine.bundles.parts import JsonWalk
+from handrail.engine.bundles.reading import JsonWalk
 
 DEPTH = 5
 values = st.recursive(

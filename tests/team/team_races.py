@@ -24,10 +24,11 @@ class Team:
         return str(found["id"])
 
     def state(self) -> Any:
-        """Members, tokens and what each is worth."""
+        """Workspaces, members, tokens and what each is worth."""
         directory, main = self.server.door.directory, self.workspace
         held = directory.credentials(main, ("agent", "page", "invitation"), "")
-        return directory.members(main), sorted((one.id, one.ended_at) for one in held)
+        tokens = sorted((one.id, one.ended_at) for one in held)
+        return directory.workspaces(), directory.members(main), tokens
 
 
 class TeamRace(NamedTuple):
@@ -73,12 +74,49 @@ def _reset_of_another(team: Team) -> TeamRace:
     )
 
 
+def _caller_falls(params: dict[str, Any]) -> Make:
+    """Who asks has a lower role before what they asked for is written."""
+
+    def make(team: Team) -> TeamRace:
+        ana = team.account("Ana")
+        return TeamRace(params, lambda: team.second.gated("team.set_member", member=ana, role="viewer"))
+
+    return make
+
+
+def _caller_leaves(params: dict[str, Any]) -> Make:
+    """Who asks is no member any more."""
+
+    def make(team: Team) -> TeamRace:
+        ana = team.account("Ana")
+        return TeamRace(params, lambda: team.second.gated("team.set_member", member=ana, remove=True))
+
+    return make
+
+
+def _name_taken(team: Team) -> TeamRace:
+    return TeamRace(
+        {"name": "more", "requestId": "mine"},
+        lambda: team.second.data("team.new_workspace", name="more", requestId="theirs"),
+    )
+
+
+_INVITED = {"name": "Dora", "role": "owner", "requestId": "invited"}
+_TOKEN = {"name": "tester", "requestId": "tester"}
+_MORE = {"name": "more", "requestId": "more"}
 TEAM_RACES: dict[str, tuple[Make, ...]] = {
-    "team.set_member": (_role, _removal, _last_owner),
-    "team.reset": (_reset_of_another,),
+    "team.set_member": (
+        _role,
+        _removal,
+        _last_owner,
+        _caller_falls({"member": "Cleo", "role": "viewer"}),
+        _caller_leaves({"member": "Cleo", "erase": True}),
+    ),
+    "team.reset": (_reset_of_another, _caller_falls({"member": "Cleo", "requestId": "reset"})),
+    "team.invite": (_caller_falls(_INVITED), _caller_leaves(_INVITED)),
+    "team.new_token": (_caller_falls(_TOKEN), _caller_leaves(_TOKEN)),
+    "team.new_workspace": (_name_taken, _caller_falls(_MORE), _caller_leaves(_MORE)),
 }
-MADE_ONCE = frozenset(
-    {"team.init", "team.invite", "team.new_workspace", "team.new_token", "team.revoke_token"}
-)
-"""These rely on nothing that somebody could change: they add one thing under the key of their request, which
-another call with that key finds made, or end what may be ended twice."""
+MADE_ONCE = frozenset({"team.init", "team.revoke_token"})
+"""The operator, whom nobody can change, makes a team as long as it has no owner; what is ended may be ended
+twice."""

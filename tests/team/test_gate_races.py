@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
+from handrail.contract.outcome import Failure, Success
+from handrail.host.confirmed_tokens import ConfirmedTokenFiles
 from handrail.ports.process import Claim
+from handrail.runtime.hub import perform
 from handrail_team.store.confirmed_tokens import TeamConfirmedTokens
+from tests.team.postgres import as_url
 from tests.team.team_races import TEAM_RACES, Make, Team
 from tests.team.team_server import Server
 
@@ -39,6 +43,34 @@ def test_what_changed_after_the_check_is_refused_and_nothing_is_done(
 
     assert told.status in (403, 409), told.body
     assert [team.state()] == seen
+
+
+@pytest.mark.promise("gate.what-was-checked")
+def test_a_team_whose_first_owner_came_after_the_check_is_not_made_again(
+    team_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server(team_database, tmp_path)
+    rt, asked = server.runtime, {"store": as_url(team_database), "requestId": "mine"}
+    shown = perform(rt, "team.init", {**asked, "dryRun": True})
+    assert isinstance(shown, Success), shown
+    seen: list[Any] = []
+    claim = ConfirmedTokenFiles.claim
+
+    def join_first(self: Any, fingerprint: str, **more: Any) -> Claim:
+        monkeypatch.undo()
+        server.join(server.workspace("main"), "Ana", "owner")
+        seen.append(server.door.directory.workspaces())
+        return claim(self, fingerprint, **more)
+
+    monkeypatch.setattr(ConfirmedTokenFiles, "claim", join_first)
+    told = perform(rt, "team.init", {**asked, "confirm": dict(shown.data)["confirm_token"]})
+
+    assert isinstance(told, Failure), told
+    assert told.kind.code == "E_CONFLICT"
+    directory = server.door.directory
+    (main,) = directory.workspaces()
+    assert [[main]] == seen
+    assert len(directory.credentials(main.id, ("invitation",), "")) == 1  # the one that was used
 
 
 @pytest.mark.promise("gate.what-was-checked")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.compiled import COMPILED_VERSION, WITH_CHILDREN
+from handrail_serve.accounts.forms import drop_forms
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer
 from tests.journeys.doors import events_of, of_kind
@@ -81,6 +83,49 @@ def test_a_role_confirms_and_a_lower_one_does_not(server: Server) -> None:
     told = [confirm(one, session).status for one in (ben, ana)]
 
     assert told == [403, 200]
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.who-confirms")
+def test_no_page_has_a_form_that_its_reader_may_not_send(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana, ben, eve = (
+        server.join(workspace, *who) for who in (("Ana", "owner"), ("Ben", "member"), ("Eve", "viewer"))
+    )
+    session, _ = report(ben.agent("builder"), "ours.other")
+    paths = [
+        *("/sessions", "/needs", "/workflows", "/team", "/import", "/workflows/ours.other", "/", "/settings"),
+        *(f"/sessions/{session}{more}" for more in ("", "/timeline", "/gaps", "/notes", "/export")),
+    ]
+
+    shown = {
+        name: {
+            operation
+            for path in paths
+            for operation in re.findall(
+                r'data-operation="([^"]+)"',
+                server.ask("GET", f"/api/view{path}", one.token, PAGE).body.decode(),
+            )
+        }
+        for name, one in (("owner", ana), ("member", ben), ("viewer", eve))
+    }
+
+    assert {"run.close", "session.rename"} <= shown["owner"] & shown["member"]
+    assert shown["viewer"] <= {"team.revoke_token", "session.export"}
+    assert (
+        "Close this run"
+        not in server.ask("GET", f"/api/view/sessions/{session}", eve.token, PAGE).body.decode()
+    )
+
+
+def test_a_form_that_is_folded_goes_with_what_opens_it_and_others_stay() -> None:
+    folded = '<details id="a"><summary>Open</summary><form data-operation="x.y"><p>1</p></form></details>'
+    plain = '<form class="b" data-operation="x.z"><button>2</button></form>'
+    page = f"<details><summary>Told</summary>{plain}<p>after</p></details>{folded}<p>end</p>"
+
+    assert drop_forms(page, lambda name: name == "x.z") == page.replace(folded, "")
+    assert drop_forms(page, lambda name: name == "x.y") == page.replace(plain, "")
+    assert drop_forms(page, lambda _: True) == page
 
 
 @pytest.mark.promise("team.needs-me")

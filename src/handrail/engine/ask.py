@@ -45,13 +45,7 @@ from handrail.engine.history import (
     path_to,
 )
 from handrail.engine.judge.actions import fill_params, find_preview
-from handrail.engine.judge.arrival import (
-    PersonsWord,
-    SeenReport,
-    ask_of,
-    named_confirmer,
-    needs_confirmation,
-)
+from handrail.engine.judge.arrival import PersonsWord, SeenReport, ask_of, named_confirmer, needs_confirmation
 from handrail.engine.judge.artifacts import Place, is_blank_answer, subject_of
 from handrail.engine.judge.assess import place_of
 from handrail.engine.judge.requirements import asked_kinds

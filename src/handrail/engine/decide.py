@@ -112,23 +112,9 @@ from handrail.engine.plans import (
     settle_by_verification,
     unverified_gaps,
 )
-from handrail.engine.reasons import (
-    Block,
-    ContextKey,
-    Proceed,
-    Reason,
-    shorten_message,
-)
+from handrail.engine.reasons import Block, ContextKey, Proceed, Reason, shorten_message
 from handrail.engine.receipts import PinnedCheck
-from handrail.workflows.compiled import (
-    WITH_CHILDREN,
-    Action,
-    CompiledWorkflow,
-    Delegate,
-    Leaf,
-    Option,
-    Step,
-)
+from handrail.workflows.compiled import WITH_CHILDREN, Action, CompiledWorkflow, Delegate, Leaf, Option, Step
 from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:

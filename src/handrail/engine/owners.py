@@ -220,11 +220,9 @@ def refuse_context(problems: Sequence[InputProblem]) -> Fault:
 
 
 def input_row(problem: InputProblem) -> dict[str, Json]:
-    return {
-        "param": f"context.{problem.key}",
-        "problem": problem.problem,
-        "expected": problem.expected[:_MOST_EXPECTED],
-    }
+    got: dict[str, Json] = {"got": problem.got} if problem.got else {}
+    expected = problem.expected[:_MOST_EXPECTED]
+    return {"param": f"context.{problem.key}", "problem": problem.problem, **got, "expected": expected}
 
 
 def _refuse_weaker(

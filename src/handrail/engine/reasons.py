@@ -157,6 +157,8 @@ class InputProblem(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     problem: str
     expected: str
+    got: str = ""
+    """The value, shortened; empty: there is none, or it is somebody else's."""
 
 
 class Proceed(msgspec.Struct, frozen=True, kw_only=True):

@@ -62,7 +62,6 @@ from handrail.engine.navigate import (
     open_loops,
 )
 from handrail.engine.progress import HANDED_OUT, NOT_BEGUN, Progress, progress_at
-from handrail.engine.receipts import PinnedCheck
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -188,7 +187,7 @@ def prompt_at(
         shown,
         _render_way_to_values(history, node, text),
         _render_note_rules(leaf),
-        _render_checks(workflow, leaf, history.runs[node.run_id].checks),
+        _render_checks(history, workflow, leaf, node),
         _render_asks(view.asks),
     ]
     wanted = leaf.functions if isinstance(leaf, Step) else ()
@@ -210,8 +209,12 @@ def prompt_at(
     return "\n\n".join(part for part in parts if part)
 
 
-def _render_checks(workflow: CompiledWorkflow, leaf: Leaf, checks: tuple[PinnedCheck, ...]) -> str:
-    """The line that runs a declared check, where a report without one is refused."""
+def _render_checks(history: History, workflow: CompiledWorkflow, leaf: Leaf, node: Node) -> str:
+    """The line that runs a declared check, where a report without one is refused.
+
+    It names the session: other agents may have open runs in the same project.
+    """
+    checks = history.runs[node.run_id].checks
     if not checks or not isinstance(leaf, Step) or leaf.check:
         return ""
     contract = workflow.contracts.get(leaf.contract)
@@ -220,7 +223,7 @@ def _render_checks(workflow: CompiledWorkflow, leaf: Leaf, checks: tuple[PinnedC
         return ""
     names = [check.name for check in checks[:MOST_CHECKS_SHOWN]]
     others = f" (or {', '.join(names[1:])})" if names[1:] else ""
-    return f"Before you report, run: handrail check run {names[0]}{others}"
+    return f"Before you report, run: handrail check run {names[0]} --session {history.session_id}{others}"
 
 
 def _render_way_to_values(history: History, node: Node, text: str) -> str:

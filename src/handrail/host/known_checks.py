@@ -17,11 +17,7 @@ import msgspec
 
 from handrail.contract.catalogue import E_IO
 from handrail.contract.outcome import Fault
-from handrail.host.private_files import (
-    ensure_private_directory,
-    open_regular_file,
-    replace_private,
-)
+from handrail.host.private_files import ensure_private_directory, open_regular_file, replace_private
 from handrail.ports.checks import KnownCheck
 
 APPROVED = "approved-checks.json"

@@ -13,10 +13,7 @@ from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.redaction import Secrets
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
-from handrail.engine.receipts import (
-    PinnedCheck,
-    digest_argv,
-)
+from handrail.engine.receipts import PinnedCheck, digest_argv
 from handrail.ports.workspace import DeclaredCheck, ReportPlace, Settings
 
 

@@ -4,7 +4,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from handrail.contract.ids import Confirmations, ObservationKey
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Fault, Json
 from handrail.engine.ask import may_ask
 from handrail.engine.decide import Gathered, plan_attempt_look
 from handrail.engine.facts import Helper, WorkDone, encode_project, find_long_notes
@@ -120,3 +120,14 @@ def _load_kept_notes(reader: EventReader, history: History, node: Node) -> str:
     """The notes of the blocked attempt that a retry here counts, if the event has only a part of them."""
     ref = find_long_notes(history, node)
     return "" if ref is None else reader.get_blob(ref).decode()
+
+
+def _name_worker(rt: Runtime, worker: str | UnsetType) -> str:
+    """What a helper calls itself: with the call, else by HANDRAIL_WORKER."""
+    if worker is not UNSET:
+        return worker
+    named = rt.workspace.worker()
+    if named and (len(named) > LONGEST_WORKER or not is_worker(named)):
+        told: dict[str, Json] = {"param": "HANDRAIL_WORKER", "problem": WORKER_RULE.problem}
+        raise refuse_report([told | {"expected": f"{WORKER_RULE.expected}, at most {LONGEST_WORKER}"}])
+    return named

@@ -15,11 +15,7 @@ from handrail.contract.wording import format_count
 from handrail.engine.code_trees import find_nearest_tree
 from handrail.engine.history import History, Node
 from handrail.engine.reply import ReplyWarning
-from handrail.operations.kept_trees import (
-    PreparedTree,
-    load_tree,
-    prepare_node_tree,
-)
+from handrail.operations.kept_trees import PreparedTree, load_tree, prepare_node_tree
 from handrail.ports.log import EventReader
 from handrail.ports.worktree import Tree, TreeLook, Unseen
 from handrail.runtime.runtime import Reading, Runtime

@@ -15,14 +15,7 @@ from handrail.runtime.hub import input_problems
 from handrail.runtime.misplaced_token import offer_call
 from handrail.runtime.operation import Registry
 from handrail.runtime.runtime import Runtime, project_or_root
-from handrail.workflows.catalog import (
-    Catalog,
-    CatalogEntry,
-    Operations,
-    build_catalog,
-    claims_id,
-    source_of,
-)
+from handrail.workflows.catalog import Catalog, CatalogEntry, Operations, build_catalog, claims_id, source_of
 from handrail.workflows.checking.flow import FlowFacts, check_flow
 from handrail.workflows.checking.whole_file import read_checked
 from handrail.workflows.compiling.children import list_named

@@ -11,10 +11,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from handrail.contract.ids import (
-    BlobRef,
-    SessionId,
-)
+from handrail.contract.ids import BlobRef, SessionId
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,10 +8,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from handrail.contract.ids import (
-    BlobRef,
-    SessionId,
-)
+from handrail.contract.ids import BlobRef, SessionId
 from handrail.ports.log import EventReader, SessionStamp
 
 # Facts: checks, sizes, plans for removal, proofs

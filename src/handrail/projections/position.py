@@ -7,13 +7,7 @@ import msgspec
 from handrail.contract.ids import NodeId
 from handrail.contract.wording import format_count
 from handrail.engine.children.tips import open_gaps
-from handrail.engine.history import (
-    History,
-    Node,
-    not_run_at,
-    path_to,
-    steps_after,
-)
+from handrail.engine.history import History, Node, not_run_at, path_to, steps_after
 from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.engine.progress import count_not_run
 from handrail.projections.evidence import (

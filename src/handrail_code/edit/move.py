@@ -8,7 +8,7 @@ package.json names the old module or an importer cannot be rewritten, and goes a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -23,7 +23,7 @@ from handrail_code.edit.moving.needs import bring_needs, drop_needless
 from handrail_code.edit.moving.nested import lift_nested
 from handrail_code.edit.moving.placing import place_text
 from handrail_code.edit.moving.shift import Shift, refuse_target
-from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory, hash_text
+from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory, hash_text, refuse_at
 from handrail_code.edit.rename import MAX_UNTOUCHED
 from handrail_code.facts.join import Found, Project, Symbol
 from handrail_code.facts.model import NONE, VALUE, Use
@@ -94,10 +94,10 @@ def _plan(
 
 
 def list_unrestored(
-    project: Project, found: Found, target: str, changed: Mapping[str, bytes]
+    project: Project, found: Found, target: str, changed: Mapping[str, bytes], removed: Sequence[str]
 ) -> list[str] | Refusal | None:
     """Files that a move there, which makes `changed`, and back leaves different; None where it has no way."""
-    edited = Project(EditedSource(project.source, changed))
+    edited = Project(EditedSource(project.source, changed, removed))
     facts = edited.facts(target)
     for at, each in enumerate(facts.definitions if facts is not None else ()):
         symbol = edited.symbol_of(target, at) if each.name == found.definition.name else None
@@ -145,12 +145,11 @@ def _refuse_forms(project: Project, extent: Extent) -> Refusal | None:
     if not others or not extent.exports:
         return None
     place = extent.parts[0]
-    return Refusal(
-        code="twin",
-        message=f"{others[0]} is another form of this module, and importers may find it there; extract it.",
-        path=extent.path,
-        start=place.start,
-        end=place.end,
+    return refuse_at(
+        "twin",
+        f"{others[0]} is another form of this module, and importers may find it there; extract it.",
+        extent.path,
+        place,
     )
 
 
@@ -159,23 +158,19 @@ def _refuse_extent(shift: Shift, is_extract: bool) -> Refusal | None:
     layout = shift.sheet(shift.home).layout
     for span in layout.local:
         if extent.declares_at(span.start) and not _is_own_export(shift, span.start):
-            return _refuse_place(
-                shift, "place_dependent", "This means something else in another file.", span.start, span.end
+            return refuse_at(
+                "place_dependent", "This means something else in another file.", shift.home, span
             )
     for each in facts.dynamic:
         if each.kind in ("eval", "with", "require", "import") and extent.declares_at(each.start):
-            return _refuse_place(shift, "dynamic", "Names are made at run time here.", each.start, each.end)
+            return refuse_at("dynamic", "Names are made at run time here.", shift.home, each)
     for at in facts.bindings[extent.binding].uses if extent.binding != NONE else ():
         use = facts.uses[at]
         if extent.holds(use.start):
             continue
         if use.role in ("write", "pattern"):
-            return _refuse_place(
-                shift,
-                "assigned",
-                f"{use.name} is assigned here, and an import cannot be.",
-                use.start,
-                use.end,
+            return refuse_at(
+                "assigned", f"{use.name} is assigned here, and an import cannot be.", shift.home, use
             )
         if (
             not is_extract
@@ -183,12 +178,11 @@ def _refuse_extent(shift: Shift, is_extract: bool) -> Refusal | None:
             and use.role not in ("type", "doc")
             and _is_statement_on_load(shift, use)
         ):
-            return _refuse_place(
-                shift,
+            return refuse_at(
                 "side_effects",
                 f"This statement uses {use.name} when the module is loaded, and stays; extract it instead.",
-                use.start,
-                use.end,
+                shift.home,
+                use,
             )
     return None
 
@@ -207,14 +201,6 @@ def _is_statement_on_load(shift: Shift, use: Use) -> bool:
     layout = shift.sheet(shift.home).layout
     statement = layout.statement_at(use.start)
     return statement is not None and statement.kind == "other" and layout.runs_on_load(use.start)
-
-
-def _refuse_place(shift: Shift, code: str, message: str, start: int, end: int) -> Refusal:
-    match code:
-        case "dynamic" | "assigned" | "side_effects":
-            return Refusal(code=code, message=message, path=shift.home, start=start, end=end)
-        case _:
-            return Refusal(code="place_dependent", message=message, path=shift.home, start=start, end=end)
 
 
 def _drop_emptied(shift: Shift, plan: Plan) -> Plan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -75,6 +75,20 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     end: int = 0
     needs: tuple[str, ...] = ()
     """The neighbours that would have to be exported, or to come along."""
+
+
+class Placed(Protocol):
+    """Anything with a place in a file."""
+
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+
+def refuse_at(code: RefusalCode, message: str, path: str, place: Placed) -> Refusal:
+    return Refusal(code=code, message=message, path=path, start=place.start, end=place.end)
 
 
 def hash_text(text: bytes) -> str:

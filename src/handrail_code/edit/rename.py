@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text
+from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text, refuse_at
 from handrail_code.edit.python_rules import is_python_name, refuse_in_python
 from handrail_code.edit.verify import verify_importers, verify_plan
 from handrail_code.facts.class_members import MemberUses, find_member_uses, list_taken
@@ -112,12 +112,8 @@ def plan_member_rename(
     old = found.definition
     uses = find_member_uses(project, found)
     if uses is None or old.name == "constructor":
-        return Refusal(
-            code="member",
-            message="This is a member, and which objects have it cannot be proven",
-            path=found.path,
-            start=old.start,
-            end=old.end,
+        return refuse_at(
+            "member", "This is a member, and which objects have it cannot be proven", found.path, old
         )
     refusal = _refuse_name(Symbol(slot=Shared(name=old.name), name=old.name, kind=old.kind), new_name)
     refusal = refusal or _refuse_member_collision(project, uses, new_name)
@@ -126,7 +122,7 @@ def plan_member_rename(
     accepted: list[Trouble] = []
     for each in uses.unsure:
         message = "Whether this is a member of the class only a run can tell."
-        refusal = Refusal(code="dynamic", message=message, path=each.path, start=each.start, end=each.end)
+        refusal = refuse_at("dynamic", message, each.path, each)
         if not spell_places(project, refusal) & set(accept):
             return refusal
         accepted.append(Trouble(code="accepted", path=each.path, start=each.start, end=each.end))
@@ -153,13 +149,7 @@ def plan_member_rename(
 def _refuse_member_collision(project: Project, uses: MemberUses, new_name: str) -> Refusal | None:
     """Any place that names the new one may be of this class, unless it is proven to be another's."""
     for each in list_taken(project, uses, new_name):
-        return Refusal(
-            code="collision",
-            message="The class may have a member of this name already.",
-            path=each.path,
-            start=each.start,
-            end=each.end,
-        )
+        return refuse_at("collision", "The class may have a member of this name already.", each.path, each)
     return None
 
 
@@ -231,24 +221,17 @@ def _refuse_component(project: Project, new_name: str, component: Component) -> 
             yield Refusal(code="unreadable", message="The file cannot be read as source.", path=path)
             continue
         for trouble in facts.troubles[:1]:
-            yield Refusal(
-                code="parse_error",
-                message="The file has a syntax error; correct it first.",
-                path=path,
-                start=trouble.start,
-                end=trouble.end,
-            )
+            yield refuse_at("parse_error", "The file has a syntax error; correct it first.", path, trouble)
         for token in component.tokens:
             if token.path != path:
                 continue
             for each in facts.dynamic:
                 if each.kind == "with" and each.start <= token.start < each.end:
-                    yield Refusal(
-                        code="dynamic",
-                        message="The name is used inside `with`, where it may mean something else.",
-                        path=path,
-                        start=token.start,
-                        end=token.end,
+                    yield refuse_at(
+                        "dynamic",
+                        "The name is used inside `with`, where it may mean something else.",
+                        path,
+                        token,
                     )
     yield from _refuse_properties(project, component)
 
@@ -261,13 +244,7 @@ def _refuse_shared(project: Project, new_name: str) -> Iterator[Refusal]:
             if use.name != new_name:
                 continue
             if use.binding == NONE or isinstance(project.slots.slot_of_binding(path, use.binding), Shared):
-                yield Refusal(
-                    code="collision",
-                    message="Scripts share this name already.",
-                    path=path,
-                    start=use.start,
-                    end=use.end,
-                )
+                yield refuse_at("collision", "Scripts share this name already.", path, use)
 
 
 def _refuse_global(project: Project, component: Component) -> Iterator[Refusal]:
@@ -276,12 +253,11 @@ def _refuse_global(project: Project, component: Component) -> Iterator[Refusal]:
         facts = project.facts(token.path)
         for each in facts.dynamic if facts is not None else ():
             if each.kind == "global" and each.start <= token.start < each.end:
-                yield Refusal(
-                    code="external",
-                    message="The name is global, and perhaps declared outside of this project.",
-                    path=token.path,
-                    start=token.start,
-                    end=token.end,
+                yield refuse_at(
+                    "external",
+                    "The name is global, and perhaps declared outside of this project.",
+                    token.path,
+                    token,
                 )
 
 
@@ -297,12 +273,11 @@ def _refuse_properties(project: Project, component: Component) -> Iterator[Refus
         declared = {facts.uses[at].start for at in binding.uses if facts.uses[at].role == "declaration"}
         for member in facts.members:
             if member.start in declared and member.role == "declaration":
-                yield Refusal(
-                    code="member",
-                    message="The parameter is also a property; its uses as a member cannot be proven.",
-                    path=slot.path,
-                    start=member.start,
-                    end=member.end,
+                yield refuse_at(
+                    "member",
+                    "The parameter is also a property; its uses as a member cannot be proven.",
+                    slot.path,
+                    member,
                 )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from handrail_code.edit.moving.extent import refuse_troubles
 from handrail_code.edit.moving.meanings import compare_kept, edited_project
-from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text
+from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text, refuse_at
 from handrail_code.facts.join import Found, Project
 from handrail_code.facts.model import NONE, Definition, FileFacts
 from handrail_code.facts.python_words import BUILTIN_NAMES, is_python
@@ -45,12 +45,8 @@ def plan_replace(project: Project, found: Found, new_text: str) -> Plan | Refusa
     if len(new_text) > MAX_TEXT or "\0" in new_text:
         return Refusal(code="parse_error", message="The given text is too long or no text.", path=path)
     if not old.digest:
-        return Refusal(
-            code="nested",
-            message=f"{old.name} has no text of its own; replace what is around it.",
-            path=path,
-            start=old.start,
-            end=old.end,
+        return refuse_at(
+            "nested", f"{old.name} has no text of its own; replace what is around it.", path, old
         )
     shown = new_text.replace("\r\n", "\n").strip("\n")
     placements = list_placements(text, old.extent_start, shown) if is_python(path) else (shown,)
@@ -99,23 +95,11 @@ def _refuse_other_name(project: Project, edited: Project, found: Found, edit: Ed
         each.name == old.name and edit.start <= each.start < end and _is_alike(before, old, after, each, edit)
         for each in after.definitions
     ):
-        return Refusal(
-            code="not_found",
-            message=f"The given text does not define {old.name}.",
-            path=path,
-            start=old.start,
-            end=old.end,
-        )
+        return refuse_at("not_found", f"The given text does not define {old.name}.", path, old)
     old_names, new_names = _exports(project, path), _exports(edited, path)
     if old_names != new_names:
         names = ", ".join(sorted(old_names ^ new_names))
-        return Refusal(
-            code="changed_meaning",
-            message=f"The module would export other names ({names}).",
-            path=path,
-            start=old.start,
-            end=old.end,
-        )
+        return refuse_at("changed_meaning", f"The module would export other names ({names}).", path, old)
     return None
 
 
@@ -131,12 +115,11 @@ def _refuse_twice(found: Found, before: FileFacts, edited: Project, edit: Edit) 
         was = old.get(key, (0, 0))[0]
         is_overload = before.language in ("typescript", "tsx") and key[0] == found.definition.name
         if inside > was and (outside or inside > 1) and not is_overload:
-            return Refusal(
-                code="collision",
-                message=f"The given text declares {key[0]}, which is declared there already.",
-                path=found.path,
-                start=found.definition.start,
-                end=found.definition.end,
+            return refuse_at(
+                "collision",
+                f"The given text declares {key[0]}, which is declared there already.",
+                found.path,
+                found.definition,
             )
     return None
 
@@ -241,12 +224,11 @@ def refuse_more_than_one(edited: Project, found: Found, start: int, replacement:
             around = (text[start : each.extent_start].decode(), text[each.extent_end : end].decode())
             if all(_COMMENTS.fullmatch(part) for part in around):
                 return None
-    return Refusal(
-        code="not_found",
-        message=f"The given text is not one definition of {name} and nothing else.",
-        path=path,
-        start=found.definition.start,
-        end=found.definition.end,
+    return refuse_at(
+        "not_found",
+        f"The given text is not one definition of {name} and nothing else.",
+        path,
+        found.definition,
     )
 
 
@@ -268,12 +250,11 @@ def refuse_lost_keywords(project: Project, edited: Project, found: Found, start:
             continue
         for token in project.slots.python.keywords_of(Local(path=path, binding=binding)).tokens:
             if token.path != path or not old.extent_start <= token.start < old.extent_end:
-                return Refusal(
-                    code="changed_meaning",
-                    message=f"{name}= is given in this call, and the given text takes no {name}.",
-                    path=token.path,
-                    start=token.start,
-                    end=token.end,
+                return refuse_at(
+                    "changed_meaning",
+                    f"{name}= is given in this call, and the given text takes no {name}.",
+                    token.path,
+                    token,
                 )
     return None
 

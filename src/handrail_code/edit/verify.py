@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory
+from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory, refuse_at
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts, Import, Use
 from handrail_code.facts.python_words import is_python
@@ -88,13 +88,15 @@ def _compare_names(path: str, before: FileFacts, after: FileFacts, moved: Moved)
     for use in before.uses:
         there = found.get(moved.place(use.start))
         if there is None:
-            return _refuse("changed_meaning", "This name would no longer be one.", path, use)
+            return refuse_at("changed_meaning", "This name would no longer be one.", path, use)
         if use.binding == NONE:
             if there.binding != NONE:
-                return _refuse("captured", "This use of an outer name would mean the renamed one.", path, use)
+                return refuse_at(
+                    "captured", "This use of an outer name would mean the renamed one.", path, use
+                )
             continue
         if there.binding == NONE:
-            return _refuse("changed_meaning", "This use would no longer be resolved.", path, use)
+            return refuse_at("changed_meaning", "This use would no longer be resolved.", path, use)
         expected = same.setdefault(use.binding, there.binding)
         owner = back.setdefault(there.binding, use.binding)
         if expected == there.binding and owner == use.binding:
@@ -109,10 +111,10 @@ def _explain(path: str, before: FileFacts, use: Use, owner: int, is_edited: bool
     """Two bindings would become one, or one would become two."""
     mine, other = before.bindings[use.binding], before.bindings[owner]
     if mine.scope == other.scope and mine != other:
-        return _refuse("collision", "The scope already has this name.", path, use)
+        return refuse_at("collision", "The scope already has this name.", path, use)
     if is_edited:
-        return _refuse("shadowed", "An inner declaration of this name would catch this use.", path, use)
-    return _refuse("captured", "This use would mean another declaration.", path, use)
+        return refuse_at("shadowed", "An inner declaration of this name would catch this use.", path, use)
+    return refuse_at("captured", "This use would mean another declaration.", path, use)
 
 
 def _compare_modules(project: Project, edited: Project, path: str) -> Refusal | None:
@@ -129,12 +131,8 @@ def _compare_modules(project: Project, edited: Project, path: str) -> Refusal | 
         if (project.slots.slot_of_import(path, old) is None) != (
             edited.slots.slot_of_import(path, new) is None
         ):
-            return Refusal(
-                code="changed_meaning",
-                message="This import would no longer find its name.",
-                path=path,
-                start=old.statement.start,
-                end=old.statement.end,
+            return refuse_at(
+                "changed_meaning", "This import would no longer find its name.", path, old.statement
             )
     if is_python(path):
         return None
@@ -145,13 +143,7 @@ def _compare_modules(project: Project, edited: Project, path: str) -> Refusal | 
     for exported, now in zip(before.exports, after.exports, strict=True):
         if len(partners.get(now.exported, ())) > 1 and exported.exported != now.exported:
             place = exported.exported_span or exported.statement
-            return Refusal(
-                code="collision",
-                message="The module already exports this name.",
-                path=path,
-                start=place.start,
-                end=place.end,
-            )
+            return refuse_at("collision", "The module already exports this name.", path, place)
     return None
 
 
@@ -173,12 +165,11 @@ def verify_importers(project: Project, plan: Plan, new_name: str) -> Refusal | N
                 return refusal
         for found in facts.imports if facts is not None else ():
             if found.imported == new_name and _moves(project, edited, path, found):
-                return Refusal(
-                    code="captured",
-                    message="This import of the new name would find the renamed declaration.",
-                    path=path,
-                    start=found.statement.start,
-                    end=found.statement.end,
+                return refuse_at(
+                    "captured",
+                    "This import of the new name would find the renamed declaration.",
+                    path,
+                    found.statement,
                 )
     return None
 
@@ -209,11 +200,3 @@ def _compare_members(
 def _moves(project: Project, edited: Project, path: str, found: Import) -> bool:
     old: Slot | None = project.slots.slot_of_import(path, found)
     return old != edited.slots.slot_of_import(path, found)
-
-
-def _refuse(code: str, message: str, path: str, use: Use) -> Refusal:
-    match code:
-        case "collision" | "shadowed" | "captured":
-            return Refusal(code=code, message=message, path=path, start=use.start, end=use.end)
-        case _:
-            return Refusal(code="changed_meaning", message=message, path=path, start=use.start, end=use.end)

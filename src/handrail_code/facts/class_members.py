@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from handrail_code.facts.join import Found, Project, Reference
+from handrail_code.facts.join import Found, Project, Reference, refer
 from handrail_code.facts.model import NONE, Definition, FileFacts, Member, Use
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Local, Shared, Trouble
@@ -59,7 +59,7 @@ def find_member_uses(project: Project, found: Found) -> MemberUses | None:
     untold: list[Reference] = []
     paths = project.slots.candidates(name)
     for path, place in _list_places(project, paths, name):
-        reference = _refer(path, place)
+        reference = refer(path, place, "member")
         there = find_owner(project, path, place) if isinstance(place, Member) else None
         if there == owner:
             proven.append(msgspec.structs.replace(reference, level="exact"))
@@ -115,18 +115,7 @@ def list_taken(project: Project, uses: MemberUses, name: str) -> Iterator[Refere
             continue
         is_heir = _HERITAGE.search(_definition(project, there).signature) is not None
         if is_heir or (there.path, there.index) == (uses.owner.path, uses.owner.index):
-            yield _refer(path, place)
-
-
-def _refer(path: str, place: Member | Use) -> Reference:
-    return Reference(
-        path=path,
-        start=place.start,
-        end=place.end,
-        role=place.role,
-        level="member",
-        definition=place.definition,
-    )
+            yield refer(path, place, "member")
 
 
 def _find_declaring(project: Project, found: Found) -> Owner | None:

@@ -12,7 +12,17 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from handrail_code.facts.model import NONE, Definition, DynamicKind, FileFacts, Import, Kind, Role, Use
+from handrail_code.facts.model import (
+    NONE,
+    Definition,
+    DynamicKind,
+    FileFacts,
+    Import,
+    Kind,
+    Member,
+    Role,
+    Use,
+)
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.resolution import External, Resolved, Unresolved
 from handrail_code.facts.slots import Exported, Local, Shared, Slot, Slots, Token, Trouble
@@ -52,6 +62,17 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     level: Level
     definition: int = NONE
     """The definition around it, in the facts of its file."""
+
+
+def refer(path: str, place: Token | Use | Member, level: Level) -> Reference:
+    return Reference(
+        path=path,
+        start=place.start,
+        end=place.end,
+        role=place.role,
+        level=level,
+        definition=place.definition,
+    )
 
 
 class References(msgspec.Struct, frozen=True, kw_only=True):
@@ -187,17 +208,7 @@ class Project:
         for slot in slots:
             level: Level = "exact" if slot in homes else "alias"
             for token in self.slots.tokens(slot):
-                items.setdefault(
-                    (token.path, token.start),
-                    Reference(
-                        path=token.path,
-                        start=token.start,
-                        end=token.end,
-                        role=token.role,
-                        level=level,
-                        definition=token.definition,
-                    ),
-                )
+                items.setdefault((token.path, token.start), refer(token.path, token, level))
         names = sorted({self._name_of(slot) for slot in slots} - {"default", "="})
         candidates = sorted({path for name in names for path in self._candidates(slots, name)})
         for reference in self._weaker(slots, names, candidates):
@@ -351,25 +362,11 @@ class Project:
             identifiers = {use.start for use in facts.uses}
             for use in facts.uses if is_public else ():
                 if use.role == "pattern" and use.name in names:  # `{a} = x` reads `x.a`
-                    yield Reference(
-                        path=path,
-                        start=use.start,
-                        end=use.end,
-                        role=use.role,
-                        level="member",
-                        definition=use.definition,
-                    )
+                    yield refer(path, use, "member")
             for member in facts.members:
                 identifiers.add(member.start)
                 if is_public and member.name in names and member.role != "keyword":
-                    yield Reference(
-                        path=path,
-                        start=member.start,
-                        end=member.end,
-                        role=member.role,
-                        level="member",
-                        definition=member.definition,
-                    )
+                    yield refer(path, member, "member")
             for start, end in _words(text, names):
                 if start not in identifiers and left > 0:
                     left -= 1

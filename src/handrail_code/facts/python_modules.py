@@ -11,7 +11,7 @@ from typing import Final
 
 from handrail_code.facts.python_words import PYTHON, is_python
 from handrail_code.facts.resolution import External, Resolved, Unresolved
-from handrail_code.facts.source import Source
+from handrail_code.facts.source import Source, list_folders
 
 INIT: Final = "__init__"
 USUAL_ROOTS: Final = ("", "src", "lib")
@@ -147,11 +147,5 @@ class PythonModules:
 
     def _all_folders(self) -> frozenset[str]:
         if self._folders is None:
-            folders = {""}
-            for path in self._files:
-                folder = posixpath.dirname(path)
-                while folder and folder not in folders:
-                    folders.add(folder)
-                    folder = posixpath.dirname(folder)
-            self._folders = frozenset(folders)
+            self._folders = list_folders(self._files)
         return self._folders

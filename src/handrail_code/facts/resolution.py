@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from handrail_code.facts.compiler_settings import CompilerSettings, PathRules, folders_up, join_path
-from handrail_code.facts.source import MANIFEST, Source
+from handrail_code.facts.source import MANIFEST, Source, list_folders
 
 EXTENSIONS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs", ".d.mts", ".d.cts")
 SOURCES_OF = {
@@ -169,13 +169,7 @@ class Modules:
 
     def _all_folders(self) -> frozenset[str]:
         if self._folders is None:
-            folders = {""}
-            for path in self._files:
-                folder = posixpath.dirname(path)
-                while folder and folder not in folders:
-                    folders.add(folder)
-                    folder = posixpath.dirname(folder)
-            self._folders = frozenset(folders)
+            self._folders = list_folders(self._files)
         return self._folders
 
     def _manifest(self, folder: str) -> Mapping[str, object]:

@@ -23,6 +23,7 @@ from handrail_code.facts.model import (
     Role,
     Span,
     Unreadable,
+    Use,
 )
 from handrail_code.facts.python_names import PythonNames
 from handrail_code.facts.python_words import is_python
@@ -361,16 +362,7 @@ class Slots:
             tie, split, is_first = ties.get((use.start, use.end), (None, "none", True))
             if split == "none" and use.role in ("shorthand", "pattern"):
                 split, is_first = ("shorthand" if use.role == "shorthand" else "pattern"), False
-            yield Token(
-                path=slot.path,
-                start=use.start,
-                end=use.end,
-                role=use.role,
-                definition=use.definition,
-                tie=tie,
-                split=split,
-                is_first=is_first,
-            )
+            yield _token(slot.path, use, use.role, use.definition, tie, split, is_first)
         if facts.scopes[binding.scope].kind in ("enum", "namespace"):
             yield from self._member_tokens_elsewhere(slot, binding)
 
@@ -497,15 +489,7 @@ class Slots:
                     split: Split = "none"
                     if use.role in ("shorthand", "pattern"):
                         split = "shorthand" if use.role == "shorthand" else "pattern"
-                    yield Token(
-                        path=path,
-                        start=use.start,
-                        end=use.end,
-                        role=use.role,
-                        definition=use.definition,
-                        split=split,
-                        is_first=False,
-                    )
+                    yield _token(path, use, use.role, use.definition, None, split, is_first=False)
 
     def meaning_of_shared(self, slot: Shared) -> int:
         meaning = 0
@@ -518,7 +502,7 @@ class Slots:
 
 
 def _token(
-    path: str, span: Span, role: Role, definition: int, tie: Slot | None, split: Split, is_first: bool
+    path: str, span: Span | Use, role: Role, definition: int, tie: Slot | None, split: Split, is_first: bool
 ) -> Token:
     return Token(
         path=path,

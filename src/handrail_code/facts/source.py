@@ -7,7 +7,7 @@ depend on how it found it: a cold and a warm store give the same facts for the s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -66,13 +66,14 @@ class Source(Protocol):
 class EditedSource:
     """A source as it would be after an edit: changed texts lie over it, everything else comes from below."""
 
-    def __init__(self, below: Source, changed: Mapping[str, bytes]) -> None:
+    def __init__(self, below: Source, changed: Mapping[str, bytes], removed: Sequence[str] = ()) -> None:
         self._below = below
-        self._changed = dict(changed)
+        self._changed: dict[str, bytes | None] = {**changed, **dict.fromkeys(removed)}
         self._facts: dict[str, ReadFile] = {}
 
     def files(self) -> Sequence[str]:
-        return sorted({*self._below.files(), *self._changed})
+        kept = (path for path in self._below.files() if path not in self._changed)
+        return sorted([*kept, *(path for path, text in self._changed.items() if text is not None)])
 
     def manifests(self) -> Sequence[str]:
         return self._below.manifests()
@@ -80,9 +81,10 @@ class EditedSource:
     def facts(self, path: str) -> ReadFile | None:
         if path not in self._changed:
             return self._below.facts(path)
-        if path not in self._facts:
-            self._facts[path] = self.read(path, self._changed[path])
-        return self._facts[path]
+        text = self._changed[path]
+        if text is not None and path not in self._facts:
+            self._facts[path] = self.read(path, text)
+        return self._facts.get(path)
 
     def links(self, path: str) -> Links | Unreadable | None:
         return shorten(self.facts(path)) if path in self._changed else self._below.links(path)
@@ -90,7 +92,7 @@ class EditedSource:
     def candidates(self, name: str) -> Sequence[str]:
         wanted = name.encode()
         found = {path for path in self._below.candidates(name) if path not in self._changed}
-        return sorted(found | {path for path, text in self._changed.items() if wanted in text})
+        return sorted(found | {path for path, text in self._changed.items() if text and wanted in text})
 
     def text(self, path: str) -> bytes | None:
         return self._changed[path] if path in self._changed else self._below.text(path)
@@ -109,6 +111,17 @@ class EditedSource:
 
     def read(self, path: str, text: bytes) -> ReadFile:
         return self._below.read(path, text)
+
+
+def list_folders(files: Iterable[str]) -> frozenset[str]:
+    """Every folder above these files."""
+    folders = {""}
+    for path in files:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    return frozenset(folders)
 
 
 def may_hold_code(path: str) -> bool:

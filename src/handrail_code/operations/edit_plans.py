@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -53,7 +53,7 @@ def make_plan(project: Project, action: str, found: Found, asked: Mapping[str, J
             to = "" if action == "replace" else str(asked[TARGETS[action]]).removeprefix("./")
             note = _tell_public(project, found, made, asked) if action == "rename" else ""
             if action == "move":
-                note = _tell_way_back(project, found, to, changed)
+                note = _tell_way_back(project, found, to, changed, made.removed)
             return Planned(plan=made, texts=changed, to=to, note=note)
         made = changed
     fault = _refuse(project, action, made)
@@ -105,9 +105,11 @@ def _tell_public(project: Project, found: Found, plan: Plan, asked: Mapping[str,
     return " ".join(told)
 
 
-def _tell_way_back(project: Project, found: Found, to: str, changed: Mapping[str, bytes]) -> str:
+def _tell_way_back(
+    project: Project, found: Found, to: str, changed: Mapping[str, bytes], removed: Sequence[str]
+) -> str:
     """What a move back would not restore: text goes behind what stands in a module, names behind names."""
-    left = list_unrestored(project, found, to, changed)
+    left = list_unrestored(project, found, to, changed, removed)
     if left is None or isinstance(left, Refusal):
         return "A move back is refused." if left is None else f"A move back is refused: {left.message}"
     if not left:

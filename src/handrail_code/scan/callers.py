@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from handrail_code.facts.class_members import find_member_uses
-from handrail_code.facts.join import Found, Project, Reference
+from handrail_code.facts.join import Found, Project, Reference, refer
 from handrail_code.facts.model import NONE, Use
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Local, Shared, Trouble
@@ -193,14 +193,7 @@ def _find_member_uses(project: Project, found: Found) -> Used:
         if facts is None:
             continue
         unsure += [
-            Reference(
-                path=path,
-                start=member.start,
-                end=member.end,
-                role=member.role,
-                level="member",
-                definition=member.definition,
-            )
+            refer(path, member, "member")
             for member in facts.members
             if member.name == name and (path, member.start) != (found.path, found.definition.start)
         ]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from handrail.projections.html.elements import Child, Html, element, join_html
+from handrail_serve.pages.claims import spell_kind
 from handrail_serve.pages.node import diff_lines
 from handrail_serve.pages.parts import (
     Payload,
@@ -144,7 +145,7 @@ def _side(step: Payload | None, notes: Html, same: set[str], *, has_pair: bool) 
                 "details",
                 element(
                     "summary",
-                    artifact["kind"],
+                    spell_kind(artifact["kind"]),
                     ", the same in both" if artifact["digest"] in same else ", differs" if has_pair else "",
                 ),
                 artifact_body(artifact["body"]),

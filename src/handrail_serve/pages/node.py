@@ -199,8 +199,9 @@ def _pending(node: Payload) -> Child:
         "asks a person" if pending["needs_person"] else "",
         f"options: {', '.join(pending['options'])}" if pending["options"] else "",
     ]
+    title = f"Pending here: {pending['title']}" if node["is_tip"] else f"What came next: {pending['title']}"
     return folded(
-        f"Pending here: {pending['title']}" if node["is_tip"] else f"What came next: {pending['title']}",
+        element("h2", title),  # the prompt has headings of its own, below this one
         element("p", " · ".join(filter(None, facts_shown)), class_="small soft"),
         element("div", notes_html(pending["prompt"]), class_="prose", dir="auto"),
         element("p", "The prompt is longer than this.", class_="small soft") if pending["is_cut"] else None,

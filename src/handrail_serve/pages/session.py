@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from handrail.engine.events import is_newer
@@ -55,7 +54,7 @@ def session_page(
     actions: Child = None,
     resume: str = "",
     cards: Sequence[Card] = (),
-    gaps: Mapping[str, str] = MappingProxyType({}),
+    gaps: Mapping[str, str] | None = None,
 ) -> Html:
     """`shown` is of session.show with the run that is open, `graph` of run.graph; None: there is no run.
 
@@ -76,7 +75,7 @@ def session_page(
         _tabs(session_id, graph, resume, actions),
         _without_run(shown)
         if graph is None or run is None
-        else _with_run(shown, graph, run, before, cards, gaps),
+        else _with_run(shown, graph, run, before, cards, gaps or {}),
         live=session_id,
         new="step",
     )

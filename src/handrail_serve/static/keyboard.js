@@ -15,6 +15,7 @@ export const KEYS = [
 
 export function listenToKeys({ main, go, help, say, compare, showNew }) {
   let isGoing = false;
+  let forgetting = 0;
 
   const items = () => [...main.querySelectorAll("a.row-link, .rail a.spot, #lanes a")].filter((one) => one.checkVisibility());
   const branches = () => [...main.querySelectorAll("details[data-branch] > summary")].filter((one) => one.checkVisibility());
@@ -73,7 +74,8 @@ export function listenToKeys({ main, go, help, say, compare, showNew }) {
     }
     if (event.key === "g") {
       isGoing = true;
-      setTimeout(() => (isGoing = false), 1500);
+      clearTimeout(forgetting); // that of an earlier `g` would end this one
+      forgetting = setTimeout(() => (isGoing = false), 1500);
       return;
     }
     if (!Object.hasOwn(act, event.key)) return;

@@ -13,12 +13,12 @@ import msgspec
 from psycopg import errors
 
 from handrail.contract.accounts import Principal, Role
-from handrail.contract.catalogue import E_CONFLICT, E_NOT_FOUND
+from handrail.contract.catalogue import E_NOT_FOUND
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets
-from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import quote
 from handrail.ports.process import Clock, Randomness
+from handrail_team.accounts.as_found import Asking, account_of, require_as_found
 from handrail_team.accounts.credentials import (
     NOBODY,
     SALT_BYTES,
@@ -112,7 +112,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Directory:
-    """Everything that is known of people and agents. `by` names who asks, for `made_by`."""
+    """Everything that is known of people and agents."""
 
     def __init__(self, database: Database, clock: Clock, randomness: Randomness) -> None:
         self.database = database
@@ -122,7 +122,7 @@ class Directory:
 
     # Workspaces
 
-    def make_workspace(self, name: str, request_id: str, owner: str = "") -> Workspace:
+    def make_workspace(self, name: str, request_id: str, owner: Asking = "") -> Workspace:
         """A new workspace, with this account as its owner; the one of the same request id if there is one.
 
         Raises Fault E_CONFLICT when another has the name.
@@ -139,12 +139,14 @@ class Directory:
                 if known[1] != name or known[3] != request_id:
                     raise refuse_taken("workspace", known[1])
                 return Workspace(id=known[0], name=known[1], made_at=known[2])
+            if isinstance(owner, Principal):
+                require_as_found(link, owner.workspace, owner, owner.role)
             link.execute(
                 "INSERT INTO handrail.workspaces VALUES (%s, %s, %s, %s)",
                 (made.id, made.name, made.made_at, request_id or None),
             )
             if owner:
-                self._join(link, owner, made.id, "owner")
+                self._join(link, account_of(owner), made.id, "owner")
             return made
 
         return self._anywhere.write(add)
@@ -199,14 +201,14 @@ class Directory:
             hint="`handrail team members` names them.",
         )
 
-    def set_member(self, workspace: str, member: Member, role: Role | None) -> None:
+    def set_member(self, workspace: str, member: Member, role: Role | None, by: Asking = "") -> None:
         """Give a member this role, or end its membership.
 
         Raises Fault E_CONFLICT for the last owner, and for a member that is no longer as it was found.
         """
 
         def change(link: Link) -> None:
-            _require_as_found(link, workspace, member, role)
+            require_as_found(link, workspace, member, role, by)
             if role is None:
                 self._end_membership(link, workspace, member.account)
                 return
@@ -216,13 +218,13 @@ class Directory:
 
         self.database.within(workspace).write(change)
 
-    def erase(self, workspace: str, member: Member) -> None:
+    def erase(self, workspace: str, member: Member, by: Asking = "") -> None:
         """End a membership, and with the last one of an account its name and its ways to sign in. What it
         did stays under its id. Raises Fault E_CONFLICT as `set_member` does.
         """
 
         def change(link: Link) -> None:
-            _require_as_found(link, workspace, member, None)
+            require_as_found(link, workspace, member, None, by)
             self._end_membership(link, workspace, member.account)
             link.execute(
                 "UPDATE handrail.accounts SET name = '', sign_in = NULL, passphrase = NULL, issuer = NULL,"
@@ -236,7 +238,7 @@ class Directory:
     # Credentials
 
     def invite(
-        self, workspace: str, role: Role, name: str, by: str, request_id: str = "", account: str = ""
+        self, workspace: str, role: Role, name: str, by: Asking, request_id: str = "", account: str = ""
     ) -> Made:
         """An invitation, for somebody new or, where an account is named, to choose a passphrase anew."""
         return self._make(
@@ -253,7 +255,7 @@ class Directory:
     def make_token(
         self,
         workspace: str,
-        account: str,
+        account: Asking,
         name: str,
         machine: str,
         scopes: tuple[str, ...],
@@ -264,7 +266,7 @@ class Directory:
         return self._make(
             "agent",
             workspace=workspace,
-            account=account,
+            account=account_of(account),
             name=name,
             machine=machine,
             scopes=scopes,
@@ -350,7 +352,7 @@ class Directory:
         return self._anywhere.write(use)
 
     def _recognise(self, name: str, passphrase: str) -> str:
-        """Whose name and passphrase these are; empty: nobody's. As slow for a name that is not there."""
+        """Whose name and passphrase these are; empty: nobody's. An unknown name takes as long."""
         rows = self._anywhere.fetch(
             "SELECT a.account, a.passphrase FROM handrail.accounts a WHERE a.sign_in = %s", (fold_name(name),)
         )
@@ -475,14 +477,19 @@ class Directory:
     def _page_token(self, link: Link, workspace: str, account: str) -> Made:
         return self._add(link, "page", workspace=workspace, account=account, by=account, seconds=PAGE_SECONDS)
 
-    def _make(self, kind: CredentialKind, *, workspace: str, request_id: str, **told: Any) -> Made:
+    def _make(
+        self, kind: CredentialKind, *, workspace: str, request_id: str, by: Asking, **told: Any
+    ) -> Made:
         def add(link: Link) -> Made:
             known = link.execute(
                 "SELECT id, expires_at FROM handrail.credentials WHERE request_id = %s", (request_id or None,)
             ).fetchone()
             if known is not None:
                 return Made(id=known[0], secret="", expires_at=known[1])
-            return self._add(link, kind, workspace=workspace, request_id=request_id, **told)
+            if isinstance(by, Principal):
+                require_as_found(link, workspace, by, by.role)
+            made_by = account_of(by)
+            return self._add(link, kind, workspace=workspace, request_id=request_id, by=made_by, **told)
 
         return self.database.within(workspace).write(add)
 
@@ -521,23 +528,6 @@ def open_directory(address: str, clock: Clock, randomness: Randomness, secrets: 
     for secret in find_secrets(address):
         secrets.register(secret.encode())
     return Directory(Database(address, is_team=True), clock, randomness)
-
-
-def _require_as_found(link: Link, workspace: str, member: Member, role: Role | None) -> None:
-    """Raises Fault E_CONFLICT for the last owner, and for a member that is no longer as it was found."""
-    rows = link.execute(
-        "SELECT account, role FROM handrail.memberships WHERE workspace = %s FOR UPDATE", (workspace,)
-    ).fetchall()
-    if (member.account, member.role) not in rows:
-        raise refusal("target_changed")
-    owners = {one for one, held in rows if held == "owner"}
-    if role != "owner" and owners == {member.account}:
-        raise Fault(
-            E_CONFLICT,
-            "The last owner cannot leave. Nothing was changed.",
-            details={"reason": "last_owner"},
-            hint="Make somebody else an owner first.",
-        )
 
 
 def principal_of(held: Credential, *, is_person: bool) -> Principal | None:

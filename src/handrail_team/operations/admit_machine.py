@@ -11,6 +11,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, NextCall
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
+from handrail_team.accounts.as_found import account_of
 from handrail_team.accounts.machines import admit, find_asking
 from handrail_team.operations.asked import TeamQuestion, find_team
 
@@ -36,7 +37,7 @@ def admit_machine(rt: Runtime, request: AdmitMachine) -> AdmittedMachine:
     if request.show is True:
         machine = find_asking(team.directory, request.code)
         return AdmittedMachine(machine=machine, code=request.code, is_admitted=False)
-    machine = admit(team.directory, request.code, team.workspace.id, team.by)
+    machine = admit(team.directory, request.code, team.workspace.id, account_of(team.by))
     rt.commits.note(NextCall(operation="team.tokens", params={}))
     return AdmittedMachine(machine=machine, code=request.code, is_admitted=True)
 

@@ -31,6 +31,7 @@ from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, 
 from handrail_team.accounts.names import NAME_EXPECTED, is_name
 
 if TYPE_CHECKING:
+    from handrail_team.accounts.as_found import Asking
     from handrail_team.accounts.directory import Directory, Member, Workspace
 
 OPERATOR = "operator"
@@ -81,8 +82,8 @@ class Team(msgspec.Struct, frozen=True, kw_only=True):
 
     directory: Directory
     workspace: Workspace
-    by: str
-    """The account that asks, or the operator."""
+    by: Asking
+    """Who asks: an account in the role that was checked, or the operator."""
 
 
 def open_directory(rt: Runtime, store: str | UnsetType) -> Directory:
@@ -121,7 +122,7 @@ def find_team(rt: Runtime, request: TeamQuestion | TeamChange) -> Team:
     own = [one for one in directory.workspaces(rt.principal.account) if one.id == rt.principal.workspace]
     if not own or (named and named not in (own[0].id, own[0].name)):
         raise refuse_workspace(named)
-    return Team(directory=directory, workspace=own[0], by=rt.principal.account)
+    return Team(directory=directory, workspace=own[0], by=rt.principal)
 
 
 def refuse_workspace(named: str) -> Fault:

@@ -41,7 +41,7 @@ class MadeWorkspace(Answer, frozen=True, kw_only=True):
 
 def new_workspace(rt: Runtime, request: NewWorkspace) -> DryRun | Success | Answer:
     """Make it. Raises Fault E_CONFLICT when the name is taken."""
-    owner = "" if rt.principal is None else rt.principal.account
+    owner = rt.principal or ""
     directory = open_directory(rt, request.store)
 
     def work() -> MadeWorkspace:

@@ -86,9 +86,9 @@ def set_member(rt: Runtime, request: SetMember) -> DryRun | Success:
 
     def write(held: Member) -> ChangedMember:
         if is_erased:
-            team.directory.erase(team.workspace.id, held)
+            team.directory.erase(team.workspace.id, held, team.by)
         else:
-            team.directory.set_member(team.workspace.id, held, role)
+            team.directory.set_member(team.workspace.id, held, role, team.by)
         rt.commits.note(NextCall(operation="team.members", params={}))
         return ChangedMember(account=held.account, role=role or "")
 

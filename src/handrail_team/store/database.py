@@ -176,14 +176,16 @@ class Database:
     def ask_version(self) -> int:
         """The version of the tables, once more if a kept connection was dead.
 
-        Raises Fault STORE_UNAVAILABLE, also where nothing can be written.
+        A process that found its tables goes on when a newer one adds to them: what it uses stays, so an
+        update needs no stop. Raises Fault STORE_UNAVAILABLE, also where nothing can be written, and
+        STORE_UNSUPPORTED_VERSION for tables that were newer from the beginning.
         """
 
         def ask(link: Link) -> int:
             row = link.execute("SHOW transaction_read_only").fetchone()
             if row is not None and row[0] == "on":
                 raise errors.ReadOnlySqlTransaction
-            return version_of(link)
+            return version_of(link, is_in_use=self._made.is_set())
 
         return self._run(ask, 0)
 

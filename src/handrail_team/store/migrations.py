@@ -158,17 +158,17 @@ _PASSES_WALLS: Final = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE roln
 _ONE_AT_A_TIME: Final = 0x68616E6472  # any number that nobody else uses
 
 
-def version_of(link: psycopg.Connection) -> int:
+def version_of(link: psycopg.Connection, *, is_in_use: bool = False) -> int:
     """The version of the tables; 0 where there are none yet.
 
-    Raises Fault STORE_UNSUPPORTED_VERSION when a newer program made them.
+    Raises Fault STORE_UNSUPPORTED_VERSION when a newer program made them, unless they are in use already.
     """
     try:
         row = link.execute("SELECT max(version) FROM handrail.schema_versions").fetchone()
     except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
         return 0
     found = int(row[0] or 0) if row else 0
-    if found > NEWEST:
+    if found > NEWEST and not is_in_use:
         raise Fault(
             STORE_UNSUPPORTED_VERSION,
             f"The database holds version {found} of the store; this program knows {NEWEST}.",

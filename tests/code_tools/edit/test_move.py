@@ -533,15 +533,6 @@ def test_a_file_that_differs_only_in_the_case_of_letters_is_not_made() -> None:
     assert isinstance(move(files | {"lib/t.js": "export const c = 1;\n"}, "lib/t.js"), dict)
 
 
-def test_what_it_needs_is_exported_on_request() -> None:
-    files = {"m.js": "const k = 1;\n\nexport function ^a() { return k }\n"}
-
-    assert move(files, is_exporting=True) == {
-        "m.js": "export const k = 1;\n",
-        "t.js": "import { k } from './m.js';\n\nexport function a() { return k }\n",
-    }
-
-
 def test_what_cannot_be_followed_is_listed() -> None:
     files = {"m.js": "export function ^a() {}\n", "n.js": "import('./' + x).then((m) => m.a());\n"}
     project, symbol, _ = project_with_mark(files)
@@ -585,12 +576,3 @@ def test_a_comment_above_an_import_that_goes_away_stays_unless_it_is_about_the_n
     assert isinstance(moved, dict)
     kept = header if stays else "".join(header.splitlines(keepends=True)[:-1])
     assert moved["m.js"] == (f"{kept}\n" if kept else "") + "module.exports = {};\n"
-
-
-def test_what_is_needed_may_stand_at_the_first_byte() -> None:
-    moved = move({"m.js": "const b = 1;\nexport const ^a = b;\n"}, is_exporting=True)
-
-    assert moved == {
-        "m.js": "export const b = 1;\n",
-        "t.js": "import { b } from './m.js';\n\nexport const a = b;\n",
-    }

@@ -17,6 +17,17 @@ WAYS = {
         {"a.js": "export function ^f() {}\n\nexport const k = 1\n", "b.js": "export const l = 1\n"},
         ["a.js"],
     ),
+    "the only one of its module, whose lines end otherwise": (
+        {"a.js": "export function ^f() {\r\n}\r\n", "b.js": "export const l = 1\r\n"},
+        [],
+    ),
+    "named where it is imported": (
+        {
+            "c.js": "export function f() {}\n",
+            "a.js": "import { ^f } from './c.js'\nexport const h = () => f()\n",
+        },
+        ["a.js", "c.js"],
+    ),
     "the first of a list": (
         {
             "a.js": "export const k = 1\n\nexport function ^f() {}\n",
@@ -34,15 +45,17 @@ def test_the_preview_of_a_move_names_what_the_way_back_leaves_different(case: st
     files, different = WAYS[case]
     project, found, plain = found_with_mark(files)
 
-    there = make_plan(project, "move", found, {"to_module": "b.js"})
+    other = found.path.replace("a.", "b.")
+    there = make_plan(project, "move", found, {"to_module": other})
 
-    moved = project_of(plain | {path: text.decode() for path, text in there.texts.items()})
-    facts = moved.facts("b.js")
+    texts = plain | {path: text.decode() for path, text in there.texts.items()}
+    moved = project_of({path: text for path, text in texts.items() if path not in there.plan.removed})
+    facts = moved.facts(other)
     assert facts is not None
     at = next(at for at, each in enumerate(facts.definitions) if each.name == "f")
-    target = Found(path="b.js", index=at, definition=facts.definitions[at])
-    back = make_plan(moved, "move", target, {"to_module": "a.js"})
+    target = Found(path=other, index=at, definition=facts.definitions[at])
+    back = make_plan(moved, "move", target, {"to_module": found.path})
     after = plain | {path: text.decode() for path, text in (there.texts | back.texts).items()}
-    assert [path for path in sorted(after) if after[path] != plain[path]] == different
+    assert [path for path in sorted(after) if after[path] != plain.get(path, "")] == different
     assert [path for path in sorted(plain) if path in there.note] == different
     assert bool(there.note) is bool(different)

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from handrail.host.worktree.bounds import Bounds
-from handrail.host.worktree.git_index import read_index
-from handrail.host.worktree.repository import Repository
+from handrail.host.worktree.repository import Repository, read_index
 from tests.host.worktree.project import ENVIRONMENT, commit, make_project, write
 from tests.hostile.repository.checkout import run_git
 

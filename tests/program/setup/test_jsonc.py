@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from handrail.program.setup.jsonc import NotEditable, add_element, parse, remove_part, set_member
+from handrail.program.setup.edits import NotEditable, add_element, parse, remove_part, set_member
 
 ENTRY = {"command": "/bin/h", "args": ["mcp"]}
 RENDERED = '"handrail": {\n      "command": "/bin/h",\n      "args": ["mcp"]\n    }'

@@ -6,8 +6,7 @@ import tomllib
 
 import pytest
 
-from handrail.program.setup.edits import read_table, remove_table, write_table
-from handrail.program.setup.jsonc import NotEditable
+from handrail.program.setup.edits import NotEditable, read_table, remove_table, write_table
 
 PATH = ("mcp_servers", "handrail")
 ENTRY = {"command": "/bin/h", "args": ["mcp"]}

@@ -3,7 +3,8 @@
 `python -m tests.referees.code_oracle.unseen js:ws@8.18.0/lib/ py:click==8.1.7/click` judges these, without
 names the list below; `--per-kind N` asks for more of each. TypeScript's service and compiler and Node judge
 JavaScript and TypeScript, Python's own parser and compiler judge Python. It fails on an edit or a trace that
-is wrong and says `complete`, and on a "no callers" that is silent about a use.
+is wrong and says `complete`, on a "no callers" that is silent about a use, and on a move whose way back
+leaves other files different than its preview says.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from handrail_code.edit.plan import Plan
+from handrail_code.edit.move import list_unrestored, plan_move
+from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
 from handrail_code.edit.rename import plan_rename
 from handrail_code.facts.join import Found, Project
+from handrail_code.facts.model import NONE
 from handrail_code.languages.extensions import language_of
 from handrail_code.languages.reading import read_facts
 from handrail_code.scan.trace import TraceAnswer, trace_callers
 from tests.code_tools.memory_source import MemorySource
 from tests.referees.code_oracle.comparing import ask_service, judge, judge_members, keep_forms_apart
-from tests.referees.code_oracle.moving import Moved, check_moves
+from tests.referees.code_oracle.moving import Moved, check_moves, read_once
 from tests.referees.code_oracle.packages import Package
 from tests.referees.code_oracle.python_callers import Uses, list_python_uses
 from tests.referees.code_oracle.python_comparing import NEW_NAME, find_damage, read_texts
@@ -31,8 +34,10 @@ from tests.referees.equipment import NotAvailable
 PER_KIND = 12
 UNSEEN = (
     *("js:ws@8.18.0/lib/", "js:redux@5.0.1/src/", "js:chalk@5.3.0/source/", "js:pino@9.5.0/lib/"),
-    *("js:reselect@5.1.1/src/", "py:click==8.1.7/click", "py:tinydb==4.8.0/tinydb"),
+    *("js:reselect@5.1.1/src/", "js:p-queue@8.1.0/dist/", "js:nanoid@5.0.9/", "js:mobx@6.13.5/src/"),
+    *("py:click==8.1.7/click", "py:tinydb==4.8.0/tinydb", "py:tenacity==9.0.0/tenacity"),
     *("py:marshmallow==3.21.3/marshmallow", "py:jinja2==3.1.4/jinja2", "py:httpcore==1.0.5/httpcore"),
+    "py:structlog==24.4.0/structlog",
 )
 NAMED = re.compile(r"(?P<host>js|py):(?P<name>@?[^@=]+?)(?:@|==)(?P<version>[^/]+)/(?P<folder>.*)")
 
@@ -96,7 +101,57 @@ def _judge_javascript(named: re.Match[str], per_kind: int) -> tuple[Counter[str]
     counts["moves made"] += row.done
     counts["moves refused"] += row.refused
     faults += ["moves: see the lines above"] * row.broken
+    _judge_ways_back(project, sources, per_kind, counts, faults)
     return counts, faults
+
+
+def _judge_ways_back(
+    project: Project, sources: Sequence[str], per_kind: int, counts: Counter[str], faults: list[str]
+) -> None:
+    """Moves there and back on the files alone, each judged against what the preview of the first says."""
+    texts = {path: project.source.text(path) or b"" for path in project.source.files()}
+    found = [
+        Found(path=path, index=at, definition=each)
+        for path in sources
+        if (facts := project.facts(path)) is not None
+        for at, each in enumerate(facts.definitions)
+        if each.container == NONE
+    ]
+    for turn, each in enumerate(found[:: max(1, len(found) // (per_kind * 4))]):
+        beside = [path for path in sources if path != each.path and path[-3:] == each.path[-3:]]
+        folder, _, file = each.path.rpartition("/")
+        new = f"{folder}/moved_{file}".removeprefix("/")
+        target = beside[turn % len(beside)] if beside and turn % 2 else new
+        there = _move(texts, each.path, each.definition.name, target)
+        if there is None:
+            counts["ways back without a way there"] += 1
+            continue
+        changed = {path: there.get(path, b"") for path in texts | there if texts.get(path) != there.get(path)}
+        told = list_unrestored(project, each, target, changed, sorted(texts.keys() - there.keys()))
+        back = _move(there, target, each.definition.name, each.path)
+        left = sorted(path for path in texts | (back or {}) if texts.get(path) != (back or {}).get(path))
+        counts["ways back " + ("refused" if back is None else "named" if left else "exact")] += 1
+        if (back is None) != (told is None or isinstance(told, Refusal)) or (
+            back is not None and told != left
+        ):
+            shown = "is refused" if back is None else f"leaves {left}"
+            faults.append(f"way back of {each.path} {each.definition.name}, {target}: {told}; it {shown}")
+
+
+def _move(texts: dict[str, bytes], path: str, name: str, target: str) -> dict[str, bytes] | None:
+    """All texts after a move; None where it is refused."""
+    project = Project(MemorySource(texts, read_once, lambda path: language_of(path) is not None))
+    facts = project.facts(path)
+    for at, each in enumerate(facts.definitions if facts is not None else ()):
+        symbol = project.symbol_of(path, at) if each.name == name and each.container == NONE else None
+        if symbol is None:
+            continue
+        plan = plan_move(project, symbol, target)
+        changed = plan if isinstance(plan, Refusal) else apply_in_memory(plan, texts)
+        if isinstance(plan, Refusal) or isinstance(changed, Refusal):
+            return None
+        return {at: text for at, text in (texts | changed).items() if at not in plan.removed}
+    return None
 
 
 def _judge_python(named: re.Match[str], per_kind: int) -> tuple[Counter[str], list[str]]:

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.self_description.completion import SHELLS
-from handrail.surfaces.cli.self_description.shell_scripts.words import command_words
+from handrail.surfaces.cli.self_description.completion import SHELLS, command_words
 from tests.surfaces.cli.tool import DEADLINE_SECONDS, Tool
 from tests.surfaces.cli.typist import Typist, bash_typist, zsh_typist
 

@@ -117,22 +117,6 @@ def test_raw_trouble_is_one_line_on_stderr(tool: Tool) -> None:
     assert ran.err.count(b"\n") == 1
 
 
-@pytest.mark.thorough
-@pytest.mark.promise("cli.paging")
-def test_pages_joined_are_the_whole_list(tool: Tool) -> None:
-    whole = [item["id"] for item in tool.data("workflow", "list")["items"]]
-
-    joined: list[str] = []
-    more: list[str] = []
-    for _ in whole:
-        page = tool.data("workflow", "list", "--limit", "1", *more)
-        joined += [item["id"] for item in page["items"]]
-        more = ["--cursor", page["next_cursor"]] if page["has_more"] else []
-
-    assert joined == whole
-    assert more == []
-
-
 @pytest.mark.promise("cli.create-key")
 def test_a_create_without_a_key_leads_to_the_command_that_has_one(fresh_tool: Tool) -> None:
     line = ["run", "start", "wr.small_change", "--goal", "it's 'quoted'", "--context", '{"a": [1, null]}']

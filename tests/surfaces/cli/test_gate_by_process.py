@@ -204,17 +204,6 @@ def streamed(tool: Tool, redirection: str) -> Ran:
 
 
 @pytest.mark.thorough
-def test_every_line_of_a_stream_is_a_document_and_the_last_is_the_summary(tool: Tool) -> None:
-    ran = streamed(tool, "")
-
-    lines = [strict_json(line + b"\n") for line in ran.out.splitlines()]
-    assert (ran.status, ran.err) == (0, b"")
-    assert [line["type"] for line in lines] == ["item", "item", "item", "summary"]
-    assert all(list(line)[:3] == ["ok", "schema_version", "type"] for line in lines)
-    assert (lines[-1]["data"]["count"], set(lines[-1]["meta"])) == (3, {"duration_ms"})
-
-
-@pytest.mark.thorough
 def test_a_reader_that_goes_away_ends_a_stream_in_silence_and_a_full_disk_is_told(tool: Tool) -> None:
     gone = streamed(tool, "| head -n 1")
     full = streamed(tool, ">/dev/full")

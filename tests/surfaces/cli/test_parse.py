@@ -265,19 +265,6 @@ def test_values_that_differ_are_shown_three_at_most() -> None:
     assert problem.got == "a, b, c"
 
 
-@pytest.mark.promise("cli.all-problems")
-def test_all_problems_are_told_at_once() -> None:
-    line = ["session", "list", "--limit", "x", "--status", "y", "--bogus"]
-
-    check_refused(
-        line,
-        ("--bogus", "not a flag"),
-        ("--limit", "wrong value"),
-        ("--status", "wrong value"),
-        is_usage=True,
-    )
-
-
 @pytest.mark.promise("cli.exact-names")
 @pytest.mark.parametrize(
     ("line", "near"),

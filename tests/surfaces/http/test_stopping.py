@@ -77,7 +77,7 @@ def test_a_second_signal_answers_running_calls_and_ends_it(runtime: Runtime) -> 
     release = threading.Event()
 
     def hang(_: object, __: bytes, ___: Runtime) -> HttpAnswer:
-        release.wait(20)
+        release.wait(120)
         return HttpAnswer(status=200, body=b"{}")
 
     app = make_app(runtime)
@@ -91,7 +91,7 @@ def test_a_second_signal_answers_running_calls_and_ends_it(runtime: Runtime) -> 
         server._on_signal(signal.SIGTERM, None)
         server._on_signal(signal.SIGTERM, None)
         first = await server.on_tick(1)
-        answered = await asyncio.wait_for(call, 5)
+        answered = await asyncio.wait_for(call, 60)
         release.set()
         return answered, [first, await server.on_tick(2)]
 

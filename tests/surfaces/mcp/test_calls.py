@@ -160,30 +160,6 @@ def test_every_fact_of_every_answer_is_in_both_channels(runtime: Runtime) -> Non
         check_complete(answer)
 
 
-def test_a_repeated_call_gets_the_same_bytes_in_both_channels(runtime: Runtime) -> None:
-    ack = started(runtime).structured["ackToken"]
-    params = {"ackToken": ack, "output": {"notesMarkdown": "done"}}
-
-    answers = [call(runtime, "continue_workflow", params) for _ in range(100)]
-
-    assert len({(answer.text, json.dumps(answer.structured)) for answer in answers}) == 1
-    assert cast(MemoryLog, runtime.log).commits == 2  # start, continue
-
-
-def test_reading_tools_write_nothing(runtime: Runtime) -> None:
-    state = started(runtime).structured["stateToken"]
-
-    for tool, params in [
-        ("list_workflows", {}),
-        ("inspect_workflow", {"workflowId": WORKFLOW}),
-        ("resume_session", {}),
-        ("continue_workflow", {"stateToken": state}),
-    ]:
-        assert not call(runtime, tool, params).is_error
-
-    assert cast(MemoryLog, runtime.log).commits == 1
-
-
 def test_an_object_sent_as_text_is_stored_and_named_in_both_channels(runtime: Runtime) -> None:
     ack = started(runtime).structured["ackToken"]
 

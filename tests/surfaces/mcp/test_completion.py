@@ -7,7 +7,7 @@ import pytest
 
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.prompts import complete_address, complete_prompt
+from handrail.surfaces.mcp.adapter import complete_address, complete_prompt
 from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to
 from tests.surfaces.mcp.test_prompts import give
 from tests.surfaces.mcp.test_resources import payload

@@ -12,7 +12,7 @@ from mcp import MCPError
 
 from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.prompts import PROMPTS_PER_PAGE, list_prompts
+from handrail.surfaces.mcp.adapter import PROMPTS_PER_PAGE, list_prompts
 from tests.conftest import GivenFiles
 from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to
 

@@ -39,15 +39,7 @@ from handrail.engine.history import (
     instance_of,
     path_to,
 )
-from handrail.engine.navigate import (
-    Complete,
-    Running,
-    SkippedStep,
-    TraceEntry,
-    leaf_at,
-    leaves_of,
-    step_key,
-)
+from handrail.engine.navigate import Complete, Running, SkippedStep, TraceEntry, leaf_at, leaves_of, step_key
 from handrail.engine.progress import JOIN_OPTIONS, ChildStatus, JoinOption
 from handrail.engine.reasons import shorten_message
 from handrail.workflows.compiled import Child, Choice, CompiledWorkflow, Delegate, Option

@@ -17,14 +17,7 @@ from handrail.contract.wording import shorten
 from handrail.engine.events import Claim, GapRecorded
 from handrail.engine.history import Confirmation
 from handrail.engine.judge.missing_lists import counter_of, find_missing_lists, judge_handouts
-from handrail.engine.navigate import (
-    ExitedLoop,
-    Move,
-    Running,
-    TraceEntry,
-    find_loop,
-    list_passed,
-)
+from handrail.engine.navigate import ExitedLoop, Move, Running, TraceEntry, find_loop, list_passed
 from handrail.engine.reasons import (
     BY_PERSON,
     AskKind,

@@ -12,7 +12,7 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.contract.json.canonical import digest
-from handrail.contract.wording import explain_unseen
+from handrail.contract.wording import explain_unseen, shorten
 from handrail.engine.artifact_shapes import (
     ASSESSMENT,
     CAPABILITY_OBSERVATION,
@@ -173,7 +173,8 @@ def _find_wrong_values(inputs: Mapping[str, InputSpec], context: Mapping[str, An
             problem = "not an allowed value"
         else:
             continue
-        problems.append(InputProblem(key=name, problem=problem, expected=describe_input(spec)))
+        got = shorten(value if isinstance(value, str) else msgspec.json.encode(value).decode())
+        problems.append(InputProblem(key=name, problem=problem, expected=describe_input(spec), got=got))
     return problems
 
 

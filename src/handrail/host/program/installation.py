@@ -32,7 +32,7 @@ from handrail.ports.program import (
     ProgramFacts,
 )
 from handrail.program.setup.clients import TABLE, Scope, file_of
-from handrail.program.setup.jsonc import NotEditable, parse
+from handrail.program.setup.edits import NotEditable, parse
 from handrail.runtime.operation import NEIGHBOURS
 
 # A handshake with our own MCP server

@@ -24,13 +24,7 @@ from handrail.contract.redaction import Secrets, find_credentials, redact_creden
 from handrail.host.notices import NOTICES
 from handrail.host.private_files import ensure_private_directory, replace_private
 from handrail.host.program.client_files import sync_skill
-from handrail.host.program.fetching import (
-    FETCH_SECONDS,
-    Silence,
-    add_login,
-    fetch_address,
-    resolve_address,
-)
+from handrail.host.program.fetching import FETCH_SECONDS, Silence, add_login, fetch_address, resolve_address
 from handrail.host.program.index_sources import Manager, index_sources
 from handrail.host.program.installation import PACKAGE, InstallMethod, install_method
 from handrail.host.programs import find_program, make_child_environment

@@ -342,7 +342,7 @@ def _find_absent(tree: Tree, committed: frozenset[str], paths: Sequence[str]) ->
 
 
 def _locate(bounds: Bounds, text: str) -> LocatedFile:
-    from handrail.host.worktree.spelling import find_named, list_readings
+    from handrail.host.worktree.places import find_named, list_readings
 
     named, root = find_named(bounds, text), bounds.root
     if named.state == "hidden":

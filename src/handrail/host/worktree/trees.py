@@ -20,7 +20,6 @@ import msgspec
 from handrail.host.git import RunningGit
 from handrail.host.private_files import open_regular_file
 from handrail.host.worktree.bounds import Bounds, is_plain
-from handrail.host.worktree.git_index import read_index
 from handrail.host.worktree.repository import (
     EXECUTABLE,
     FILE,
@@ -29,6 +28,7 @@ from handrail.host.worktree.repository import (
     IndexedFile,
     Repository,
     RepositoryFacts,
+    read_index,
 )
 from handrail.host.worktree.stat_cache import (
     COARSEST_CLOCK_NS,

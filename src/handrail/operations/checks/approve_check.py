@@ -15,8 +15,8 @@ from handrail.contract.printed_text import strip_escapes
 from handrail.operations.declared_checks import digest_check, find_declared, show_words
 from handrail.ports.workspace import DeclaredCheck
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.persons import require_yes
 from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.who_confirms import require_yes
 
 MEANING = (
     "Code of this project then runs with your rights and without asking, when an agent's report needs one\n"

@@ -19,21 +19,11 @@ from handrail.contract.ids import ReceiptId, receipt_id_for
 from handrail.contract.outcome import Fault, Payload
 from handrail.contract.printed_text import strip_escapes
 from handrail.engine.command_lines import read_words
-from handrail.engine.events import (
-    PlannedEvent,
-    ReceiptRecorded,
-)
+from handrail.engine.events import PlannedEvent, ReceiptRecorded
 from handrail.engine.history import Node, list_receipts
 from handrail.engine.navigate import Running
 from handrail.engine.plans import plan_receipt
-from handrail.engine.receipts import (
-    ELSEWHERE,
-    NOT_TOLD,
-    Exited,
-    RunOutcome,
-    StatusUnknown,
-    digest_argv,
-)
+from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, Exited, RunOutcome, StatusUnknown, digest_argv
 from handrail.operations.kept_trees import COMMAND_PACK_BYTES, record_tree
 from handrail.operations.sessions.open_work import find_open_work
 from handrail.ports.worktree import Tree, Unseen

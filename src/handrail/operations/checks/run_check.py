@@ -14,21 +14,12 @@ from typing import Annotated, assert_never
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import (
-    CONTEXT_MISSING,
-    E_INTERRUPTED,
-    VALIDATION_ERROR,
-)
+from handrail.contract.catalogue import CONTEXT_MISSING, E_INTERRUPTED, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Payload, Success
 from handrail.contract.tokens.workflow import WORKFLOW
-from handrail.engine.command_lines import (
-    explain_not_run,
-    is_status_own,
-)
-from handrail.engine.events import (
-    ReceiptRecorded,
-)
+from handrail.engine.command_lines import explain_not_run, is_status_own
+from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Run, list_receipts
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.receipts import (

@@ -10,14 +10,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.ids import OutwardKind, SessionId
-from handrail.engine.events import (
-    AdvanceRecorded,
-    Blocked,
-    Event,
-    GapRecorded,
-    NodeCreated,
-    decode_event,
-)
+from handrail.engine.events import AdvanceRecorded, Blocked, Event, GapRecorded, NodeCreated, decode_event
 from handrail.engine.navigate import Complete
 from handrail.engine.reasons import waits_for_person
 from handrail.ports.log import Record

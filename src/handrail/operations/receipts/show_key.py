@@ -11,8 +11,8 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, NextCall
 from handrail.operations.receipts.signing import require_local
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.persons import require_yes
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.who_confirms import require_yes
 
 _TRUST = "Receipts that the key {} signed are believed on this machine from now on."
 _ROTATE = "Your receipts are signed with a new key from now on: whoever checks them needs its public half."

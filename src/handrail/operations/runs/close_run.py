@@ -21,13 +21,7 @@ from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import quote
 from handrail.engine.decide import decide_close
 from handrail.engine.events import CloseReason
-from handrail.engine.history import (
-    Closing,
-    History,
-    closing_of,
-    is_session_point,
-    not_run_at,
-)
+from handrail.engine.history import Closing, History, closing_of, is_session_point, not_run_at
 from handrail.engine.progress import describe_not_run
 from handrail.operations.finding import find_run
 from handrail.operations.handles import node_of, session_of

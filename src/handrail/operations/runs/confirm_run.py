@@ -24,14 +24,7 @@ from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.contract.wording import name_person, quote
-from handrail.engine.ask import (
-    UNCHECKED,
-    Ask,
-    ask_about,
-    read_value,
-    say_unchecked,
-    weigh_answers,
-)
+from handrail.engine.ask import UNCHECKED, Ask, ask_about, read_value, say_unchecked, weigh_answers
 from handrail.engine.decide import decide_confirmation
 from handrail.engine.events import ConfirmationAnswer, ConfirmationDoor, ConfirmationRecorded
 from handrail.engine.history import Confirmation, History

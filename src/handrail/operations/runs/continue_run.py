@@ -16,14 +16,7 @@ from handrail.engine.history import Node, Recorded, is_older, steps_after
 from handrail.engine.navigate import own_action_at
 from handrail.engine.reply import Reply
 from handrail.operations.gathering import gather
-from handrail.operations.handles import (
-    WORKER_RULE,
-    Prepared,
-    TokenCall,
-    Worker,
-    answer_attempt,
-    read_ack,
-)
+from handrail.operations.handles import WORKER_RULE, Prepared, TokenCall, Worker, answer_attempt, read_ack
 from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
 from handrail.operations.report import Output, check_change, check_merged, read_report
 from handrail.operations.same_project import find_own_project, warn_of_other_project

@@ -22,12 +22,7 @@ from handrail.engine.ask import weigh_answers
 from handrail.engine.decide import Gathered, decide_advance
 from handrail.engine.facts import WorkDone, add_loop_values, facts_after, facts_at, preferences_after
 from handrail.engine.history import History, Node, Recorded, steps_after
-from handrail.engine.judge.actions import (
-    fill_params,
-    find_preview,
-    follow_actions,
-    runs_unasked,
-)
+from handrail.engine.judge.actions import fill_params, find_preview, follow_actions, runs_unasked
 from handrail.engine.judge.arrival import refuse_declined, weigh_confirmation
 from handrail.engine.judge.missing_lists import GO_BACK
 from handrail.engine.judge.report_frame import TO_FILL_IN

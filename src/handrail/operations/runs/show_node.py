@@ -18,10 +18,7 @@ from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import kept_report, may_ask
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
-from handrail.engine.command_lines import (
-    explain_not_run,
-    is_status_own,
-)
+from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import Artifact, Claim
 from handrail.engine.facts import excerpt, preferences_at
 from handrail.engine.history import (

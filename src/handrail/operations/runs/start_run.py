@@ -8,11 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import (
-    INVARIANT_VIOLATION,
-    SESSION_NOT_FOUND,
-    VALIDATION_ERROR,
-)
+from handrail.contract.catalogue import INVARIANT_VIOLATION, SESSION_NOT_FOUND, VALIDATION_ERROR
 from handrail.contract.ids import (
     Autonomy,
     BlobRef,
@@ -34,13 +30,7 @@ from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import quote, shorten
 from handrail.engine.decide import StartFacts, decide_start, list_unmet_lists
 from handrail.engine.events import PreferencesDelta
-from handrail.engine.facts import (
-    MOST_TAGS,
-    PRESETS,
-    change_at_start,
-    encode_project,
-    place_of,
-)
+from handrail.engine.facts import MOST_TAGS, PRESETS, change_at_start, encode_project, place_of
 from handrail.engine.history import Recorded, node_at
 from handrail.engine.judge.artifacts import check_start_context, correct_context
 from handrail.engine.judge.report_frame import TO_FILL_IN

@@ -7,10 +7,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import (
-    E_NOT_FOUND,
-    SESSION_NOT_FOUND,
-)
+from handrail.contract.catalogue import E_NOT_FOUND, SESSION_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Fault, NextCall, Success

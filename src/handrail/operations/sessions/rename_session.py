@@ -17,9 +17,9 @@ from handrail.engine.plans import plan_event
 from handrail.operations.finding import find_session, name_answerer
 from handrail.projections.overview import session_title
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.persons import require_yes
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session
+from handrail.runtime.who_confirms import require_yes
 
 
 class RenameSession(Input, frozen=True, kw_only=True):

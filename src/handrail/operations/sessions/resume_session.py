@@ -39,6 +39,7 @@ from handrail.projections.resume_candidates import (
     RankedSubject,
     ResumeQuery,
     Subject,
+    is_finished,
     list_latest,
     may_be_found,
     rank_subjects,
@@ -132,9 +133,14 @@ def _resume(rt: Runtime, project: str, wanted: ResumeQuery, *, with_index: bool)
         if not is_matched and wanted.query and not _is_exact(wanted.query):
             found = list_latest(looked.all_of_them(), wanted.here, most=MOST_FOUND + 1)
             scope += "; the latest sessions instead" if found else ""
+        is_cut = len(found) > MOST_FOUND or not looked.is_whole
+        if not wanted.is_asked and found and found[0].is_here and not is_finished(found[0].subject):
+            # Nothing was asked for and something here waits: of what is done, the last is enough.
+            done = [one for one in found if is_finished(one.subject)]
+            found = tuple(one for one in found if one not in done[1:])
+            scope += "; other finished runs are found by a query" if done[1:] else ""
         candidates = _candidates(rt, found[:MOST_FOUND], project, with_index=with_index)
         items = tuple(map(msgspec.to_builtins, candidates))
-    is_cut = len(found) > MOST_FOUND or not looked.is_whole
     page = Page(items=items, style="none", limit=MOST_FOUND, truncated=is_cut)
     return Success(data={"project": project, "matched": is_matched, "scope": scope}, page=page)
 

@@ -8,10 +8,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import (
-    E_VALIDATION,
-    INVARIANT_VIOLATION,
-)
+from handrail.contract.catalogue import E_VALIDATION, INVARIANT_VIOLATION
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import Autonomy, PresetName, RiskPolicy
 from handrail.contract.outcome import Fault, NextCall, Success

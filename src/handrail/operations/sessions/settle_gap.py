@@ -21,9 +21,9 @@ from handrail.operations.stored_sessions import open_stored_sessions
 from handrail.ports.store import IndexTrouble
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.persons import require_yes
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session, read_session
+from handrail.runtime.who_confirms import require_yes
 
 LONGEST_NOTE = 500
 

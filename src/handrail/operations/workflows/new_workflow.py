@@ -8,12 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import (
-    E_CONFLICT,
-    VALIDATION_ERROR,
-    WORKFLOW_ID_LEGACY,
-    WORKFLOW_ID_RESERVED,
-)
+from handrail.contract.catalogue import E_CONFLICT, VALIDATION_ERROR, WORKFLOW_ID_LEGACY, WORKFLOW_ID_RESERVED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Answer, Fault, Success

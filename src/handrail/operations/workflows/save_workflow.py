@@ -11,12 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import (
-    E_CONFLICT,
-    VALIDATION_ERROR,
-    WORKFLOW_ID_RESERVED,
-    WORKFLOW_INVALID,
-)
+from handrail.contract.catalogue import E_CONFLICT, VALIDATION_ERROR, WORKFLOW_ID_RESERVED, WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Answer, Fault, Success

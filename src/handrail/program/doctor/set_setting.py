@@ -21,8 +21,8 @@ from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import quote
 from handrail.program.doctor.show_settings import PackedSetting, list_packed, redact_value
 from handrail.runtime.operation import Operation
-from handrail.runtime.persons import require_yes
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.who_confirms import require_yes
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
 LONGEST_VALUE = 16_384

@@ -11,11 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import (
-    E_CONFIG,
-    E_IO,
-    E_NOT_FOUND,
-)
+from handrail.contract.catalogue import E_CONFIG, E_IO, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json, Success
@@ -42,6 +38,7 @@ from handrail.program.setup.clients import (
     path_of,
 )
 from handrail.program.setup.edits import (
+    NotEditable,
     decode_text,
     diff_texts,
     hooks_snippet,
@@ -49,12 +46,12 @@ from handrail.program.setup.edits import (
     read_entry,
     remove_entry,
     remove_hooks,
+    set_member,
     snippet_of,
     write_entry,
     write_hooks,
 )
 from handrail.program.setup.first_checks import LOOKED_AT, suggest_checks
-from handrail.program.setup.jsonc import NotEditable, set_member
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of

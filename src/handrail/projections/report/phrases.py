@@ -7,9 +7,7 @@ from typing import assert_never
 from handrail.contract.wording import format_count
 from handrail.engine.children.joins import name_workers
 from handrail.engine.events import Artifact, Claim, Preferences, is_newer
-from handrail.engine.history import (
-    Receipt,
-)
+from handrail.engine.history import Receipt
 from handrail.engine.navigate import (
     NO_ROUND_WORDS,
     DetectedNonTipAdvance,

@@ -19,12 +19,7 @@ from handrail.contract.ids import SessionId
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Failure, Fault, Json, failure_of
 from handrail.operations.checks.note_command import NOTE_COMMAND
-from handrail.operations.sessions.resume_session import (
-    WORK_HERE,
-    Candidate,
-    WorkHere,
-    find_work_in_progress,
-)
+from handrail.operations.sessions.resume_session import WORK_HERE, Candidate, WorkHere, find_work_in_progress
 from handrail.runtime.hub import perform, perform_operation
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime

@@ -15,11 +15,7 @@ from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Failure, Json
 from handrail.operations.runs.confirm_run import Meant, read_gift
-from handrail.operations.runs.needed_answer import (
-    NeededAnswer,
-    find_needed_answer,
-    record_persons_answer,
-)
+from handrail.operations.runs.needed_answer import NeededAnswer, find_needed_answer, record_persons_answer
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.arguments import read_arguments
 from handrail.surfaces.mcp.calls import run_guarded

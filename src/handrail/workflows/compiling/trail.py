@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_nearest
 from handrail.workflows.builtins.capabilities import CAPABILITIES
 from handrail.workflows.compiling.compilation import Decision, DecisionKind
-from handrail.workflows.dialect.crossing import as_json
 from handrail.workflows.limits import MAX_PROBLEMS
 from handrail.workflows.problem import NO_EDIT, Edit, Problem, ProblemCode, Severity, replace_value
 from handrail.workflows.reading.findings import guess_surely, quote_name
@@ -66,7 +66,7 @@ class Trail:
             message = f"{message} {stand_in}"
         edit = replace_value(pointer, sure) if sure else NO_EDIT
         if meant is not None:
-            fix, edit = f"Write {as_json(meant)}.", replace_value(pointer, meant)
+            fix, edit = f"Write {canonical_bytes(meant).decode()}.", replace_value(pointer, meant)
         self.report("unknown_id", pointer, message, fix, self.severity_of_unknown, edit)
 
     def decide(self, kind: DecisionKind, origin: str, step_id: str, why: str) -> None:

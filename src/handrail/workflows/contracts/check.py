@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache, reduce
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -494,16 +494,20 @@ def _misused(error: ValueError) -> Trouble:
     path, kind = getattr(error, "instance_path", None), getattr(error, "kind", None)
     if not path or kind is None:
         return _whole(f"The schema is not valid: {_first_line(error)}", "Correct that keyword.")
-    pointer: str = reduce(join_pointer, path, "")
-    written: Json = getattr(error, "instance", None)
-    told = f"The keyword {quote(str(path[-1]))} cannot have this value. "
-    told += _sentence(kind.name, kind.as_dict(), written)
-    is_text = kind.name == "type" and isinstance(written, str)
-    if is_text and (path[-1] == "required" or re.fullmatch("[0-9]{1,9}", written)):
-        meant: Json = [written] if path[-1] == "required" else int(written)
-        fix, edit = f"Write {canonical_bytes(meant).decode()}.", replace_value(pointer, meant)
-        return Trouble(pointer=pointer, message=told, fix=fix, edit=edit)
-    return Trouble(pointer=pointer, message=told, fix="Correct the value of that keyword.")
+    pointer = ""
+    for step in path:
+        pointer = join_pointer(pointer, step)
+    sentence = _sentence(kind.name, kind.as_dict(), getattr(error, "instance", None))
+    message = f"The keyword {quote(str(path[-1]))} cannot have this value. {sentence}"
+    written = getattr(error, "instance", None)
+    meant: Json = None
+    if kind.name == "type" and isinstance(written, str):
+        meant = int(written) if re.fullmatch("[0-9]{1,9}", written) else None
+        meant = [written] if path[-1] == "required" else meant
+    if meant is None:
+        return Trouble(pointer=pointer, message=message, fix="Correct the value of that keyword.")
+    fix, edit = f"Write {canonical_bytes(meant).decode()}.", replace_value(pointer, meant)
+    return Trouble(pointer=pointer, message=message, fix=fix, edit=edit)
 
 
 def _whole(message: str, fix: str) -> Trouble:
@@ -545,8 +549,7 @@ def _no_candidate(schema: Schema, where: str) -> str | None:
     if not candidates:
         return f"The enum of {where} is empty."
     try:
-        validator = _validator(schema)
-        if any(validator.is_valid(candidate) for candidate in candidates):
+        if any(map(_validator(schema).is_valid, candidates)):
             return None
     except ValueError:  # it cannot be checked, so nothing fits
         pass
@@ -578,10 +581,9 @@ def _impossible_object(schema: Schema, root: Schema, where: str, depth: int) -> 
     properties = schema.get("properties", {})
     others = schema.get("additionalProperties", True)
     for name in schema.get("required", ()):
-        inner = properties.get(name, others)
         if name not in properties and resolve_ref(others, root) is False:
             return f"{where.capitalize()} requires {quote(name)}, but its schema does not allow it."
-        reason = _impossible(inner, root, quote(name), depth + 1)
+        reason = _impossible(properties.get(name, others), root, quote(name), depth + 1)
         if reason:
             return reason
     return None
@@ -592,8 +594,6 @@ def _crossed(schema: Schema, least: str = "minimum", most: str = "maximum") -> b
 
 
 def _no_whole(schema: Schema) -> bool:
-    if _crossed(schema):
-        return True
     if "minimum" not in schema or "maximum" not in schema:
         return False
     return bool(-(-schema["minimum"] // 1) > schema["maximum"] // 1)

@@ -14,14 +14,7 @@ from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.contracts.patterns import explain_refusal
 from handrail.workflows.dialect.condition_forms import describe_native_condition, to_condition
-from handrail.workflows.dialect.crossing import (
-    NOWHERE,
-    Crossing,
-    Object,
-    as_text,
-    as_texts,
-    native_id,
-)
+from handrail.workflows.dialect.crossing import NOWHERE, Crossing, Object, as_text, as_texts, native_id
 from handrail.workflows.limits import MAX_NOTES_CHARACTERS
 
 # Prompts and fragments

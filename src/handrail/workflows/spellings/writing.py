@@ -143,7 +143,6 @@ def _remarks(comment: Comment, indent: str) -> Iterator[str]:
         yield f"{indent}#{comment.beside}"
 
 
-_PROSE = ("prompt", "promptBlocks")
 _HEADINGS = {key: title for title, key in BLOCKS.items()}
 _PLAIN_ID = re.compile(r"[^{}\s]+")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from handrail_code.edit.plan import Refusal
+from handrail_code.edit.plan import Refusal, refuse_at
 from handrail_code.facts.join import Project, Symbol
 from handrail_code.facts.model import NONE, VALUE, Export, FileFacts, Span, Use
 from handrail_code.facts.slots import Exported, Local, Shared
@@ -70,13 +70,7 @@ def read_extent(project: Project, symbol: Symbol) -> Extent | Refusal:
 
 def refuse_troubles(path: str, facts: FileFacts) -> Refusal:
     trouble = facts.troubles[0]
-    return Refusal(
-        code="parse_error",
-        message="The file has a syntax error; correct it first.",
-        path=path,
-        start=trouble.start,
-        end=trouble.end,
-    )
+    return refuse_at("parse_error", "The file has a syntax error; correct it first.", path, trouble)
 
 
 def _read_assigned(home: Exported, facts: FileFacts, layout: Layout) -> Extent | Refusal:
@@ -133,12 +127,11 @@ def _part_of(home: Local, facts: FileFacts, layout: Layout, use: Use) -> Part | 
     statement = layout.statements[at] if at != NONE else None
     if statement is None or statement.kind not in ("declaration", "variables"):
         what = "imported" if statement is not None and statement.kind in ("import", "require") else "declared"
-        return Refusal(
-            code="nested" if what == "declared" else "external",
-            message=f"{use.name} is {what} here by a statement that cannot move.",
-            path=home.path,
-            start=use.start,
-            end=use.end,
+        return refuse_at(
+            "nested" if what == "declared" else "external",
+            f"{use.name} is {what} here by a statement that cannot move.",
+            home.path,
+            use,
         )
     if statement.kind == "declaration" or len(statement.declarators) == 1:
         part = Part(statement=at, start=statement.lead, end=statement.tail)
@@ -154,12 +147,11 @@ def _part_of(home: Local, facts: FileFacts, layout: Layout, use: Use) -> Part | 
         if not is_other or not span.start <= other.start < span.end:
             continue
         if facts.bindings[other.binding].scope == 0:
-            return Refusal(
-                code="side_effects",
-                message=f"{other.name} is declared by the same pattern; declare them apart first.",
-                path=home.path,
-                start=other.start,
-                end=other.end,
+            return refuse_at(
+                "side_effects",
+                f"{other.name} is declared by the same pattern; declare them apart first.",
+                home.path,
+                other,
             )
     return part
 

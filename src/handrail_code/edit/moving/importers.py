@@ -15,7 +15,7 @@ from handrail_code.edit.moving.needs import drop_import, piece_of
 from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift
 from handrail_code.edit.moving.specifiers import is_index_named, split_extension
-from handrail_code.edit.plan import Refusal
+from handrail_code.edit.plan import Refusal, refuse_at
 from handrail_code.facts.model import NONE, Export, FileFacts, Import, Member
 
 
@@ -228,13 +228,7 @@ def _rewrite_export(shift: Shift, path: str, export: Export, names: set[str]) ->
         return None
     if path == shift.target:
         if export.exported != shift.public_name:
-            return Refusal(
-                code="collision",
-                message="The target re-exports it under another name.",
-                path=path,
-                start=piece.start,
-                end=piece.end,
-            )
+            return refuse_at("collision", "The target re-exports it under another name.", path, piece)
         sheet.take_out(at, piece)
         return None
     sheet.take_out(at, piece)
@@ -273,10 +267,9 @@ def _add_to_star(shift: Shift, path: str, export: Export, names: set[str]) -> No
 
 
 def _refuse_alias(shift: Shift, path: str, found: Import) -> Refusal:
-    return Refusal(
-        code="collision",
-        message=f"The target imports {shift.extent.name} under another name; rename that first.",
-        path=path,
-        start=found.statement.start,
-        end=found.statement.end,
+    return refuse_at(
+        "collision",
+        f"The target imports {shift.extent.name} under another name; rename that first.",
+        path,
+        found.statement,
     )

@@ -12,9 +12,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from handrail_code.edit.moving.extent import refuse_troubles
 from handrail_code.edit.moving.importers import importing_files
 from handrail_code.edit.moving.shift import Shift
-from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory
+from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory, refuse_at
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts, Import, Use
 from handrail_code.facts.slots import Exported, Local, Shared
@@ -42,14 +43,7 @@ def edited_project(project: Project, plan: Plan) -> Project | Refusal:
     for path in changed:
         before, after = project.facts(path), edited.facts(path)
         if before is not None and before.troubles:
-            trouble = before.troubles[0]
-            return Refusal(
-                code="parse_error",
-                message="The file has a syntax error; correct it first.",
-                path=path,
-                start=trouble.start,
-                end=trouble.end,
-            )
+            return refuse_troubles(path, before)
         if after is None or after.troubles:
             return Refusal(code="parse_error", message="The edited file would not parse.", path=path)
     return edited
@@ -175,7 +169,7 @@ def compare_kept(
             continue
         there = found.get(places.place(use.start))
         if there is None or there.name != use.name:
-            return _refuse("This name would no longer be one.", path, use)
+            return refuse_at("changed_meaning", "This name would no longer be one.", path, use)
         pairs.append((use, there))
     return _compare_pairs(project, edited, path, path, pairs, translated)
 
@@ -203,14 +197,10 @@ def _compare_pairs(
         elif translated(use, old) == new:
             continue
         elif old[0] == "global" and new[0] != "inner":
-            return Refusal(
-                code="captured",
-                message=f"{use.name} is a global here and would mean a declaration.",
-                path=path,
-                start=use.start,
-                end=use.end,
+            return refuse_at(
+                "captured", f"{use.name} is a global here and would mean a declaration.", path, use
             )
-        return _refuse(f"{use.name} would mean something else here.", path, use)
+        return refuse_at("changed_meaning", f"{use.name} would mean something else here.", path, use)
     return None
 
 
@@ -269,12 +259,11 @@ def _compare_statements(shift: Shift, edited: Project, path: str, edits: Sequenc
         if any(edit.start == statement.start == edit.end for edit in edits):
             continue
         if places.place(statement.start) not in after:
-            return Refusal(
-                code="changed_meaning",
-                message="This statement would run into the one before it; end that with a semicolon first.",
-                path=path,
-                start=statement.start,
-                end=statement.end,
+            return refuse_at(
+                "changed_meaning",
+                "This statement would run into the one before it; end that with a semicolon first.",
+                path,
+                statement,
             )
     return None
 
@@ -323,12 +312,8 @@ def _compare_others(shift: Shift, edited: Project, changed: set[str]) -> Refusal
                 continue
             old = translate(shift, None, meaning_of_import(shift.project, path, found))
             if old != meaning_of_import(edited, path, found):
-                return Refusal(
-                    code="changed_meaning",
-                    message="This import would find another declaration.",
-                    path=path,
-                    start=found.statement.start,
-                    end=found.statement.end,
+                return refuse_at(
+                    "changed_meaning", "This import would find another declaration.", path, found.statement
                 )
     return None
 
@@ -346,15 +331,7 @@ def _refuse_ambiguity(shift: Shift) -> Refusal | None:
             if found is not None and slots.home_of(found) != Local(
                 path=shift.home, binding=shift.extent.binding
             ):
-                return Refusal(
-                    code="collision",
-                    message=f"This would bring a second {shift.extent.name}.",
-                    path=path,
-                    start=star.statement.start,
-                    end=star.statement.end,
+                return refuse_at(
+                    "collision", f"This would bring a second {shift.extent.name}.", path, star.statement
                 )
     return None
-
-
-def _refuse(message: str, path: str, use: Use) -> Refusal:
-    return Refusal(code="changed_meaning", message=message, path=path, start=use.start, end=use.end)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift
-from handrail_code.edit.plan import Refusal
+from handrail_code.edit.plan import Refusal, refuse_at
 from handrail_code.facts.model import NONE, VALUE, FileFacts, Import, Use
 from handrail_code.languages.javascript.layout import Piece
 
@@ -23,12 +23,11 @@ def bring_needs(shift: Shift, is_exporting: bool) -> Refusal | None:
     for binding, uses in sorted(_outer_uses(shift, facts).items()):
         written = next((use for use in uses if use.role in WRITING), None)
         if written is not None:
-            return Refusal(
-                code="assigned",
-                message=f"It assigns {written.name}, and an imported name cannot be assigned.",
-                path=shift.home,
-                start=written.start,
-                end=written.end,
+            return refuse_at(
+                "assigned",
+                f"It assigns {written.name}, and an imported name cannot be assigned.",
+                shift.home,
+                written,
             )
         found = shift.project.slots.import_of(shift.home, binding)
         if found is not None:
@@ -90,16 +89,14 @@ def _bring_import(
     resolved = shift.project.slots.module_of(shift.home, found.module)
     place = uses[0]
     if found.kind == "dynamic" or (found.kind == "require") != (shift.form == "require"):
-        return _refuse(
-            shift, "module_system", f"{local} is imported in a way that cannot be repeated.", place
+        return refuse_at(
+            "module_system", f"{local} is imported in a way that cannot be repeated.", shift.home, place
         )
     if resolved == shift.target:
         return _refuse_other_name(shift, found, local, place)
-    if _is_there(shift, binding, local):
-        return None
-    refusal = _refuse_taken(shift, local)
-    if refusal is not None:
-        return refusal
+    known = _is_there(shift, binding, local, uses)
+    if known is not False:
+        return None if known is True else known
     if resolved is not None and found.module.startswith("."):
         specifier = shift.specifier(shift.target, resolved, found.module)
     elif found.module.startswith("."):
@@ -134,27 +131,37 @@ def _refuse_other_name(shift: Shift, found: Import, local: str, place: Use) -> R
         is_named = binding.scope == 0 and binding.name == local
         if is_named and slots.home_of(slots.slot_of_binding(shift.target, at)) == below:
             return None
-    return _refuse(shift, "collision", f"The target knows {local} by another name.", place)
+    return refuse_at("collision", f"The target knows {local} by another name.", shift.home, place)
 
 
-def _is_there(shift: Shift, binding: int, local: str) -> bool:
-    """The target imports the same thing under the same name."""
+def _is_there(shift: Shift, binding: int, local: str, uses: list[Use]) -> bool | Refusal:
+    """Whether the target has the same thing under the same name; refused where it has another one so.
+
+    Where it imports the type alone and the moved text needs a value, that import goes, and another one comes.
+    """
     slots = shift.project.slots
     facts = shift.project.facts(shift.target)
     for at, other in enumerate(facts.bindings if facts is not None else ()):
-        if other.scope == 0 and other.name == local:
-            mine = slots.home_of(slots.slot_of_binding(shift.home, binding))
-            theirs = slots.home_of(slots.slot_of_binding(shift.target, at))
-            if mine == theirs:
-                return True
-            first, second = slots.import_of(shift.home, binding), slots.import_of(shift.target, at)
-            return (
-                first is not None
-                and second is not None
-                and first.imported == second.imported
-                and (not second.is_type_only or first.is_type_only)
-                and _module_key(shift, shift.home, first) == _module_key(shift, shift.target, second)
-            )
+        if facts is None or other.scope != 0 or other.name != local:
+            continue
+        first, second = slots.import_of(shift.home, binding), slots.import_of(shift.target, at)
+        is_same = slots.home_of(slots.slot_of_binding(shift.home, binding)) == slots.home_of(
+            slots.slot_of_binding(shift.target, at)
+        ) or (
+            first is not None
+            and second is not None
+            and first.imported == second.imported
+            and _module_key(shift, shift.home, first) == _module_key(shift, shift.target, second)
+        )
+        is_type = _is_type_only(shift, uses) or (first is not None and first.is_type_only)
+        if is_same and (is_type or second is None or not second.is_type_only):
+            return True
+        if is_same and second is not None and drop_import(shift, shift.target, second, local):
+            return False
+        use = facts.uses[other.uses[0]]
+        return refuse_at(
+            "collision", f"It needs {local}, and the target has another {local}.", shift.target, use
+        )
     return False
 
 
@@ -170,28 +177,14 @@ def _module_key(shift: Shift, path: str, found: Import) -> str:
     )
 
 
-def _refuse_taken(shift: Shift, local: str) -> Refusal | None:
-    facts = shift.project.facts(shift.target)
-    for binding in facts.bindings if facts is not None else ():
-        if facts is not None and binding.scope == 0 and binding.name == local:
-            use = facts.uses[binding.uses[0]]
-            return Refusal(
-                code="collision",
-                message=f"It needs {local}, and the target has another {local}.",
-                path=shift.target,
-                start=use.start,
-                end=use.end,
-            )
-    return None
-
-
 def _bring_local(
     shift: Shift, facts: FileFacts, binding: int, uses: list[Use], is_exporting: bool
 ) -> Refusal | None:
     """A neighbour in the old module becomes an import from there."""
     local = facts.bindings[binding].name
-    if _is_there(shift, binding, local):
-        return None
+    known = _is_there(shift, binding, local, uses)
+    if known is not False:
+        return None if known is True else known
     names = sorted(
         each.exported for each in facts.exports if each.binding == binding and each.exported not in ("=", "*")
     )
@@ -199,9 +192,6 @@ def _bring_local(
         if not is_exporting or not _export_neighbour(shift, facts, binding, local):
             return Refusal(code="not_exported", message=local)
         names = [local]
-    refusal = _refuse_taken(shift, local)
-    if refusal is not None:
-        return refusal
     name = local if local in names else names[0]
     shift.sheet(shift.target).want(
         Want(
@@ -309,13 +299,3 @@ def rebase_inner(shift: Shift) -> Iterator[tuple[int, int, str]]:
             yield span.start, span.end, shift.specifier(shift.target, resolved, found.module)
         else:
             yield span.start, span.end, rebase(found.module, shift.home, shift.target)
-
-
-def _refuse(shift: Shift, code: str, message: str, place: Use) -> Refusal:
-    return Refusal(
-        code="collision" if code == "collision" else "module_system",
-        message=message,
-        path=shift.home,
-        start=place.start,
-        end=place.end,
-    )

@@ -12,7 +12,7 @@ from handrail_code.edit.moving.needs import bring_needs, drop_needless, rebase_i
 from handrail_code.edit.moving.placing import place_spelled, splice
 from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift, refuse_target
-from handrail_code.edit.plan import Plan, Refusal
+from handrail_code.edit.plan import Plan, Refusal, refuse_at
 from handrail_code.facts.join import Project, Symbol
 from handrail_code.facts.model import NONE, FileFacts, Use
 from handrail_code.facts.slots import Local
@@ -81,21 +81,13 @@ def _read_only_declaration(slot: Local, uses: list[Use], text: bytes) -> Inner |
     inner = read_inner(slot.path, text, declared[0].start) if len(declared) == 1 else None
     if inner is None:
         place = declared[0] if declared else uses[0]
-        return Refusal(
-            code="nested",
-            message=f"{place.name} is not declared by one statement of its own.",
-            path=slot.path,
-            start=place.start,
-            end=place.end,
+        return refuse_at(
+            "nested", f"{place.name} is not declared by one statement of its own.", slot.path, place
         )
     written = next((use for use in uses if use.role == "write"), None)
     if written is not None:
-        return Refusal(
-            code="assigned",
-            message=f"{written.name} is assigned here, and an import cannot be.",
-            path=slot.path,
-            start=written.start,
-            end=written.end,
+        return refuse_at(
+            "assigned", f"{written.name} is assigned here, and an import cannot be.", slot.path, written
         )
     return inner
 
@@ -103,12 +95,8 @@ def _read_only_declaration(slot: Local, uses: list[Use], text: bytes) -> Inner |
 def _refuse_inner(slot: Local, facts: FileFacts, inner: Inner) -> Refusal | None:
     if inner.local:
         span = inner.local[0]
-        return Refusal(
-            code="place_dependent",
-            message="This means something else outside of the function around it.",
-            path=slot.path,
-            start=span.start,
-            end=span.end,
+        return refuse_at(
+            "place_dependent", "This means something else outside of the function around it.", slot.path, span
         )
     lost: dict[str, Use] = {}
     for use in facts.uses:
@@ -124,23 +112,16 @@ def _refuse_inner(slot: Local, facts: FileFacts, inner: Inner) -> Refusal | None
             lost.setdefault(use.name, use)
     if lost:
         first = min(lost.values(), key=lambda use: use.start)
-        return Refusal(
-            code="closed_over",
-            message=f"It closes over {', '.join(sorted(lost))}; make parameters of them first.",
-            path=slot.path,
-            start=first.start,
-            end=first.end,
+        return refuse_at(
+            "closed_over",
+            f"It closes over {', '.join(sorted(lost))}; make parameters of them first.",
+            slot.path,
+            first,
         )
     for binding in facts.bindings:
         if binding.scope == 0 and binding.name == facts.bindings[slot.binding].name and binding.uses:
             use = facts.uses[binding.uses[0]]
-            return Refusal(
-                code="collision",
-                message=f"The module has another {use.name}.",
-                path=slot.path,
-                start=use.start,
-                end=use.end,
-            )
+            return refuse_at("collision", f"The module has another {use.name}.", slot.path, use)
     return None
 
 

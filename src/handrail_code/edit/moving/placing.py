@@ -9,7 +9,7 @@ from handrail_code.edit.moving.extent import Part
 from handrail_code.edit.moving.needs import rebase_inner
 from handrail_code.edit.moving.sheet import Sheet
 from handrail_code.edit.moving.shift import Shift
-from handrail_code.edit.plan import Refusal, RefusalCode
+from handrail_code.edit.plan import Refusal, RefusalCode, refuse_at
 from handrail_code.facts.model import NONE, Dynamic, Span, Use
 from handrail_code.languages.javascript.layout import Statement
 
@@ -104,12 +104,8 @@ def _refuse_default(shift: Shift) -> Refusal | None:
             else False
         )
         if is_taken and not is_back:
-            return Refusal(
-                code="default_export",
-                message="The target already has a default export.",
-                path=shift.target,
-                start=export.statement.start,
-                end=export.statement.end,
+            return refuse_at(
+                "default_export", "The target already has a default export.", shift.target, export.statement
             )
     return None
 
@@ -187,7 +183,7 @@ def _refuse_exports(shift: Shift, sheet: Sheet) -> Refusal | None:
 
 
 def _refuse_target(shift: Shift, code: RefusalCode, message: str, place: Statement | Use) -> Refusal:
-    return Refusal(code=code, message=message, path=shift.target, start=place.start, end=place.end)
+    return refuse_at(code, message, shift.target, place)
 
 
 def _names_exports(shift: Shift) -> bool:

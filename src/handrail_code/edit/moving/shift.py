@@ -9,7 +9,7 @@ from handrail_code.edit.moving.entries import package_of, package_type
 from handrail_code.edit.moving.extent import Extent, refuse_troubles
 from handrail_code.edit.moving.sheet import Form, Sheet
 from handrail_code.edit.moving.specifiers import name_module
-from handrail_code.edit.plan import Refusal
+from handrail_code.edit.plan import Refusal, refuse_at
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts
 from handrail_code.facts.resolution import Resolved
@@ -168,20 +168,10 @@ def _refuse_taken(project: Project, extent: Extent, target: str) -> Refusal | No
         if getattr(home, "path", "") == extent.path and getattr(home, "binding", NONE) == extent.binding:
             continue
         use = facts.uses[binding.uses[0]]
-        return Refusal(
-            code="collision",
-            message=f"The target already has {extent.name}.",
-            path=target,
-            start=use.start,
-            end=use.end,
-        )
+        return refuse_at("collision", f"The target already has {extent.name}.", target, use)
     for export in facts.exports if facts is not None else ():
         if extent.binding == NONE and export.exported == extent.name:
-            return Refusal(
-                code="collision",
-                message=f"The target already exports {extent.name}.",
-                path=target,
-                start=export.statement.start,
-                end=export.statement.end,
+            return refuse_at(
+                "collision", f"The target already exports {extent.name}.", target, export.statement
             )
     return None

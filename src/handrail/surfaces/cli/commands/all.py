@@ -6,13 +6,502 @@ what the parser needs of that into `reading/_table.py`. Only help and reference 
 
 from __future__ import annotations
 
-from handrail.surfaces.cli.commands.check import CHECK_ROWS, RECEIPT_ROWS
-from handrail.surfaces.cli.commands.code import CODE_ROWS
+import msgspec
+
 from handrail.surfaces.cli.commands.own import CLIENT_ROWS, OWN_ROWS, SELF_DESCRIPTION_ROWS, SETTINGS_ROWS
-from handrail.surfaces.cli.commands.run import RUN_ROWS
+from handrail.surfaces.cli.commands.row import (
+    ARTIFACTS,
+    CURSOR,
+    LIMIT,
+    NOTES,
+    NOTES_FILE,
+    STATE,
+    WORKFLOW,
+    Row,
+    Spelling,
+)
 from handrail.surfaces.cli.commands.session import SESSION_ROWS
-from handrail.surfaces.cli.commands.store import LEDGER_ROWS, STORE_ROWS
-from handrail.surfaces.cli.commands.workflow import WORKFLOW_ROWS
+
+_OUT = Spelling(field="out", kind="directory", value="FILE")
+
+WORKFLOW_ROWS = (
+    Row(
+        path="workflow list",
+        operation="workflow.list",
+        spellings=(
+            Spelling(field="query", value="WORDS"),
+            Spelling(field="source", kind="text", value="SOURCE"),
+            LIMIT,
+            CURSOR,
+        ),
+        columns=("id", "description"),
+        shown=("id", "description", "suggestedId", "sourceRef", "problems"),
+        examples=(
+            "handrail workflow list --compact",
+            "handrail workflow list --query review --fields items.id,items.name --compact",
+        ),
+    ),
+    Row(
+        path="workflow inspect",
+        operation="workflow.inspect",
+        spellings=(
+            Spelling(field="workflowId", position=1, kind="id", value="ID", text="The id of the workflow."),
+            Spelling(
+                field="part",
+                text="summary by default; source and compiled show the whole text; diff needs --run.",
+            ),
+            Spelling(field="run", kind="id", value="RUN"),
+        ),
+        raw="workflow.source",
+        raw_when=("part", "source"),
+        examples=(
+            "handrail workflow inspect wr.code_review --part steps --compact",
+            "handrail workflow inspect wr.code_review --part source --format raw",
+        ),
+    ),
+    Row(
+        path="workflow validate",
+        operation="workflow.validate",
+        spellings=(
+            Spelling(
+                field="documents",
+                position=1,
+                is_required=True,
+                kind="sources",
+                value="PATH|ID",
+                text="Workflow files, directories of them, or ids; `-` is stdin.",
+            ),
+        ),
+        examples=(
+            "handrail workflow validate my_check.json --compact",
+            "handrail workflow validate wr.code_review --min-severity warning --report-only --compact",
+        ),
+    ),
+    Row(
+        path="workflow graph",
+        operation="workflow.graph",
+        spellings=(WORKFLOW,),
+        raw="drawing",
+        examples=(
+            "handrail workflow graph wr.code_review --as text --format raw",
+            "handrail workflow graph wr.code_review --as svg --format raw",
+        ),
+    ),
+    Row(
+        path="workflow diff",
+        operation="workflow.diff",
+        spellings=(
+            Spelling(
+                field="workflows",
+                position=1,
+                is_required=True,
+                kind="sources",
+                value="PATH|ID",
+                text="Two workflows, the older first: files or ids; `-` is stdin.",
+            ),
+        ),
+        examples=("handrail workflow diff wr.small_change my_check.json --compact",),
+    ),
+    Row(
+        path="workflow simulate",
+        operation="workflow.simulate",
+        spellings=(
+            msgspec.structs.replace(WORKFLOW, is_required=False),
+            Spelling(field="record", kind="id", value="RUN"),
+            Spelling(field="replay", kind="file", value="FILE"),
+        ),
+        raw="case",
+        raw_when=("record", ""),
+        examples=(
+            "handrail workflow simulate wr.small_change --compact",
+            "handrail workflow simulate --record SESSION_ID --format raw",
+        ),
+    ),
+    Row(
+        path="workflow builtins",
+        operation="workflow.builtins",
+        spellings=(Spelling(field="query", value="WORDS"), LIMIT, CURSOR),
+        columns=("kind", "id", "title"),
+        examples=("handrail workflow builtins --kind contract --compact",),
+    ),
+    Row(
+        path="workflow schema",
+        operation="workflow.schema",
+        raw="schema",
+        examples=("handrail workflow schema --format raw",),
+    ),
+    Row(
+        path="workflow new",
+        operation="workflow.new",
+        spellings=(
+            Spelling(field="workflowId", position=1, kind="id", value="ID", text="Its id, namespace.name."),
+            Spelling(field="to", kind="directory", value="DIR"),
+        ),
+        examples=(
+            "handrail workflow new project.my_check --to drafts --dry-run --compact",
+            "handrail workflow new project.my_check --to drafts --confirm CONFIRM_TOKEN --compact",
+        ),
+    ),
+    Row(
+        path="workflow convert",
+        operation="workflow.convert",
+        spellings=(WORKFLOW, Spelling(field="to"), _OUT),
+        raw="text",
+        examples=(
+            "handrail workflow convert wr.small_change --to md --format raw",
+            "handrail workflow convert my_check.json --to md --out my_check.md --dry-run --compact",
+            "handrail workflow convert my_check.json --to md --out my_check.md --confirm CONFIRM_TOKEN",
+        ),
+    ),
+    Row(
+        path="workflow fmt",
+        operation="workflow.fmt",
+        spellings=(WORKFLOW, _OUT),
+        raw="text",
+        examples=(
+            "handrail workflow fmt my_check.json --format raw",
+            "handrail workflow fmt my_check.json --out my_check.json --dry-run --compact",
+            "handrail workflow fmt my_check.json --out my_check.json --confirm CONFIRM_TOKEN",
+        ),
+    ),
+    Row(
+        path="workflow save",
+        operation="workflow.save",
+        spellings=(
+            Spelling(
+                field="document",
+                position=1,
+                is_required=True,
+                kind="document",
+                value="FILE",
+                text="The file with the workflow; `-` is stdin.",
+            ),
+            Spelling(field="file", kind="text", value="NAME"),
+            Spelling(field="base", kind="text", value="DIGEST"),
+        ),
+        examples=(
+            "handrail workflow save my_check.json --dry-run --compact",
+            "handrail workflow save my_check.json --confirm CONFIRM_TOKEN --compact",
+        ),
+    ),
+)
+
+
+RECEIPT = Spelling(
+    field="receipt", position=1, kind="document", value="FILE", text="The receipt; `-` is stdin."
+)
+
+CHECK_ROWS = (
+    Row(
+        path="check run",
+        operation="check.run",
+        spellings=(
+            Spelling(field="name", position=1, kind="id", value="NAME", text="A check of the project."),
+            Spelling(
+                field="argv",
+                position=2,
+                kind="words",
+                value="-- COMMAND",
+                text="Or a program and its arguments, after `--`; no shell reads them.",
+            ),
+            STATE,
+            Spelling(field="session", kind="id", value="ID", text="Or a session id, for its open run."),
+            Spelling(field="directory", value="DIR"),
+            Spelling(
+                field="timeLimit",
+                value="SECONDS",
+                text="When the program is ended, 600 by default; `--timeout` does not end it.",
+            ),
+            Spelling(field="passStatus", text="Exit with the program's status instead of 0."),
+        ),
+        examples=(
+            "handrail check run tests --session SESSION_ID --quiet --compact",
+            "handrail check run --state STATE_TOKEN --quiet --pass-status -- git --version",
+        ),
+    ),
+    Row(
+        path="check list",
+        operation="check.list",
+        columns=("name", "line", "timeoutSeconds", "isApproved", "description"),
+        examples=("handrail check list --compact",),
+    ),
+    Row(
+        path="check approve",
+        operation="check.approve",
+        spellings=(
+            Spelling(
+                field="name",
+                position=1,
+                kind="id",
+                value="NAME",
+                text="A check of the project; else every one that it declares.",
+            ),
+            Spelling(field="withdraw", text="Take the approval back; asks nobody."),
+        ),
+        takes_rest=False,
+        examples=("handrail check approve tests --withdraw --compact",),
+    ),
+    Row(
+        path="check replay",
+        operation="check.replay",
+        spellings=(RECEIPT,),
+        examples=("handrail check replay receipt.json --compact",),
+    ),
+)
+
+RECEIPT_ROWS = (
+    Row(
+        path="receipt export",
+        operation="receipt.export",
+        spellings=(
+            Spelling(field="session", kind="id", value="ID"),
+            Spelling(field="commit", kind="id", value="REF"),
+        ),
+        raw="content",
+        out="content",
+        examples=(
+            "handrail receipt export --session SESSION_ID --out made.json --compact",
+            "handrail receipt export --session SESSION_ID --as markdown --format raw",
+        ),
+    ),
+    Row(
+        path="receipt verify",
+        operation="receipt.verify",
+        spellings=(
+            RECEIPT,
+            Spelling(field="commit", kind="id", value="REF"),
+            Spelling(field="key", value="PUB"),
+        ),
+        examples=("handrail receipt verify receipt.json --commit HEAD --compact",),
+    ),
+    Row(
+        path="receipt key",
+        operation="receipt.key",
+        spellings=(Spelling(field="trust", value="PUB"),),
+        blast_radius="The keys of receipts in the home: which one signs, and whose are trusted.",
+        examples=("handrail receipt key --compact",),
+    ),
+)
+
+
+LEDGER_ROWS = (
+    Row(
+        path="ledger show",
+        operation="ledger.show",
+        spellings=(
+            Spelling(
+                field="runId",
+                position=1,
+                kind="id",
+                value="RUN",
+                text="A run id, or a session id for its latest run.",
+            ),
+            Spelling(field="filterByOperation", value="run.*,!run.start"),
+            Spelling(field="limit", value="N", text="Entries per page, 100 by default."),
+            CURSOR,
+        ),
+        examples=(
+            "handrail ledger show RUN_ID --mode summary --compact",
+            "handrail ledger show RUN_ID --mode delta --since-version 2 --compact",
+        ),
+    ),
+)
+
+
+STORE_ROWS = (
+    Row(
+        path="store verify",
+        operation="store.verify",
+        spellings=(
+            Spelling(field="ids", kind="ids", value="ID,ID", text="Only these sessions and their blobs."),
+        ),
+        seconds=900,
+        examples=(
+            "handrail store verify --compact",
+            "handrail store verify --ids SESSION_ID --human",
+            "handrail store verify --stream",
+        ),
+    ),
+    Row(
+        path="store du",
+        operation="store.du",
+        examples=("handrail store du --compact", "handrail store du --human"),
+    ),
+    Row(
+        path="store gc",
+        operation="store.gc",
+        spellings=(Spelling(field="olderThan", flag="--older-than", value="DAYS"),),
+        columns=("target", "ok", "error"),
+        seconds=900,
+        examples=(
+            "handrail store gc --older-than 90 --dangerous --dry-run --compact",
+            "handrail store gc --older-than 90 --dangerous --confirm CONFIRM_TOKEN --compact",
+        ),
+    ),
+    Row(
+        path="store copy",
+        operation="store.copy",
+        spellings=(
+            Spelling(field="from", flag="--from", kind="text", value="HOME"),
+            Spelling(field="to", flag="--to", kind="text", value="HOME"),
+            Spelling(field="ids", kind="ids", value="ID,ID"),
+        ),
+        columns=("target", "ok", "error"),
+        seconds=900,
+        examples=(
+            "handrail store copy --to copied --dry-run --compact",
+            "handrail store copy --to copied --confirm CONFIRM_TOKEN --compact",
+        ),
+    ),
+)
+
+
+RUN_ROWS = (
+    Row(
+        path="run start",
+        operation="run.start",
+        spellings=(
+            Spelling(field="workflowId", position=1, kind="id", value="ID", text="The id of the workflow."),
+            Spelling(field="goal", value="TEXT"),
+            Spelling(
+                field="context", kind="object", value="JSON", text="External facts the steps need, or @FILE."
+            ),
+            Spelling(
+                field="requestId",
+                kind="text",
+                value="KEY",
+                text="Your key for this start: letters, digits, `._:-`. A repeat returns the same run.",
+            ),
+            Spelling(field="session", kind="token", value="SESSION"),
+            Spelling(field="preferences.autonomy", flag="--autonomy", text="How far to go without the user."),
+            Spelling(field="preferences.riskPolicy", flag="--risk-policy", text="How much risk to take."),
+        ),
+        examples=(
+            "handrail run start wr.code_review --goal 'Review the change' --request-id pr-118 --compact",
+            'handrail run start wr.small_change --context \'{"scope":"src"}\' --request-id pr-119 --compact',
+        ),
+    ),
+    Row(
+        path="run continue",
+        operation="run.continue",
+        spellings=(
+            Spelling(field="ackToken", flag="--ack", kind="token", value="TOKEN"),
+            STATE,
+            NOTES,
+            NOTES_FILE,
+            ARTIFACTS,
+            Spelling(
+                field="context",
+                kind="object",
+                value="JSON",
+                text="Facts to set, or @FILE; null deletes a key.",
+            ),
+        ),
+        examples=(
+            "handrail run continue --ack ACK_TOKEN --notes 'Looked at every file.' --compact",
+            "handrail run continue --state STATE_TOKEN --compact",
+        ),
+    ),
+    Row(
+        path="run checkpoint",
+        operation="run.checkpoint",
+        spellings=(
+            Spelling(field="checkpointToken", flag="--checkpoint", kind="token", value="TOKEN"),
+            STATE,
+            NOTES,
+            NOTES_FILE,
+        ),
+        examples=("handrail run checkpoint --checkpoint CHECKPOINT_TOKEN --notes 'Half way.' --compact",),
+    ),
+    Row(
+        path="run confirm",
+        operation="run.confirm",
+        spellings=(
+            STATE,
+            Spelling(field="session", kind="id", value="ID"),
+            Spelling(field="note", value="TEXT"),
+        ),
+        blast_radius="Appends one fact to one session: what the person answered.",
+        examples=(
+            "handrail run confirm --session SESSION_ID --human",
+            "handrail run confirm --state STATE_TOKEN --note 'Seen in staging.' --compact",
+        ),
+    ),
+    Row(
+        path="run close",
+        operation="run.close",
+        spellings=(
+            Spelling(field="run", position=1, kind="token", value="RUN"),
+            STATE,
+            Spelling(field="reason", text="Why nobody will continue it."),
+            Spelling(field="note", value="TEXT"),
+            Spelling(
+                field="requestId",
+                kind="text",
+                value="KEY",
+                text="Your key for this closing; a repeat does not close a run that was reopened since.",
+            ),
+        ),
+        blast_radius="Appends one fact to one session; the run can be opened again by continuing it.",
+        examples=(
+            "handrail run close SESSION_ID --reason abandoned --compact",
+            "handrail run close --state STATE_TOKEN --reason superseded --note 'Begun twice.' --compact",
+        ),
+    ),
+)
+
+
+_SESSION = Spelling(
+    field="session", kind="id", value="ID", text="A session id; default the only run in progress here."
+)
+
+CODE_ROWS = (
+    Row(
+        path="code status",
+        operation="code.status",
+        spellings=(
+            Spelling(
+                field="node",
+                position=1,
+                kind="text",
+                value="NODE",
+                text="A node id or tree id; default the tree of the open step.",
+            ),
+            _SESSION,
+            STATE,
+        ),
+        examples=("handrail code status NODE_ID --compact",),
+    ),
+    Row(
+        path="code diff",
+        operation="code.diff",
+        spellings=(
+            Spelling(field="before", position=1, kind="text", value="A", text="A node id or tree id."),
+            Spelling(
+                field="after", position=2, kind="text", value="B", text="The same, or `now`, the default."
+            ),
+            _SESSION,
+        ),
+        examples=(
+            "handrail code diff NODE_ID --compact",
+            "handrail code diff NODE_ID OTHER_NODE_ID --human",
+        ),
+    ),
+    Row(
+        path="code restore",
+        operation="code.restore",
+        spellings=(
+            Spelling(field="node", position=1, kind="text", value="NODE", text="A node id or tree id."),
+            _SESSION,
+        ),
+        blast_radius="Files of the project, ignored ones never; the files before it are recorded first.",
+        examples=(
+            "handrail code restore NODE_ID --dry-run --compact",
+            "handrail code restore NODE_ID --confirm CONFIRM_TOKEN --compact",
+        ),
+    ),
+)
+
 
 ROWS = (
     *WORKFLOW_ROWS,

@@ -31,6 +31,7 @@ _WHEN = {
     "await_user_confirmation": "When the user has answered",
     "rehydrate_only": "To read the step again",
 }
+_GO_ON = "To go on where the run stands"
 _PLAIN = r"[A-Za-z0-9_@%+=:,./-]+"
 
 
@@ -78,17 +79,38 @@ def go_on_from(arguments: Sequence[str], last: Json) -> NextCall:
 def next_commands(success: Success, program: str = PROGRAM) -> list[tuple[str, str]]:
     """The payload's next call as a command line, and when to run it.
 
-    A choice has one for each option; a list has that of its first item.
+    A choice has one for each option; a list has that of its first item. Where a used token came with other
+    content, there is one that stores it, and one that leads to where the run stands instead of back.
     """
     held = success.page.items[0] if success.page is not None and success.page.items else success.data
     if not isinstance(held, dict):
         return []
+    calls = _after_other_content(held)
+    calls += [] if any(when == _GO_ON for when, _, _ in calls) else _own_next_calls(held)
+    offering = {row["tool"]: row["operation"] for row in _table.COMMANDS.values() if row["tool"]}
+    called = [
+        (when, NextCall(operation=offering.get(tool, ""), params=params)) for when, tool, params in calls
+    ]
+    lines = [(when, command_line(call, program)) for when, call in called]
+    return [(when, line) for when, line in lines if line]
+
+
+def _after_other_content(held: dict[str, Json]) -> list[tuple[str, str, Json]]:
+    """Where a used token or key came with other content: what stores it, and what goes on."""
+    told = [one for one in held.get("warnings") or [] if one.get("code") == "REPLAY_INPUT_MISMATCH"]
+    calls = [
+        (_GO_ON if one.get("purpose") == "go_on" else "To store what you sent now", one.get("nextCall"))
+        for one in told
+    ]
+    current = (held.get("recap") or {}).get("current") or {}
+    calls += [(_GO_ON, current.get("nextCall"))] if told else []
+    return [(when, call["tool"], call["params"]) for when, call in calls if call]
+
+
+def _own_next_calls(held: dict[str, Json]) -> list[tuple[str, str, Json]]:
     call = held.get("nextCall")
     if not isinstance(call, dict) or not call.get("tool"):
         return []
-    operation = next(
-        (row["operation"] for row in _table.COMMANDS.values() if row["tool"] == call["tool"]), ""
-    )
     choose = when_chosen(held)
     calls = [(f"{choose} {one['id']}", one["params"]) for one in call.get("options", [])]
     if not calls:
@@ -99,9 +121,7 @@ def next_commands(success: Success, program: str = PROGRAM) -> list[tuple[str, s
             else _WHEN.get(str(held.get("nextIntent")), "To go on")
         )
         calls = [(when, call["params"])]
-    called = [(when, NextCall(operation=operation, params=params)) for when, params in calls]
-    lines = [(when, command_line(call, program)) for when, call in called]
-    return [(when, line) for when, line in lines if line]
+    return [(when, call["tool"], params) for when, params in calls]
 
 
 def when_chosen(reply: dict[str, Json]) -> str:

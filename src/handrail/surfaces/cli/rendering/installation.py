@@ -11,12 +11,53 @@ from handrail.surfaces.cli.rendering.text import (
     format_cell,
     format_table,
     one_line,
+    size_text,
     spell_for_people,
     width_of,
     wrap,
 )
 
 _MARKS = {"pass": "ok  ", "warn": "warn", "fail": "FAIL"}
+
+
+def context_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """Where a call would act, as whom, and what it may do."""
+    place, config = payload["workspace"], payload["config"]
+    branch = f", branch {one_line(place['branch'])}" if place.get("branch") else ""
+    answers = "" if config["store_answers"] else " (does not answer; `handrail doctor` says why)"
+    facts = [
+        ("Version", one_line(payload["version"])),
+        ("Account", one_line(payload["account"])),
+        ("Project", f"{one_line(place['root'])}{branch}" if place.get("root") else "none"),
+        ("Home", one_line(config["home"])),
+        ("Store", one_line(config["store"]) + answers),
+        ("Answers", f"{one_line(config['format'])}, envelope {one_line(config['envelope'])}"),
+        ("Allowed", f"effects up to {one_line(config['max_effect'])}"),
+    ]
+    lines = format_aligned(facts)
+    typed = (page.program + one_line(line).removeprefix("handrail") for line in payload["next_steps"])
+    following = [spell_for_people(line) for line in typed]
+    return [*lines, "", "Next:", *(INDENT + line for line in following)] if following else lines
+
+
+def verify_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What was read, and each thing that is not as it was written."""
+    read = f"{format_count(payload['sessions'], 'session')} with {format_count(payload['events'], 'event')}"
+    problems = payload["problems"]
+    sound = "Everything is as it was written." if payload["ok"] else ""
+    lines = wrap(f"Read: {read}, {size_text(payload['bytes_read'])}. {sound}".rstrip(), page.width)
+    for one in problems:
+        what = one_line(one["reason"]).replace("_", " ")
+        lines += wrap(f"{one_line(one['id'])}: {what}. {one_line(one['detail'])}", page.width, INDENT)
+    more = payload["problem_count"] - len(problems)
+    lines += [f"{INDENT}and {more} more"] if more > 0 else []
+    for warning in payload.get("warnings", ()):
+        lines += wrap(f"Warning: {one_line(warning)}", page.width)
+    newer = ", ".join(map(one_line, payload.get("newer", ())))
+    lines += wrap(f"Written by a newer version: {newer}.", page.width) if newer else []
+    if payload["leftover_blobs"]:
+        lines.append(f"{format_count(payload['leftover_blobs'], 'stored file')} that no session needs.")
+    return lines
 
 
 def doctor_lines(payload: dict[str, Json], page: Page) -> list[str]:

@@ -16,6 +16,7 @@ from handrail.surfaces.cli.rendering.text import (
     lines_of,
     one_line,
     spell_command,
+    spell_step,
     text_of,
     wrap,
 )
@@ -34,7 +35,7 @@ def step_lines(reply: dict[str, Json], page: Page) -> list[str]:
     lines += [""] if lines else []
     pending = reply.get("pending")
     if isinstance(pending, dict):
-        title, step_id = one_line(pending["title"]), one_line(pending["stepId"])
+        title, step_id = one_line(pending["title"]), spell_step(one_line(pending["stepId"]))
         lines += [f"Step: {title} ({step_id})", ""]
         lines += [*lines_of(pending["prompt"]), ""] if pending.get("prompt") else []
     else:
@@ -85,7 +86,7 @@ def file_lines(payload: dict[str, Json], page: Page) -> list[str]:
     if payload["current_step"] is None:
         lines += ["The workflow is complete.", *wrap(one_line(payload["closing"]), page.width), ""]
     else:
-        title, step_id = one_line(payload["title"]), one_line(payload["current_step"])
+        title, step_id = one_line(payload["title"]), spell_step(one_line(payload["current_step"]))
         lines += [f"Step: {title} ({step_id})", "", *lines_of(payload["prompt"]), ""]
     blocked = _blocked(payload, page)
     lines += [*blocked, ""] if blocked else []
@@ -100,7 +101,7 @@ def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """What a person answered, or what they would be asked."""
     if "shown" in payload:
         return lines_of(payload["shown"])
-    step, answer = one_line(payload["step_id"]), one_line(payload["answer"])
+    step, answer = spell_step(one_line(payload["step_id"])), one_line(payload["answer"])
     who, door = one_line(payload["who"]), one_line(payload["door"])
     when = "" if payload.get("is_new", True) else " before"
     given = one_line(payload.get("value", ""))
@@ -119,7 +120,8 @@ def check_lines(payload: dict[str, Json], page: Page) -> list[str]:
     counts = payload["counts"]
     if counts is not None:
         lines.append(", ".join(f"{number} {what}" for what, number in counts.items()) + ".")
-    return [*lines, f"Receipt {one_line(payload['receiptId'])} of step {one_line(payload['stepId'])}."]
+    step = spell_step(one_line(payload["stepId"]))
+    return [*lines, f"Receipt {one_line(payload['receiptId'])} of step {step}."]
 
 
 def _calls(reply: dict[str, Json], pending: Json, page: Page) -> list[tuple[str, str]]:
@@ -159,10 +161,10 @@ def _warnings(reply: dict[str, Json], page: Page, *, is_first: bool) -> list[str
         lines += wrap(f"Warning: {one_line(warning['message'])}{f' {aim}:' if aim else ''}", page.width)
         lines += [f"{INDENT}{spell_command(warning['nextCall'], page)}"] if warning.get("nextCall") else []
     for action in () if is_first else reply.get("ran", []):
-        said = f"Handrail ran {one_line(action['stepId'])}: {one_line(action['result'])}"
+        said = f"Handrail ran {spell_step(one_line(action['stepId']))}: {one_line(action['result'])}"
         lines += wrap(said, page.width, INDENT)
     for part in () if is_first else reply.get("skipped", []):
-        said = f"{one_line(part['stepId'])} did not run: {one_line(part['why'])}"
+        said = f"{spell_step(one_line(part['stepId']))} did not run: {one_line(part['why'])}"
         lines += wrap(said, page.width, INDENT)
     return lines
 
@@ -175,7 +177,7 @@ def _recap(reply: dict[str, Json], page: Page) -> list[str]:
         lines += wrap(f"This run is closed ({why}). Continuing reopens it.", page.width)
     for said in [*recap.get("people", []), *filter(None, [recap.get("personSaid")])]:
         note = f": {one_line(said['note'])}" if said.get("note") else ""
-        told = f"{one_line(said['stepId'])} was {one_line(said['words'])}{note}"
+        told = f"{spell_step(one_line(said['stepId']))} was {one_line(said['words'])}{note}"
         lines += wrap(told, page.width)
     if recap.get("readIn"):
         where = f"This run belongs to the project {one_line(reply.get('project', ''))}, not to this one."
@@ -232,7 +234,7 @@ def verdict_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """What a report would lead to; nothing was written."""
     verdict = str(payload["verdict"])
     lines = wrap(_VERDICTS.get(verdict, one_line(verdict)), page.width)
-    lines += [f"Step: {one_line(payload['step_id'])}"] if payload.get("step_id") else []
+    lines += [f"Step: {spell_step(one_line(payload['step_id']))}"] if payload.get("step_id") else []
     blocked = _blocked(payload, page)
     lines += ["", *blocked] if blocked else []
     for gap in payload.get("gaps", []):

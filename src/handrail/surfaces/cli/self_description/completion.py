@@ -8,16 +8,149 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Literal, TypeAlias, get_args
 
+import msgspec
 from msgspec import Meta
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.self_description.shell_scripts.bash import bash_script
-from handrail.surfaces.cli.self_description.shell_scripts.fish import fish_script
-from handrail.surfaces.cli.self_description.shell_scripts.words import Words, command_words
-from handrail.surfaces.cli.self_description.shell_scripts.zsh import zsh_script
+from handrail.surfaces.cli.hook import EVENTS
+from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.parse import commands_under, label_of, views_of
+from handrail.surfaces.cli.reading.rows import Param
+
+# The completion script for fish (3.1 and newer).
+
+
+_FISH = r"""
+function __handrail_complete
+  set -l cur (commandline -ct)
+  set -l at ''
+  set -l flag ''
+  set -l ended ''
+  set -l given 0
+  for word in (commandline -opc)[2..-1]
+    if test -n "$flag"
+      set flag ''
+    else if test -z "$ended"; and test "$word" = --
+      set ended 1
+    else if test -z "$ended"; and string match -q -- '--*=*' "$word"
+      continue
+    else if test -z "$ended"; and string match -q -- '--*' "$word"
+      if count (__handrail_value "$at $word") >/dev/null
+        set flag "$word"
+      end
+    else
+      set -l next (string trim -- "$at $word")
+      if contains -- "$next" $__handrail_known
+        set at "$next"
+      else
+        set given (math $given + 1)
+      end
+    end
+  end
+  if test -n "$flag"
+    __handrail_offer '' "$cur" (__handrail_value "$at $flag")
+  else if test -z "$ended"; and string match -q -- '--*=*' "$cur"
+    set -l parts (string split -m 1 -- = "$cur")
+    __handrail_offer "$parts[1]=" "$parts[2]" (__handrail_value "$at $parts[1]")
+  else if test -z "$ended"; and string match -q -- '-*' "$cur"
+    __handrail_offer '' "$cur" (__handrail_flags "$at")
+  else
+    set -l spec (__handrail_word "$at,$given")
+    if test -z "$ended"; and not count $spec >/dev/null
+      set spec (__handrail_flags "$at")
+    end
+    __handrail_offer '' "$cur" $spec
+  end
+end
+function __handrail_offer
+  set -l kept $argv[1]
+  # A quote that is still open cannot be unescaped.
+  set -l cur (string unescape -- "$argv[2]"; or string trim -l -c '"\'' -- "$argv[2]")
+  switch "$argv[3]"
+    case one phrase
+      printf '%s\n' $kept$argv[4..-1]
+    case many
+      set -l before (string match -r -- '^.*,' "$cur")
+      printf '%s\n' $kept"$before"$argv[4..-1]
+    case file
+      __handrail_paths "$kept" "$cur"
+    case folder
+      __handrail_paths "$kept" "$cur" | string match -- '*/'
+    case json
+      if string match -q -- '@*' "$cur"
+        __handrail_paths "$kept@" (string sub -s 2 -- "$cur")
+      end
+  end
+end
+function __handrail_paths
+  for path in (complete -C "__handrail_none "(string escape -- "$argv[2]"))
+    printf '%s\n' "$argv[1]$path"
+  end
+end
+complete -c handrail -f
+complete -c handrail -a '(__handrail_complete)'
+"""
+
+
+def fish_script(words: Words) -> str:
+    """The walk over the line, and the table as `case` lines."""
+    known = sorted({*words.after, *words.flags} - {""})
+    own = [
+        f"    case '{path} {flag}'\n      printf '%s\\n' {_fish_value(value)}"
+        for (path, flag), value in sorted(words.values.items())
+        if path
+    ]
+    everywhere = [
+        f"    case '* {flag}'\n      printf '%s\\n' {_fish_value(value)}"
+        for (path, flag), value in sorted(words.values.items())
+        if not path
+    ]
+    flags = [
+        f"    case '{path}'\n      printf '%s\\n' one {' '.join(after)}"
+        for path, after in words.flags.items()
+        if path
+    ]
+    return "\n".join(
+        [
+            "# Completion of handrail for fish.",
+            "set -g __handrail_known " + " ".join(f"'{path}'" for path in known),
+            "function __handrail_value",
+            '  switch "$argv[1]"',
+            *own,
+            *everywhere,
+            "  end",
+            "end",
+            "function __handrail_flags",
+            '  switch "$argv[1]"',
+            *flags,
+            "    case '*'",
+            f"      printf '%s\\n' one {' '.join(words.flags[''])}",
+            "  end",
+            "end",
+            "function __handrail_word",
+            '  switch "$argv[1]"',
+            *(
+                f"    case '{path},*'\n      printf '%s\\n' one {' '.join(after)}"
+                for path, after in words.after.items()
+            ),
+            *(
+                f"    case '{path},{place}'\n      printf '%s\\n' {_fish_value(value)}"
+                for (path, place), value in words.positions.items()
+            ),
+            "  end",
+            "end",
+            *_FISH.strip("\n").split("\n"),
+            "",
+        ]
+    )
+
+
+def _fish_value(value: tuple[str, ...]) -> str:
+    return " ".join(f"'{one}'" if " " in one else one for one in value)
+
 
 Shell: TypeAlias = Literal["bash", "zsh", "fish"]
 SHELLS: tuple[Shell, ...] = get_args(Shell)
@@ -26,11 +159,6 @@ _INSTALL = {
     "bash": "handrail completion --shell bash --format raw >> ~/.bash_completion",
     "zsh": 'handrail completion --shell zsh --format raw > "${fpath[1]}/_handrail"',
     "fish": "handrail completion --shell fish --format raw > ~/.config/fish/completions/handrail.fish",
-}
-_SCRIPTS: dict[Shell, Callable[[Words], str]] = {
-    "bash": bash_script,
-    "zsh": zsh_script,
-    "fish": fish_script,
 }
 
 
@@ -66,3 +194,283 @@ OPERATION = Operation(
         levels={"minimal": ("shell", "install"), "standard": None, "full": None}, drop_order=("script",)
     ),
 )
+
+
+# What a shell can offer: the words after a group, the flags of a command, the values of a flag.
+
+
+FILE_KINDS = frozenset({"file", "document", "documents", "source", "sources"})
+JSON_KINDS = frozenset({"object", "array", "input"})
+
+
+class Words(msgspec.Struct, frozen=True, kw_only=True):
+    """The command table as the scripts need it.
+
+    A value is described in one line: what it is, then its choices. `one` and `many` (with commas) are closed
+    sets, `phrase` a closed set whose members hold spaces, `file`, `folder` and `json` (text, or a file after
+    `@`) are completed by the shell, `other` is anything. A flag without a description takes no value.
+    """
+
+    after: dict[str, tuple[str, ...]]
+    """What may follow a group, by its path; the empty path is the tool itself."""
+    flags: dict[str, tuple[str, ...]]
+    """The flags of a command, its own first; the empty path is every group."""
+    values: dict[tuple[str, str], tuple[str, ...]]
+    """By command and flag; the empty path is every place."""
+    positions: dict[tuple[str, str], tuple[str, ...]]
+    """By command and place, counted from 0, `*` for every one; only those that can be completed."""
+
+
+def command_words() -> Words:
+    """Everything the table knows."""
+    commands = sorted(_table.COMMANDS.items())
+    flags = {"": tuple(flag["flag"] for flag in _table.GLOBALS)}
+    values = {("", flag["flag"]): _value(flag) for flag in _table.GLOBALS if flag["kind"] != "switch"}
+    positions: dict[tuple[str, str], tuple[str, ...]] = {("hook", "0"): ("one", *EVENTS)}
+    for path in commands_under(""):
+        params = {label_of(param): param for view in views_of(path) for param in view["params"]}
+        own = [param for param in params.values() if param["flag"]]
+        flags[path] = (*sorted(param["flag"] for param in own), *_table.COMMANDS[path]["globals"])
+        values |= {(path, param["flag"]): _value(param) for param in own if param["kind"] != "switch"}
+        for param in params.values():
+            if param["position"] and _value(param) != ("other",):
+                place = "*" if param["is_plural"] else str(param["position"] - 1)
+                positions[(path, place)] = _value(param)
+    values[("reference", "--command")] = ("phrase", *(path for path, _ in commands))
+    values[("reference", "--domain")] = ("one", *sorted({path.split(" ")[0] for path, _ in commands}))
+    return Words(after=_after(), flags=flags, values=dict(sorted(values.items())), positions=positions)
+
+
+def _after() -> dict[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {"": {}}
+    for path in sorted(commands_under("")):
+        words = path.split(" ")
+        for place, word in enumerate(words):
+            found.setdefault(" ".join(words[:place]), {})[word] = None
+    return {path: tuple(words) for path, words in sorted(found.items())}
+
+
+def case_of(path: str) -> str:
+    """How a `case` of a shell names the commands that a flag belongs to; global flags belong to all."""
+    return f"'{path}'" if path else "*"
+
+
+def _value(param: Param) -> tuple[str, ...]:
+    if param["choices"]:
+        return ("many" if param["is_plural"] else "one", *param["choices"])
+    if param["kind"] in JSON_KINDS:
+        return ("json",)
+    if param["kind"] in FILE_KINDS or param["value"] == "FILE":
+        return ("file",)
+    return ("folder",) if param["kind"] == "directory" else ("other",)
+
+
+# The completion script for bash (3.2 and newer).
+
+
+_BASH = r"""
+_handrail() {
+  local at='' flag='' ended='' next spec='' cur='' kept='' given=0 word i IFS=$' \t\n'
+  local -a words=()
+  COMPREPLY=()
+  # Readline splits at = and @; put `--flag`, `=` and `value` together again.
+  for ((i = 1; i <= COMP_CWORD; i++)); do
+    word=${COMP_WORDS[i]}
+    if ((${#words[@]})); then
+      case "$word ${words[${#words[@]}-1]}" in
+        '='*' --'*'='*) ;;
+        '='*' --'* | *' --'*= | *' @' | *'=@') words[${#words[@]}-1]+=$word; continue ;;
+      esac
+    fi
+    words+=("$word")
+  done
+  cur=${words[${#words[@]}-1]}
+  for ((i = 0; i < ${#words[@]} - 1; i++)); do
+    word=${words[i]}
+    if [ -n "$flag" ]; then flag=''
+    elif [ -z "$ended" ] && [ "$word" = -- ]; then ended=1
+    elif [ -z "$ended" ] && [ "${word#--}" != "$word" ]; then
+      case $word in
+        *=*) ;;
+        *) _handrail_value "$at $word"; if [ -n "$spec" ]; then flag=$word; fi ;;
+      esac
+    else
+      next="${at:+$at }$word"
+      case "$_handrail_known" in *"|$next|"*) at=$next ;; *) given=$((given + 1)) ;; esac
+    fi
+  done
+  if [ -n "$flag" ]; then _handrail_value "$at $flag"
+  elif [ -z "$ended" ] && [ "${cur#--*=}" != "$cur" ]; then
+    _handrail_value "$at ${cur%%=*}"
+    kept="${cur%%=*}="
+    cur=${cur#*=}
+  elif [ -z "$ended" ] && [ "${cur#-}" != "$cur" ]; then _handrail_flags "$at"
+  else
+    _handrail_word "$at" "$given"
+    if [ -z "$spec$ended" ]; then _handrail_flags "$at"; fi
+  fi
+  case "$COMP_WORDBREAKS" in *=*) kept='' ;; esac
+  _handrail_offer "${spec%% *}" "${spec#* }"
+}
+_handrail_offer() {
+  local one quote=''
+  case $1 in
+    many) case $cur in *,*) kept+="${cur%,*},"; cur=${cur##*,} ;; esac ;;
+    phrase)
+      case $cur in \'* | \"*) quote=${cur:0:1}; cur=${cur:1} ;; *) cur=${cur//\\/} ;; esac
+      IFS='|' ;;
+    json)
+      case $cur in @*) kept+=@; cur=${cur#@} ;; *) return ;; esac
+      set -- file ;;
+  esac
+  case $1 in
+    one | many | phrase)
+      for one in $2; do
+        case $one in
+          "$cur"*)
+            if [ "$1" = phrase ] && [ -z "$quote" ]; then one=${one// /\\ }; fi
+            COMPREPLY+=("$kept$one") ;;
+        esac
+      done ;;
+    file) _handrail_paths -f default ;;
+    folder) _handrail_paths -d dirnames ;;
+  esac
+}
+# Readline quotes and marks paths itself, where bash is new enough to be told so now.
+_handrail_paths() {
+  if [ -z "$kept" ] && compopt -o "$2" 2>/dev/null; then return; fi
+  local one
+  while IFS= read -r one; do
+    printf -v one %q "$one"
+    COMPREPLY+=("$kept$one")
+  done < <(compgen "$1" -- "${cur//\\/}")
+}
+complete -F _handrail handrail
+"""
+
+
+def bash_script(words: Words) -> str:
+    """The table as `case` lines, and the walk over the line."""
+    head = ["# Completion of handrail for bash."]
+    word = ["  spec=''", "  case $1,$2 in"]
+    return _case_script(
+        words, [*head, f"_handrail_known='|{_known(words)}|'"], "''", word, _bash_value, _BASH
+    )
+
+
+def _known(words: Words) -> str:
+    return "|".join(sorted({*words.after, *words.flags} - {""}))
+
+
+def _case_script(
+    words: Words,
+    head: list[str],
+    spec: str,
+    word: list[str],
+    told: Callable[[tuple[str, ...]], str],
+    walk: str,
+) -> str:
+    """`spec` is how the shell writes nothing at all: its two halves go around what is offered."""
+    opened, closed = spec[0], spec[1]
+    values = [
+        f"    {case_of(path)}' {flag}') spec={opened}{told(value)}{closed} ;;"
+        for (path, flag), value in sorted(words.values.items(), reverse=True)
+    ]
+
+    def one(case: str, offered: tuple[str, ...]) -> str:
+        return f"    {case}) spec={opened}one {' '.join(offered)}{closed} ;;"
+
+    lines = [
+        *head,
+        "_handrail_value() {",
+        f"  spec={spec}",
+        "  case $1 in",
+        *values,
+        "  esac",
+        "}",
+        "_handrail_flags() {",
+        "  case $1 in",
+        *(one(f"'{path}'", flags) for path, flags in words.flags.items() if path),
+        one("*", words.flags[""]),
+        "  esac",
+        "}",
+        "_handrail_word() {",
+        *word,
+        *(one(f"'{path}',*", after) for path, after in words.after.items()),
+        *(
+            f"    '{path}',{place}) spec={opened}{told(value)}{closed} ;;"
+            for (path, place), value in words.positions.items()
+        ),
+        "  esac",
+        "}",
+        walk.strip("\n"),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _bash_value(value: tuple[str, ...]) -> str:
+    """A value in one line; what holds spaces is parted by bars."""
+    return "phrase " + "|".join(value[1:]) if value[0] == "phrase" else " ".join(value)
+
+
+# The completion script for zsh.
+
+
+_ZSH = r"""
+_handrail() {
+  local at='' flag='' ended='' next word
+  local -a spec
+  integer i given=0
+  for ((i = 2; i < CURRENT; i++)); do
+    word=${words[i]}
+    if [[ -n $flag ]]; then flag=''
+    elif [[ -z $ended && $word == -- ]]; then ended=1
+    elif [[ -z $ended && $word == --*=* ]]; then :
+    elif [[ -z $ended && $word == --* ]]; then
+      _handrail_value "$at $word"
+      if (( ${#spec} )); then flag=$word; fi
+    else
+      next="${at:+$at }${(Q)word}"
+      if [[ $_handrail_known == *"|$next|"* ]]; then at=$next; else (( given++ )); fi
+    fi
+  done
+  spec=()
+  if [[ -n $flag ]]; then _handrail_value "$at $flag"
+  elif [[ -z $ended && $PREFIX == --*=* ]]; then
+    _handrail_value "$at ${PREFIX%%=*}"
+    compset -P 1 '*='
+  elif [[ -z $ended && $PREFIX == -* ]]; then _handrail_flags "$at"
+  else
+    _handrail_word "$at,$given"
+    if [[ -z $ended ]] && (( ! ${#spec} )); then _handrail_flags "$at"; fi
+  fi
+  case ${spec[1]} in
+    one | phrase) compadd -- "${(@)spec[2,-1]}" ;;
+    many) compset -P '*,'; compadd -S '' -- "${(@)spec[2,-1]}" ;;
+    json) if compset -P '@'; then _files; else return 1; fi ;;
+    file) _files ;;
+    folder) _files -/ ;;
+    *) return 1 ;;
+  esac
+}
+if [[ ${funcstack[1]} == _handrail ]]; then _handrail "$@"; else compdef _handrail handrail; fi
+"""
+
+
+def zsh_script(words: Words) -> str:
+    """The same for zsh."""
+    head = ["#compdef handrail", "# Completion of handrail for zsh."]
+    known = f"typeset -g _handrail_known='|{_known(words)}|'"
+    return _case_script(words, [*head, known], "()", ["  case $1 in"], _zsh_value, _ZSH)
+
+
+def _zsh_value(value: tuple[str, ...]) -> str:
+    return " ".join(f"'{one}'" if " " in one else one for one in value)
+
+
+_SCRIPTS: dict[Shell, Callable[[Words], str]] = {
+    "bash": bash_script,
+    "zsh": zsh_script,
+    "fish": fish_script,
+}
