@@ -31,17 +31,17 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "lines of source": Budget(146_990, 121_981),
-    "lines of handrail": Budget(109_288, 92_000),
-    "lines of handrail_serve": Budget(9_507, 9_000),
-    "lines of handrail_code": Budget(18_103, 15_000),
-    "lines of handrail_proof": Budget(3_215, 2_500),
-    "lines of handrail_team": Budget(6_877, 9_000),
-    "source files of handrail": Budget(474, 340),
-    "lines of tests": Budget(136_151, 105_000),
-    "modules loaded by `run continue`": Budget(85, 75),
-    "files reached from `run continue`": Budget(55, 45),
-    "lines reached from `run continue`": Budget(18_064, 12_000),
+    "lines of source": Budget(147_774, 121_981),
+    "lines of handrail": Budget(109_793, 92_000),
+    "lines of handrail_serve": Budget(9_623, 9_000),
+    "lines of handrail_code": Budget(17_931, 15_000),
+    "lines of handrail_proof": Budget(3_217, 2_500),
+    "lines of handrail_team": Budget(7_210, 9_000),
+    "source files of handrail": Budget(442, 340),
+    "lines of tests": Budget(137_871, 105_000),
+    "modules loaded by `run continue`": Budget(86, 75),
+    "files reached from `run continue`": Budget(56, 45),
+    "lines reached from `run continue`": Budget(18_088, 12_000),
     "modules that know the foreign dialect": Budget(0, 0),
     "modules in the largest folder": Budget(20, 12),
 }
