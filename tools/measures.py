@@ -39,9 +39,9 @@ BUDGETS = {
     "lines of handrail_team": Budget(7_210, 9_000),
     "source files of handrail": Budget(442, 340),
     "lines of tests": Budget(137_871, 105_000),
-    "modules loaded by `run continue`": Budget(86, 75),
-    "files reached from `run continue`": Budget(56, 45),
-    "lines reached from `run continue`": Budget(18_088, 12_000),
+    "modules loaded by `run continue`": Budget(85, 75),
+    "files reached from `run continue`": Budget(55, 45),
+    "lines reached from `run continue`": Budget(17_991, 12_000),
     "modules that know the foreign dialect": Budget(0, 0),
     "modules in the largest folder": Budget(20, 12),
 }

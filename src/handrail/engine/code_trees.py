@@ -8,30 +8,14 @@ them.
 
 from __future__ import annotations
 
-import msgspec
-
 from handrail.contract.ids import BlobRef, NodeId
-from handrail.engine.events import ObservationRecorded, TreeRecorded
-from handrail.engine.history import History, RecordedTree, Run
+from handrail.engine.events import TreeRecorded
+from handrail.engine.history import History, RecordedTree
 
 LONGEST_CHAIN = 16
 """Lists that build on each other, before one is kept whole again."""
 LONGEST_LARGE_CHAIN = 48
 """The same where a whole list would be large."""
-
-
-def settle_helper(run: Run, seen: ObservationRecorded, index: int) -> Run:
-    """The run with its own directory or the name of a helper; `index` is of the event that says so."""
-    if seen.key == "worker":
-        return msgspec.structs.replace(run, workers=(*run.workers, seen.value))
-    moved_at = 0 if seen.project == run.project else index
-    return msgspec.structs.replace(run, project=seen.project, has_own_project=True, moved_at=moved_at)
-
-
-def settle_account(run: Run, account: str) -> Run:
-    """The run with the account that reported in it, if it was handed out; each is kept once."""
-    is_new = run.parent is not None and account not in run.accounts
-    return msgspec.structs.replace(run, accounts=(*run.accounts, account)) if is_new else run
 
 
 def find_tree_of(history: History, node_id: NodeId) -> RecordedTree | None:

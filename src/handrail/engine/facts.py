@@ -14,6 +14,7 @@ from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION, LOOP_CONTROL
 from handrail.engine.events import (
     RULES,
     Artifact,
+    ObservationRecorded,
     Preferences,
     PreferencesChanged,
     PreferencesDelta,
@@ -412,6 +413,20 @@ class Helper(msgspec.Struct, frozen=True, kw_only=True):
     """Where, if that is not settled yet."""
     worker: str = ""
     """The name that was given."""
+
+
+def settle_helper(run: Run, seen: ObservationRecorded, index: int) -> Run:
+    """The run with its own directory or the name of a helper; `index` is of the event that says so."""
+    if seen.key == "worker":
+        return msgspec.structs.replace(run, workers=(*run.workers, seen.value))
+    moved_at = 0 if seen.project == run.project else index
+    return msgspec.structs.replace(run, project=seen.project, has_own_project=True, moved_at=moved_at)
+
+
+def settle_account(run: Run, account: str) -> Run:
+    """The run with the account that reported in it, if it was handed out; each is kept once."""
+    is_new = run.parent is not None and account not in run.accounts
+    return msgspec.structs.replace(run, accounts=(*run.accounts, account)) if is_new else run
 
 
 class KeptWork(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,7 +31,6 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId, SessionId, node_tag
 from handrail.contract.json.canonical import genesis
-from handrail.engine.code_trees import settle_account, settle_helper
 from handrail.engine.events import (
     AdvanceRecorded,
     Blocked,
@@ -61,6 +60,7 @@ from handrail.engine.events import (
     ValidationPerformed,
     decode_event,
 )
+from handrail.engine.facts import settle_account, settle_helper
 from handrail.engine.history import (
     NOTHING_ATTACHED,
     NOTHING_INHERITED,
