@@ -29,7 +29,9 @@ from tests.engine.test_evidence import BEFORE, CHANGED, NOW, Body, of, place, re
 
 
 @pytest.mark.promise("evidence.nothing-ran")
-@pytest.mark.parametrize("outcome", [Exited(status=5), Exited(status=127), NotStarted(reason="gone")])
+@pytest.mark.parametrize(
+    "outcome", [Exited(status=4), Exited(status=5), Exited(status=127), NotStarted(reason="gone")]
+)
 def test_what_ran_nothing_neither_passes_nor_fails_and_the_fact_says_so(outcome: RunOutcome) -> None:
     pinned = PinnedCheck(name="tests", argv=("pytest", "-q"), argv_digest=digest_argv(("pytest", "-q")))
     known = Witnessed(

@@ -269,8 +269,10 @@ def _read_tokens(line: str) -> list[_Token] | None:
 # Whether what it started ran anything
 
 _RUNNERS = frozenset({"pytest", "py.test", "unittest", "jest", "vitest", "mocha", "cargo", "go"})
-_FOUND_NONE = {"pytest": 5, "py.test": 5, "unittest": 5}
-"""The status with which a runner says that it found no test."""
+_NO_TEST = "no test was found, or all were deselected"
+_OF_PYTEST = {4: "a file, test or option that the call names does not exist", 5: _NO_TEST}
+_RAN_NONE = {"pytest": _OF_PYTEST, "py.test": _OF_PYTEST, "unittest": {5: _NO_TEST}}
+"""The statuses with which a runner says that it ran no test, and why."""
 _ONLY_TELLING = frozenset(
     {
         "--collect-only",
@@ -301,8 +303,8 @@ def explain_not_run(argv: Sequence[str], outcome: RunOutcome, counts: Counts | N
             return describe_outcome(outcome)
         case Exited(status=status) if status in NOT_STARTED_BY_SHELL:
             return f"a shell found no such program, or could not start it (exit {status})"
-        case Exited(status=status) if any(_FOUND_NONE.get(name) == status for name in runners):
-            return f"no test was found, or all were deselected (exit {status})"
+        case Exited(status=status) if any(why := _RAN_NONE.get(name, {}).get(status, "") for name in runners):
+            return f"{why} (exit {status})"
         case Exited() if runners and not _ONLY_TELLING.isdisjoint(words):
             return "it was asked to tell, not to run"
         case Exited() if counts is not None and not counts.passed + counts.failed + counts.errors:

@@ -32,7 +32,7 @@ from handrail.workflows.compiled import CompiledWorkflow
 
 READ_TO_PROVEN = "read only as far as proven"
 """How a search treats a damaged session that it does not leave out."""
-SUMMARY_VERSION = 2
+SUMMARY_VERSION = 3
 """Raise it when a history is summarised differently while the fields stay the same."""
 MOST_NEW = 200
 """Sessions that a list reads only for the index, beside those of its page."""

@@ -244,9 +244,12 @@ def _of_run(
 
 
 def _texts(history: History, run_id: RunId) -> Iterable[str]:
-    """What was written down in a run and beside it, the newest first."""
+    """What was written down in a run, in the work that it handed out and beside it, the newest first."""
+    runs = {run_id}
+    for run in history.runs.values():  # a run comes after the one that handed it out
+        runs |= {run.run_id} if run.parent is not None and run.parent.run_id in runs else set()
     for node in reversed(tuple(history.nodes.values())):
-        if node.run_id != run_id:
+        if node.run_id not in runs:
             continue
         told = told_at(history, node.node_id)
         if told is not None:
