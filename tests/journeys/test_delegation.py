@@ -98,16 +98,6 @@ def test_a_met_need_lets_the_step_go_on_with_what_the_children_found(runtime: Ru
     assert all(closing.endswith("goes on with the parent's stateToken.") for closing in closings)
 
 
-def test_words_of_a_helper_find_the_run_that_handed_out_its_work(runtime: Runtime) -> None:
-    waiting = arrive(runtime, child("a"), child("b"))
-    advance(runtime, read(runtime, waiting["children"][0]), notes="The parser loops.")
-
-    found = answer(runtime, "session.resume", query="parser loops")
-
-    assert found["matched"]
-    assert [one["runId"] for one in found["items"]] == [waiting["session"]["runId"]]
-
-
 @pytest.mark.promise("delegation.waits")
 def test_an_ack_that_comes_too_early_uses_nothing_up_and_names_the_children(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")))

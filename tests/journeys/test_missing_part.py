@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
 
 HIDE = """
 import sys
-hidden = sys.argv[1]
+hidden = sys.argv[1].split(",")
 class Hidden:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] == hidden:
+        if name.split(".")[0] in hidden:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Hidden())
 from handrail.main import main
@@ -79,3 +80,36 @@ def test_everything_else_works_without_it(tmp_path: Path) -> None:
     )
 
     assert json.loads(started.stdout)["ok"] is True, started.stdout
+
+
+OF_EXTRAS = "psycopg,psycopg_binary,jwt,sigstore"
+
+
+@pytest.mark.thorough
+def test_a_plain_install_serves_the_console(tmp_path: Path) -> None:
+    """What an extra brings is missing there: no operation loads it before it is called."""
+    environment = {"HANDRAIL_HOME": str(tmp_path / "store"), "PATH": "/usr/bin:/bin"}
+    served = subprocess.Popen(
+        [sys.executable, "-c", HIDE, OF_EXTRAS, "serve", "--port", "0"],
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        assert served.stdout is not None
+        address = served.stdout.readline().decode().strip()
+        assert address.startswith("http://"), served.communicate(timeout=60)
+        token = json.loads((tmp_path / "store/run/server.json").read_bytes())["token"]
+        asked = urllib.request.Request(f"{address}api", headers={"Authorization": f"Bearer {token}"})
+        with urllib.request.urlopen(asked, timeout=60) as answered:
+            offered = answered.read()
+    finally:
+        served.terminate()
+        served.communicate(timeout=60)
+
+    assert b"session.list" in offered
+    assert b"team.admit" in offered
+    told = run_without(OF_EXTRAS, tmp_path, "team", "members", "--store", "postgresql:///x", "--json")
+    assert "handrail[team]" in told.stdout

@@ -234,3 +234,13 @@ def test_a_join_after_a_taken_result_replays_with_the_same_bytes(runtime: Runtim
     assert (told["code"], "was taken instead" in told["message"]) == ("NOBODY_WAITS", True)
     assert late["pending"] is None
     assert advance(runtime, ack_of_plan, notes="another plan") == again
+
+
+def test_words_of_a_helper_find_the_run_that_handed_out_its_work(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a"), child("b"))
+    advance(runtime, read(runtime, waiting["children"][0]), notes="The parser loops.")
+
+    found = answer(runtime, "session.resume", query="parser loops")
+
+    assert found["matched"]
+    assert [one["runId"] for one in found["items"]] == [waiting["session"]["runId"]]

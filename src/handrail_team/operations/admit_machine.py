@@ -11,8 +11,6 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, NextCall
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
-from handrail_team.accounts.as_found import account_of
-from handrail_team.accounts.machines import admit, find_asking
 from handrail_team.operations.asked import TeamQuestion, find_team
 
 
@@ -33,6 +31,9 @@ class AdmittedMachine(Answer, frozen=True, kw_only=True):
 
 def admit_machine(rt: Runtime, request: AdmitMachine) -> AdmittedMachine:
     """Let it in, for who asks, in their workspace."""
+    from handrail_team.accounts.as_found import account_of  # noqa: PLC0415 - a plain install has no database
+    from handrail_team.accounts.machines import admit, find_asking  # noqa: PLC0415 - as above
+
     team = find_team(rt, request)
     if request.show is True:
         machine = find_asking(team.directory, request.code)

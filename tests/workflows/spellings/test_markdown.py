@@ -155,6 +155,8 @@ def test_a_call_of_a_template_needs_no_id_and_a_loop_may_have_its_own() -> None:
             "prompt does not stand in a fence `step`.",
         ),
         (FRONT + "## X {#x}\n```steps\na: 1\n```\nT\n", (6, 1), '"```steps" is no fence of a workflow.'),
+        (FRONT + "## X {#x}\n```stepp\na: 1\n```\nT\n", (6, 1), '"```stepp" is no fence of a workflow.'),
+        (FRONT + "## X {#x}\n```md step\na: 1\n```\nT\n", (6, 1), '"```md step" is no fence of a workflow.'),
         (FRONT + "## X {#x}\n```Prompt\nT\n```\n", (6, 1), '"```Prompt" is no fence of a workflow.'),
         (FRONT + "## X {#x}\n```step when\nT\n```\n", (6, 1), '"```step when" is no fence of a workflow.'),
         (FRONT + "## X {#x}\nT\n```prompt\nU\n```\n", (6, 1), "This text stands beside a fence `prompt`."),

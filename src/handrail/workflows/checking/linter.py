@@ -91,7 +91,9 @@ def check_soft_words(parts: tuple[SourcePart, ...], trail: Trail) -> None:
                 pass
 
 
-_KEY_FENCE = re.compile(r"\s*```ya?ml\n(?:when|output|type|validation|requireConfirmation|gates|userOnly): ?")
+_KEY_FENCE = re.compile(
+    r"\s*```[^\n`]*\n(?:when|output|type|validation|requireConfirmation|gates|userOnly): ?"
+)
 
 
 def check_key_fences(parts: tuple[SourcePart, ...], trail: Trail) -> None:
@@ -101,7 +103,7 @@ def check_key_fences(parts: tuple[SourcePart, ...], trail: Trail) -> None:
             check_key_fences(part.body, trail)
         elif isinstance(part, SourceStep) and any(map(_KEY_FENCE.match, _texts(part)[:2])):
             message = f"The prompt of {part.id} begins with keys of a step, which the agent reads as text."
-            fix = "Write ```step instead of ```yaml, or say in words what the lines are."
+            fix = "Write ```step at the beginning of the fence, or say in words what the lines are."
             trail.report("unknown_key", part.pointer, message, fix, "warning")
 
 

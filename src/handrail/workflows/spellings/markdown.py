@@ -26,8 +26,8 @@ from handrail.workflows.spellings.markdown_text import (
     find_block,
     find_other_id,
     find_yaml_end,
-    is_own_fence,
     join_lines,
+    meant_fence,
     read_items,
     read_named,
     read_part,
@@ -223,11 +223,10 @@ class _Reading:
             self._report((start.number, 1), "This fence is not closed.", fix, edit)
             self._unread.update(_WORD.findall(join_lines(lines[at + 1 : end])))
             return end
-        if not is_own_fence(fence[3]):
+        if not (meant := meant_fence(fence[3])):
             for line in lines[at : end + 1]:
                 self._text_line(Line(line.number, line.text.rstrip("\r")))
         elif fence[3] not in ("step", "prompt") or fence[1]:
-            meant = "step" if fence[3].lower().startswith("step") else "prompt"
             fix = f"Write {fence[2]}{meant} at the beginning of the line, and nothing after it."
             is_word = " " not in fence[3]  # words after it may have been meant as something
             edit = rewrite_text(start.number, 1, len(start.text), fence[2] + meant) if is_word else NO_EDIT

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from handrail.contract.outcome import Json
+from handrail.contract.suggest import find_same_word
 
 BLOCKS = {
     "Procedure": "procedure",
@@ -37,6 +38,7 @@ JOINED_HEADING = re.compile(r"#{1,6}(?=[^#\s].*\{#[^{}\s]*\}[ \t]*$)")
 _OTHER_ID = re.compile(r"(?:\{[ \t]*(#|id[=:])|\((#)|\[(#)|\{)[ \t]*([a-z0-9_-]+)[ \t]*[\])}]$")
 """An id at the end of a heading in the form of another tool."""
 _TITLE = re.compile(r"(?:(.*?)[ \t]*)?\{#([^{}\s]*)\}")
+_OWN_FENCES = ("prompt", "step")
 FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*([^`]*?)[ \t]*")
 _ITEM = re.compile(r"([-*+]|[0-9]{1,4}[.)]) +(?=\S)")
 _REF = re.compile(r"\[[^\[\]]*\]\((wr\.refs\.[^()\s]+)\)")
@@ -98,7 +100,7 @@ def begins_part(line: str) -> bool:
     """Whether a line of a fence `step` can only be what follows the fence: no YAML has it."""
     fence = FENCE.fullmatch(line.rstrip("\r"))
     return _PART_HEADING.fullmatch(line) is not None or (
-        fence is not None and not fence[1] and is_own_fence(fence[3])
+        fence is not None and not fence[1] and bool(meant_fence(fence[3]))
     )
 
 
@@ -240,15 +242,16 @@ def has_constructs(lines: list[str]) -> bool:
         elif HEADING.fullmatch(line) or line.startswith("#"):
             return True
         elif (fence := FENCE.fullmatch(line)) is not None:
-            if is_own_fence(fence[3]):
+            if meant_fence(fence[3]):
                 return True
             closing = closing_of(fence[2])
     return closing is not None
 
 
-def is_own_fence(info: str) -> bool:
-    """Whether a fence is one of ours, or is meant to be."""
-    return info.split(" ")[0].lower().removesuffix("s") in ("step", "prompt")
+def meant_fence(info: str) -> str:
+    """Which of our fences it is, or is meant to be; empty: a fence of the text."""
+    words = [word.removesuffix("s") for word in info.lower().split()[:2]]
+    return next((own for word in words if (own := find_same_word(word, _OWN_FENCES))), "")
 
 
 def closing_of(mark: str) -> re.Pattern[str]:

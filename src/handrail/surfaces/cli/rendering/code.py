@@ -198,7 +198,7 @@ def _tree(nodes: Sequence[Mapping[str, Json]], page: Page) -> list[str]:
     while waiting:
         node = waiting.pop()
         where = f"{one_line(node['file'])}:{', '.join(map(str, node['lines']))}"
-        again = " (shown above)" if node["repeated"] else ""
+        again = " (again)" if node["repeated"] else ""
         told = f"{one_line(node['name']) or 'the module itself'}  {where}{again}"
         lines.append(cut(INDENT * node["depth"] + told, page.width))
         waiting += reversed(below.get(node["index"], []))
