@@ -495,7 +495,7 @@ VERIFIED: dict[str, Any] = {
 HERE: dict[str, Any] = {
     "version": "1.2.3",
     "account": "ada",
-    "workspace": {"root": "/work/shop", "branch": "main"},
+    "workspace": {"root": "/srv/shop", "branch": "main"},
     "config": {
         "home": "/home/ada",
         "store": "/home/ada/data",
@@ -547,7 +547,7 @@ HERE: dict[str, Any] = {
         (
             "self.context",
             HERE,
-            "Version: 1.2.3\nAccount: ada\nProject: /work/shop, branch main\n"
+            "Version: 1.2.3\nAccount: ada\nProject: /srv/shop, branch main\n"
             "Home:    /home/ada\nStore:   /home/ada/data (does not answer; `handrail doctor` says why)\n"
             "Answers: json, envelope cli\nAllowed: effects up to write\n\nNext:\n"
             "  handrail workflow list --human\n",
