@@ -354,13 +354,13 @@ def _recap_before(
     return add_place_left(lost, keys, before, workflow, node.parent)
 
 
-def warn_of_nobody(history: History, standing: Standing) -> tuple[ReplyWarning, ...]:
-    """For a helper that has something left to do: that nobody takes it up."""
-    if standing.run.parent is None or standing.leaf is None:
+def warn_of_nobody(history: History, run: Run) -> tuple[ReplyWarning, ...]:
+    """For a helper that has something left to do, or reports it: that nobody takes it up."""
+    if run.parent is None:
         return ()
     from handrail.engine.children.joins import explain_unwaited
 
-    why = explain_unwaited(history, standing.run)
+    why = explain_unwaited(history, run)
     return (ReplyWarning(code="NOBODY_WAITS", message=why),) if why else ()
 
 
@@ -372,7 +372,7 @@ def _warn_of_nobody_then(
 
     if was_always_waited_for(history, standing.run):
         return ()
-    return warn_of_nobody(load_history_before(reader, history, recorded.index), standing)
+    return warn_of_nobody(load_history_before(reader, history, recorded.index), standing.run)
 
 
 def _notes_truncated(size_bytes: int) -> ReplyWarning:

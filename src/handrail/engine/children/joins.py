@@ -314,6 +314,7 @@ def was_always_waited_for(history: History, run: Run) -> bool:
 
 
 _UNWAITED: Final = {
+    "again": "it was closed and handed out once more, to somebody else",
     "closed": "the run that handed it out was closed",
     "left": "the run that handed it out has left for another branch",
     "passed": "the step that handed it out is done",
@@ -335,6 +336,8 @@ def _list_whys(history: History, run: Run) -> Iterator[str]:
             yield "left"
         elif history.nodes[tip].state != history.nodes[run.parent.node_id].state:
             yield "passed"
+        elif any(run in tries[:-1] for tries in _list_tries(history, history.nodes[tip]).values()):
+            yield "again"
         run = above
 
 

@@ -85,7 +85,7 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         warnings=(
             *session.warnings,
             *handle.warnings,
-            *warn_of_nobody(history, standing),
+            *(warn_of_nobody(history, standing.run) if standing.leaf is not None else ()),
             *warn_of_drift(reading.library, reading.workspace, request.project, standing.run, workflow),
             *_warn_of_other_files(reading, request, history, node),
         ),
