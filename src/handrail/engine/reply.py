@@ -104,7 +104,7 @@ class OptionCall(Payload, frozen=True, kw_only=True):
 
 
 class ToolCall(Payload, frozen=True, kw_only=True):
-    """The exact call to make next, by its MCP tool name; of a choice, one per option, with no params of its own."""
+    """The exact call to make next, by its MCP tool name; of a choice, one per option and no params."""
 
     tool: str
     params: dict[str, Any]

@@ -18,7 +18,7 @@ from handrail.engine.navigate import Running
 from handrail.operations.finding import find_session
 from handrail.operations.handles import node_of, read_state, session_of
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.sessions.open_work import OpenRun, find_open_work, list_open_below
+from handrail.operations.sessions.open_work import OpenRun, find_open_work, list_open_below, open_by_token
 from handrail.projections.overview import choose_run
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.runtime import Runtime
@@ -75,11 +75,14 @@ def find_pending_step(
 
 
 def _find_below(rt: Runtime, session: Session, run_id: RunId) -> RunId:
-    """The run itself or, where it waits for what it handed out, the only piece that is open.
+    """The run itself or, where it waits for what it handed out, the piece of HANDRAIL_WORK or the only one.
 
     Raises Fault CONTEXT_MISSING where several are.
     """
     below = list(list_open_below(rt, OpenRun(session=session, run_id=run_id)))
+    named = open_by_token(rt, token) if below and (token := rt.workspace.work_token()) else None
+    if named is not None and named.session.history.session_id == session.history.session_id:
+        return named.run_id
     if len(below) > 1:
         raise _several_handed_out(len(below), str(session.history.session_id))
     return below[0].run_id if below else run_id

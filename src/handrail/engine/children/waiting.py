@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from handrail.contract.wording import format_count
-from handrail.engine.children.joins import Join, drop_done_takes, find_join, name_closed
+from handrail.engine.children.joins import Join, drop_done_takes, find_join, list_shared, name_closed
 from handrail.engine.history import History, steps_after
 from handrail.engine.progress import HANDED_OUT, JOIN_OPTIONS, STOPPED
 from handrail.workflows.compiled import CompiledWorkflow
@@ -31,9 +31,8 @@ def add_join(
         return replace(standing, join=join, is_waiting=bool(join.children), prompt=prompt)
     join = drop_done_takes(join)
     is_waiting = not (join.is_met or join.offered)
-    return replace(
-        standing, join=join, is_waiting=is_waiting, prompt=_render_wait(join) + _render_takes(join)
-    )
+    prompt = _render_wait(join) + _render_takes(join) + _render_shared(history, join)
+    return replace(standing, join=join, is_waiting=is_waiting, prompt=prompt)
 
 
 def stop(standing: Standing) -> Standing:
@@ -54,6 +53,12 @@ def _render_takes(join: Join) -> str:
         if names
         else ""
     )
+
+
+def _render_shared(history: History, join: Join) -> str:
+    """Which files several children list, for whoever goes on: one may have undone what another did."""
+    told = list_shared(history, join) if join.is_met else []
+    return f" Look at these files before you go on: {' '.join(told)}" if told else ""
 
 
 def _render_wait(join: Join) -> str:

@@ -61,8 +61,10 @@ def find_open_work(rt: Runtime, project: str) -> OpenWork:
         waiting.append(found)
         here = encode_project(project).directory
         for one in below:
-            held = history.runs[one.run_id].project
-            if held is not None and held.directory == here:
+            run = history.runs[one.run_id]
+            is_here = run.project is not None and run.project.directory == here
+            # Where a child works is open until its first call that writes, so it may be meant anywhere.
+            if is_here or not run.has_own_project:
                 runs.append(one)
     return OpenWork(runs=tuple(runs), waiting=tuple(waiting))
 

@@ -115,7 +115,7 @@ def _own_next_calls(held: dict[str, Json]) -> list[tuple[str, str, Json]]:
     choose = when_chosen(held)
     calls = [(f"{choose} {one['id']}", one["params"]) for one in call.get("options", [])]
     if call["params"] or not calls:
-        is_childs = bool(held.get("children")) and "ackToken" not in call["params"]
+        is_childs = str(call["params"].get("stateToken", "")).startswith("wk")
         when = (
             "To do the first child yourself"
             if is_childs
