@@ -15,7 +15,7 @@ from handrail.runtime.misplaced_token import MAY_DO
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import answer, refusal
 from tests.journeys.doors import command, events_of, of_kind
-from tests.journeys.given_workflows import step
+from tests.journeys.given_workflows import NEVER_STOP, step
 from tests.journeys.test_until_the_end import CHANGE, RIGHT, TESTS, Reply, Site, changed, site
 from tests.surfaces.cli.test_hook import called, hook
 
@@ -265,3 +265,25 @@ def test_hooks_of_a_helper_are_about_its_work(site: Site) -> None:
     assert [one["notes"][:27] for one in own] == ["The chat was compacted here"]
     assert called(parents.out) == {"stateToken": waiting["stateToken"]}
     assert "Of its parts: b closed\n" in parents.out
+
+
+@pytest.mark.promise("delegation.join")
+def test_what_a_child_delivers_is_known_as_its_weakest_claim_is(site: Site) -> None:
+    children = [{"id": name, "steps": [step("change", **CHANGE)]} for name in ("lies", "ran")]
+    parts = {"id": "parts", "title": "Parts", "delegate": {"children": children, "collect": "found"}}
+    waiting = dict(site.begin(parts, step("tell"), preferences=NEVER_STOP))
+    for place in (0, 1):
+        take_up(site, waiting, place)
+        site.write("src/bill.py", RIGHT + f"# by {place}\n")
+        if place:
+            site.run(*TESTS.split())
+        site.send(changed("src/bill.py"))
+    met = answer(site.runtime, "run.continue", stateToken=waiting["stateToken"])
+
+    joined = answer(site.runtime, "run.continue", ackToken=met["ackToken"])
+
+    held = of_kind(events_of(site.runtime, joined), "context_set")[-1]["data"]["context"]["found"]
+    assert [(row["child"], row["artifacts"][0]["knownBy"]) for row in held] == [
+        ("lies", "claimed"),
+        ("ran", "observed"),
+    ]
