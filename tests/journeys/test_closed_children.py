@@ -160,7 +160,11 @@ def test_a_result_can_be_taken_from_the_text_alone(runtime: Runtime) -> None:
     token = arrived.structured["pending"]["choices"][0]["token"]
     _, shown = command(runtime, "run", "continue", "--ack", params["ackToken"], "--notes", "anew")
     taken = answer(runtime, "run.continue", ackToken=token)
+    found = answer(
+        runtime, "session.export", **{"sessionId": taken["session"]["sessionId"], "as": "markdown"}
+    )
 
+    assert "# Given\n" in str(found["content"])
     assert arrived.structured["pending"]["prompt"].startswith("This work is handed out: ")
     assert arrived.structured["nextCall"]["options"] == [{"id": "take:a", "params": {"ackToken": token}}]
     for call in ({"ackToken": token}, {"stateToken": arrived.structured["children"][0]["workToken"]}):

@@ -70,8 +70,7 @@ def _render_wait(join: Join) -> str:
     if join.offered:
         options = "; ".join(f"{one}: {JOIN_OPTIONS[one]}" for one in join.offered)
         return f"This step waits for {closed}. What it needs cannot be met any more. Choose: {options}."
-    told = f"It also waits for {closed}."
     possible = sum(one.status != "closed" for one in join.children)
     if possible >= join.needed:
-        return f"{handed} {told} The others are enough."
-    return f"{handed} {told} Once nobody is at work, one chooses: {', '.join(JOIN_OPTIONS)}."
+        return f"{handed} Not needed any more: {closed}; the others are enough."
+    return f"{handed} It also waits for {closed}. Once nobody is at work, one chooses: {', '.join(JOIN_OPTIONS)}."
