@@ -1,4 +1,4 @@
-"""Breaks a room in one small way at a time, and says which breaks no test noticed, and which tests notice none.
+"""Breaks a room in one small way at a time; names breaks that no test notices, and tests that notice none.
 
     python -m tests.referees.mutants src/handrail/engine tests/engine --each 4 --seconds 3600
 
