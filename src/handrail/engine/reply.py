@@ -104,7 +104,7 @@ class OptionCall(Payload, frozen=True, kw_only=True):
 
 
 class ToolCall(Payload, frozen=True, kw_only=True):
-    """The exact call to make next, by its MCP tool name; of a choice, one per option."""
+    """The exact call to make next, by its MCP tool name; of a choice, one per option and no params."""
 
     tool: str
     params: dict[str, Any]
@@ -429,7 +429,8 @@ def _next_call(
         case "read":
             return ToolCall(tool="continue_workflow", params={"stateToken": tokens.state})
         case "child":
-            return ToolCall(tool="continue_workflow", params={"stateToken": tokens.work})
+            calls = [OptionCall(id=one.id, params={"ackToken": one.token}) for one in offered]
+            return ToolCall(tool="continue_workflow", params={"stateToken": tokens.work}, options=calls)
         case "ack" | "retry" if not tokens.choices:
             return ToolCall(tool="continue_workflow", params={"ackToken": tokens.ack} | frame)
         case "per_option" | "ack" | "retry":

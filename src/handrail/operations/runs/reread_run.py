@@ -27,6 +27,7 @@ from handrail.operations.replies import (
     current_ledger,
     describe_closing,
     load_pinned_workflow,
+    name_own_work,
     show_children,
     show_evidence,
     success_of,
@@ -65,7 +66,9 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         tokens = mint_new_node_tokens(reading.keys, history.session_id, standing)
     else:
         tokens = mint_fresh_tokens(reading.keys, reading.randomness, history.session_id, standing)
-    children, tokens = show_children(reading.keys, history, workflow, standing, tokens, is_present=True)
+    children, tokens = show_children(
+        reading.reader, reading.keys, history, workflow, standing, tokens, is_present=True
+    )
     if request.output is not UNSET or request.context is not UNSET:
         require_healthy(session)
         raise _nothing_stored(request, tokens.ack)
@@ -85,7 +88,7 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         warnings=(
             *session.warnings,
             *handle.warnings,
-            *warn_of_nobody(history, standing),
+            *(warn_of_nobody(history, standing.run) if standing.leaf is not None else ()),
             *warn_of_drift(reading.library, reading.workspace, request.project, standing.run, workflow),
             *_warn_of_other_files(reading, request, history, node),
         ),
@@ -95,7 +98,8 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         closing=describe_closing(history, node),
         evidence=show_evidence(history, node),
     )
-    return success_of(reply, current_ledger(history, node.run_id))
+    success = success_of(reply, current_ledger(history, node.run_id))
+    return name_own_work(reading.keys, history, standing.run, success)
 
 
 def _warn_of_other_files(

@@ -21,7 +21,9 @@ def tell_children(rt: Runtime, claims: AckClaims | ChoiceClaims, fault: Fault) -
     node = find_newest_wait(history, node_of(history, claims))
     workflow = load_pinned_workflow(rt.log, history.runs[node.run_id].workflow_hash)
     standing = standing_at(history, workflow, node, "rehydrate")
-    children, tokens = show_children(rt.keys, history, workflow, standing, Tokens(state=""), is_present=True)
+    children, tokens = show_children(
+        rt.log, rt.keys, history, workflow, standing, Tokens(state=""), is_present=True
+    )
     token = tokens.work if standing.is_waiting else mint_state_token(rt.keys, history.session_id, node)
     call = NextCall(operation="run.continue", params={"stateToken": token})
     details = fault.details | {"children": to_builtins(children)}
