@@ -178,3 +178,25 @@ def test_the_sum_counts_a_file_and_a_command_once_however_often_they_are_reporte
     done = site.send(verified(RAN))
 
     assert worth(done) == {"ran": 1, "seen": 1}
+
+
+@pytest.mark.promise("check.declared-counts")
+@pytest.mark.parametrize(
+    ("contract", "prompt", "told"),
+    [
+        ("changed_files", "Change it.", "Run your checks as: "),
+        ("bug_fix", "Correct it.", "Run the guard before the change and after it as: "),
+        ("changed_files", "Change it and run `handrail check run -- ./check.sh`.", ""),
+        ("decision", "Decide.", ""),
+    ],
+)
+def test_a_step_of_an_own_workflow_tells_the_line_that_shows_a_check_before_the_work(
+    site: Site, contract: str, prompt: str, told: str
+) -> None:
+    asked = step("change", prompt=prompt, output={"contractRef": f"wr.contracts.{contract}"})
+
+    first = site.begin(asked)
+
+    line = f"{told}handrail check run --session {first['session']['sessionId']} -- COMMAND"
+    assert (line in first["pending"]["prompt"]) == bool(told)
+    assert ("--session" in first["pending"]["prompt"]) == bool(told)
