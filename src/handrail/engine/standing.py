@@ -520,11 +520,11 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
         case Running() as state:
             leaf = leaf_at(workflow, state)
             facts = add_loop_values(workflow, state, known)
-            asks = list_asks(workflow, leaf.id, facts)
+            asks = list_asks(workflow, leaf, facts)
             view = View(
                 autonomy=preferences.autonomy,
                 occasion=occasion,
-                asks=asks,
+                asks=[ask for ask in asks if not ask.is_told],
                 has_new_mode=attached.preferences is not None and node.parent is not None,
             )
             loop_id = deciding_loop(workflow, state.loops)
