@@ -18,8 +18,8 @@ from handrail.engine.facts import LONGEST_GOAL
 from handrail.engine.history import Closing, History, Run
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
+from handrail.engine.judge.settling import how_to_settle, is_evidence_gap
 from handrail.engine.navigate import Running, step_key
-from handrail.engine.plans import how_to_settle, is_evidence_gap
 from handrail.engine.progress import BranchSummary, HandedOut, Progress, RecapArtifact, RecapEntry, RecapInput
 from handrail.engine.reasons import Blocker, Issue, Purpose
 from handrail.engine.standing import (
