@@ -46,6 +46,7 @@ from handrail.workflows.reading.reader import Reading
 from handrail.workflows.reading.sound_rest import is_follow_up
 from handrail.workflows.sound_edits import keep_sound_edits
 from handrail.workflows.spellings.spelling import decode_document
+from handrail.workflows.text_edits import spell_edits
 
 MOST_PROBLEMS = 20
 """Of one workflow, in an error about it; `workflow.validate` gives them all."""
@@ -256,7 +257,8 @@ def _examine(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
         return _looked_at(catalog, edited, target).problems
 
     document = decode_document(entry.content, entry.spelling, entry.decoded)
-    problems = keep_sound_edits(document, len(entry.content), examined.problems, judge)
+    sound = keep_sound_edits(document, len(entry.content), examined.problems, judge)
+    problems = spell_edits(entry.content, entry.spelling, sound)
     return msgspec.structs.replace(examined, problems=problems)
 
 

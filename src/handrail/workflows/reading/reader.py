@@ -43,12 +43,13 @@ def origin_in(document: Json, pointers: Mapping[str, str]) -> Callable[[str], st
             known, _, last = known.rpartition("/")
             rest = f"/{last}{rest}"
         start = pointers.get(known, "")
-        return start + _existing(_value_at(document, start), rest)
+        return start + _existing(value_at(document, start), rest)
 
     return origin
 
 
-def _value_at(document: Json, pointer: str) -> Json:
+def value_at(document: Json, pointer: str) -> Json:
+    """What a pointer leads to; None where that is nothing."""
     value = document
     for part in pointer.split("/")[1:]:
         value = _member(value, part)
@@ -95,11 +96,11 @@ def _carry_operation(
     operation: EditOperation, made: Json, origin: Origin, document: Json
 ) -> EditOperation | None:
     if operation.op == "replace":
-        place, held = origin(operation.path), _value_at(made, operation.path)
-        is_same = held is not None and held == _value_at(document, place)
+        place, held = origin(operation.path), value_at(made, operation.path)
+        is_same = held is not None and held == value_at(document, place)
         return msgspec.structs.replace(operation, path=place) if is_same else None
     holder, _, key = operation.path.rpartition("/")
-    there = _value_at(document, origin(holder))
+    there = value_at(document, origin(holder))
     if operation.op != "add" or not isinstance(there, dict) or unescape_key(key) in there:
         return None
     return msgspec.structs.replace(operation, path=f"{origin(holder)}/{key}")
