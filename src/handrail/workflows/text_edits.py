@@ -59,16 +59,15 @@ def apply_edit(text: str, spelling: Spelling, edit: Edit) -> str:
 
 
 def _spell(text: str, spelling: Spelling, decoded: Decoded, edit: Edit) -> Edit:
-    wanted = apply_operations(decoded.document, edit)
-    comments = _carry(decoded.comments, edit, wanted)
-    for candidate in _candidates(text, spelling, decoded, edit, wanted, comments):
+    wanted = apply_operations(decoded.document or decoded.partial, edit)
+    for candidate in _candidates(text, spelling, decoded, edit, wanted):
         if candidate == text:
             continue
         try:
             said = decode_spelled(candidate.encode(), spelling)
         except Fault:
             continue
-        if said.document == wanted and _words(said.comments) >= _words(decoded.comments):
+        if (said.document or said.partial) == wanted and _words(said.comments) >= _words(decoded.comments):
             return _difference(text, candidate)
     return NO_EDIT
 
@@ -83,15 +82,15 @@ def _candidates(
     decoded: Decoded,
     edit: Edit,
     wanted: Json,
-    comments: dict[str, Comment],
 ) -> Iterator[str]:
     """Texts with the edit in them, the one that changes least first."""
     if len(edit) == 1:
         yield from _in_place(text, decoded, edit[0])
-    before = write_document(decoded.document, spelling, decoded.comments)
-    after = write_document(wanted, spelling, comments)
-    yield from _transplanted(text, before, after)
-    yield after
+    if decoded.document is not None:  # else there is more in the text than was read
+        before = write_document(decoded.document, spelling, decoded.comments)
+        after = write_document(wanted, spelling, _carry(decoded.comments, edit, wanted))
+        yield from _transplanted(text, before, after)
+        yield after
 
 
 def _in_place(text: str, decoded: Decoded, operation: EditOperation) -> Iterator[str]:
@@ -102,7 +101,8 @@ def _in_place(text: str, decoded: Decoded, operation: EditOperation) -> Iterator
         old, new = (unescape_key(one.rpartition("/")[2]) for one in (operation.source, operation.path))
         forms = ((old, new), (dumps(old), dumps(new)), (f"'{old}'", new))
     elif operation.op == "replace":
-        place, old = decoded.values.get(operation.path), value_at(decoded.document, operation.path)
+        held = decoded.document or decoded.partial
+        place, old = decoded.values.get(operation.path), value_at(held, operation.path)
         if not isinstance(old, str | int | float | bool):
             return
         new, flow = operation.value, write_flow(operation.value)

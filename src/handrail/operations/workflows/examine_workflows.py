@@ -45,7 +45,7 @@ from handrail.workflows.problem import Problem, replace_value
 from handrail.workflows.reading.reader import Reading
 from handrail.workflows.reading.sound_rest import is_follow_up
 from handrail.workflows.sound_edits import keep_sound_edits
-from handrail.workflows.spellings.spelling import decode_document
+from handrail.workflows.spellings.spelling import decode_partly
 from handrail.workflows.text_edits import spell_edits
 
 MOST_PROBLEMS = 20
@@ -102,7 +102,7 @@ def load_chosen_workflow(rt: Runtime, request: WorkflowChoice) -> Pinned:
     for one in examined:
         if one.pinned is not None:
             return one.pinned
-    raise _invalid(examined[0])
+    raise refuse(examined[0])
 
 
 def load_given(rt: Runtime, document: WorkflowText, project: str) -> tuple[CatalogEntry, Pinned]:
@@ -113,7 +113,7 @@ def load_given(rt: Runtime, document: WorkflowText, project: str) -> tuple[Catal
     catalog = load_catalog(rt, project)
     examined = examine_texts(catalog, [document])[0]
     if examined.pinned is None:
-        raise _invalid(examined)
+        raise refuse(examined)
     return with_base(_entry(catalog, document), catalog.entries), examined.pinned
 
 
@@ -256,7 +256,7 @@ def _examine(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
         )
         return _looked_at(catalog, edited, target).problems
 
-    document = decode_document(entry.content, entry.spelling, entry.decoded)
+    document = decode_partly(entry.content, entry.spelling, entry.decoded)
     sound = keep_sound_edits(document, len(entry.content), examined.problems, judge)
     problems = spell_edits(entry.content, entry.spelling, sound)
     return msgspec.structs.replace(examined, problems=problems)
@@ -397,7 +397,8 @@ def _one_of_them() -> Fault:
     )
 
 
-def _invalid(examined: Examined) -> Fault:
+def refuse(examined: Examined) -> Fault:
+    """Why a workflow cannot be used, with its problems."""
     errors = [problem for problem in examined.problems if problem.severity == "error"]
     return Fault(
         WORKFLOW_INVALID,

@@ -339,6 +339,11 @@ class _Reading:
             written, own = other
             edit = rewrite_text(part.place[0], part.end - len(written), len(written), f"{{#{own}}}")
             return f"Write {{#{own}}} for {written}.", edit
+        block = find_same_word(title.strip(" :*_"), BLOCKS)
+        if block and not part.pointer.endswith("/0") and not part.has_fence:
+            deeper = f"{'#' * (part.level + 1)} {block}"
+            fix = f"Write `{deeper}`: a block is one level deeper than its step."
+            return fix, rewrite_text(part.place[0], 1, part.end - 1, deeper)
         own = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_") or "step_id"
         fix = f"Write `{'#' * part.level} {title} {{#{own}}}`. {_TEXT_FIX}"
         # Without a fence it may be a heading of the text itself.
