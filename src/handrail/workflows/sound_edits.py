@@ -44,9 +44,7 @@ def keep_sound_edits(
         return told
     most = _FEW_TRIALS if size > _LARGE_BYTES else _MOST_TRIALS
     sound = {_key(one) for one in edited[:most] if _is_sound(document, [one.edit], known, judge)}
-    return tuple(
-        _without_edit(one) if is_patch(one.edit) and _key(one) not in sound else one for one in told
-    )
+    return tuple(_without_edit(one) if is_patch(one.edit) and _key(one) not in sound else one for one in told)
 
 
 def _apart(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:

@@ -16,7 +16,15 @@ import msgspec
 from handrail.contract.json.places import unescape_key
 from handrail.contract.outcome import Fault, Json
 from handrail.workflows.limits import Spelling
-from handrail.workflows.problem import NO_EDIT, Edit, EditOperation, Problem, drop_edits, is_patch, rewrite_text
+from handrail.workflows.problem import (
+    NO_EDIT,
+    Edit,
+    EditOperation,
+    Problem,
+    drop_edits,
+    is_patch,
+    rewrite_text,
+)
 from handrail.workflows.reading.reader import value_at
 from handrail.workflows.sound_edits import apply_operations
 from handrail.workflows.spellings.decoded import Comment, Decoded, Place

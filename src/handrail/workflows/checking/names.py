@@ -20,7 +20,7 @@ from handrail.workflows.checking.set_names import (
     check_saved_name,
     check_set_names,
 )
-from handrail.workflows.checking.slots import UNSURE, Slot, name_slots, slots_in
+from handrail.workflows.checking.slots import UNSURE, Slot, name_slots, say_conditions, say_filter, slots_in
 from handrail.workflows.checking.value_checks import (
     check_comparison,
     check_count,
@@ -358,14 +358,14 @@ class _Names:
         elif name in self._all_variables:
             message = f"{label_pointer(pointer)} reads {quote_name(name)}, which only its loop knows."
             fix = f"Read {name} inside the loop, or say in words what is meant here."
-            self._found.report("undeclared_name", pointer, message, fix, within=within)
+            self._found.report("undeclared_name", pointer, message, fix, edit, within)
         elif name not in self._told:
             self._told.add(name)
             self._missing[name] = spec
             if self._extends:
                 declared = ", ".join(self._document.get("inputs", {})) or "none"
                 fix = f"Say it in words: an overlay reads only the inputs of {self._extends}: {declared}."
-                self._found.report("undeclared_name", pointer, message, fix, within=within)
+                self._found.report("undeclared_name", pointer, message, fix, edit, within)
                 return
             shown = msgspec.json.encode(spec).decode()
             fix = f'Declare it under inputs, such as "{name}": {shown}, or correct the name.'
@@ -386,13 +386,30 @@ class _Names:
             if all(slot.kind == "name" and slot.name in known for slot in slots):
                 continue
             # One edit for all of them: an author may apply it once or once for each.
-            repaired = text
+            repaired, sure = text, set[Slot]()
             for slot in reversed(slots):
-                path = _sure_path(slot, known)
-                repaired = slot.filled_with(repaired, path) if path else repaired
+                written = self._said(slot, text, known)
+                if written:
+                    repaired = repaired[: slot.start] + written + repaired[slot.end :]
+                    sure.add(slot)
+            flags = [name for name, spec in self._given.inputs.items() if spec.get("type") == "boolean"]
+            said = say_conditions(repaired, flags)
+            if said != repaired and not any(one.kind == "block" for one in slots_in(said, known)):
+                repaired, sure = said, sure | {one for one in slots if one.kind == "block"}
+            edit = replace_value(place, repaired)
             for slot in slots:
-                self._slot(slot, text, place, known, replace_value(place, repaired))
+                self._slot(slot, text, place, known, edit if slot in sure else NO_EDIT)
             self._loose(next((slot for slot in slots if slot.kind in UNSURE), None), text, place)
+
+    def _said(self, slot: Slot, text: str, known: frozenset[str]) -> str:
+        """What an edit may write in place of a placeholder; empty where only the author knows."""
+        if path := _sure_path(slot, known):
+            return f"{{{{{path}}}}}"
+        if slot.kind == "filter" and slot.name in known:
+            return say_filter(text[slot.start : slot.end])
+        is_lost = slot.name in self._all_variables or (self._extends and not guess_name(slot.name, known))
+        # Nothing can declare it here: its words are left for the author to replace.
+        return f"[{slot.path.replace('_', ' ')}]" if slot.kind == "name" and is_lost else ""
 
     def _is_shown(self, slot: Slot) -> bool:
         """Whether it is a part of an artifact; `flow.py` checks that it is delivered by then."""
@@ -403,7 +420,7 @@ class _Names:
         path, is_sure = _meant_path(slot, known, guess_name), bool(_sure_path(slot, known))
         if slot.kind in UNSURE:
             return
-        written, edit = text[slot.start : slot.end], edit if is_sure else NO_EDIT
+        written = text[slot.start : slot.end]
         if slot.kind != "name":
             message = f"Nothing fills {quote_name(written)}: a placeholder is a name in double braces."
             fix = f"Write {{{{{path}}}}}." if is_sure else _PLACEHOLDER_FIX[slot.kind]

@@ -254,6 +254,8 @@ def join_pair(value: Json, shape: Shape) -> str:
     if not isinstance(value, dict) or len(value) != 1 or not _is_prose(shape):
         return ""
     [(name, rest)] = value.items()
+    if name in ("text", "content") and isinstance(rest, str):
+        return rest  # as other languages hold a text
     # A word in lower case may be a key of another language.
     is_words = name[:1].isupper() or " " in name.strip()
     is_key = bool(guess_name(name, _KEYS_OF_TEXTS)) or not is_words or not isinstance(rest, str)

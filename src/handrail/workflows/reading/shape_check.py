@@ -25,6 +25,7 @@ from handrail.workflows.reading.findings import Findings, guess_name, label_poin
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.meaning import MEANINGS
 from handrail.workflows.reading.overlay_grammar import STEP_NAME
+from handrail.workflows.reading.part_grammar import PARTS
 from handrail.workflows.reading.repairs import (
     advise_on_key,
     guess_value,
@@ -105,12 +106,10 @@ def _wrong_type(found: Findings, shape: Shape, value: Json, pointer: str) -> Non
     record = SHAPES[shape.name] if isinstance(shape, Named) else shape
     if isinstance(record, Record) and not isinstance(value, list):
         fix = _show_object(shape, record, value, pointer) or fix
-    made = guess_value(value, shape)
-    if made is msgspec.UNSET:
-        made = _guess_whole(record, value)
-    if made is msgspec.UNSET or not _fits(shape, made):
-        edit = NO_EDIT
-    else:
+    guesses = (guess_value(value, shape), _guess_whole(record, value))
+    made = next((one for one in guesses if one is not msgspec.UNSET and _fits(shape, one)), msgspec.UNSET)
+    edit = NO_EDIT
+    if made is not msgspec.UNSET:
         edit, fix = replace_value(pointer, made), f"Write {as_json(made)}."
     found.report("wrong_type" if pointer else "not_an_object", pointer, message, fix, edit)
 
@@ -126,7 +125,10 @@ def _guess_whole(shape: Shape, value: Json) -> Json | msgspec.UnsetType:
             needed = [name for name, key in keys.items() if key.is_required] or shape.any_of
             made: list[Json] = [{name: value} for name in needed]
             fitting = [one for one in made if _fits(shape, one)]
-            return fitting[0] if len(fitting) == 1 else msgspec.UNSET
+            # What is appended takes nothing away.
+            return fitting[0] if len(fitting) == 1 or "append" in needed else msgspec.UNSET
+        case Items() if shape == PARTS and isinstance(value, str):
+            return [{"id": "first_step", "title": "First step", "prompt": value}]
         case _:
             return msgspec.UNSET
 

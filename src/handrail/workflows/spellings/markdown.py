@@ -6,6 +6,7 @@ Everything else is text, and reaches the agent as it stands.
 from __future__ import annotations
 
 import re
+from json import dumps
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
@@ -50,7 +51,7 @@ def decode_markdown(text: str) -> Decoded:
     if lines[0].text.rstrip() != RULE or not end:
         return Decoded(problems=(_no_front(lines),))
     front = decode_yaml(join_lines(lines[1:end]) + "\n", first_line=2)
-    reading = _Reading(front)
+    reading = _Reading(front, lines[: end + 1])
     reading.read(lines[end + 1 :])
     return reading.finish(end + 1)
 
@@ -102,7 +103,10 @@ class _Text:
 class _Reading:
     """A Markdown file while it is read."""
 
-    def __init__(self, front: Decoded) -> None:
+    def __init__(self, front: Decoded, written: list[Line]) -> None:
+        self._front = written
+        self._early: list[Line] = []
+        """What stands before the first step."""
         self.problems = list(front.problems)
         self.document: dict[str, Json] = dict(front.document) if isinstance(front.document, dict) else {}
         self.values = {**front.values, "": (1, 1)}
@@ -162,6 +166,18 @@ class _Reading:
             if level < _STEP_LEVEL and not self._parts and title == self.document.get("name"):
                 fix = "Remove it: the name stands in the front matter."
                 edit = rewrite_text(number, 1, column + len(words), "")
+            elif level < _STEP_LEVEL and not self._parts and part_id is None and title:
+                # It is for readers of the page: the agent reads no more of it than before.
+                kept = (
+                    f"# {title}" if "name" in self.document else f"name: {dumps(title, ensure_ascii=False)}"
+                )
+                fix = (
+                    f"Keep it in the front matter as `{kept}`, or write `## {title} {{#step_id}}` for a step."
+                )
+                edit = (
+                    *rewrite_text(number, 1, column + len(words), ""),
+                    *rewrite_text(len(self._front), 1, 0, f"{kept}\n"),
+                )
             self._report(place, message, fix, edit)
             return
         if holder is None or holder.is_loop:
@@ -274,6 +290,9 @@ class _Reading:
                 line = lines[place[0] - number - 1]
                 is_same = part.document.get(key) == value and place[1] == 1
                 edit = rewrite_text(place[0], 1, len(line.text) + 1, "") if is_same else NO_EDIT
+                if isinstance(value, str) and key != "prompt" and place[1] == 1 and not is_same:
+                    fix = f"{fix} As a comment it stays for whoever reads the page."
+                    edit = rewrite_text(*place, 0, "# ") if value in line.text else NO_EDIT
                 self._report(place, f"{key} does not stand in a fence `step`.", fix, edit)
             else:
                 part.document[key] = value
@@ -290,16 +309,41 @@ class _Reading:
     def _text_line(self, line: Line) -> None:
         if self._open:
             self._text_of(line.number).lines.append(line)
-        elif line.text.strip() and not self._parts:
-            fix = "Begin a step above it: `## Title {#step_id}`."
-            self._report((line.number, 1), "This text belongs to no step.", fix)
-            self._parts.append(_Part(_STEP_LEVEL, "/steps/0", (line.number, 1), 1))  # one report is enough
+        elif not self._parts and (self._early or line.text.strip()):
+            self._early.append(line)
+
+    def _report_early(self) -> None:
+        """Text before the first step: said with every step, it is lost in none."""
+        lines = trim_blank(self._early)
+        if not lines:
+            return
+        first, text = lines[0].number, join_lines(lines)
+        fix = "Write it under guidance for all steps, or begin a step above it: `## Title {#step_id}`."
+        is_whole = lines[-1].number - first + 1 == len(lines) and not self._damaged
+        kept = self._as_guidance(dumps(text, ensure_ascii=False)) if is_whole else NO_EDIT
+        edit = (*rewrite_text(first, 1, len(text), ""), *kept) if kept else NO_EDIT
+        self.problems.append(report((first, 1), "This text belongs to no step.", fix, edit))
+
+    def _as_guidance(self, text: str) -> Edit:
+        """One more rule in the front matter."""
+        place = self.values.get("/guidance")
+        if place is None:
+            return rewrite_text(len(self._front), 1, 0, f"guidance: [{text}]\n")
+        line, column = place
+        match self._front[line - 1].text[column - 1 : column]:
+            case "[":
+                return rewrite_text(line, column + 1, 0, f"{text}, ")
+            case "-":
+                return rewrite_text(line, column, 0, f"- {text}\n{' ' * (column - 1)}")
+            case _:
+                return NO_EDIT
 
     def _text_of(self, number: int) -> _Text:
         part = self._open[-1]
         return part.texts.setdefault(part.current, _Text((number, 1)))
 
     def finish(self, last_line: int) -> Decoded:
+        self._report_early()
         self.document["steps"] = [self._finish_part(part) for part in self._parts]
         self.values.setdefault("/steps", (last_line, 1))
         if self.problems:
