@@ -43,12 +43,13 @@ def origin_in(document: Json, pointers: Mapping[str, str]) -> Callable[[str], st
             known, _, last = known.rpartition("/")
             rest = f"/{last}{rest}"
         start = pointers.get(known, "")
-        return start + _existing(_value_at(document, start), rest)
+        return start + _existing(value_at(document, start), rest)
 
     return origin
 
 
-def _value_at(document: Json, pointer: str) -> Json:
+def value_at(document: Json, pointer: str) -> Json:
+    """What a pointer leads to; None where that is nothing."""
     value = document
     for part in pointer.split("/")[1:]:
         value = _member(value, part)
@@ -95,11 +96,11 @@ def _carry_operation(
     operation: EditOperation, made: Json, origin: Origin, document: Json
 ) -> EditOperation | None:
     if operation.op == "replace":
-        place, held = origin(operation.path), _value_at(made, operation.path)
-        is_same = held is not None and held == _value_at(document, place)
+        place, held = origin(operation.path), value_at(made, operation.path)
+        is_same = held is not None and held == value_at(document, place)
         return msgspec.structs.replace(operation, path=place) if is_same else None
     holder, _, key = operation.path.rpartition("/")
-    there = _value_at(document, origin(holder))
+    there = value_at(document, origin(holder))
     if operation.op != "add" or not isinstance(there, dict) or unescape_key(key) in there:
         return None
     return msgspec.structs.replace(operation, path=f"{origin(holder)}/{key}")
@@ -299,7 +300,8 @@ def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocum
     reading = _read_native(composed.document, origin)
     problems = tuple(carry_problem(one, composed.document, origin, document) for one in reading.problems)
     if reading.workflow is None:
-        return msgspec.structs.replace(reading, problems=problems, document=document)
+        rest = _rest_of_overlay(document, base)
+        return msgspec.structs.replace(reading, problems=problems, document=document, rest=rest)
     workflow = msgspec.structs.replace(
         reading.workflow, overlay=composed.overlay, has_open_names=base.has_open_names
     )
@@ -312,9 +314,12 @@ def _rest_of_overlay(document: dict[str, Json], base: BaseDocument) -> Rest | No
     def check(overlay: Json) -> tuple[Problem, ...]:
         found = Findings()
         problems = _check_overlay(overlay)
-        if not problems:
-            compose(found, overlay, base.document)
-        return problems or tuple(found.problems)
+        made = None if problems else compose(found, overlay, base.document)
+        if made is None:
+            return problems or tuple(found.problems)
+        origin = origin_in(overlay, made.pointers)
+        wrong = _check_native(made.document)
+        return tuple(carry_problem(one, made.document, origin, overlay) for one in wrong)
 
     kept = keep_sound(document, check)
     composed = None if kept is None else compose(Findings(), kept.document, base.document)
