@@ -95,7 +95,7 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         project=place.project,
         is_healthy=session.is_sound,
         children=children,
-        closing=describe_closing(history, node),
+        closing=describe_closing(history, workflow, node),
         evidence=show_evidence(history, node),
     )
     success = success_of(reply, current_ledger(history, node.run_id))
