@@ -21,7 +21,7 @@ from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.sessions.open_work import find_open_work
 from handrail.projections.overview import choose_run
 from handrail.projections.run_graph import preferred_tip
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session
 
 
@@ -35,7 +35,7 @@ class PendingStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_pending_step(
-    rt: Runtime,
+    rt: ReadPorts,
     state_token: str | UnsetType,
     session_id: str | UnsetType,
     project: str,
@@ -97,7 +97,7 @@ def _target(session: Session, node: Node) -> PendingStep:
 
 
 def _find_only_run(
-    rt: Runtime, project: str, again: Callable[[str], NextCall] | None, *, is_asked: bool
+    rt: ReadPorts, project: str, again: Callable[[str], NextCall] | None, *, is_asked: bool
 ) -> tuple[Session, RunId]:
     work = find_open_work(rt, project).runs
     if len(work) != 1:
@@ -112,7 +112,7 @@ def _find_only_run(
     return work[0].session, work[0].run_id
 
 
-def _waits_for_person(rt: Runtime, session_id: str) -> bool:
+def _waits_for_person(rt: ReadPorts, session_id: str) -> bool:
     history = find_session(rt, session_id).history
     run_id = choose_run(history)
     if run_id is None:

@@ -13,7 +13,7 @@ from handrail.operations.workflows.spelled_workflow import (
     print_or_write,
 )
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import WritePorts
 from handrail.runtime.write_permission import DryRun
 
 
@@ -21,7 +21,7 @@ class FmtWorkflow(SpellingChoice, frozen=True, kw_only=True):
     """Which workflow."""
 
 
-def fmt_workflow(rt: Runtime, request: FmtWorkflow) -> DryRun | Success:
+def fmt_workflow(rt: WritePorts, request: FmtWorkflow) -> DryRun | Success:
     """The same workflow with the same comments, laid out as every other.
 
     Raises what `print_or_write` raises.
