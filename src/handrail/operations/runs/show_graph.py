@@ -47,7 +47,7 @@ from handrail.projections.needs import needs_of, reply_to_need, resume_prompt
 from handrail.projections.overview import Graphs, Need, choose_run
 from handrail.projections.run_graph import RunGraph, completed_step, run_graphs
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session, refuse_unsound
 from handrail.workflows.compiled import CompiledWorkflow, Leaf
 
@@ -231,7 +231,7 @@ class ShownGraph(Answer, frozen=True, kw_only=True):
     runs_omitted: int
 
 
-def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
+def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
     """The graph of one run, readable also when it cannot be continued.
 
     Raises Fault SESSION_NOT_FOUND and RUN_NOT_FOUND.
