@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from itertools import chain
-from json import dumps
+from json import dumps, loads
 
 import msgspec
 
@@ -58,12 +58,22 @@ def spell_edits(content: bytes, spelling: Spelling, problems: Iterable[Problem])
 def apply_edit(text: str, spelling: Spelling, edit: Edit) -> str:
     """The text of a file after an edit that was offered for it."""
     if is_patch(edit):
-        document = msgspec.json.decode(text)
-        return write_document(apply_operations(document, edit), spelling, {})
+        document = loads(text)
+        wanted = apply_operations(document, edit)
+        before, after = (write_document(one, spelling, {}) for one in (document, wanted))
+        kept = next(_transplanted(text, before, after), after)
+        return kept if _loaded(kept) == wanted else after
     for one in edit:
         start = _offset(text, (one.line, one.column))
         text = text[:start] + one.text + text[start + one.length :]
     return text
+
+
+def _loaded(text: str) -> Json:
+    try:
+        return loads(text)
+    except ValueError:
+        return None
 
 
 def _spell(text: str, spelling: Spelling, decoded: Decoded, edit: Edit) -> Edit:

@@ -35,7 +35,10 @@ _MOST_FIXES = 50
 class FmtWorkflow(SpellingChoice, frozen=True, kw_only=True):
     """Which workflow."""
 
-    fix: Annotated[bool, Meta(description="Apply every certain fix of a file first.")] | UnsetType = UNSET
+    fix: (
+        Annotated[bool, Meta(description="Apply each certain fix of a file, and leave its layout.")]
+        | UnsetType
+    ) = UNSET
 
 
 def fmt_workflow(rt: Runtime, request: FmtWorkflow) -> DryRun | Success:
@@ -48,9 +51,8 @@ def fmt_workflow(rt: Runtime, request: FmtWorkflow) -> DryRun | Success:
     if request.document is UNSET or request.workflow_id is not UNSET:
         problem = {"param": "fix", "problem": "is for a file", "expected": "a path"}
         raise Fault(VALIDATION_ERROR, "Only a file can be fixed.", details={"problems": [problem]})
-    text, fixed, left = _fixed(load_catalog(rt, project_of(rt, request.project)), request.document)
-    mended = msgspec.structs.replace(request, document=text)
-    spelling = spelling_of(text.source, text.text.encode("utf-8", "surrogateescape"))
+    mended, fixed, left = _fixed(load_catalog(rt, project_of(rt, request.project)), request.document)
+    spelling = spelling_of(mended.source, mended.text.encode("utf-8", "surrogateescape"))
     errors = [one for one in left.problems if one.severity == "error"]
     if errors and not fixed:
         raise refuse(left)
@@ -58,9 +60,7 @@ def fmt_workflow(rt: Runtime, request: FmtWorkflow) -> DryRun | Success:
     if errors:
         told += f", {len(errors)} left; line {errors[0].line}: {errors[0].message} {errors[0].fix}"
     notice = Notice(type="fixed", message=told[:1024], severity="warning" if errors else "info")
-    if left.entry is not None and not errors:
-        return print_or_write(rt, OPERATION, mended, spelling, (notice,))
-    return put_out(rt, OPERATION, mended, left.workflow_id, spelling, text.text, (notice,))
+    return put_out(rt, OPERATION, request, left.workflow_id, spelling, mended.text, (notice,))
 
 
 def _fixed(catalog: Catalog, document: WorkflowText) -> tuple[WorkflowText, int, Examined]:

@@ -114,11 +114,7 @@ def _source(content: bytes, spelling: Spelling, named: str) -> Source:
 
 
 def print_or_write(
-    rt: Runtime,
-    called: Operation,
-    request: SpellingChoice,
-    spelling: Spelling,
-    beside: tuple[Notice, ...] = (),
+    rt: Runtime, called: Operation, request: SpellingChoice, spelling: Spelling
 ) -> DryRun | Success:
     """The text in this spelling, or the file with it.
 
@@ -131,7 +127,7 @@ def print_or_write(
     text = write_document(source.document, spelling, source.comments)
     told, meant = read_workflow(text.encode(), spelling), read_workflow(source.content, source.spelling)
     assert (told.workflow, told.extends) == (meant.workflow, meant.extends), "the text says the same workflow"
-    notices = (*beside, *_notices(source, spelling))
+    notices = _notices(source, spelling)
     return put_out(rt, called, request, source.workflow_id, spelling, text, notices)
 
 

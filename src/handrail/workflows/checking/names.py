@@ -93,6 +93,8 @@ class _Names:
         self._read: set[str] = set()
         self._set: list[SetName] = []
         self._missing: Object = {}
+        self._just_known: frozenset[str] = frozenset()
+        """What the loop right before a part knows."""
         self._indexes = frozenset(_indexes(document["steps"]))
         self._contracts = {part.get("output", {}).get("contractRef") for part in _leaves(document["steps"])}
         self._all_variables = frozenset(
@@ -137,6 +139,7 @@ class _Names:
     def _parts(self, parts: list[Object], pointer: str, variables: frozenset[str]) -> None:
         for index, part in enumerate(parts):
             place = join_pointer(pointer, index)
+            self._just_known = frozenset(_variables(parts[index - 1])) if index else frozenset()
             check_saved_name(self._found, part, place, self._given.set_inside)
             match "slot" if "slot" in part else part.get("type", "step"):
                 case "slot":
@@ -290,6 +293,10 @@ class _Names:
         if path in self._given.inputs:
             check_comparison(self._found, self._given.inputs[path], condition, pointer)
         elif values := self._given.only_set(path):
+            # An option that sets a name like it, which is told, may be the one that gives the value.
+            given = self._given.set_inside
+            alike = guess_name(path, given.keys() - {path})
+            values = [*values, *(given[alike] if alike else ())]
             check_comparison(self._found, {"enum": values}, condition, pointer)
 
     def _name(
@@ -307,6 +314,8 @@ class _Names:
             return
         known = self._given.names | variables
         near, sure = guess_name(head, known), guess_surely(head, known)
+        if head in self._all_variables:
+            near = sure = ""
         if compared in self._given.inputs.get(near, {}).get("enum", ()):
             sure = sure or near  # of a near name, it is one of the values
         edit = replace_value(pointer, f"{sure}{dot}{rest}") if sure else NO_EDIT
@@ -352,12 +361,12 @@ class _Names:
             self._told.add(name)
             return
         message = f"{label_pointer(pointer)} reads {quote_name(name)}, and nothing declares it."
-        if near:
-            fix = f"Did you mean {near}?" if edit else f"Did you mean {near}? Else declare it under inputs."
-            self._found.report("undeclared_name", pointer, message, fix, edit, within)
-        elif name in self._all_variables:
+        if name in self._all_variables:
             message = f"{label_pointer(pointer)} reads {quote_name(name)}, which only its loop knows."
-            fix = f"Read {name} inside the loop, or say in words what is meant here."
+            fix = f"Move the step into the loop, or say in words what is meant here instead of {name}."
+            self._found.report("undeclared_name", pointer, message, fix, edit, within)
+        elif near:
+            fix = f"Did you mean {near}?" if edit else f"Did you mean {near}? Else declare it under inputs."
             self._found.report("undeclared_name", pointer, message, fix, edit, within)
         elif name not in self._told:
             self._told.add(name)
@@ -403,11 +412,14 @@ class _Names:
 
     def _said(self, slot: Slot, text: str, known: frozenset[str]) -> str:
         """What an edit may write in place of a placeholder; empty where only the author knows."""
-        if path := _sure_path(slot, known):
+        is_of_loop = slot.name in self._all_variables - known
+        if not is_of_loop and (path := _sure_path(slot, known)):
             return f"{{{{{path}}}}}"
         if slot.kind == "filter" and slot.name in known:
             return say_filter(text[slot.start : slot.end])
-        is_lost = slot.name in self._all_variables or (self._extends and not guess_name(slot.name, known))
+        # A step right behind the loop may have been meant as one inside it.
+        is_lost = is_of_loop and slot.name not in self._just_known
+        is_lost = is_lost or bool(self._extends and not guess_name(slot.name, known))
         # Nothing can declare it here: its words are left for the author to replace.
         return f"[{slot.path.replace('_', ' ')}]" if slot.kind == "name" and is_lost else ""
 

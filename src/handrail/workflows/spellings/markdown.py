@@ -43,6 +43,16 @@ _STEP_LEVEL = 2
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
 _UNKNOWN = "?"
 """Stands for a block that was reported; its text is not read."""
+_OF_DATA = ("", "yaml", "yml")
+_KEY = re.compile(r"([A-Za-z]\w*):(?:\s|$)")
+_KEYS_OF_STEPS = {
+    *("when", "output", "delegate", "forEach", "maxIterations", "options", "validation", "gates", "userOnly"),
+    *("requireConfirmation", "templateId", "functionRefs", "promptFragments", "nonAssumable"),
+}
+_KEYS_OF_PARTS = _KEYS_OF_STEPS | {
+    *("type", "while", "until", "count", "guidance", "agentRole", "evidence", "notesOptional"),
+    *("operation", "params", "saveAs", "args", "slot", "description"),
+}
 _TEXT_FIX = "Text that has headings of its own stands in a fence `prompt`."
 
 
@@ -259,11 +269,20 @@ class _Reading:
             last = find_yaml_end(lines[at + 1 : end]) if is_step else 0
             has_room = 0 < last < len(lines) - at - 1
             edit = rewrite_text(start.number + last + 1, 1, 0, f"{fence[2]}\n") if has_room else NO_EDIT
+            after = lines[at + 1 + last].text.rstrip() if has_room else ""
+            if FENCE.fullmatch(after) and not after.strip("`~"):  # it was closed with another mark
+                edit = rewrite_text(start.number + last + 1, 1, len(after), fence[2])
+                end = at + last + 2
             fix = f"Close it with a line {fence[2]}."
             self._report((start.number, 1), "This fence is not closed.", fix, edit)
             self._unread.update(_WORD.findall(join_lines(lines[at + 1 : end])))
             return end
-        if not (meant := meant_fence(fence[3])):
+        if not (meant := meant_fence(fence[3])) and self._is_meant_as_keys(lines[at + 1 : end], fence[3]):
+            edit = rewrite_text(start.number, 1, len(start.text), f"{fence[2]}step")
+            fix = f"Write {fence[2]}step; what the agent is to read as it stands comes after a sentence."
+            self._report((start.number, 1), "These are keys of a step, and would be its text.", fix, edit)
+            self._unread.update(_WORD.findall(join_lines(lines[at + 1 : end])))
+        elif not meant:
             for line in lines[at : end + 1]:
                 self._text_line(Line(line.number, line.text.rstrip("\r")))
         elif fence[3] not in ("step", "prompt") or fence[1]:
@@ -282,6 +301,15 @@ class _Reading:
         else:
             self._prompt_fence(start.number, lines[at + 1 : end])
         return end + 1
+
+    def _is_meant_as_keys(self, lines: list[Line], info: str) -> bool:
+        """Whether a fence right below a heading holds what only a fence `step` can mean."""
+        part = self._open[-1] if self._open else None
+        if part is None or part.has_fence or any(map(_is_there, part.texts.values())) or info not in _OF_DATA:
+            return False
+        said = [found[1] for line in lines if (found := _KEY.match(line.text)) is not None]
+        is_all = all(_KEY.match(line.text) or line.text[:1] in ("", " ", "#", "-") for line in lines)
+        return is_all and any(key in _KEYS_OF_STEPS for key in said) and set(said) <= _KEYS_OF_PARTS
 
     def _step_fence(self, number: int, lines: list[Line]) -> None:
         part = self._open[-1]
@@ -387,7 +415,8 @@ class _Reading:
     def _finish_part(self, part: _Part) -> Json:
         self._open = [part]
         is_call = part.document.get("type") == "template_call"
-        if not is_call and not part.document.keys() & {"id", "loopId", "slot"}:
+        is_slot = any(find_same_word(key, ("slot",)) for key in part.document)
+        if not is_call and not is_slot and not part.document.keys() & {"id", "loopId"}:
             fix, edit = self._find_id(part)
             self._report(part.place, "This heading has no id.", fix, edit)
         if part.body:
