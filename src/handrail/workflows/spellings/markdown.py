@@ -370,7 +370,7 @@ class _Reading:
         if not lines:
             return
         first, text = lines[0].number, join_lines(lines)
-        fix = "Write it under guidance if every step shall say it, under about if it is for people."
+        fix = "Write it under guidance if every step is to say it, under about if it is for people."
         is_whole = lines[-1].number - first + 1 == len(lines) and not self._damaged
         kept = self._as_guidance(dumps(text, ensure_ascii=False)) if is_whole else NO_EDIT
         edit = (*rewrite_text(first, 1, len(text), ""), *kept) if kept else NO_EDIT
