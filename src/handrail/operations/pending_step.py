@@ -21,7 +21,7 @@ from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.sessions.open_work import OpenRun, find_open_work, list_open_below, open_by_token
 from handrail.projections.overview import choose_run
 from handrail.projections.run_graph import preferred_tip
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session
 
 
@@ -35,7 +35,7 @@ class PendingStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_pending_step(
-    rt: Runtime,
+    rt: ReadPorts,
     state_token: str | UnsetType,
     session_id: str | UnsetType,
     project: str,
@@ -74,13 +74,14 @@ def find_pending_step(
     return _target(session, preferred_tip(session.history, run_id))
 
 
-def _find_below(rt: Runtime, session: Session, run_id: RunId) -> RunId:
+def _find_below(rt: ReadPorts, session: Session, run_id: RunId) -> RunId:
     """The run itself or, where it waits for what it handed out, the piece of HANDRAIL_WORK or the only one.
 
     Raises Fault CONTEXT_MISSING where several are.
     """
     below = list(list_open_below(rt, OpenRun(session=session, run_id=run_id)))
-    named = open_by_token(rt, token) if below and (token := rt.workspace.work_token()) else None
+    token = rt.workspace.work_token() if below else ""
+    named = open_by_token(rt, token) if token else None
     if named is not None and named.session.history.session_id == session.history.session_id:
         return named.run_id
     if len(below) > 1:
@@ -125,7 +126,7 @@ def _target(session: Session, node: Node) -> PendingStep:
 
 
 def _find_only_run(
-    rt: Runtime, project: str, again: Callable[[str], NextCall] | None, *, is_asked: bool
+    rt: ReadPorts, project: str, again: Callable[[str], NextCall] | None, *, is_asked: bool
 ) -> tuple[Session, RunId]:
     work = find_open_work(rt, project).runs
     if len(work) != 1:
@@ -142,7 +143,7 @@ def _find_only_run(
     return work[0].session, work[0].run_id
 
 
-def _waits_for_person(rt: Runtime, session_id: str) -> bool:
+def _waits_for_person(rt: ReadPorts, session_id: str) -> bool:
     history = find_session(rt, session_id).history
     run_id = choose_run(history)
     if run_id is None:

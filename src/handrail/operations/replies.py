@@ -178,7 +178,7 @@ def reply_to_answer(
         warnings=(*session.warnings, *warnings),
         workflow=_shown_source(history.runs[node.run_id]) if project else None,
         project=project,
-        closing=describe_closing(history, node),
+        closing=describe_closing(history, workflow, node),
         evidence=show_evidence(history, node),
     )
     version = ledger_version(history, node.run_id, last.index)
@@ -319,14 +319,14 @@ def list_handed(
     ]
 
 
-def describe_closing(history: History, node: Node) -> str:
+def describe_closing(history: History, workflow: CompiledWorkflow, node: Node) -> str:
     """At the end of a run, what the agent should tell the user; empty before that."""
     if not isinstance(node.state, Complete):
         return ""
     from handrail.projections.position import closing_line
 
     handed = history.runs[node.run_id].parent is not None
-    return closing_line(history, node.node_id) + (f" {_PART_IS_DONE}" if handed else "")
+    return closing_line(history, workflow.name, node.node_id) + (f" {_PART_IS_DONE}" if handed else "")
 
 
 def show_evidence(history: History, node: Node) -> dict[str, int] | None:

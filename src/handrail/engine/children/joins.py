@@ -39,6 +39,7 @@ from handrail.engine.history import (
     instance_of,
     path_to,
 )
+from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Complete, Running, SkippedStep, TraceEntry, leaf_at, leaves_of, step_key
 from handrail.engine.progress import JOIN_OPTIONS, ChildStatus, JoinOption
 from handrail.engine.reasons import shorten_message
@@ -432,7 +433,7 @@ def _hand_up(history: History, join: Join) -> list[GapRecorded]:
         msgspec.structs.replace(
             gap,
             gap_id="",
-            summary=shorten_message(f"{child.name}: {gap.summary}"),
+            summary=shorten_message(f"{child.name}: {explain_gap(gap)}"),
             waits_for=None,
             node_id=None,
         )
@@ -451,7 +452,7 @@ def _hand_up(history: History, join: Join) -> list[GapRecorded]:
         if not child.is_done:
             why = "it was closed" if child.status == "closed" else "it was not needed"
             severity: Literal["critical", "info"] = "critical" if child.status == "closed" else "info"
-            summary = f"{join.step.id} went on without {child.name}: {why}."
+            summary = f"“{join.step.title}” went on without {child.name}: {why}."
             gaps.append(GapRecorded(gap_id="", severity=severity, reason="reported", summary=summary))
     return gaps
 

@@ -259,6 +259,18 @@ def find_named_check(checks: Sequence[PinnedCheck], command: str) -> str:
     return ""
 
 
+def find_suggested_receipts(known: Witnessed, command: str) -> tuple[ReceiptRecorded, ...]:
+    """The receipts of what a suggested command runs."""
+    before, _, program = command.partition(" -- ")
+    words = split_command(before)[len(_OWN_CHECK) :]
+    pinned = next((one for one in known.checks if words[:1] == (one.name,)), None)
+    if pinned is not None:
+        return find_check_receipts(known, pinned)
+    if "--directory" in words[:-1]:
+        program = f"cd {shlex.quote(words[words.index('--directory') + 1])} && {program}"
+    return find_receipts(known, program) if program else ()
+
+
 def write_line(receipt: ReceiptRecorded) -> str:
     """The command of a receipt as a line for a shell, as far as readers may see it."""
     return receipt.argv[0] if receipt.by == "client_hook" else shlex.join(receipt.argv)

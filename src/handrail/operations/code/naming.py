@@ -20,7 +20,7 @@ from handrail.ports.worktree import Tree, TreeEntry, Unseen
 from handrail.projections.overview import latest_run
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.misplaced_token import refuse_handed_out
-from handrail.runtime.runtime import Runtime, looks_at_code
+from handrail.runtime.runtime import ReadPorts, looks_at_code
 from handrail.runtime.sessions import Session, pass_over, read_session
 
 MOST_SESSIONS = 500
@@ -40,7 +40,7 @@ class NamedTree(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_run_here(
-    rt: Runtime,
+    rt: ReadPorts,
     asked: str | UnsetType,
     project: str,
     node: str = "",
@@ -71,7 +71,7 @@ def find_run_here(
     return session, preferred_tip(session.history, run_id)
 
 
-def _find_by_node(rt: Runtime, node_id: NodeId) -> tuple[Session, Node]:
+def _find_by_node(rt: ReadPorts, node_id: NodeId) -> tuple[Session, Node]:
     """A node id does not say its session, so sessions are read, newest first."""
     for stamp in rt.log.list_sessions()[:MOST_SESSIONS]:
         rt.interruptions.end_here()
@@ -91,7 +91,7 @@ def _find_by_node(rt: Runtime, node_id: NodeId) -> tuple[Session, Node]:
 
 
 def read_named(
-    rt: Runtime, history: History, tip: Node, name: str, project: str, own: RunId | None = None
+    rt: ReadPorts, history: History, tip: Node, name: str, project: str, own: RunId | None = None
 ) -> NamedTree:
     """The tree of a node id, a tree id, or `now`; without a name, that of the run's open place.
 
@@ -123,7 +123,7 @@ def read_named(
     return NamedTree(name=recorded.fact.node_id, tree=stored.tree, recorded=recorded, stored=stored)
 
 
-def look(rt: Runtime, project: str) -> Tree:
+def look(rt: ReadPorts, project: str) -> Tree:
     """The files that are there now. Raises Fault E_IO with the reason when they cannot be seen."""
     tree = rt.worktree().take_tree(project)
     if isinstance(tree, Tree):
@@ -137,7 +137,7 @@ def look(rt: Runtime, project: str) -> Tree:
 
 
 def read_tree_contents(
-    rt: Runtime, project: str, named: NamedTree, digests: Collection[str], present: Sequence[TreeEntry]
+    rt: ReadPorts, project: str, named: NamedTree, digests: Collection[str], present: Sequence[TreeEntry]
 ) -> Mapping[str, bytes]:
     """Contents of a tree by digest: its packs, then the present files and git's objects."""
     found: dict[str, bytes] = {}
@@ -153,7 +153,7 @@ def read_tree_contents(
     return {**worktree.read_contents(project, present, missing), **found} if missing else found
 
 
-def _no_tree(rt: Runtime, history: History, name: str, project: str, own: RunId | None) -> Fault:
+def _no_tree(rt: ReadPorts, history: History, name: str, project: str, own: RunId | None) -> Fault:
     known = list(dict.fromkeys(held.fact.node_id for held in list_recorded(history, own)))
     named = f" Nodes with one: {', '.join(known[:5])}." if known else ""
     return Fault(
@@ -164,7 +164,7 @@ def _no_tree(rt: Runtime, history: History, name: str, project: str, own: RunId 
     )
 
 
-def _explain_no_tree(rt: Runtime, project: str, *, is_any: bool) -> str:
+def _explain_no_tree(rt: ReadPorts, project: str, *, is_any: bool) -> str:
     """Why none is taken here; where they are, how to find one."""
     if looks_at_code(rt, project) or is_any:
         return "handrail code status lists the nodes with a tree; some could not be taken in time."

@@ -15,7 +15,7 @@ from handrail.engine.navigate import Running, step_key
 from handrail.operations.code.naming import NOW, find_run_here, read_named
 from handrail.ports.worktree import Difference, Tree, Unseen
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, project_of
 
 MOST_SHOWN = 200
 """Files that one answer names."""
@@ -78,7 +78,7 @@ class CodeStatus(Answer, frozen=True, kw_only=True):
     """A restore was killed; the next `code restore` finishes it first."""
 
 
-def show_status(rt: Runtime, request: ShowStatus) -> CodeStatus:
+def show_status(rt: ReadPorts, request: ShowStatus) -> CodeStatus:
     """Look again and compare.
 
     Raises Fault E_NOT_FOUND, SESSION_NOT_FOUND and CONTEXT_MISSING.
@@ -110,7 +110,7 @@ def show_status(rt: Runtime, request: ShowStatus) -> CodeStatus:
     )
 
 
-def _compare(rt: Runtime, project: str, then: Tree, now: Tree | Unseen) -> tuple[Difference, ...] | Unseen:
+def _compare(rt: ReadPorts, project: str, then: Tree, now: Tree | Unseen) -> tuple[Difference, ...] | Unseen:
     return now if isinstance(now, Unseen) else rt.worktree().list_differences(project, then, now)
 
 

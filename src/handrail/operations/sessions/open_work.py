@@ -19,7 +19,7 @@ from handrail.operations.handles import node_of, read_state, session_of
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.sessions.resume_session import find_work_in_progress
 from handrail.projections.run_graph import preferred_tip
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session
 
 
@@ -38,7 +38,7 @@ class OpenWork(msgspec.Struct, frozen=True, kw_only=True):
     """Runs that wait for children."""
 
 
-def find_open_work(rt: Runtime, project: str) -> OpenWork:
+def find_open_work(rt: ReadPorts, project: str) -> OpenWork:
     """The runs in progress where the caller stands; one that waits stands for its children there.
 
     Raises Fault when HANDRAIL_WORK holds something else than a token of this store.
@@ -69,14 +69,14 @@ def find_open_work(rt: Runtime, project: str) -> OpenWork:
     return OpenWork(runs=tuple(runs), waiting=tuple(waiting))
 
 
-def open_by_token(rt: Runtime, token: str) -> OpenRun:
+def open_by_token(rt: ReadPorts, token: str) -> OpenRun:
     """The run of a state token or a work token."""
     claims = read_state(rt.keys, token).claims
     session = session_of(rt.log, claims)
     return OpenRun(session=session, run_id=node_of(session.history, claims).run_id)
 
 
-def _list_candidates(rt: Runtime, project: str) -> Iterator[OpenRun]:
+def _list_candidates(rt: ReadPorts, project: str) -> Iterator[OpenRun]:
     """Of this directory, and of the main one where this is another worktree of its repository."""
     main = rt.workspace.main_checkout(project)
     listed: set[str] = set()  # a worktree and its main checkout are one project, and list the same runs
@@ -91,7 +91,7 @@ def _list_candidates(rt: Runtime, project: str) -> Iterator[OpenRun]:
                 yield found
 
 
-def list_open_below(rt: Runtime, found: OpenRun) -> Iterator[OpenRun]:
+def list_open_below(rt: ReadPorts, found: OpenRun) -> Iterator[OpenRun]:
     """The children that a waiting run waits for, and instead of one that waits itself, those below it."""
     history = found.session.history
     node = preferred_tip(history, found.run_id)
