@@ -73,4 +73,5 @@ def _render_wait(join: Join) -> str:
     possible = sum(one.status != "closed" for one in join.children)
     if possible >= join.needed:
         return f"{handed} Not needed any more: {closed}; the others are enough."
-    return f"{handed} It also waits for {closed}. Once nobody is at work, one chooses: {', '.join(JOIN_OPTIONS)}."
+    options = ", ".join(JOIN_OPTIONS)
+    return f"{handed} It also waits for {closed}. Once nobody is at work, one chooses: {options}."
