@@ -531,7 +531,7 @@ def test_the_fix_of_an_apply_token_that_cannot_write_leads_on_word_by_word(
                 (code.root / path).write_text("// first\n" + code.text(path), encoding="utf-8")
         case "damaged":
             token = token[:-9] + ("b" if token[-9] == "a" else "a") + token[-8:]
-        case "expired":
+        case _:
             code.clock.seconds += 7_200
     before = code.texts()
 

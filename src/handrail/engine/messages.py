@@ -349,6 +349,7 @@ _NAMED: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_.-]+")
 
 
 def _explain_to_person(told: Told, waits: WaitsFor | None, issues: Sequence[Issue], title: str) -> Parts:
+    title = title or ("" if waits is None else waits.values.get("title", ""))
     step = f"the step “{title}”" if title else "a step"
     if waits is None:
         why = f"What the agent reports for {step} is not enough yet."

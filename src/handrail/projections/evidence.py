@@ -47,7 +47,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.judge.arrival import CHOSEN
 from handrail.engine.judge.named_places import configures_runner, is_test_file
-from handrail.engine.judge.run_claims import own_program
+from handrail.engine.judge.run_claims import OF_ANOTHER_RUN, own_program
 from handrail.engine.messages import explain_gap
 from handrail.engine.receipts import ReceiptSource, compare_counts, describe_outcome
 
@@ -378,10 +378,13 @@ def describe_beside(history: History, node_id: NodeId) -> str:
     """What nobody claims and a reader must know: tests that changed, what came by commits, what was left."""
     claims = [placed.claim for placed in list_claims(history, node_id)]
     ran = {path for one in claims if one.check in _OWN_RUNS and one.verdict == "holds" for path in one.paths}
-    came = {path for one in claims if _is_arrival(one) for path in one.paths}
+    arrived = [one for one in claims if _is_arrival(one)]
+    others = {path for one in arrived if one.fact.startswith(OF_ANOTHER_RUN) for path in one.paths}
+    came = {path for one in arrived for path in one.paths} - others
     told = {
         "the checks' own tests or configuration changed": sorted(ran),
         "not listed, by a commit, another branch or ignore rules": sorted(came),
+        f"not listed, {OF_ANOTHER_RUN}": sorted(others),
         "passed without checking": _list_unchecked(history, node_id),
     }
     return "; ".join(f"{what}: {_list(names)}" for what, names in told.items() if names)

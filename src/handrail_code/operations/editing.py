@@ -24,7 +24,7 @@ from handrail.contract.tokens.continuation import (
 from handrail.contract.wording import quote, shorten
 from handrail.ports.worktree import READ_ONLY
 from handrail.runtime.operation import Input
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import WritePorts
 from handrail_code.facts.join import Found, Project
 from handrail_code.facts.source import EditedSource, Source
 from handrail_code.operations.code_answers import (
@@ -127,7 +127,7 @@ class _Prepared:
 class Editing:
     """One call on one state of the files."""
 
-    def __init__(self, rt: Runtime, project: str, desk: TokenDesk, source: ProjectSource) -> None:
+    def __init__(self, rt: WritePorts, project: str, desk: TokenDesk, source: ProjectSource) -> None:
         self._rt = rt
         self._root = project
         self._desk = desk

@@ -44,6 +44,8 @@ from handrail.engine.receipts import (
 )
 
 MOST_PATHS_NAMED = 5
+OF_ANOTHER_RUN = "of another run of the session perhaps"
+"""How a changed file is told that nobody lists, and that a child which was open then may have changed."""
 _OWN_CHECK = ("handrail", "check", "run")
 _SHELLS = ("sh", "bash")
 MOST_PATHS_SINCE = 200
