@@ -1,4 +1,4 @@
-"""What a report rests on is told before it, and counted after it: a later check settles the gap of an earlier."""
+"""What a report rests on is told before it and counted after it: a later check settles its gap."""
 
 from __future__ import annotations
 

@@ -281,7 +281,7 @@ def test_a_time_and_a_wrong_type_come_back_together_at_the_tool_too(runtime: Run
 
 
 @pytest.mark.promise("cli.error")
-def test_the_hint_for_a_misspelt_workflow_names_the_one_that_the_next_command_starts(
+def test_the_hint_for_a_misspelt_workflow_names_what_the_next_command_starts(
     runtime: Runtime,
 ) -> None:
     workflow = give(runtime, step("one"))
