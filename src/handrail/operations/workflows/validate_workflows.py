@@ -24,7 +24,7 @@ from handrail.operations.workflows.examine_workflows import (
 from handrail.operations.workflows.overlay_drift import explain_changed_base
 from handrail.runtime.batch import BatchSummary, ItemError, item_error
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.catalog import Catalog
 from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem
@@ -89,7 +89,7 @@ class ValidationReport(Answer, frozen=True, kw_only=True):
     """Targets that were not looked at, because one before them failed."""
 
 
-def validate_workflows(rt: Runtime, request: ValidateWorkflows) -> ValidationReport:
+def validate_workflows(rt: ReadPorts, request: ValidateWorkflows) -> ValidationReport:
     """Check every target.
 
     Raises Fault WORKFLOW_INVALID with the report unless the caller asked for a report only, and
@@ -121,7 +121,7 @@ class _Target(NamedTuple):
         return UNSET if worst is None else item_error(Fault(WORKFLOW_INVALID, worst.message))
 
 
-def _examine_targets(rt: Runtime, request: ValidateWorkflows) -> list[_Target]:
+def _examine_targets(rt: ReadPorts, request: ValidateWorkflows) -> list[_Target]:
     """Every target in the order it was given, each once.
 
     Raises Fault WORKFLOW_NOT_FOUND when there is nothing to look at.
@@ -151,7 +151,7 @@ def _by_id(catalog: Catalog, workflow_id: str) -> list[_Target]:
         return [_Target(workflow_id, missing=fault)]
 
 
-def _with_surroundings(rt: Runtime, target: _Target, checks: list[str]) -> _Target:
+def _with_surroundings(rt: ReadPorts, target: _Target, checks: list[str]) -> _Target:
     """What is told besides: the base is another one than when it last ran, a check is not declared."""
     found = target.found
     if found is None or found.entry is None or found.pinned is None:

@@ -64,6 +64,7 @@ _FLOOR = re.compile(
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
 _QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”")
 """A quotation is talked about, not asked for."""
+_CODE = re.compile(r"(`+|~~~+).*?\1", re.DOTALL)
 
 
 def find_soft_phrase(text: str) -> str:
@@ -87,6 +88,12 @@ def check_soft_words(parts: tuple[SourcePart, ...], trail: Trail) -> None:
                     message = f"{part.id} says {quote(phrase)} without saying what is enough."
                     fix = "Say the least that must be done, or what to do otherwise; or remove the words."
                     trail.report("soft_words", part.pointer, message, fix, "warning")
+                if any("<!--" in text and "<!--" in _CODE.sub("", text) for text in _texts(part)):
+                    message = f"{part.id} has an HTML comment: the agent reads it, and no page shows it."
+                    fix = (
+                        "Write it as text, or, if it is for authors, as a # comment in front matter or fence."
+                    )
+                    trail.report("bad_value", part.pointer, message, fix, "warning")
             case _:
                 pass
 

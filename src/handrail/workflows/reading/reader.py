@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -14,7 +15,7 @@ from handrail.workflows.dialect.translation import to_native
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES, Spelling
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import add_places, locate_depth, suggest_repair
-from handrail.workflows.problem import NO_EDIT, Edit, EditOperation, Problem, rename_key
+from handrail.workflows.problem import NO_EDIT, Edit, EditOperation, Problem, rename_key, rewrite_text
 from handrail.workflows.reading.build import Origin, build_workflow
 from handrail.workflows.reading.compose_overlay import compose
 from handrail.workflows.reading.findings import Findings, guess_surely, quote_name
@@ -113,6 +114,7 @@ EXTENDS = "extends"
 
 _FIX = "Correct the text at that place: one JSON object in UTF-8, without a byte order mark."
 _TEXT_FIX = "Save the file as UTF-8, without a byte order mark."
+_NAMES: dict[Spelling, str] = {"json": "JSON", "yaml": "YAML", "md": "Markdown"}
 _FIXES = {
     "bytes": "Split the workflow, or move long texts into the documents that it refers to.",
     "depth": f"Write a flatter document: at most {MAX_JSON_DEPTH} lists and objects inside each other.",
@@ -230,9 +232,11 @@ def _unreadable(fault: Fault, content: bytes, spelling: Spelling) -> Problem:
     fix, edit = (_FIXES[over], NO_EDIT) if over else ("", NO_EDIT)
     if spelling == "json" and not over:
         fix, edit = suggest_repair(content)
+    elif content.startswith(BOM_UTF8):
+        fix, edit = "Remove the byte order mark.", rewrite_text(1, 1, 1, "")
     return Problem(
         code="unreadable",
-        message=fault.message,
+        message=fault.message.replace("JSON", _NAMES[spelling], 1),
         pointer="",
         fix=fix or (_FIX if spelling == "json" else _TEXT_FIX),
         line=line,

@@ -19,14 +19,16 @@ from handrail.workflows.spellings.markdown_text import (
     BLOCKS,
     FENCE,
     HEADING,
-    JOINED_HEADING,
     Line,
     Misplaced,
     begins_part,
     closing_of,
+    closing_of_html,
     find_block,
+    find_lost_heading,
     find_other_id,
     find_yaml_end,
+    is_construct,
     join_lines,
     meant_fence,
     read_items,
@@ -144,18 +146,40 @@ class _Reading:
             if fence is not None:
                 at = self._fence(lines, at, fence)
                 continue
+            after = lines[at + 1].text.rstrip("\r") if at + 1 < len(lines) else ""
             heading = HEADING.fullmatch(words)
-            if heading is None and (joined := JOINED_HEADING.match(words)) is not None:
-                edit = rewrite_text(line.number, joined.end() + 1, 0, " ")
-                self._report(
-                    (line.number, 1), "This heading has no space.", f"Write {joined[0]} and a space.", edit
-                )
-            elif heading is not None:
+            if heading is not None:
                 below = next((one.text for one in lines[at + 1 :] if one.text.strip()), "")
                 self._heading(line.number, len(heading[1]), heading[2] or "", heading.start(2), below)
+            elif (lost := find_lost_heading(words, after)) is not None:
+                at += lost.is_underlined
+                length = len(line.text) + lost.is_underlined * (1 + len(after))
+                # In a loop it may be a step of the body or one behind it.
+                is_sure = not (lost.is_underlined and any(part.is_loop for part in self._open))
+                edit = rewrite_text(line.number, 1, length, lost.written) if is_sure else NO_EDIT
+                self._report((line.number, 1), lost.message, lost.fix, edit)
+            elif (closing := closing_of_html(words)) is not None:
+                at = self._html(lines, at, closing)
+                continue
             else:
                 self._text_line(Line(line.number, words))
             at += 1
+
+    def _html(self, lines: list[Line], at: int, closing: re.Pattern[str]) -> int:
+        """Read what a page shows as no Markdown; where reading goes on."""
+        ends = (n for n in range(at + 1, len(lines)) if closing.fullmatch(lines[n].text.rstrip("\r")))
+        end = next(ends, at)
+        if end == at:
+            place = (lines[at].number, 1)
+            self._report(place, "This HTML is not closed.", "Close it before the next heading.")
+        for line in lines[at : end + 1]:
+            words = line.text.rstrip("\r")
+            if is_construct(words):
+                fix = f"Move it out of the HTML, or remove it. {_TEXT_FIX}"
+                self._report((line.number, 1), "This stands inside HTML, where no page shows it.", fix)
+            else:
+                self._text_line(Line(line.number, words))
+        return end + 1
 
     def _heading(self, number: int, level: int, words: str, column: int, below: str) -> None:
         title, part_id = split_title(words)
@@ -197,7 +221,7 @@ class _Reading:
             fix = f"Write {'#' * holder.level} for a step, or `type: loop` in the fence `step` above it."
             self._report(place, message, fix)
         elif title not in BLOCKS:
-            sure = find_same_word(title.strip(" :*_"), BLOCKS) or find_block(title, below)
+            sure = find_same_word(title.strip(" :*_#"), BLOCKS) or find_block(title, below)
             near = sure or find_clearly_nearest(title, BLOCKS)
             known = ", ".join(BLOCKS)
             fix = f"Did you mean {near}?" if near else f"Block headings are {known}. {_TEXT_FIX}"
@@ -346,7 +370,7 @@ class _Reading:
         if not lines:
             return
         first, text = lines[0].number, join_lines(lines)
-        fix = "Write it under guidance for all steps, or begin a step above it: `## Title {#step_id}`."
+        fix = "Write it under guidance if every step is to say it, under about if it is for people."
         is_whole = lines[-1].number - first + 1 == len(lines) and not self._damaged
         kept = self._as_guidance(dumps(text, ensure_ascii=False)) if is_whole else NO_EDIT
         edit = (*rewrite_text(first, 1, len(text), ""), *kept) if kept else NO_EDIT
@@ -409,10 +433,11 @@ class _Reading:
         title = str(part.document.get("title") or "Title")
         other = find_other_id(title)
         if other is not None:
-            written, own = other
-            edit = rewrite_text(part.place[0], part.end - len(written), len(written), f"{{#{own}}}")
-            return f"Write {{#{own}}} for {written}.", edit
-        block = find_same_word(title.strip(" :*_"), BLOCKS)
+            own, rest, is_sure = other
+            whole = f"{'#' * part.level} {rest} {{#{own}}}"
+            edit = rewrite_text(part.place[0], 1, part.end - 1, whole) if is_sure else NO_EDIT
+            return f"Write `{whole}`.", edit
+        block = find_same_word(title.strip(" :*_#"), BLOCKS)
         if block and not part.pointer.endswith("/0") and not part.has_fence:
             deeper = f"{'#' * (part.level + 1)} {block}"
             fix = f"Write `{deeper}`: a block is one level deeper than its step."
