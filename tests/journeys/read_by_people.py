@@ -7,7 +7,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 
+from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault, Json, Outcome
+from handrail.operations.notices.outward import list_outward
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail_serve.views import render_view
@@ -25,7 +27,9 @@ NOT_FOR_PEOPLE = {
     "a digest": re.compile(r"sha256|\b[0-9a-f]{16,}\b"),
     "an id": re.compile(r"\b(run|nod|gap|usr|acc)_\w+|\bwr\.\w+"),
 }
-A_COMMAND = re.compile(r"`[^`]*`|\S*\bhandrail( [\w-]+)+( (?!--)[^\s,;]+| --[a-z-]+)*|\S+://\S+")
+A_COMMAND = re.compile(
+    r"`[^`]*`|--[a-z-]+ [A-Z_]+|\S*\bhandrail( [\w-]+)+( (?!--)[^\s,;]+| --[a-z-]+)*|\S+://\S+"
+)
 """What a person may type, and an address that they may open."""
 LABELLED = re.compile(
     r"^Workflow: [\w.]+$|^Run run_\w+: .* \([\w.-]+\)|^> .*"
@@ -115,7 +119,16 @@ def read_terminal(runtime: Runtime, session_ids: Iterable[str]) -> Iterator[tupl
         lines += [f"session show {session_id} --graph --run {run['id']}" for run in runs]
         lines += [f"session show {session_id} {node}" for node in nodes]
         lines += [f"session show {session_id} {nodes[0]} --compare {nodes[-1]}"] if nodes else []
-        lines.append(f"session export {session_id} --as markdown")
+        lines += [f"session export {session_id} --as markdown", f"run confirm --session {session_id} --show"]
     for line in lines:
         shown = run_here(runtime, [*line.split(), "--human"], environment={"COLUMNS": "1000"})
         yield line, (shown.out + shown.err).decode()
+
+
+def read_notices(runtime: Runtime, session_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """What people are told who do not look, where the settings let texts leave."""
+    for session_id in session_ids:
+        held = runtime.log.load(SessionId(session_id))
+        records = [] if held is None else held.records
+        for one in list_outward(SessionId(session_id), records, (), with_text=True):
+            yield f"notice {one.id}", one.text

@@ -12,7 +12,7 @@ from tests.conftest import KeptIncidents
 from tests.journeys.cast_players import Player
 from tests.journeys.cast_rows import ROWS, Row
 from tests.journeys.conversation import answer
-from tests.journeys.read_by_people import list_faults, read_console, read_terminal
+from tests.journeys.read_by_people import list_faults, read_console, read_notices, read_terminal
 from tests.referees.console_stores import open_store, seed_busy
 from tests.referees.supervised_store import Supervised
 
@@ -27,7 +27,11 @@ ROWS_READ = ROWS[::12]
 
 def check(runtime: Runtime, session_ids: list[str]) -> int:
     """How many texts were read; no text has a part of the protocol in it."""
-    texts = [*read_console(runtime, BEGIN, OF_AUTHORS), *read_terminal(runtime, session_ids)]
+    texts = [
+        *read_console(runtime, BEGIN, OF_AUTHORS),
+        *read_terminal(runtime, session_ids),
+        *read_notices(runtime, session_ids),
+    ]
     found = [f"{where}: {fault}" for where, text in texts for fault in list_faults(text)]
     assert not found, "\n".join(dict.fromkeys(found))
     return len(texts)
