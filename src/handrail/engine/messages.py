@@ -402,8 +402,8 @@ def spell_recorded_fault(line: str) -> str:
 
 
 def explain_gap(gap: GapRecorded, title: str = "") -> str:
-    """A gap in the words of a person: made from what it waits for, else as somebody summed it up."""
-    if gap.waits_for is None:
+    """A gap in the words of a person: made from what it waits for, or as it was summed up."""
+    if gap.waits_for is None or gap.reason == "reported":
         return gap.summary
     told = Told(code="", pointer={}, message=gap.summary, waits_for=gap.waits_for)
     return explain(told, (), "person", title).why

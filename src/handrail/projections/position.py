@@ -77,11 +77,10 @@ _OF_EVIDENCE = (describe_sum_at, describe_late_look, describe_beside, describe_f
 
 def closing_line(history: History, name: str, node_id: NodeId) -> str:
     """How the run of the workflow of this name ended: what was done, what did not run, what is left."""
-    done = sum(1 for node in path_to(history, node_id) if node.kind == "step" and node.parent is not None)
     not_run = not_run_at(history, node_id)
     gaps = open_gaps(history, node_id)
     parts = [
-        f"{format_count(done, 'step')} done",
+        f"{format_count(history.nodes[node_id].steps_done, 'step')} done",
         *([f"{count_not_run(not_run)} skipped"] if not_run.total else []),
         *filter(None, (tell(history, node_id) for tell in _OF_EVIDENCE)),
         *([f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}"] if gaps else []),

@@ -185,7 +185,7 @@ def _runs(graph: Payload) -> Html:
                 "span",
                 element(
                     "a",
-                    run["workflow_name"],
+                    f"{run['child_id']}: {run['workflow_name']}" if run["child_id"] else run["workflow_name"],
                     href=run_path(graph["session_id"], run["id"]),
                     class_="row-link",
                     aria_current="page" if run["id"] == graph["run_id"] else None,

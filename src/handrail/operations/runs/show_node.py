@@ -54,7 +54,7 @@ from handrail.projections.report.phrases import describe_way
 from handrail.projections.report.story import Moment, moment_at
 from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_graph
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
 
@@ -290,7 +290,7 @@ class ShownNode(Answer, frozen=True, kw_only=True):
     """By the name of a list: how many of its items are left out."""
 
 
-def show_node(rt: Runtime, request: ShowNode) -> ShownNode:
+def show_node(rt: ReadPorts, request: ShowNode) -> ShownNode:
     """Everything about one node, readable also when the session cannot be continued.
 
     Raises Fault SESSION_NOT_FOUND and NODE_NOT_FOUND.
@@ -339,7 +339,7 @@ def find_node(history: History, asked: str) -> Node:
     return node
 
 
-def _read_text(rt: Runtime, ref: BlobRef) -> str | None:
+def _read_text(rt: ReadPorts, ref: BlobRef) -> str | None:
     """Long notes; None where the store has lost them."""
     try:
         return rt.log.get_blob(ref).decode()

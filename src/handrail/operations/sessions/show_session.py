@@ -71,7 +71,7 @@ from handrail.projections.run_graph import (
 )
 from handrail.projections.timeline import TimelineEntry, timeline
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import Leaf
 
@@ -318,7 +318,7 @@ class SessionSummary(Answer, frozen=True, kw_only=True):
     """The newest nodes of all runs and notes of the session in the order of the log; shown at level full."""
 
 
-def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
+def show_session(rt: ReadPorts, request: ShowSession) -> SessionSummary:
     """The summary of one session, readable also when it cannot be continued."""
     session = find_session(rt, request.session_id)
     history = session.history
@@ -344,7 +344,7 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
     )
 
 
-def _runs(rt: Runtime, history: History, graphs: Graphs, asked: str | UnsetType) -> list[RunRow]:
+def _runs(rt: ReadPorts, history: History, graphs: Graphs, asked: str | UnsetType) -> list[RunRow]:
     """The latest runs that fit, oldest first, the latest of all in any case; or the one that is asked for.
 
     Raises Fault RUN_NOT_FOUND.
@@ -403,7 +403,7 @@ def _is_cut(notes: Notes) -> bool:
     return notes.ref is not None or len(notes.text) > NOTE_CHARACTERS
 
 
-def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
+def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
     run = overview_of(history, drawn)
     workflow = load_pinned_workflow(rt.log, history.runs[run.run_id].workflow_hash)
     tip = run.graph.preferred_tip

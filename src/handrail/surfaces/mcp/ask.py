@@ -40,7 +40,9 @@ def find_question(runtime: Runtime, tool: Tool, reply: Rendered) -> Question | N
     tokens = _retry_tokens(tool, reply)
     if not tokens:
         return None
-    asked = run_guarded(runtime, lambda: find_needed_answer(runtime.reading(), runtime.secrets, tokens[0]))
+    asked = run_guarded(
+        runtime, lambda: find_needed_answer(runtime.for_rehydrate(), runtime.secrets, tokens[0])
+    )
     if asked is None or isinstance(asked, Failure):
         return None
     match asked.ask.kind:
