@@ -82,7 +82,7 @@ def _spell(text: str, spelling: Spelling, decoded: Decoded, edit: Edit) -> Edit:
         if candidate == text:
             continue
         try:
-            said = decode_spelled(candidate.encode(), spelling)
+            said = decode_spelled(candidate.encode(), "md" if spelling == "md" else "yaml")
         except Fault:
             continue
         if (said.document or said.partial) == wanted and _words(said.comments) >= _words(decoded.comments):
@@ -116,8 +116,8 @@ def _in_place(text: str, decoded: Decoded, operation: EditOperation) -> Iterator
     forms: Iterable[tuple[str, str]]
     if operation.op == "move" and _holder(operation.source) == _holder(operation.path):
         place = decoded.keys.get(operation.source)
-        old, new = (unescape_key(one.rpartition("/")[2]) for one in (operation.source, operation.path))
-        forms = ((old, new), (dumps(old), dumps(new)), (f"'{old}'", new))
+        key, meant = (unescape_key(one.rpartition("/")[2]) for one in (operation.source, operation.path))
+        forms = ((key, meant), (dumps(key), dumps(meant)), (f"'{key}'", meant))
     elif operation.op == "replace":
         held = decoded.document or decoded.partial
         place, old = decoded.values.get(operation.path), value_at(held, operation.path)

@@ -393,12 +393,17 @@ _BESIDE_A_NAME = 7
 _INNER_LEVELS = 3
 
 
+def mark_of(spec: InputSpec | None) -> str | list[str]:
+    """What stands for the value of an input until the agent writes it: a list where one is needed."""
+    return [TO_FILL_IN] if spec is not None and spec.type == "array" else TO_FILL_IN
+
+
 def make_frame(
     workflow: CompiledWorkflow, leaf: Leaf, loop_id: str, asks: Sequence[Ask], autonomy: Autonomy
 ) -> dict[str, Any]:
     """What a report on a pending step brings, beside its token."""
     frame: dict[str, Any] = {}
-    context = {ask.name: TO_FILL_IN for ask in asks}
+    context: dict[str, Any] = {ask.name: mark_of(workflow.inputs.get(ask.name)) for ask in asks}
     match leaf:
         case Step():
             output: dict[str, Any] = {} if leaf.notes_optional else {"notesMarkdown": TO_FILL_IN}
@@ -454,7 +459,8 @@ def make_retry_frame(
     if artifacts:
         wanted["artifacts"] = artifacts
     found = add_observations({"output": wanted} if wanted else {}, blocked.every_blocker)
-    return found | ({"context": nest_values(dict.fromkeys(keys, TO_FILL_IN))} if keys else {})
+    marks = {key: frame.get("context", {}).get(key, TO_FILL_IN) for key in keys}
+    return found | ({"context": nest_values(marks)} if keys else {})
 
 
 def add_observations(frame: dict[str, Any], blockers: Sequence[Blocker]) -> dict[str, Any]:

@@ -452,7 +452,7 @@ def _check_lists(facts: StartFacts, session: Session, asked: _Asked) -> None:
         for name, reason in unmet.items()
     ]
     if problems:
-        raise _misfit(asked, problems, nest_values(asked.context | dict.fromkeys(unmet, TO_FILL_IN)))
+        raise _misfit(asked, problems, nest_values(asked.context | {name: [TO_FILL_IN] for name in unmet}))
 
 
 def _misfit(asked: _Asked, problems: list[InputProblem], fixed: dict[str, Any]) -> Fault:

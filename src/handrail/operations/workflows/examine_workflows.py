@@ -304,7 +304,14 @@ def _compiled_rest(catalog: Catalog, entry: CatalogEntry, reading: Reading) -> l
         return []
     rest = reading.rest
     told = compile_entry(catalog, entry, rest.workflow).problems
-    wrong = (one for one in told if one.severity == "error")
+    known = {one.pointer for one in reading.problems if one.code == "undeclared_name"}
+    wrong = [
+        one
+        for one in told
+        if one.severity == "error"
+        # A name that nothing declares is a placeholder that nothing fills.
+        and not (one.code == "bad_placeholder" and any(name.startswith(one.pointer) for name in known))
+    ]
     return [one for one in wrong if not is_follow_up(one, rest.document, rest.lost)]
 
 

@@ -98,22 +98,6 @@ def check_soft_words(parts: tuple[SourcePart, ...], trail: Trail) -> None:
                 pass
 
 
-_KEY_FENCE = re.compile(
-    r"\s*```[^\n`]*\n(?:when|output|type|validation|requireConfirmation|gates|userOnly): ?"
-)
-
-
-def check_key_fences(parts: tuple[SourcePart, ...], trail: Trail) -> None:
-    """Warn of a prompt that begins with keys of a step: a page has them in a fence `step`."""
-    for part in parts:
-        if isinstance(part, SourceLoop):
-            check_key_fences(part.body, trail)
-        elif isinstance(part, SourceStep) and any(map(_KEY_FENCE.match, _texts(part)[:2])):
-            message = f"The prompt of {part.id} begins with keys of a step, which the agent reads as text."
-            fix = "Write ```step at the beginning of the fence, or say in words what the lines are."
-            trail.report("unknown_key", part.pointer, message, fix, "warning")
-
-
 def _texts(part: SourceStep | SourceChoice) -> list[str]:
     if isinstance(part, SourceChoice):
         return [part.prompt]
@@ -279,7 +263,6 @@ def check(source: SourceWorkflow, compilation: Compilation) -> tuple[Problem, ..
     check_first_step(workflow, pointers, trail)
     check_validation(workflow, pointers, trail)
     check_soft_words(source.steps, trail)
-    check_key_fences(source.steps, trail)
     check_usage(source, workflow, trail)
     check_prompt_sizes(workflow, pointers, trail)
     check_recommendation(source, workflow, trail)

@@ -253,6 +253,12 @@ class _Names:
             self._found.report("changed_meaning", pointer, message, fix)
             self._told.add(path.partition(".")[0])
             return
+        kind, member = split_artifact(path)
+        if member and self._is_artifact(path) and path.partition(".")[0] not in self._given.names | variables:
+            message = f"The loop goes through {quote_name(path)}, and a loop reads no artifact."
+            fix = f"Declare an input of type array, and let the step that delivers {kind} send the list."
+            self._found.report("undeclared_name", pointer, message, fix)
+            return
         self._name(path, pointer, variables, {"type": "array"})
         spec = self._given.inputs.get(path)
         if spec is None or path in variables:
@@ -425,7 +431,10 @@ class _Names:
 
     def _is_shown(self, slot: Slot) -> bool:
         """Whether it is a part of an artifact; `flow.py` checks that it is delivered by then."""
-        contract = split_artifact(slot.path)[0].replace(".", ".contracts.", 1)
+        return self._is_artifact(slot.path)
+
+    def _is_artifact(self, path: str) -> bool:
+        contract = split_artifact(path)[0].replace(".", ".contracts.", 1)
         return contract in self._contracts or find_contract(contract) is not None
 
     def _slot(self, slot: Slot, text: str, pointer: str, known: frozenset[str], edit: Edit) -> None:

@@ -304,7 +304,8 @@ def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocum
     reading = _read_native(composed.document, origin)
     problems = tuple(carry_problem(one, composed.document, origin, document) for one in reading.problems)
     if reading.workflow is None:
-        return msgspec.structs.replace(reading, problems=problems, document=document)
+        rest = _rest_of_overlay(document, base)
+        return msgspec.structs.replace(reading, problems=problems, document=document, rest=rest)
     workflow = msgspec.structs.replace(
         reading.workflow, overlay=composed.overlay, has_open_names=base.has_open_names
     )
@@ -317,9 +318,12 @@ def _rest_of_overlay(document: dict[str, Json], base: BaseDocument) -> Rest | No
     def check(overlay: Json) -> tuple[Problem, ...]:
         found = Findings()
         problems = _check_overlay(overlay)
-        if not problems:
-            compose(found, overlay, base.document)
-        return problems or tuple(found.problems)
+        made = None if problems else compose(found, overlay, base.document)
+        if made is None:
+            return problems or tuple(found.problems)
+        origin = origin_in(overlay, made.pointers)
+        wrong = _check_native(made.document)
+        return tuple(carry_problem(one, made.document, origin, overlay) for one in wrong)
 
     kept = keep_sound(document, check)
     composed = None if kept is None else compose(Findings(), kept.document, base.document)
