@@ -130,6 +130,58 @@ def test_an_overlay_is_its_base_with_its_changes_and_says_what_came_from_where(r
     assert (made["name"], made["description"]) == ("Review", "For tests.")
 
 
+COMPARE = {"kind": "compare", "input": "depth", "op": "equals", "value": "deep"}
+QUICK = {"kind": "compare", "input": "depth", "op": "not_equals", "value": "quick"}
+
+
+@pytest.mark.parametrize("when", ["is_deep", {"kind": "condition_ref", "conditionId": "is_deep"}, COMPARE])
+def test_what_fills_a_slot_runs_where_the_slots_condition_holds(runtime: Runtime, when: Any) -> None:
+    steps = [step("one"), {"slot": "late", "when": when}, step("two", when="is_deep")]
+    own = [step("plain"), step("named", when="is_deep"), step("written", when=QUICK)]
+    hold(runtime, base(steps=steps), overlay(fill={"late": own}))
+    shown = answered(runtime, "workflow.inspect", workflowId="team.review", part="compiled")["workflow"]
+
+    found = plain(shown["compiled"])
+    said = {one["id"]: found["conditions"].get(one.get("when", ""), {}) for one in found["steps"]}
+
+    assert {key: held for key, held in said["plain"].items() if key != "id"} == COMPARE
+    assert said["named"] == {"kind": "and", "of": [COMPARE, COMPARE]}
+    assert said["written"] == {"kind": "and", "of": [COMPARE, QUICK]}
+    assert said["one"] == {}
+
+
+@pytest.mark.parametrize(("name", "told"), [("is_deep", []), ("is_dep", ["unknown_id"])])
+def test_the_condition_of_a_slot_is_a_declared_one_and_counts_as_used(
+    runtime: Runtime, name: str, told: list[str]
+) -> None:
+    hold(runtime, base(steps=[step("one"), {"slot": "late", "when": name}, step("two")]))
+
+    report = answered(runtime, "workflow.validate", workflowIds=["house.review"], reportOnly=True)
+
+    assert [
+        one["code"] for one in report["items"][0]["problems"] if one["pointer"] != "/inputs/depth"
+    ] == told
+
+
+def test_slots_are_shown_with_the_steps_and_in_the_drawing(runtime: Runtime) -> None:
+    hold(runtime, base())
+    shown = answered(runtime, "workflow.inspect", workflowId="house.review", part="steps")["workflow"]
+    drawn = answered(runtime, "workflow.graph", workflowId="house.review", **{"as": "text"})["drawing"]
+
+    assert plain(shown["slots"]) == [
+        {"id": "after_fix", "title": "After the fix", "after": "fix"},
+        {
+            "id": "before_end",
+            "title": "Before the end",
+            "description": "What a team does before it ends.",
+            "before": "end",
+            "after": "ask",
+        },
+    ]
+    assert "slot after_fix after it" in drawn
+    assert "slot before_end before it" in drawn
+
+
 def test_a_contract_is_tightened_with_an_example_that_fits_and_nowhere_else(runtime: Runtime) -> None:
     rule = {"check": "person"}
     change = {"required": ["/findings/*/line"], "evidence": [rule], "demand": "required"}
