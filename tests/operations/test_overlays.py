@@ -377,6 +377,20 @@ def test_a_changed_base_is_told_and_no_running_run_follows_it(runtime: Runtime) 
     assert drift["details"] == {"sourceKind": "project", "sourceRef": "house.review.json"}
 
 
+def test_a_step_that_hands_out_work_is_not_changed_by_another_step_of_the_base(runtime: Runtime) -> None:
+    asked = {"id": "ask", "brief": "Look.", "steps": [step("look")]}
+    sides = {"id": "sides", "title": "Sides", "delegate": {"children": [asked]}}
+    own = overlay(fill={"before_end": [step("tell")]})
+    hold(runtime, base(steps=[sides, *base()["steps"]]), own)
+    answered(runtime, "run.start", workflowId="team.review", context={"depth": "deep"})
+    hold(runtime, base(steps=[sides, *base()["steps"][:-1], step("end", prompt="End it now.")]), own)
+
+    report = answered(runtime, "workflow.validate", workflowIds=["team.review"])
+
+    told = [one["message"] for one in report["items"][0]["problems"] if one["code"] == "changed_meaning"]
+    assert ["(end changed)" in one for one in told] == [True]
+
+
 def test_two_workflows_are_compared_step_by_step(runtime: Runtime) -> None:
     hold(runtime, base(), overlay(steps={"read": {"append": "Gently."}, "end": {"skip": True}}))
 

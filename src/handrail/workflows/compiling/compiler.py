@@ -6,6 +6,8 @@ normalise, freeze. The same meaning gives the same hash on every machine.
 
 from __future__ import annotations
 
+import msgspec
+
 from handrail.contract.ids import WorkflowHash, WorkflowId, blob_ref
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.json.places import join_pointer
@@ -59,7 +61,10 @@ def compile_workflow(
         around,
         trail,
         above,
-        lambda child: compile_workflow(child, around, (*above, source.id)),
+        # The base is that of the whole: with it, each child would change whenever the base does.
+        lambda child: compile_workflow(
+            child, msgspec.structs.replace(around, base=None), (*above, source.id)
+        ),
     )
     check_count(source, trail)
     try:
