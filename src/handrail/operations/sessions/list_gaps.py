@@ -159,7 +159,7 @@ def _with_gaps(
             yield stamp.order, session
 
 
-def _items(rt: Runtime, session: Session) -> Iterator[GapItem]:
+def _items(rt: ReadPorts, session: Session) -> Iterator[GapItem]:
     history = session.history
     graphs = run_graphs(history)
     project = session_project(history, graphs)
@@ -167,7 +167,7 @@ def _items(rt: Runtime, session: Session) -> Iterator[GapItem]:
         yield from _of_run(rt, session, graph, project)
 
 
-def _of_run(rt: Runtime, session: Session, graph: RunGraph, project: str) -> Iterator[GapItem]:
+def _of_run(rt: ReadPorts, session: Session, graph: RunGraph, project: str) -> Iterator[GapItem]:
     history = session.history
     name = ""
     tellers = list_tellers(history, graph.preferred_tip)
