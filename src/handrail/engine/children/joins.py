@@ -338,7 +338,7 @@ def _list_whys(history: History, run: Run) -> Iterator[str]:
             yield "left"
         elif history.nodes[tip].state != history.nodes[run.parent.node_id].state:
             yield "passed"
-        elif any(run in tries[:-1] for tries in _list_tries(history, history.nodes[tip]).values()):
+        elif run.run_id not in {held.run_id for held in list_children(history, history.nodes[tip])}:
             yield "again"
         run = above
 
