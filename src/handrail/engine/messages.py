@@ -361,7 +361,8 @@ def _explain_to_person(told: Told, waits: WaitsFor | None, issues: Sequence[Issu
         why = form.format_map(values)
     except KeyError:  # a log of another version lacks a name
         why = f"What the agent reports for {step} is not enough yet."
-    own = _own_faults(told, issues) if waits.kind in ("notes", "output", "assessment") else []
+    is_detailed = waits.kind in ("notes", "output", "assessment") and waits.state != "missing"
+    own = _own_faults(told, issues) if is_detailed else []  # of what is missing, `why` says all
     return Parts(
         code=told.code,
         why=why[:1].upper() + why[1:],
