@@ -478,6 +478,30 @@ def test_a_receipt_of_a_teams_run_is_signed_here_and_goes_into_a_file(machine: M
 
 
 @pytest.mark.thorough
+def test_a_receipt_compares_what_a_run_saw_with_the_commit_of_this_clone(
+    machine: Machine, server: Server, tmp_path: Path
+) -> None:
+    bea = server.join(server.workspace("main"), "Bea", "member")
+    other = Machine(tmp_path, server, bea.agent("second"), "desk", clone=machine.project)
+    begun = machine.start()
+    session = begun["session"]["sessionId"]
+    write(machine.project, "b.py", "b = 2\n")
+    machine.data("run.continue", ackToken=begun["ackToken"], output={"notesMarkdown": "Wrote b.py."})
+
+    early = machine.data("receipt.export")
+    commit(machine.project)
+    late = machine.data("receipt.export")
+    theirs = other.data("receipt.export", session=session)
+    unnamed = other.call("receipt.export")
+
+    assert [one["session_id"] for one in (early, late, theirs)] == [session] * 3
+    assert [one["is_clean"] for one in (early, late, theirs)] == [False, True, False]
+    assert isinstance(unnamed, Failure), "nobody signs another's run without naming it"
+    assert unnamed.kind.code == "CONTEXT_MISSING"
+    assert session in unnamed.message
+
+
+@pytest.mark.thorough
 def test_what_cannot_be_done_with_files_of_a_team_says_what_to_do(machine: Machine) -> None:
     none = machine.call("code.status")
     begun = machine.start()

@@ -22,6 +22,7 @@ from handrail.engine.artifact_shapes import (
     Judgement,
 )
 from handrail.engine.events import Blocked
+from handrail.engine.judge.missing_lists import is_known, names_default_list
 from handrail.engine.reasons import (
     Blocker,
     CapabilityPointer,
@@ -138,6 +139,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     allowed: str
     description: str = ""
     is_every_round: bool = False
+    is_told: bool = False
+    """The text of the step names it, and its default is in force."""
 
 
 class Steering(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,15 +176,17 @@ def _find_steering(workflow: CompiledWorkflow) -> dict[str, Steering]:
     }
 
 
-def list_asks(workflow: CompiledWorkflow, step_id: str, facts: Facts) -> list[Ask]:
+def list_asks(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[Ask]:
     """What a step asks for now: what nobody sent yet, and what decides about another round."""
     asks = []
     for held in steering_values(workflow).values():
-        if step_id not in held.asked_at:
+        if leaf.id not in held.asked_at:
             continue
-        is_every_round = step_id in held.every_round_at
-        if is_every_round or not _is_known(workflow, held, facts):
-            asks.append(make_ask(workflow, held, is_every_round=is_every_round))
+        is_every_round = leaf.id in held.every_round_at
+        is_told = held.is_list and names_default_list(workflow, leaf, held.name, facts)
+        if is_told or is_every_round or not is_known(workflow, held.name, facts, is_list=held.is_list):
+            ask = make_ask(workflow, held, is_every_round=is_every_round)
+            asks.append(msgspec.structs.replace(ask, is_told=is_told))
     return asks[:MOST_ASKED]
 
 
@@ -194,14 +199,6 @@ def make_ask(workflow: CompiledWorkflow, held: Steering, *, is_every_round: bool
         description=shorten(spec.description),
         is_every_round=is_every_round,
     )
-
-
-def _is_known(workflow: CompiledWorkflow, held: Steering, facts: Facts) -> bool:
-    """An empty list that nobody sent is no answer: a loop over it would pass in silence."""
-    value = facts.values.get(held.name)
-    spec = workflow.inputs.get(held.name)
-    is_empty_default = held.is_list and value == [] and spec is not None and spec.default == []
-    return value is not None and not is_empty_default
 
 
 def _allowed(spec: InputSpec, held: Steering) -> str:

@@ -24,7 +24,7 @@ from handrail.ports.store import IndexTrouble
 from handrail.projections.overview import SessionFacts
 from handrail.runtime.operation import Input, Operation, ValueRule
 from handrail.runtime.paging import MOST_ITEMS, page_of
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 
 _TIMES = "a UTC time such as 2026-11-15T09:30:00Z"
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?Z", re.ASCII)
@@ -154,7 +154,7 @@ class SessionList(Answer, frozen=True, kw_only=True):
     scope: str
 
 
-def list_sessions(rt: Runtime, request: ListSessions) -> Success:
+def list_sessions(rt: ReadPorts, request: ListSessions) -> Success:
     """One page, last activity first. Without a filter only the sessions of this page are looked at."""
     try:
         return _list(rt, request, with_index=True)
@@ -162,7 +162,7 @@ def list_sessions(rt: Runtime, request: ListSessions) -> Success:
         return _list(rt, request, with_index=False)
 
 
-def _list(rt: Runtime, request: ListSessions, *, with_index: bool) -> Success:
+def _list(rt: ReadPorts, request: ListSessions, *, with_index: bool) -> Success:
     filters = (
         *(request.status, request.workflow, request.project_name, request.branch, request.silence),
         *(request.since, request.until, request.query, request.needs, request.account, request.agent),
@@ -186,7 +186,7 @@ def _list(rt: Runtime, request: ListSessions, *, with_index: bool) -> Success:
 
 
 def _matching(
-    rt: Runtime, sessions: Sessions, request: ListSessions, silence: FindSilence
+    rt: ReadPorts, sessions: Sessions, request: ListSessions, silence: FindSilence
 ) -> Iterator[SessionStamp]:
     query = "" if request.query is UNSET else request.query
     texts = Texts(rt, sessions, query)

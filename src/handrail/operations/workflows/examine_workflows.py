@@ -15,7 +15,7 @@ from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import compile_entry, load_catalog, problem_row, read_entry
 from handrail.runtime.operation import Input
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.builtins.registry import all_contracts, all_templates
 from handrail.workflows.builtins.routines import routine_template_id
 from handrail.workflows.catalog import (
@@ -87,7 +87,7 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
     """Its file; none for a contract."""
 
 
-def load_chosen_workflow(rt: Runtime, request: WorkflowChoice) -> Pinned:
+def load_chosen_workflow(rt: ReadPorts, request: WorkflowChoice) -> Pinned:
     """The compiled workflow that the caller means.
 
     Raises Fault VALIDATION_ERROR, WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with its problems.
@@ -105,7 +105,7 @@ def load_chosen_workflow(rt: Runtime, request: WorkflowChoice) -> Pinned:
     raise refuse(examined[0])
 
 
-def load_given(rt: Runtime, document: WorkflowText, project: str) -> tuple[CatalogEntry, Pinned]:
+def load_given(rt: ReadPorts, document: WorkflowText, project: str) -> tuple[CatalogEntry, Pinned]:
     """The workflow of a file that a caller brings, compiled beside those of the project.
 
     Raises Fault WORKFLOW_INVALID with its problems.

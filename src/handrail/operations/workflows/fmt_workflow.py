@@ -23,7 +23,7 @@ from handrail.operations.workflows.spelled_workflow import (
     put_out,
 )
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import WritePorts, project_of
 from handrail.runtime.write_permission import DryRun
 from handrail.workflows.catalog import Catalog
 from handrail.workflows.limits import spelling_of
@@ -41,7 +41,7 @@ class FmtWorkflow(SpellingChoice, frozen=True, kw_only=True):
     ) = UNSET
 
 
-def fmt_workflow(rt: Runtime, request: FmtWorkflow) -> DryRun | Success:
+def fmt_workflow(rt: WritePorts, request: FmtWorkflow) -> DryRun | Success:
     """The same workflow with the same comments, laid out as every other.
 
     Raises what `print_or_write` raises.

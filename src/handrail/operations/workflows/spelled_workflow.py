@@ -16,7 +16,7 @@ from handrail.operations.workflows.examine_workflows import MOST_PROBLEMS, Workf
 from handrail.operations.workflows.save_workflow import describe_file_change, file_version, put_file
 from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.write_permission import DryRun, GatedInput, Plan, dry_run_of, preview_or_write
 from handrail.workflows.limits import Spelling, spelling_of
 from handrail.workflows.reading.reader import EXTENDS, read_workflow
@@ -74,7 +74,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     comments: dict[str, Comment]
 
 
-def load_source(rt: Runtime, request: SpellingChoice) -> Source:
+def load_source(rt: ReadPorts, request: SpellingChoice) -> Source:
     """The workflow that the caller means.
 
     Raises Fault VALIDATION_ERROR, WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with the problems of its text.
@@ -114,7 +114,7 @@ def _source(content: bytes, spelling: Spelling, named: str) -> Source:
 
 
 def print_or_write(
-    rt: Runtime, called: Operation, request: SpellingChoice, spelling: Spelling
+    rt: WritePorts, called: Operation, request: SpellingChoice, spelling: Spelling
 ) -> DryRun | Success:
     """The text in this spelling, or the file with it.
 
@@ -132,7 +132,7 @@ def print_or_write(
 
 
 def put_out(
-    rt: Runtime,
+    rt: WritePorts,
     called: Operation,
     request: SpellingChoice,
     workflow_id: str,
@@ -162,7 +162,7 @@ def _notices(source: Source, spelling: Spelling) -> tuple[Notice, ...]:
 
 
 def _write(
-    rt: Runtime,
+    rt: WritePorts,
     called: Operation,
     request: SpellingChoice,
     workflow_id: str,

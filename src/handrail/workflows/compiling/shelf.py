@@ -184,6 +184,8 @@ def _unreadable(fault: Fault, content: bytes) -> Problem:
 
 
 def _problems(document: dict[str, Json], contract_id: str) -> Iterator[Problem]:
+    # An edit is offered only where it cannot change what was meant: a spelling of a known key that is free.
+    # A near name is a question, and a key that is there already is left to the author.
     for name, value in document.items():
         if name not in _KEYS:
             near = _key_meant(name, document) or guess_name(name, set(_KEYS) - set(document))
