@@ -117,7 +117,7 @@ def _find(rt: Runtime, request: ListNeeds, *, with_index: bool) -> tuple[list[Ne
     silence = find_silence(rt)
     me = rt.principal if request.whose == "me" else None
     with open_stored_sessions(rt, with_index=with_index) as sessions:
-        for stamp in sessions.stamps[:MOST_SESSIONS]:
+        for stamp in sessions.latest(MOST_SESSIONS)[:MOST_SESSIONS]:
             facts = sessions.facts(stamp.session_id)
             if me is not None:
                 mine = [need for need in facts.needs if _is_mine(rt, stamp.session_id, facts, need, me)]
@@ -128,7 +128,7 @@ def _find(rt: Runtime, request: ListNeeds, *, with_index: bool) -> tuple[list[Ne
                 found.append(_damaged(stamp.session_id, facts, _NO_WORKFLOW))
             else:
                 found += _rows(stamp.session_id, facts, silence)
-        return found, len(sessions.stamps)
+        return found, sessions.count()
 
 
 def _is_mine(rt: Runtime, session_id: SessionId, facts: SessionFacts, need: Need, me: Principal) -> bool:
