@@ -11,6 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -196,8 +197,10 @@ class TeamDoor:
     def answer_companion(self, runtime: Runtime, content: bytes) -> bytes:
         return answer_companion(runtime, content)
 
-    def start_sending(self) -> None:
+    def start_sending(self, origin: str) -> None:
         base = self._base
+        with suppress(Fault):  # the database may be away; then links have the address of the one before
+            self.directory.keep_origin(origin)
         Sender(self.directory, base.settings, base.http_client(), base.clock, self.open_workspace).start()
 
     def marks(self, workspace: str) -> Callable[[], Mapping[str, str]]:

@@ -15,7 +15,7 @@ from handrail_team.store.session_index import TeamSessionIndex
 
 TABLES = (
     *("sessions", "events", "blobs", "session_blobs", "search", "keyring", "confirmed_tokens", "audit"),
-    *("outbox", "found_by", "workspaces", "accounts", "memberships", "credentials"),
+    *("outbox", "found_by", "workspaces", "accounts", "memberships", "credentials", "servers"),
 )
 
 

@@ -172,6 +172,9 @@ MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (
         " PRIMARY KEY (session_id, workspace))",
         "CREATE INDEX found_by_words ON handrail.found_by USING gin (words)",
         *_own("found_by", is_new=False),
+        "CREATE TABLE handrail.servers (origin text PRIMARY KEY, seen_at bigint NOT NULL)",
+        *_close("servers"),
+        _wall("servers", _IS_ANYWHERE),
         # Behind a wall the database uses no index for a word that a statement asks for, only for one that the
         # wall itself asks for. So the words are a setting, and without it there is no row.
         "CREATE POLICY found_by_all ON handrail.found_by FOR ALL"

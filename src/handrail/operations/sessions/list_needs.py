@@ -79,7 +79,7 @@ class NeedRow(Answer, frozen=True, kw_only=True):
     reply: str
     """What to paste into the chat of the agent."""
     command: str
-    """What a person can run instead, where there is something."""
+    """What a person can run instead, where there is something; in a team the page where they answer."""
     last_activity: str
 
 
@@ -127,7 +127,7 @@ def _find(rt: Runtime, request: ListNeeds, *, with_index: bool) -> tuple[list[Ne
             if sessions.has_lost_workflow(stamp.session_id):
                 found.append(_damaged(stamp.session_id, facts, _NO_WORKFLOW))
             else:
-                found += _rows(stamp.session_id, facts, silence)
+                found += _rows(rt, stamp.session_id, facts, silence)
         return found, sessions.count()
 
 
@@ -145,17 +145,19 @@ def _is_mine(rt: Runtime, session_id: SessionId, facts: SessionFacts, need: Need
     return is_confirmer(rt, history, history.nodes[node_id], need.confirmed_by, me)
 
 
-def _rows(session_id: SessionId, facts: SessionFacts, silence: FindSilence) -> Iterator[NeedRow]:
+def _rows(rt: Runtime, session_id: SessionId, facts: SessionFacts, silence: FindSilence) -> Iterator[NeedRow]:
     if facts.health != "healthy":
         yield _damaged(session_id, facts, _describe(facts))
         return
+    page = "" if rt.principal is None else f"{rt.origin}/sessions/{session_id}"
     for need in facts.needs:
+        command = _find_command(session_id, facts, need)
         yield _row(
             session_id,
             facts,
             need,
             reply=reply_to_need(session_id, need),
-            command=_find_command(session_id, facts, need),
+            command=(page or command) if command else "",  # in a team a person answers there alone
             silence=silence(facts),
         )
 

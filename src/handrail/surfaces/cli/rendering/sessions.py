@@ -418,5 +418,5 @@ def _node(node: Mapping[str, Json], tip: str) -> str:
 
 
 def _typed(line: str, page: Page) -> str:
-    """A line of ours as it is typed here."""
-    return page.program + line.removeprefix("handrail")
+    """A line of ours as it is typed here; the address of a page stays as it is."""
+    return page.program + line.removeprefix("handrail") if line.startswith("handrail") else line
