@@ -11,7 +11,7 @@ import pytest
 
 from handrail.event_log.memory import MemoryLog
 from handrail.ports.log import Draft, EventReader
-from handrail.runtime.runtime import Reading, Runtime
+from handrail.runtime.runtime import RehydratePorts, Runtime
 from tests.conftest import GivenWorkspace
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
 from tests.journeys.doors import events_of, of_kind
@@ -194,8 +194,8 @@ def test_reading_the_pending_step_again_gets_no_port_that_can_append(runtime: Ru
     reading: Any = msgspec.structs.replace(runtime, log=ReaderOnly(runtime.log))
 
     assert rehydrate(reading, first)["pending"] == first["pending"]
-    assert {"log", "clock", "authored"} & set(Reading.__struct_fields__) == set()
-    assert Reading.__annotations__["reader"] == "EventReader"
+    assert {"clock", "authored", "commits"} & set(RehydratePorts.__struct_fields__) == set()
+    assert RehydratePorts.__annotations__["log"] == "EventReader"
     assert refusal(reading, "run.continue", ackToken=first["ackToken"]).kind.code == "INTERNAL_ERROR"
 
 

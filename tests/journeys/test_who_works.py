@@ -226,6 +226,7 @@ def test_a_join_after_a_taken_result_replays_with_the_same_bytes(runtime: Runtim
     joined, replayed = (answer(runtime, "run.continue", ackToken=ack) for _ in range(2))
     told = read(runtime, again["children"][0])["warnings"][0]
     late = finish(runtime, again["children"][0])
+    lanes = answer(runtime, "run.graph", sessionId=begun["session"]["sessionId"])["children"]
 
     found = of_kind(events_of(runtime, joined), "context_set")[-1]["data"]["context"]["findings"]
     assert joined == replayed == answer(runtime, "run.continue", ackToken=ack)
@@ -233,6 +234,7 @@ def test_a_join_after_a_taken_result_replays_with_the_same_bytes(runtime: Runtim
     assert [(row["child"], row["notes"]) for row in found] == [("a", "a did look"), ("b", "b did look")]
     assert (told["code"], "was taken instead" in told["message"]) == ("NOBODY_WAITS", True)
     assert late["pending"] is None
+    assert [lane["status"] for lane in lanes] == ["taken", "set_aside", "set_aside", "complete"]
     assert advance(runtime, ack_of_plan, notes="another plan") == again
 
 

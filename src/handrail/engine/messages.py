@@ -366,6 +366,7 @@ _NAMED: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_.-]+")
 
 
 def _explain_to_person(told: Told, waits: WaitsFor | None, issues: Sequence[Issue], title: str) -> Parts:
+    title = title or ("" if waits is None else waits.values.get("title", ""))
     step = f"the step “{title}”" if title else "a step"
     if waits is None:
         why = f"What the agent reports for {step} is not enough yet."
@@ -411,8 +412,8 @@ def _spell_fault_in_words(issue: Issue) -> str:
 
 
 def explain_gap(gap: GapRecorded, title: str = "") -> str:
-    """A gap in the words of a person: made from what it waits for, else as somebody summed it up."""
-    if gap.waits_for is None:
+    """A gap in the words of a person: made from what it waits for, or as it was summed up."""
+    if gap.waits_for is None or gap.reason == "reported":
         return gap.summary
     told = Told(code="", pointer={}, message=gap.summary, waits_for=gap.waits_for)
     return explain(told, (), "person", title).why

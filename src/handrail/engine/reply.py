@@ -18,8 +18,8 @@ from handrail.engine.facts import LONGEST_GOAL
 from handrail.engine.history import Closing, History, Run
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
+from handrail.engine.judge.settling import how_to_settle, is_evidence_gap
 from handrail.engine.navigate import Running, step_key
-from handrail.engine.plans import how_to_settle, is_evidence_gap
 from handrail.engine.progress import BranchSummary, HandedOut, Progress, RecapArtifact, RecapEntry, RecapInput
 from handrail.engine.reasons import Blocker, Issue, Purpose
 from handrail.engine.standing import (
@@ -104,7 +104,7 @@ class OptionCall(Payload, frozen=True, kw_only=True):
 
 
 class ToolCall(Payload, frozen=True, kw_only=True):
-    """The exact call to make next, by its MCP tool name; of a choice, one per option."""
+    """The exact call to make next, by its MCP tool name; of a choice, one per option and no params."""
 
     tool: str
     params: dict[str, Any]
@@ -312,8 +312,9 @@ def reply_at(
     A start, a rehydrate, a checkpoint, a fork and a change include the goal and the preferences. An ordinary
     advance leaves them out, because an earlier reply had them and an agent pays for every word.
     """
+    # First replies and replays are both made here, so nothing may depend on which of them this is.
     tells_all = standing.has_new_preferences or standing.node.kind == "checkpoint" or recap is not None
-    tokens = tokens if is_healthy else Tokens(state=tokens.state)
+    tokens = tokens if is_healthy else Tokens(state=tokens.state)  # a broken log takes no further report
     row = INTENTS[situation_of(standing, blocked, is_healthy=is_healthy)]
     example = recap.example if recap is not None else blocked.example if blocked is not None else None
     is_blocked = row.kind == "blocked" and blocked is not None
@@ -429,7 +430,8 @@ def _next_call(
         case "read":
             return ToolCall(tool="continue_workflow", params={"stateToken": tokens.state})
         case "child":
-            return ToolCall(tool="continue_workflow", params={"stateToken": tokens.work})
+            calls = [OptionCall(id=one.id, params={"ackToken": one.token}) for one in offered]
+            return ToolCall(tool="continue_workflow", params={"stateToken": tokens.work}, options=calls)
         case "ack" | "retry" if not tokens.choices:
             return ToolCall(tool="continue_workflow", params={"ackToken": tokens.ack} | frame)
         case "per_option" | "ack" | "retry":

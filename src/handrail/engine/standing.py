@@ -79,7 +79,7 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.conditions import PLACEHOLDER, Facts, holds, named_value
-from handrail.workflows.evidence import ChangedInRun
+from handrail.workflows.evidence import ChangedInRun, RedThenGreen
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
 from handrail.workflows.prompt_sections import (
     ASK_BEFORE_WRITE,
@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from handrail.engine.children.joins import Join
 
 MOST_CHECKS_SHOWN = 4
+_OWN_LINE = "handrail check run"
 
 # What to do next, by situation: one table
 #
@@ -187,7 +188,7 @@ def prompt_at(
         shown,
         _render_way_to_values(history, node, text),
         _render_note_rules(leaf),
-        _render_checks(history, workflow, leaf, node),
+        _render_checks(history, workflow, leaf, node, text),
         _render_asks(view.asks),
     ]
     wanted = leaf.functions if isinstance(leaf, Step) else ()
@@ -209,21 +210,21 @@ def prompt_at(
     return "\n\n".join(part for part in parts if part)
 
 
-def _render_checks(history: History, workflow: CompiledWorkflow, leaf: Leaf, node: Node) -> str:
-    """The line that runs a declared check, where a report without one is refused.
+def _render_checks(history: History, workflow: CompiledWorkflow, leaf: Leaf, node: Node, text: str) -> str:
+    """The line that shows a check to have run: of a declared one, else where the author does not give it.
 
     It names the session: other agents may have open runs in the same project.
     """
-    checks = history.runs[node.run_id].checks
-    if not checks or not isinstance(leaf, Step) or leaf.check:
+    contract = workflow.contracts.get(leaf.contract) if isinstance(leaf, Step) and not leaf.check else None
+    kinds = {type(rule) for rule in (() if contract is None else contract.evidence)}
+    names = [check.name for check in history.runs[node.run_id].checks[:MOST_CHECKS_SHOWN]]
+    if ChangedInRun not in kinds or (not names and _OWN_LINE in text):
         return ""
-    contract = workflow.contracts.get(leaf.contract)
-    rules = () if contract is None else contract.evidence
-    if not any(isinstance(rule, ChangedInRun) for rule in rules):
-        return ""
-    names = [check.name for check in checks[:MOST_CHECKS_SHOWN]]
-    others = f" (or {', '.join(names[1:])})" if names[1:] else ""
-    return f"Before you report, run: handrail check run {names[0]} --session {history.session_id}{others}"
+    if names:
+        others = f" (or {', '.join(names[1:])})" if names[1:] else ""
+        return f"Before you report, run: {_OWN_LINE} {names[0]} --session {history.session_id}{others}"
+    when = "the guard before the change and after it" if RedThenGreen in kinds else "your checks"
+    return f"Run {when} as: {_OWN_LINE} --session {history.session_id} -- COMMAND"
 
 
 def _render_way_to_values(history: History, node: Node, text: str) -> str:
@@ -519,11 +520,11 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
         case Running() as state:
             leaf = leaf_at(workflow, state)
             facts = add_loop_values(workflow, state, known)
-            asks = list_asks(workflow, leaf.id, facts)
+            asks = list_asks(workflow, leaf, facts)
             view = View(
                 autonomy=preferences.autonomy,
                 occasion=occasion,
-                asks=asks,
+                asks=[ask for ask in asks if not ask.is_told],
                 has_new_mode=attached.preferences is not None and node.parent is not None,
             )
             loop_id = deciding_loop(workflow, state.loops)

@@ -34,14 +34,14 @@ from handrail.operations.report import Output, blobs_of, read_report
 from handrail.operations.same_project import warn_of_other_project
 from handrail.operations.session_replies import reply_to_notes
 from handrail.runtime.operation import AckVerdict, Input, Verdict
-from handrail.runtime.runtime import Runtime, leave_tree
+from handrail.runtime.runtime import WritePorts, leave_tree
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
 
 # Notes of a session without a run: kept once per token, like every checkpoint
 
 
 def keep_session_notes(
-    rt: Runtime,
+    rt: WritePorts,
     session: Session,
     sent: TokenCall,
     claims: CheckpointClaims,
@@ -72,7 +72,7 @@ def predict_session_notes(session: Session, claims: CheckpointClaims, work: Work
     return AckVerdict(verdict=verdict, step_id="", blockers=[], issues=[], gaps=[], example=None)
 
 
-def _keep(rt: Runtime, session: Session, output_id: str, work: WorkDone) -> tuple[Session, SessionNotes]:
+def _keep(rt: WritePorts, session: Session, output_id: str, work: WorkDone) -> tuple[Session, SessionNotes]:
     def plan(_: int) -> Sequence[PlannedEvent]:
         return plan_session_notes(output_id, work)
 
@@ -122,7 +122,7 @@ class CheckpointRun(Input, frozen=True, kw_only=True):
     ) = UNSET
 
 
-def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
+def checkpoint_run(rt: WritePorts, request: CheckpointRun) -> Success | AckVerdict:
     """Add a checkpoint once; the same token again gets the recorded reply."""
     handle = read_checkpoint(rt.keys, request.checkpoint_token, request.state_token)
     if handle.beside:

@@ -19,11 +19,11 @@ from handrail.engine.history import Node, Run
 from handrail.operations.kept_trees import COMMAND_PACK_BYTES, FIRST_SECONDS, record_tree
 from handrail.ports.workspace import Workspace
 from handrail.ports.worktree import Unseen
-from handrail.runtime.runtime import Runtime, looks_at_code
+from handrail.runtime.runtime import ReadPorts, WritePorts, looks_at_code
 from handrail.runtime.sessions import Session, commit, healthy_session
 
 
-def settle_project(rt: Runtime, run: Run, asked: str | UnsetType, own: str | None) -> str | None:
+def settle_project(rt: ReadPorts, run: Run, asked: str | UnsetType, own: str | None) -> str | None:
     """The directory that a child's first writing call is made in, if it may be the child's own.
 
     None: it has one, or the call comes from elsewhere, and the parent's directory stays.
@@ -44,7 +44,7 @@ def settle_project(rt: Runtime, run: Run, asked: str | UnsetType, own: str | Non
 
 
 def keep_own_project(
-    rt: Runtime, session: Session, node_id: NodeId, asked: str | UnsetType, own: str | None
+    rt: WritePorts, session: Session, node_id: NodeId, asked: str | UnsetType, own: str | None
 ) -> Session:
     """Record where a child works, for a check that comes before its first report."""
     run = session.history.runs[session.history.nodes[node_id].run_id]
@@ -57,7 +57,7 @@ def keep_own_project(
         return (commit(rt, witness, current, lambda _: planned) if planned else None) or current
 
 
-def keep_first_trees(rt: Runtime, session: Session, node: Node, project: str) -> None:
+def keep_first_trees(rt: WritePorts, session: Session, node: Node, project: str) -> None:
     """Record what the children of a step begin with, before anybody has the reply that names them."""
     if rt.trees_due is None or not looks_at_code(rt, project):
         return

@@ -23,7 +23,7 @@ from handrail.engine.facts import Place, is_same_place, place_of, run_place, ses
 from handrail.engine.history import Run
 from handrail.ports.log import Loaded
 from handrail.projections.overview import imported_from, latest_run
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session, empty_session, pass_over, read_session
 
 # Runs: by run id, or the latest run of a session by session id
@@ -36,7 +36,7 @@ class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
     run: Run
 
 
-def find_run(rt: Runtime, text: str) -> FoundRun:
+def find_run(rt: ReadPorts, text: str) -> FoundRun:
     """The run that the text names. A run id does not say its session, so sessions are read, newest first.
 
     A session imported as new has the runs of its source. If both are here, the source is meant, and the copy
@@ -63,7 +63,7 @@ def find_run(rt: Runtime, text: str) -> FoundRun:
     )
 
 
-def _sessions(rt: Runtime, text: str) -> Iterator[Session]:
+def _sessions(rt: ReadPorts, text: str) -> Iterator[Session]:
     """The sessions that may hold it; one that cannot be read does not hide the others."""
     if is_session_id(text):
         candidates = [SessionId(text)]
@@ -88,7 +88,7 @@ _MOST_IMPORTED = 8
 """Sessions under the name of one request id that were copied back from a bundle; one is rare already."""
 
 
-def find_session(rt: Runtime, asked: str) -> Session:
+def find_session(rt: ReadPorts, asked: str) -> Session:
     """The session as far as it is proven.
 
     Raises Fault SESSION_NOT_FOUND.
@@ -99,7 +99,7 @@ def find_session(rt: Runtime, asked: str) -> Session:
     return session
 
 
-def find_records(rt: Runtime, asked: str) -> Loaded:
+def find_records(rt: ReadPorts, asked: str) -> Loaded:
     """Its records alone, without what they tell: also where this version cannot read one of them.
 
     Raises Fault SESSION_NOT_FOUND.
@@ -110,7 +110,7 @@ def find_records(rt: Runtime, asked: str) -> Loaded:
     return loaded
 
 
-def find_requested(rt: Runtime, request_id: str, project: str) -> Session:
+def find_requested(rt: ReadPorts, request_id: str, project: str) -> Session:
     """The session that a start with this request id made in this project, or an empty one under its name.
 
     A request id is a promise of this store, so it never answers with a session that was imported.
@@ -135,7 +135,7 @@ def find_requested(rt: Runtime, request_id: str, project: str) -> Session:
     raise AssertionError("imports cannot be named by a key that they do not know")
 
 
-def _older_requested(rt: Runtime, request_id: str, here: Place) -> Session | None:
+def _older_requested(rt: ReadPorts, request_id: str, here: Place) -> Session | None:
     """A session of a version that named it by the account; it counts only in the project it was begun in."""
     found = read_session(rt.log, older_session_id_for_request(rt.workspace.account(), request_id))
     if found is None or found.history.imported is not None:
@@ -146,7 +146,7 @@ def _older_requested(rt: Runtime, request_id: str, here: Place) -> Session | Non
     return None if is_elsewhere else found
 
 
-def _not_found(rt: Runtime, asked: str) -> Fault:
+def _not_found(rt: ReadPorts, asked: str) -> Fault:
     known = [stamp.session_id for stamp in rt.log.list_sessions()]
     return Fault(
         SESSION_NOT_FOUND,
@@ -156,7 +156,7 @@ def _not_found(rt: Runtime, asked: str) -> Fault:
     )
 
 
-def name_answerer(rt: Runtime, door: ConfirmationDoor) -> str:
+def name_answerer(rt: ReadPorts, door: ConfirmationDoor) -> str:
     """Who answers, as it is recorded: the name of the account, and never its number."""
     account = rt.workspace.account()
     if not account.isdigit():

@@ -15,13 +15,13 @@ from handrail.operations.replies import load_handed, load_pinned_workflow
 from handrail.operations.report import blobs_of, refuse_report
 from handrail.operations.same_project import find_own_project
 from handrail.ports.log import EventReader
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import CompiledWorkflow
 
 
 def observe_surroundings(
-    rt: Runtime, own_project: str | None, project: str | UnsetType
+    rt: ReadPorts, own_project: str | None, project: str | UnsetType
 ) -> dict[ObservationKey, str]:
     """Branch, head and repository of the run's project, or where the call comes from if that is not at hand.
 
@@ -33,7 +33,7 @@ def observe_surroundings(
         return {}
 
 
-def _name_worker(rt: Runtime, worker: str | UnsetType) -> str:
+def _name_worker(rt: ReadPorts, worker: str | UnsetType) -> str:
     """What a helper calls itself: with the call, else by HANDRAIL_WORKER."""
     if worker is not UNSET:
         return worker
@@ -47,7 +47,7 @@ def _name_worker(rt: Runtime, worker: str | UnsetType) -> str:
 
 
 def gather(
-    rt: Runtime,
+    rt: WritePorts,
     session: Session,
     node: Node,
     work: WorkDone,
@@ -98,7 +98,7 @@ def gather(
 
 
 def find_confirmations(
-    rt: Runtime, workflow: CompiledWorkflow, node: Node, run: Run, project: str | None
+    rt: ReadPorts, workflow: CompiledWorkflow, node: Node, run: Run, project: str | None
 ) -> Confirmations:
     """Whose word counts, where the pending step may ask for a confirmation.
 

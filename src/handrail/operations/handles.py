@@ -36,7 +36,7 @@ from handrail.engine.standing import Standing
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys, Randomness
 from handrail.runtime.operation import AckVerdict, Input, ValueRule, Verdict
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.runtime.sessions import (
     COMMIT_TRIES,
     Session,
@@ -294,7 +294,7 @@ Decide: TypeAlias = Callable[[History, Attempt, Gathered, int], Sequence[Planned
 
 
 def answer_attempt(
-    rt: Runtime, claims: AttemptClaims, use: AttemptUse, gather: Gather, decide: Decide
+    rt: WritePorts, claims: AttemptClaims, use: AttemptUse, gather: Gather, decide: Decide
 ) -> Answer:
     """The recorded answer of the attempt, made now if it had none."""
     session = load_last_seen(rt.log, claims.session_id)
@@ -361,10 +361,10 @@ def name_persons_line(history: History, node: Node, blocked: Blocked | None) -> 
 
 
 def predict_outcome(
-    rt: Runtime, claims: AttemptClaims, use: AttemptUse, gather: Gather, decide: Decide
+    rt: ReadPorts, claims: AttemptClaims, use: AttemptUse, gather: Gather, decide: Decide
 ) -> AckVerdict:
     """Decide as the real call would, from the log as it stands, and throw the plan away."""
-    session = session_of(rt.reading().reader, claims)
+    session = session_of(rt.log, claims)
     recorded = find_recorded_answer(session, claims, use)
     node = node_of(session.history, claims)
     step_id = step_key(node.state) if isinstance(node.state, Running) else ""

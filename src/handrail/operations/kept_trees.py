@@ -30,7 +30,7 @@ from handrail.operations.same_project import is_project
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.workspace import Workspace
 from handrail.ports.worktree import MOST_FILES, MOST_PACK_BYTES, FileMode, Packed, Tree, TreeEntry, Unseen
-from handrail.runtime.runtime import Runtime, TreeDue, keeps_code, looks_at_code
+from handrail.runtime.runtime import ReadPorts, TreeDue, WritePorts, keeps_code, looks_at_code
 from handrail.runtime.sessions import Session, commit, healthy_session, read_session
 
 LARGE_LIST = 2_000
@@ -220,7 +220,7 @@ COMMAND_PACK_BYTES = 4_000_000
 """New contents that a command line packs; the next tree takes what is left."""
 
 
-def take_due_tree(rt: Runtime, due: TreeDue, seconds: float, most_bytes: int = MOST_PACK_BYTES) -> str:
+def take_due_tree(rt: WritePorts, due: TreeDue, seconds: float, most_bytes: int = MOST_PACK_BYTES) -> str:
     """Record the tree that a call left to be taken. Returns why not, empty when it is there.
 
     Raises Fault when the store refuses; a caller after its reply says so and goes on.
@@ -238,7 +238,7 @@ def take_due_tree(rt: Runtime, due: TreeDue, seconds: float, most_bytes: int = M
     return record_tree(rt, session.history, due.node_id, due.project, tree, due.cause, most_bytes)
 
 
-def take_first_tree(rt: Runtime, session: Session, node_id: NodeId, project: str) -> tuple[Session, str]:
+def take_first_tree(rt: WritePorts, session: Session, node_id: NodeId, project: str) -> tuple[Session, str]:
     """Record what a run begins with before its start is answered: whoever has the reply may change files.
 
     Returns the session as it is then, and why there is no such tree; a start succeeds without it.
@@ -253,7 +253,7 @@ def take_first_tree(rt: Runtime, session: Session, node_id: NodeId, project: str
         return session, fault.message
 
 
-def take_for_command(rt: Runtime, due: TreeDue, answer_seconds: float) -> str:
+def take_for_command(rt: WritePorts, due: TreeDue, answer_seconds: float) -> str:
     """The same within the time that a command line has. Returns why not; a store that refuses is a reason.
 
     On a busy machine the answer took long too, and a fixed time would keep no tree there at all.
@@ -265,7 +265,7 @@ def take_for_command(rt: Runtime, due: TreeDue, answer_seconds: float) -> str:
 
 
 def record_tree(
-    rt: Runtime,
+    rt: WritePorts,
     history: History,
     node_id: NodeId,
     project: str,
@@ -290,7 +290,7 @@ def record_tree(
 
 
 def prepare_node_tree(
-    rt: Runtime,
+    rt: ReadPorts,
     history: History,
     node_id: NodeId,
     project: str,

@@ -29,8 +29,8 @@ from handrail.engine.judge.witnessed import (
     Sighting,
 )
 from handrail.operations.kept_trees import load_tree
-from handrail.ports.worktree import MOST_PLACES, PlaceAsked, Tree, Unseen, Worktree
-from handrail.runtime.runtime import Runtime
+from handrail.ports.worktree import MOST_PLACES, PlaceAsked, Tree, TreeLook, Unseen
+from handrail.runtime.runtime import ReadPorts
 
 MOST_BRANCHES = 20
 """Other branches whose files are looked at."""
@@ -48,7 +48,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     tree: Tree | None = None
 
 
-def look(rt: Runtime, history: History, node: Node, wanted: Look, directory: str | None) -> Seen:
+def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: str | None) -> Seen:
     """What the working tree of the run's project says to a report; None: that is not at hand.
 
     Never raises for what is odd about the tree.
@@ -104,7 +104,7 @@ def look(rt: Runtime, history: History, node: Node, wanted: Look, directory: str
 class _Files:
     """The present files beside those that the run has recorded."""
 
-    def __init__(self, rt: Runtime, history: History, directory: str, tree: Tree) -> None:
+    def __init__(self, rt: ReadPorts, history: History, directory: str, tree: Tree) -> None:
         self._rt = rt
         self._history = history
         self._directory = directory
@@ -325,7 +325,7 @@ def _cut(found: Mapping[str, ChangedPaths]) -> dict[str, tuple[str, ...]]:
 
 
 def _see_places(
-    worktree: Worktree, directory: str, wanted: Sequence[AskedPlace]
+    worktree: TreeLook, directory: str, wanted: Sequence[AskedPlace]
 ) -> dict[AskedPlace, SeenPlace]:
     asked = wanted[:MOST_PLACES]
     seen = worktree.see_places(

@@ -18,7 +18,7 @@ from handrail.engine.reply import ReplyWarning
 from handrail.operations.kept_trees import PreparedTree, load_tree, prepare_node_tree
 from handrail.ports.log import EventReader
 from handrail.ports.worktree import Tree, TreeLook, Unseen
-from handrail.runtime.runtime import Reading, Runtime
+from handrail.runtime.runtime import ReadPorts, RehydratePorts
 
 ADVANCE_SECONDS = 2.0
 """How long an attempt that may fork looks at the files; longer, and nothing is said of them."""
@@ -35,7 +35,7 @@ class _Differing(msgspec.Struct, frozen=True, kw_only=True):
     """The present files."""
 
 
-def look_at_present(rt: Runtime, history: History, node: Node, project: str | None) -> PreparedTree | None:
+def look_at_present(rt: ReadPorts, history: History, node: Node, project: str | None) -> PreparedTree | None:
     """The present files of the run's project with the count of those that differ.
 
     None when none does, or nothing can be said.
@@ -57,10 +57,10 @@ def warn_of_recorded(history: History, node: Node) -> tuple[ReplyWarning, ...]:
 
 
 def warn_of_present(
-    reading: Reading, history: History, node: Node, project: str | None
+    ports: RehydratePorts, history: History, node: Node, project: str | None
 ) -> tuple[ReplyWarning, ...]:
     """What an older step that is read again says, from a look at the files."""
-    found = _compare(reading.reader, reading.worktree, history, node, project, REREAD_SECONDS)
+    found = _compare(ports.log, ports.worktree, history, node, project, REREAD_SECONDS)
     return () if found is None else (_warn(found.seen_at, found.count),)
 
 

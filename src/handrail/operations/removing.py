@@ -12,7 +12,7 @@ from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import format_count
 from handrail.ports.store import RemovalPlan, SessionToRemove, StoreKeeper
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, WritePorts
 from handrail.runtime.sessions import LOCK_WAIT_MS
 
 _LOOK_MS = 200
@@ -39,7 +39,7 @@ def wait_for_sessions(rt: Runtime, session_ids: Sequence[str]) -> None:
     rt.keeper().wait_for_writers(sound, LOCK_WAIT_MS)
 
 
-def remove_session(rt: Runtime, keeper: StoreKeeper, session: SessionToRemove) -> int:
+def remove_session(rt: WritePorts, keeper: StoreKeeper, session: SessionToRemove) -> int:
     """Remove one session; the bytes that this freed.
 
     Raises Fault SESSION_LOCKED, and E_CONFLICT when it grew or is gone.
@@ -63,7 +63,7 @@ def remove_session(rt: Runtime, keeper: StoreKeeper, session: SessionToRemove) -
         return freed
 
 
-def sweep(rt: Runtime, keeper: StoreKeeper) -> Swept:
+def sweep(rt: WritePorts, keeper: StoreKeeper) -> Swept:
     """Free what only removed sessions named. Trouble is a warning: the next collection sweeps again."""
     if rt.interruptions.stop_reason():
         return _postpone("the call was ended")

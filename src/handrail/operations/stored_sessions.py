@@ -27,7 +27,7 @@ from handrail.projections.overview import UNDER_WAY, SessionFacts, add_standing,
 from handrail.projections.resume_candidates import Subject, subjects_of, words_in
 from handrail.projections.run_graph import run_graphs
 from handrail.runtime.permission import settings_or_defaults
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import pass_over, read_session
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -52,7 +52,7 @@ class Sessions:
     """The sessions of a store, each read at most once, and only if the index does not know it."""
 
     def __init__(
-        self, rt: Runtime, view: IndexView | None, only: Sequence[SessionStamp] | None = None
+        self, rt: ReadPorts, view: IndexView | None, only: Sequence[SessionStamp] | None = None
     ) -> None:
         # A warm server does not look again at bytes that it has read; what it took for sound must not
         # become what a new process believes.
@@ -193,7 +193,7 @@ class Sessions:
 
 
 @contextmanager
-def open_stored_sessions(rt: Runtime, *, with_index: bool = True) -> Iterator[Sessions]:
+def open_stored_sessions(rt: ReadPorts, *, with_index: bool = True) -> Iterator[Sessions]:
     """The sessions of the store, by way of the index if there is one. Raises IndexTrouble, and then:
     ask again without it."""
     index = rt.index() if with_index else None
@@ -213,7 +213,7 @@ Silence: TypeAlias = Literal["", "idle", "stalled"]
 FindSilence: TypeAlias = Callable[[SessionFacts], Silence]
 
 
-def find_silence(rt: Runtime) -> FindSilence:
+def find_silence(rt: ReadPorts) -> FindSilence:
     """How silent each session is now, by the user's own measure."""
     before = rt.clock.unix_seconds() - 60 * settings_or_defaults(rt).idle_minutes
 
@@ -272,7 +272,7 @@ _FACTS = msgspec.msgpack.Decoder(SessionFacts)
 _SUBJECTS = msgspec.msgpack.Decoder(tuple[Subject, ...])
 
 
-def find_sessions_with_run(rt: Runtime, run_id: str) -> list[SessionId]:
+def find_sessions_with_run(rt: ReadPorts, run_id: str) -> list[SessionId]:
     """Every session that has this run, by id: one and its copies."""
     try:
         return _with_run(rt, run_id, with_index=True)
@@ -280,7 +280,7 @@ def find_sessions_with_run(rt: Runtime, run_id: str) -> list[SessionId]:
         return _with_run(rt, run_id, with_index=False)
 
 
-def _with_run(rt: Runtime, run_id: str, *, with_index: bool) -> list[SessionId]:
+def _with_run(rt: ReadPorts, run_id: str, *, with_index: bool) -> list[SessionId]:
     with open_stored_sessions(rt, with_index=with_index) as sessions:
         ids = (stamp.session_id for stamp in sessions.stamps)
         return sorted(held for held in ids if run_id in sessions.facts(held).run_ids)

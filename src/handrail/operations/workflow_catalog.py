@@ -14,7 +14,7 @@ from handrail.contract.wording import quote
 from handrail.runtime.hub import input_problems
 from handrail.runtime.misplaced_token import offer_call
 from handrail.runtime.operation import Registry
-from handrail.runtime.runtime import Runtime, project_or_root
+from handrail.runtime.runtime import ReadPorts, project_or_root
 from handrail.workflows.catalog import Catalog, CatalogEntry, Operations, build_catalog, claims_id, source_of
 from handrail.workflows.checking.flow import FlowFacts, check_flow
 from handrail.workflows.checking.whole_file import read_checked
@@ -49,7 +49,7 @@ class RegistryOperations:
         ]
 
 
-def load_catalog(rt: Runtime, project: str) -> Catalog:
+def load_catalog(rt: ReadPorts, project: str) -> Catalog:
     """Every workflow file of the project's sources, broken ones included."""
     return replace(build_catalog(rt.library.files(project)), operations=RegistryOperations(rt.registry))
 
@@ -76,7 +76,7 @@ def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, Sou
     )
 
 
-def correct_workflow_id(rt: Runtime, failure: Failure) -> Failure:
+def correct_workflow_id(rt: ReadPorts, failure: Failure) -> Failure:
     """A refusal that offers the caller's call with its arguments repaired: the workflow it names exists too.
 
     Where nobody can tell which workflow is meant, that is one more problem, and no call is offered.
@@ -145,6 +145,7 @@ def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow)
         },
         routines=_routines(catalog, entry) if needs_routines else (),
         workflows=handed,
+        workflow_ids=tuple(one.id for one in catalog.entries if one.is_usable),
     )
     compilation = compile_workflow(source, surroundings)
     if compilation.pinned is not None:

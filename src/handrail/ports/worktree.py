@@ -197,17 +197,13 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TreeLook(Protocol):
-    """Looks at all files of a project, and has no way to change one."""
+    """Looks at the files of a project; no method changes one. The limits above hold for all of them."""
 
     def take_tree(self, project: str, seconds: float = 10.0) -> Tree | Unseen:
         """All files now. What was digested before the seconds ran out is not read again next time."""
 
     def compare(self, project: str, before: Tree, after: Tree, seconds: float = 10.0) -> Changes | Unseen:
         """What differs; reads commits of the repository if another one was checked out in between."""
-
-
-class Worktree(TreeLook, Protocol):
-    """Looks at the files of a project. The limits above hold for every method."""
 
     def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
         """One answer per place, in the same order. Looks at the named paths and at nothing else.
@@ -262,6 +258,13 @@ class Worktree(TreeLook, Protocol):
     def find_obstacles(self, project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
         """Why some of these writes would be left out, as things are. Changes nothing."""
 
+    def is_unfinished(self, project: str) -> bool:
+        """Whether a process was killed while it wrote files, and some are written and some are not."""
+
+
+class Worktree(TreeLook, Protocol):
+    """Writes files of a project too."""
+
     def write_files(self, project: str, writes: Sequence[FileWrite], *, is_whole: bool = False) -> Written:
         """Write all of them through a journal: after a crash each file is old or new.
 
@@ -271,9 +274,6 @@ class Worktree(TreeLook, Protocol):
         that changed meanwhile. Raises Fault E_IO before the first file is touched; later trouble leaves a
         file out.
         """
-
-    def is_unfinished(self, project: str) -> bool:
-        """Whether a process was killed while it wrote files, and some are written and some are not."""
 
     def settle(self, project: str) -> Written | None:
         """Finish what a killed process began to write, or take it back; None when there is nothing."""

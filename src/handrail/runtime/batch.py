@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from handrail.contract.catalogue import E_INTERRUPTED, E_IO, E_TIMEOUT, E_VALIDATION
 from handrail.contract.outcome import Answer, Fault, Json, PartlyDone
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 
 MOST_TARGETS = 1_000
 
@@ -70,7 +70,7 @@ def targets_of(asked: Sequence[str], param: str) -> tuple[str, ...]:
 
 
 def run_batch(
-    rt: Runtime,
+    rt: ReadPorts,
     targets: Sequence[str],
     act: Callable[[str], None],
     *,
@@ -90,7 +90,7 @@ def run_batch(
 
 
 def stream_batch(
-    rt: Runtime,
+    rt: ReadPorts,
     targets: Sequence[str],
     act: Callable[[str], None],
     *,

@@ -47,6 +47,7 @@ from handrail.ports.process import CallNote
 from handrail.ports.workspace import Settings
 from handrail.runtime.operation import (
     TOKEN_PREFIXES,
+    WORK_ARGUMENTS,
     WORKED_THROUGH,
     AckVerdict,
     Operation,
@@ -62,7 +63,7 @@ from handrail.runtime.permission import (
     settings_or_defaults,
     write_audit_line,
 )
-from handrail.runtime.runtime import NO_OBSERVER, Runtime
+from handrail.runtime.runtime import NO_OBSERVER, ReadPorts, Runtime
 
 if TYPE_CHECKING:
     from handrail.contract.disclosure.named_fields import Declared
@@ -229,12 +230,14 @@ def perform_operation(
 
     def work() -> Outcome:
         nonlocal settings
-        if called.name not in WORKED_THROUGH and any(map(_may_hold_work, params.values())):
+        taken = WORK_ARGUMENTS if called.name in WORKED_THROUGH else ()
+        looked_at = {name: value for name, value in params.items() if name not in taken}
+        if any(map(_may_hold_work, looked_at.values())):
             from handrail.runtime.misplaced_token import refuse_misplaced_work
 
-            refuse_misplaced_work(own, params)
+            refuse_misplaced_work(own, looked_at)
         request, settings = _admit(own, called, params, caller, ask, declared)
-        success = _as_success(called, called.perform(own, request))
+        success = _as_success(called, called.perform(own.narrow(called.perform), request))
         outcome = _disclose_success(
             own, called, params, request, success, ask, measure or _measure_payload, declared
         )
@@ -276,7 +279,7 @@ def _announce_removals(called: Operation, params: dict[str, Json], outcome: Outc
     return msgspec.structs.replace(outcome, notices=(*outcome.notices, *map(notice_of, used)))
 
 
-def _add_key(runtime: Runtime, called: Operation, failure: Failure) -> Failure:
+def _add_key(runtime: ReadPorts, called: Operation, failure: Failure) -> Failure:
     """Add a request key to the corrected call of a refused creation, so that it can be sent unchanged."""
     call = failure.next_call
     if call is None or call.operation != called.name:
@@ -314,7 +317,7 @@ def perform_chunked(
     def work() -> Outcome:
         request, _ = _admit(own, called, params, caller, DEFAULT_ASK, None)
         assert called.chunked is not None, f"{called.name} offers no chunks"
-        answered = called.chunked(own, request)
+        answered = called.chunked(own.narrow(called.chunked), request)
         return Success(data=make_readable_json(answered.facts | keep(answered.chunks)))
 
     outcome = _catch_trouble(own, called.name, params, work)
@@ -354,7 +357,7 @@ def perform_stream(
         if lines is None:
             request, _ = _admit(runtime, called, params, caller, ask, declared)
             assert called.stream is not None, f"{name} offers no stream"
-            lines = iter(called.stream(runtime, request))
+            lines = iter(called.stream(runtime.narrow(called.stream), request))
         return _disclose_line(called, next(lines), ask, declared)
 
     line = _catch_trouble(runtime, name, params, next_line)
@@ -423,7 +426,9 @@ def _disclose_success(
     is_write = effect_of(called, params) != "read"
 
     def narrower(count: int) -> Success:
-        return _as_success(called, called.perform(rt, msgspec.structs.replace(request, limit=count)))
+        return _as_success(
+            called, called.perform(rt.narrow(called.perform), msgspec.structs.replace(request, limit=count))
+        )
 
     can_narrow = not is_write and success.page is not None and success.page.is_whole
     outcome = disclose(
@@ -487,7 +492,7 @@ def _audit_outcome(
     return msgspec.structs.replace(outcome, notices=(*outcome.notices, notice))
 
 
-def _note_of(runtime: Runtime, name: str, outcome: Outcome, started_ms: int) -> CallNote:
+def _note_of(runtime: ReadPorts, name: str, outcome: Outcome, started_ms: int) -> CallNote:
     duration_ms = runtime.clock.monotonic_ms() - started_ms
     if isinstance(outcome, Failure):
         return CallNote(operation=name, outcome=outcome.kind.code, is_failure=True, duration_ms=duration_ms)
@@ -585,7 +590,7 @@ def _measure_payload(success: Success) -> int:
     return len(msgspec.json.encode([success.data, items]))
 
 
-def _add_cursor(runtime: Runtime, called: Operation, request: Any, outcome: Outcome) -> Outcome:
+def _add_cursor(runtime: ReadPorts, called: Operation, request: Any, outcome: Outcome) -> Outcome:
     """Mint the cursor last: only now is it known which item is the last one sent."""
     if not isinstance(outcome, Success) or outcome.page is None or not outcome.page.has_more:
         return outcome

@@ -21,7 +21,7 @@ from handrail.contract.tokens.workflow import (
 )
 from handrail.engine.history import Run, node_at
 from handrail.runtime.operation import OFFERED_CALL_BYTES
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import read_session
 
 _TOKEN_FIELDS = ("ackToken", "stateToken", "checkpointToken")
@@ -48,11 +48,12 @@ def correct_call(failure: Failure, operation: str, params: dict[str, Json]) -> F
     near = failure.details.get("did_you_mean")
     if failure.kind is WORKFLOW_NOT_FOUND and near and len(near) == 1 and "workflowId" in params:
         call = NextCall(operation=operation, params=params | {"workflowId": near[0]})
-        return offer_call(failure, call)
+        hint = f"Use {near[0]}, or list the workflows to see which exist."
+        return offer_call(msgspec.structs.replace(failure, hint=hint), call)
     return _with_token_moved(failure, operation, params)
 
 
-def refuse_misplaced_work(rt: Runtime, params: dict[str, Json]) -> None:
+def refuse_misplaced_work(rt: ReadPorts, params: dict[str, Json]) -> None:
     """Raises Fault TOKEN_SCOPE_MISMATCH where a token of a child is sent to what it does not open."""
     for name, value in params.items():
         for one in value if isinstance(value, list) else [value]:
@@ -81,7 +82,7 @@ def _find_kind(value: Json) -> TokenKind | None:
     return layout.kind if layout is not None and len(text) == layout.length else None
 
 
-def _find_run(rt: Runtime, text: str) -> Run | None:
+def _find_run(rt: ReadPorts, text: str) -> Run | None:
     """The run that a token is of; None: it is none of this store, which the operation says better."""
     try:
         claims = read_token(rt.keys.verifying_keys(WORKFLOW), text, ANY_KIND).claims

@@ -18,7 +18,7 @@ from handrail.contract.tokens.cursor import (
 )
 from handrail.contract.tokens.workflow import CURSOR
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 
 DEFAULT_LIMIT = 50
 MOST_ITEMS = 500
@@ -36,7 +36,7 @@ def list_scope(called: Operation, request: Any) -> str:
     return cursor_scope(filters, (called.default_sort,))
 
 
-def continue_page(runtime: Runtime, called: Operation, request: Any, page: Page) -> Page:
+def continue_page(runtime: ReadPorts, called: Operation, request: Any, page: Page) -> Page:
     """The page with the cursor of its last item."""
     claims = CursorClaims(
         operation=called.name,
@@ -49,7 +49,7 @@ def continue_page(runtime: Runtime, called: Operation, request: Any, page: Page)
 
 
 def page_of(
-    runtime: Runtime,
+    runtime: ReadPorts,
     called: Operation,
     request: Any,
     items: Iterable[_T],
@@ -84,7 +84,7 @@ def page_of(
     )
 
 
-def read_place(runtime: Runtime, called: Operation, request: Any) -> tuple[str, ...] | None:
+def read_place(runtime: ReadPorts, called: Operation, request: Any) -> tuple[str, ...] | None:
     """The sort key of the last row of the page before; None on the first page."""
     if request.cursor is msgspec.UNSET:
         return None

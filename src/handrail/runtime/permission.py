@@ -22,7 +22,7 @@ from handrail.contract.wording import make_readable, make_readable_json
 from handrail.ports.process import AuditLine, McpProcess
 from handrail.ports.workspace import Settings
 from handrail.runtime.operation import Effect, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts, Runtime
 
 # Permission: the ceiling, and the key that makes a creation repeatable
 
@@ -79,7 +79,7 @@ def require_key(rt: Runtime, called: Operation, request: Any) -> None:
     if _has_key(params):
         return
     if called.foresee is not None:
-        called.foresee(rt, request)
+        called.foresee(rt.narrow(called.foresee), request)
     raise Fault(
         E_CONFIRMATION_REQUIRED,
         "This command creates something and needs a request id, so that a repeat does not create it twice.",
@@ -88,7 +88,7 @@ def require_key(rt: Runtime, called: Operation, request: Any) -> None:
     )
 
 
-def add_request_key(rt: Runtime, call: NextCall) -> NextCall:
+def add_request_key(rt: ReadPorts, call: NextCall) -> NextCall:
     """The call of a creation with a key that is made from it, where it has none.
 
     Raises Fault when there is no project for it.
@@ -190,7 +190,7 @@ def announce_process(rt: Runtime, transport: Literal["stdio", "http"], tools: tu
     rt.mcp_processes().announce(server)
 
 
-def settings_or_defaults(rt: Runtime) -> Settings:
+def settings_or_defaults(rt: ReadPorts) -> Settings:
     """The settings, or the defaults if they cannot be read: broken ones stop neither the audit nor a read."""
     try:
         return rt.settings.of()
@@ -198,7 +198,7 @@ def settings_or_defaults(rt: Runtime) -> Settings:
         return Settings()
 
 
-def _workspace(rt: Runtime, params: dict[str, Json]) -> str:
+def _workspace(rt: ReadPorts, params: dict[str, Json]) -> str:
     asked = params.get("project", "")
     try:
         return make_readable(rt.workspace.project(asked if isinstance(asked, str) else ""))

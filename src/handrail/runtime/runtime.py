@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -117,44 +117,13 @@ class NoPlaces:
         return None
 
 
-def no_installation() -> Installation:
-    raise Fault(
-        FEATURE_DISABLED,
-        "This runtime does not know how it was installed.",
-        hint="Run it on the command line.",
-    )
+def _refuse(message: str, hint: str = "Run it on the command line.") -> Callable[[], Never]:
+    """The stand-in for a port that this runtime lacks: whoever asks for it gets the reason."""
 
+    def refuse() -> Never:
+        raise Fault(FEATURE_DISABLED, message, hint=hint)
 
-def no_clients() -> ClientFiles:
-    raise Fault(
-        FEATURE_DISABLED,
-        "This runtime does not know any agent client.",
-        hint="Run it on the command line.",
-    )
-
-
-def no_updates() -> Updates:
-    raise Fault(
-        FEATURE_DISABLED,
-        "This runtime does not know how it was installed.",
-        hint="Run it on the command line.",
-    )
-
-
-def no_provenance() -> Provenance:
-    raise Fault(
-        FEATURE_DISABLED,
-        "This runtime cannot verify releases.",
-        hint="Run it on the command line.",
-    )
-
-
-def no_check_programs() -> CheckPrograms:
-    raise Fault(
-        FEATURE_DISABLED,
-        "This runtime starts no programs.",
-        hint="Run it on the command line.",
-    )
+    return refuse
 
 
 def no_known_checks() -> KnownChecks:
@@ -163,26 +132,10 @@ def no_known_checks() -> KnownChecks:
     return NoChecksKnown()
 
 
-def no_receipt_keys() -> ReceiptKeys:
-    raise Fault(
-        FEATURE_DISABLED,
-        "This runtime has no keys for receipts.",
-        hint="Run it on the command line.",
-    )
-
-
 def no_committed_files() -> CommittedFiles:
     from handrail.ports.receipts import NothingCommitted  # noqa: PLC0415 - few calls read a commit
 
     return NothingCommitted()
-
-
-def no_http_client() -> HttpClient:
-    raise Fault(
-        FEATURE_DISABLED,
-        "This runtime asks no other server.",
-        hint="Run it on the command line.",
-    )
 
 
 class NoTerminal:
@@ -191,22 +144,6 @@ class NoTerminal:
     def ask(self, text: str, must_stop: Callable[[], bool]) -> str | None:
         del text, must_stop
         return None
-
-
-def no_processes() -> McpProcesses:
-    raise Fault(
-        FEATURE_DISABLED,
-        "This runtime does not know which servers run.",
-        hint="Run it on the command line.",
-    )
-
-
-def no_keeper() -> StoreKeeper:
-    raise _without_files()
-
-
-def no_proof() -> StoreProof:
-    raise _without_files()
 
 
 def no_index() -> SessionIndex | None:
@@ -223,14 +160,6 @@ def no_facts() -> FactStore:
     from handrail.ports.facts import NothingKept  # noqa: PLC0415 - few calls read sources
 
     return NothingKept()
-
-
-def _without_files() -> Fault:
-    return Fault(
-        FEATURE_DISABLED,
-        "This store is not kept in files.",
-        hint="Use a store in files, as the command line does.",
-    )
 
 
 class OneLook:
@@ -270,6 +199,17 @@ class OneLook:
         return self._workspace.account()
 
 
+no_installation = _refuse("This runtime does not know how it was installed.")
+no_clients = _refuse("This runtime does not know any agent client.")
+no_updates = no_installation
+no_provenance = _refuse("This runtime cannot verify releases.")
+no_check_programs = _refuse("This runtime starts no programs.")
+no_receipt_keys = _refuse("This runtime has no keys for receipts.")
+no_http_client = _refuse("This runtime asks no other server.")
+no_processes = _refuse("This runtime does not know which servers run.")
+no_keeper = no_proof = _refuse(
+    "This store is not kept in files.", "Use a store in files, as the command line does."
+)
 NO_AUDIT = NoAudit()
 NO_OBSERVER = NoObserver()
 NEVER_INTERRUPTED = NeverInterrupted()
@@ -304,66 +244,99 @@ class NoticeDue(msgspec.Struct, frozen=True, kw_only=True):
 Due: TypeAlias = TreeDue | NoticeDue
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """What rehydrate is given: nothing in it can append."""
+class RehydratePorts(msgspec.Struct, frozen=True, kw_only=True):
+    """What reading a pending step again is given: nothing in it can append, and it knows no time."""
 
-    reader: EventReader
+    log: EventReader
     keys: Keys
     randomness: Randomness
     library: WorkflowLibrary
     workspace: Workspace
-    worktree: Callable[[], TreeLook]
-    places: ProjectPlaces
+    worktree: Callable[[], TreeLook] = no_worktree
+    """Looks at the files of the project; a runtime without one sees nothing."""
+    places: ProjectPlaces = NO_PLACES
+    """Where the projects of runs are; without it only the directory of the call is known."""
 
 
-class Runtime(msgspec.Struct, frozen=True, kw_only=True):
-    """What every operation is given."""
+class ReadPorts(RehydratePorts, frozen=True, kw_only=True):
+    """What an operation is given that changes nothing: no port of it appends or writes.
 
-    log: EventLog
-    keys: Keys
+    An operation names what it takes in the type of its first parameter: this, `WritePorts` or `Runtime`. The
+    type checker holds its body to that, and the hub hands it no more (`Runtime.narrow`).
+    """
+
     clock: Clock
-    randomness: Randomness
-    library: WorkflowLibrary
-    workspace: Workspace
-    incidents: Incidents
-    confirmed: ConfirmedTokens
-    authored: AuthoredFiles
     settings: SettingsFiles
     registry: Registry = ALONE
     """What can be asked for, here and of the parts beside the core."""
-    installation: Callable[[], Installation] = no_installation
-    clients: Callable[[], ClientFiles] = no_clients
-    updates: Callable[[], Updates] = no_updates
-    provenance: Callable[[], Provenance] = no_provenance
-    check_programs: Callable[[], CheckPrograms] = no_check_programs
-    known_checks: Callable[[], KnownChecks] = no_known_checks
-    receipt_keys: Callable[[], ReceiptKeys] = no_receipt_keys
-    committed: Callable[[], CommittedFiles] = no_committed_files
-    mcp_processes: Callable[[], McpProcesses] = no_processes
-    http_client: Callable[[], HttpClient] = no_http_client
-    """Asks other servers; a server of ours asks none, whoever tells it to."""
-    terminal: Callable[[], Terminal] = NoTerminal
-    """Where a person can be asked; servers have none."""
-    can_ask: bool = False
-    """The client of this call can show a person a form."""
     client: str = ""
     """What the program that calls names itself; empty: a command line."""
-    is_at_console: bool = False
-    """The call comes from a page of the Console, so an answer in it is that of a person."""
     is_served: bool = False
     """The call comes over HTTP: it starts no program but git, and asks nobody else."""
     companion: str = ""
     """The machine that looks at files and starts programs for this call; empty: this one."""
-    actions: Callable[[str, dict[str, Json]], OwnAction] | None = None
-    """What carries out the actions of a workflow, where it is not a part of this program."""
-    team: Callable[[], Team] | None = None
-    """Where calls of projects that belong to a team go; None: there is no team."""
     principal: Principal | None = None
     """Who calls a server with accounts; None: there are none, and the caller is who runs the program."""
-    may: Callable[[Operation, Effect], None] | None = None
-    """Where there are accounts: raises the Fault that keeps this caller from an operation."""
     origin: str = ""
     """Where there are accounts: under which address people reach the server, for links."""
+    index: Callable[[], SessionIndex | None] = no_index
+    """Of the sessions, for lists and searches; None: they are read from the log."""
+    facts: Callable[[], FactStore] = no_facts
+    """What is kept of source files between calls; a runtime without any reads them again."""
+    committed: Callable[[], CommittedFiles] = no_committed_files
+    interruptions: Interruptions = NEVER_INTERRUPTED
+    progress: Progress = NO_PROGRESS
+    secrets: Secrets = msgspec.field(default_factory=Secrets)
+    """What this process has read and never writes."""
+
+
+class WritePorts(ReadPorts, frozen=True, kw_only=True):
+    """What an operation is given that changes sessions or files of the project."""
+
+    log: EventLog
+    confirmed: ConfirmedTokens
+    authored: AuthoredFiles
+    worktree: Callable[[], Worktree] = no_worktree
+    known_checks: Callable[[], KnownChecks] = no_known_checks
+    check_programs: Callable[[], CheckPrograms] = no_check_programs
+    terminal: Callable[[], Terminal] = NoTerminal
+    """Where a person can be asked; servers have none."""
+    can_ask: bool = False
+    """The client of this call can show a person a form."""
+    is_at_console: bool = False
+    """The call comes from a page of the Console, so an answer in it is that of a person."""
+    actions: Callable[[str, dict[str, Json]], OwnAction] | None = None
+    """What carries out the actions of a workflow, where it is not a part of this program."""
+    trees_due: list[Due] | None = None
+    """Left by the call for its surface, which does them after the reply; None: nobody does."""
+    commits: Commits = msgspec.field(default_factory=Commits)
+    """What the call at hand has changed; the hub gives each call its own."""
+
+    @property
+    def actor(self) -> Actor | None:
+        """Whom the events of this call are recorded for."""
+        return None if self.principal is None else self.principal.actor
+
+    def for_rehydrate(self) -> RehydratePorts:
+        return _take(self, RehydratePorts)
+
+
+class Runtime(WritePorts, frozen=True, kw_only=True):
+    """Every port there is: for the hub and the surfaces, and for what manages the program and the store."""
+
+    incidents: Incidents
+    installation: Callable[[], Installation] = no_installation
+    clients: Callable[[], ClientFiles] = no_clients
+    updates: Callable[[], Updates] = no_updates
+    provenance: Callable[[], Provenance] = no_provenance
+    receipt_keys: Callable[[], ReceiptKeys] = no_receipt_keys
+    mcp_processes: Callable[[], McpProcesses] = no_processes
+    http_client: Callable[[], HttpClient] = no_http_client
+    """Asks other servers; a server of ours asks none, whoever tells it to."""
+    team: Callable[[], Team] | None = None
+    """Where calls of projects that belong to a team go; None: there is no team."""
+    may: Callable[[Operation, Effect], None] | None = None
+    """Where there are accounts: raises the Fault that keeps this caller from an operation."""
     accounts: object = None
     """Where there are accounts: what the operations about them work with."""
     keeper: Callable[[], StoreKeeper] = no_keeper
@@ -371,51 +344,33 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     proof: Callable[[], StoreProof] = no_proof
     database: Callable[[], DatabaseFacts] | None = None
     """Where the store is a database: how it answers; None: it is in files of the home."""
-    index: Callable[[], SessionIndex | None] = no_index
-    """Of the sessions, for lists and searches; None: they are read from the log."""
-    worktree: Callable[[], Worktree] = no_worktree
-    """Looks at the files of the project; a runtime without one sees nothing."""
-    facts: Callable[[], FactStore] = no_facts
-    """What is kept of source files between calls; a runtime without any reads them again."""
-    trees_due: list[Due] | None = None
-    """Left by the call for its surface, which does them after the reply; None: nobody does."""
     start_notice: Callable[[Sequence[str], bytes], str] | None = None
     """Starts the command that tells people about a run; None: nothing is started here."""
-    places: ProjectPlaces = NO_PLACES
-    """Where the projects of runs are; without it only the directory of the call is known."""
     audit: Audit = NO_AUDIT
     observer: Observer = NO_OBSERVER
-    interruptions: Interruptions = NEVER_INTERRUPTED
-    progress: Progress = NO_PROGRESS
-    commits: Commits = msgspec.field(default_factory=Commits)
-    """What the call at hand has changed; the hub gives each call its own."""
-    secrets: Secrets = msgspec.field(default_factory=Secrets)
-    """What this process has read and never writes."""
-
-    @property
-    def actor(self) -> Actor | None:
-        """Whom the events of this call are recorded for."""
-        return None if self.principal is None else self.principal.actor
 
     def for_one_call(self, commits: Commits | None) -> Runtime:
         """The same for one call, which says what it changed and looks up once where it works."""
         own = Commits() if commits is None else commits
         return msgspec.structs.replace(self, commits=own, workspace=OneLook(self.workspace))
 
-    def reading(self) -> Reading:
-        return Reading(
-            reader=self.log,
-            keys=self.keys,
-            randomness=self.randomness,
-            library=self.library,
-            workspace=self.workspace,
-            worktree=self.worktree,
-            places=self.places,
-        )
+    def narrow(self, perform: Callable[[Any, Any], object]) -> ReadPorts:
+        """As much of it as the function of an operation says that it takes."""
+        named = next(iter(perform.__annotations__.values()), "")  # as written, or the type itself
+        kind = _NARROWER.get(getattr(named, "__name__", named))
+        return self if kind is None else _take(self, kind)
+
+
+_NARROWER: dict[str, type[ReadPorts]] = {"ReadPorts": ReadPorts, "WritePorts": WritePorts}
+_Ports = TypeVar("_Ports", bound=RehydratePorts)
+
+
+def _take(ports: RehydratePorts, kind: type[_Ports]) -> _Ports:
+    return kind(**{name: getattr(ports, name) for name in kind.__struct_fields__})
 
 
 def leave_tree(
-    rt: Runtime,
+    rt: WritePorts,
     session_id: SessionId,
     node_id: NodeId,
     asked: str | UnsetType,
@@ -442,7 +397,7 @@ def leave_tree(
     )
 
 
-def looks_at_code(rt: Runtime, project: str) -> bool:
+def looks_at_code(rt: ReadPorts, project: str) -> bool:
     """Whether the list of this project's files is kept, so that reports can be held against it."""
     try:
         wanted = rt.settings.of(project).looking
@@ -451,7 +406,7 @@ def looks_at_code(rt: Runtime, project: str) -> bool:
     return _is_wanted(rt, project, wanted)
 
 
-def keeps_code(rt: Runtime, project: str) -> bool:
+def keeps_code(rt: ReadPorts, project: str) -> bool:
     """Whether contents of this project's files are kept."""
     try:
         wanted = rt.settings.of(project).snapshots
@@ -460,16 +415,16 @@ def keeps_code(rt: Runtime, project: str) -> bool:
     return _is_wanted(rt, project, wanted)
 
 
-def _is_wanted(rt: Runtime, project: str, wanted: Literal["git", "always", "off"]) -> bool:
+def _is_wanted(rt: ReadPorts, project: str, wanted: Literal["git", "always", "off"]) -> bool:
     return wanted == "always" or (wanted == "git" and "repo_root_hash" in rt.workspace.observations(project))
 
 
-def project_of(rt: Runtime, asked: str | UnsetType) -> str:
+def project_of(rt: ReadPorts, asked: str | UnsetType) -> str:
     """The project directory in use."""
     return rt.workspace.project("" if asked is UNSET else asked)
 
 
-def project_or_root(rt: Runtime, asked: str | UnsetType) -> tuple[str, Fault | None]:
+def project_or_root(rt: ReadPorts, asked: str | UnsetType) -> tuple[str, Fault | None]:
     """The project for what must answer anyway: where the surroundings name none, the root, and why.
 
     Raises Fault when the caller itself named a directory that is none.

@@ -66,7 +66,7 @@ from handrail.ports.log import (
     SessionStamp,
 )
 from handrail.ports.process import Interruptions
-from handrail.runtime.runtime import NoticeDue, Runtime
+from handrail.runtime.runtime import NoticeDue, WritePorts
 from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 
 # Reading, holding and appending
@@ -163,7 +163,7 @@ def empty_session(session_id: SessionId) -> Session:
 
 
 @contextmanager
-def healthy_session(rt: Runtime, session: Session, *, by_token: bool) -> Iterator[tuple[Session, Witness]]:
+def healthy_session(rt: WritePorts, session: Session, *, by_token: bool) -> Iterator[tuple[Session, Witness]]:
     """Hold the session, bring it up to date, and hand out the witness that committing needs.
 
     A session that was seen with events and is gone now was deleted, and is not made again. Raises Fault
@@ -214,7 +214,7 @@ def wait_for_hold(log: EventLog, known: History, interruptions: Interruptions) -
         yield hold
 
 
-def wait_for_writer(rt: Runtime, session_id: SessionId) -> None:
+def wait_for_writer(rt: WritePorts, session_id: SessionId) -> None:
     """Wait until no other process writes to it. Raises Fault SESSION_LOCKED, SESSION_NOT_FOUND."""
     with rt.log.hold_existing(session_id, LOCK_WAIT_MS):
         return
@@ -232,7 +232,7 @@ def call_to_resume(session_id: SessionId) -> NextCall:
 
 
 def commit(
-    rt: Runtime,
+    rt: WritePorts,
     witness: Witness,
     session: Session,
     plan_with: Callable[[int], Sequence[PlannedEvent]],

@@ -11,7 +11,7 @@ from handrail.contract.outcome import Json, Outcome, Success
 from handrail.ports.team import TeamCall
 from handrail.runtime.operation import Operation, StreamItem, effect_of
 from handrail.runtime.permission import Caller, require_permission
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, WritePorts
 
 
 def ask_team(
@@ -53,7 +53,7 @@ def list_lines(outcome: Outcome) -> Iterator[StreamItem | Outcome]:
 
 
 def _describe(
-    runtime: Runtime, called: Operation, params: dict[str, Json], ask: Ask, caller: Caller
+    runtime: WritePorts, called: Operation, params: dict[str, Json], ask: Ask, caller: Caller
 ) -> TeamCall:
     return TeamCall(
         operation=called.name,

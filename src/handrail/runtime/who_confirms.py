@@ -10,13 +10,13 @@ from handrail.contract.ids import RunId
 from handrail.contract.outcome import Fault
 from handrail.engine.events import AdvanceRecorded, NodeOutputAppended, decode_event
 from handrail.engine.history import History, Node, instance_of, list_answers
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.workflows.compiled import CONFIRMERS
 
 _ROLE = "role:"
 
 
-def require_confirmer(rt: Runtime, history: History, node: Node, wanted: str) -> str:
+def require_confirmer(rt: ReadPorts, history: History, node: Node, wanted: str) -> str:
     """Who had to answer, for the record; empty: any person. Without accounts nobody can check it.
 
     Raises Fault E_FORBIDDEN when it is not this one.
@@ -34,7 +34,7 @@ def require_confirmer(rt: Runtime, history: History, node: Node, wanted: str) ->
     return wanted
 
 
-def find_answerers(rt: Runtime, history: History, node: Node, wanted: str) -> str:
+def find_answerers(rt: ReadPorts, history: History, node: Node, wanted: str) -> str:
     """Who answers instead of this caller; empty: this one may, or there are no accounts."""
     principal = rt.principal
     if principal is None:
@@ -45,7 +45,7 @@ def find_answerers(rt: Runtime, history: History, node: Node, wanted: str) -> st
     return "" if is_one else CONFIRMERS[wanted]
 
 
-def is_confirmer(rt: Runtime, history: History, node: Node, wanted: str, principal: Principal) -> bool:
+def is_confirmer(rt: ReadPorts, history: History, node: Node, wanted: str, principal: Principal) -> bool:
     """Whether they are who the step names."""
     if wanted.startswith(_ROLE):
         named = wanted.removeprefix(_ROLE)
@@ -53,7 +53,7 @@ def is_confirmer(rt: Runtime, history: History, node: Node, wanted: str, princip
     return principal.account not in find_workers(rt, history, node)
 
 
-def find_workers(rt: Runtime, history: History, node: Node) -> frozenset[str]:
+def find_workers(rt: ReadPorts, history: History, node: Node) -> frozenset[str]:
     """The accounts that worked on the run, or on the runs that it handed out, since somebody last confirmed
     the step: an agent by whatever it caused, a person by the reports and steps that they sent themselves.
     """
@@ -88,7 +88,7 @@ _YES = ("y", "yes")
 
 
 def require_yes(
-    rt: Runtime, text: str, *, command: str, resume: str, meanwhile: str = ""
+    rt: WritePorts, text: str, *, command: str, resume: str, meanwhile: str = ""
 ) -> Literal["terminal"]:
     """Show the text at the terminal itself and wait for a yes.
 

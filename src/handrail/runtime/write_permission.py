@@ -34,7 +34,7 @@ from handrail.contract.tokens.confirm import (
 )
 from handrail.contract.tokens.workflow import CONFIRM
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts, WritePorts
 
 _T = TypeVar("_T")
 
@@ -126,7 +126,7 @@ def _at_once() -> None:
 
 
 def preview_or_write(
-    rt: Runtime,
+    rt: WritePorts,
     called: Operation,
     request: GatedInput,
     *,
@@ -167,7 +167,7 @@ def preview_or_write(
 
 
 def _write_confirmed(
-    rt: Runtime,
+    rt: WritePorts,
     scope: ConfirmScope,
     token: str,
     resolve: Callable[[], Plan[_T]],
@@ -191,7 +191,7 @@ def _write_confirmed(
     return _not_recorded(made, claim.reason) if claim.state == "not_recorded" else made
 
 
-def _read(rt: Runtime, token: str) -> ReadConfirm:
+def _read(rt: WritePorts, token: str) -> ReadConfirm:
     """A token that was once refused as expired stays refused, even if the clock is set back."""
     now = rt.clock.unix_seconds()
     try:
@@ -202,7 +202,7 @@ def _read(rt: Runtime, token: str) -> ReadConfirm:
         raise
 
 
-def _unchanged_plan(rt: Runtime, read: ReadConfirm, plan: Plan[_T]) -> Plan[_T]:
+def _unchanged_plan(rt: WritePorts, read: ReadConfirm, plan: Plan[_T]) -> Plan[_T]:
     """The plan, if it is still what the dry run showed. If the token was used, that is the reason given."""
     try:
         check_targets(read.claims, list(plan.targets), plan.versions)
@@ -215,7 +215,7 @@ def _unchanged_plan(rt: Runtime, read: ReadConfirm, plan: Plan[_T]) -> Plan[_T]:
     return plan
 
 
-def _scope(rt: Runtime, called: Operation, request: GatedInput, workspace: str) -> ConfirmScope:
+def _scope(rt: ReadPorts, called: Operation, request: GatedInput, workspace: str) -> ConfirmScope:
     """The scope from parsed arguments: spelling, order and repeated targets do not matter."""
     given: dict[str, Any] = msgspec.to_builtins(request)
     return ConfirmScope(
@@ -232,7 +232,7 @@ def _each_once(value: Json) -> Json:
     return list(dict.fromkeys(value)) if is_names else value
 
 
-def _show(rt: Runtime, scope: ConfirmScope, plan: Plan[_T]) -> DryRun:
+def _show(rt: ReadPorts, scope: ConfirmScope, plan: Plan[_T]) -> DryRun:
     if plan.obstacle is not None:
         raise plan.obstacle
     expires_at = rt.clock.unix_seconds() + LIFETIME_SECONDS

@@ -21,7 +21,7 @@ from handrail.contract.tokens.continuation import (
 from handrail.engine.judge.actions import PLAN
 from handrail.ports.actions import Preview
 from handrail.runtime.hub import decode_input
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import WritePorts
 from handrail_code.operations.code_answers import plain_fields
 from handrail_code.operations.continuing import TokenDesk
 from handrail_code.operations.project_source import ProjectSource, read_sources
@@ -35,7 +35,7 @@ _EDIT = "js-edit"
 class CodeAction:
     """One call of a code tool in the project of the run."""
 
-    def __init__(self, rt: Runtime, project: str, operation: str, params: dict[str, Any]) -> None:
+    def __init__(self, rt: WritePorts, project: str, operation: str, params: dict[str, Any]) -> None:
         self._rt = rt
         self._project = project
         self._called = rt.registry.operation(operation)

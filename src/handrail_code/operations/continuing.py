@@ -33,7 +33,7 @@ from handrail.contract.tokens.continuation import (
 )
 from handrail.contract.tokens.continuation_payload import VERSION
 from handrail.contract.tokens.workflow import continuation_purpose, unwrap
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import WritePorts
 from handrail_code.scan.ids import split_id
 
 NOTHING = digest(None)
@@ -81,7 +81,7 @@ class Resumed(msgspec.Struct, frozen=True, kw_only=True):
 class TokenDesk:
     """Mints and reads the tokens of one call."""
 
-    def __init__(self, rt: Runtime, project: str, command: str) -> None:
+    def __init__(self, rt: WritePorts, project: str, command: str) -> None:
         self._rt = rt
         self._project = project
         self._command = command

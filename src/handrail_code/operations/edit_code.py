@@ -20,7 +20,7 @@ from handrail.contract.catalogue import (
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Fault, Json, Success
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import WritePorts, project_of
 from handrail_code.edit.replace import MAX_TEXT
 from handrail_code.operations.code_answers import Frame, answer, plain_fields
 from handrail_code.operations.continuing import TokenDesk, require_fix
@@ -101,7 +101,7 @@ class EditCode(Input, frozen=True, kw_only=True):
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
-def edit_code(rt: Runtime, request: EditCode) -> Success:
+def edit_code(rt: WritePorts, request: EditCode) -> Success:
     """Locate, show or apply.
 
     Raises Fault E_USAGE, E_NOT_FOUND, E_VALIDATION, EDIT_REFUSED, E_CONFIRMATION_REQUIRED, E_IO, for a write

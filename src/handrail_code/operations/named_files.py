@@ -9,7 +9,7 @@ from contextlib import suppress
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import format_count, quote, shorten
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, project_of
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.source import Source
 from handrail_code.operations.project_source import ProjectSource, count_skipped
@@ -19,7 +19,7 @@ _TARGETS = ("to_module", "toModule")
 
 
 def settle_files(
-    rt: Runtime, project: str, source: ProjectSource, given: Mapping[str, Json]
+    rt: ReadPorts, project: str, source: ProjectSource, given: Mapping[str, Json]
 ) -> dict[str, Json]:
     """What the caller gave, with each file as the project has it.
 
@@ -44,7 +44,7 @@ def settle_files(
     return settled
 
 
-def _find_folder(rt: Runtime, project: str) -> str:
+def _find_folder(rt: ReadPorts, project: str) -> str:
     """Where the call comes from, below the root; empty at the root and outside of it."""
     with suppress(Fault):
         working = project_of(rt, ".")

@@ -13,7 +13,7 @@ from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import shorten
 from handrail.operations.code.unified_diff import diff_texts
 from handrail.ports.worktree import FileWrite, LeftOut, TreeEntry
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts, WritePorts
 
 MOST_PREVIEW_BYTES = 8_000
 """Of all hunks of a preview; `show_diff` shows more."""
@@ -103,12 +103,12 @@ def describe_files(files: Sequence[PlannedFile], most_bytes: int) -> list[Change
     return described
 
 
-def find_obstacles(rt: Runtime, project: str, files: Sequence[PlannedFile]) -> tuple[LeftOut, ...]:
+def find_obstacles(rt: ReadPorts, project: str, files: Sequence[PlannedFile]) -> tuple[LeftOut, ...]:
     """What stands in the way of writing these files, as things are."""
     return rt.worktree().find_obstacles(project, [_write(one) for one in files]) if files else ()
 
 
-def write_plan(rt: Runtime, project: str, files: Sequence[PlannedFile]) -> tuple[LeftOut, ...]:
+def write_plan(rt: WritePorts, project: str, files: Sequence[PlannedFile]) -> tuple[LeftOut, ...]:
     """Write all of them, or none. Returns what stood in the way. Raises Fault E_IO."""
     writes = {one.before.path: _write(one) for one in files}
     with rt.interruptions.defer():

@@ -20,8 +20,8 @@ from handrail.contract.credential_files import holds_credentials
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import shorten
 from handrail.ports.facts import FactView, KeptFacts, Sought
-from handrail.ports.worktree import NO_ENDING, FileList, TreeEntry, Unseen, Worktree
-from handrail.runtime.runtime import Runtime
+from handrail.ports.worktree import NO_ENDING, FileList, TreeEntry, TreeLook, Unseen
+from handrail.runtime.runtime import ReadPorts
 from handrail_code.facts.jsonc import read_jsonc
 from handrail_code.facts.model import FACTS_VERSION, FileFacts, Links, Unreadable, links_of
 from handrail_code.facts.python_words import PYTHON, is_python
@@ -78,7 +78,7 @@ class ProjectSource:
 
     def __init__(
         self,
-        worktree: Worktree,
+        worktree: TreeLook,
         project: str,
         view: FactView,
         listed: FileList,
@@ -316,7 +316,7 @@ def list_languages(asked: Sequence[AskedLanguage] | UnsetType, subject: str = ""
 
 
 def read_sources(
-    rt: Runtime,
+    rt: ReadPorts,
     project: str,
     work: Callable[[ProjectSource], _T],
     languages: frozenset[AskedLanguage] = EVERY_LANGUAGE,
@@ -337,7 +337,7 @@ def read_sources(
 
 
 @contextmanager
-def _open_source(rt: Runtime, project: str, languages: frozenset[AskedLanguage]) -> Iterator[ProjectSource]:
+def _open_source(rt: ReadPorts, project: str, languages: frozenset[AskedLanguage]) -> Iterator[ProjectSource]:
     worktree = rt.worktree()
     suffixes = (*LANGUAGES, *HOLDERS, ".json", NO_ENDING)
     listed = worktree.list_files(project, suffixes, LONGEST_SCAN_SECONDS)

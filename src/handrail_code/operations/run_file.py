@@ -41,7 +41,7 @@ from handrail.operations.runs.continue_run import ContinueRun, advance, continue
 from handrail.operations.runs.start_run import Given, StartRun, begin_run
 from handrail.operations.workflows.examine_workflows import WorkflowText, load_given
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.workflows.compiled import Action, CompiledWorkflow
 from handrail.workflows.limits import MOST_ACTIONS
 from handrail_code.operations.code_answers import OfferedAction
@@ -137,7 +137,7 @@ class _Way(msgspec.Struct, frozen=True, kw_only=True):
     """How many actions it runs beside the pending step: in checkpoint mode each call runs one."""
 
 
-def run_workflow(rt: Runtime, request: RunCodeWorkflow) -> Success:
+def run_workflow(rt: WritePorts, request: RunCodeWorkflow) -> Success:
     """Begin a run or go on with one, and say where it stands.
 
     Raises Fault E_USAGE, E_CONFIRMATION_REQUIRED, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND, VALIDATION_ERROR, and
@@ -153,7 +153,7 @@ def run_workflow(rt: Runtime, request: RunCodeWorkflow) -> Success:
     return _begin(rt, request)
 
 
-def _begin(rt: Runtime, request: RunCodeWorkflow) -> Success:
+def _begin(rt: WritePorts, request: RunCodeWorkflow) -> Success:
     project = project_of(rt, request.project)
     given: Given | None = None
     workflow_id = "" if request.workflow_id is UNSET else request.workflow_id
@@ -172,7 +172,7 @@ def _begin(rt: Runtime, request: RunCodeWorkflow) -> Success:
     return _Telling(rt, desk, None, is_stepwise=is_stepwise).tell(reply)
 
 
-def _resume(rt: Runtime, request: RunCodeWorkflow, token: str) -> Success:
+def _resume(rt: WritePorts, request: RunCodeWorkflow, token: str) -> Success:
     project = project_of(rt, request.project)
     desk = TokenDesk(rt, project, COMMAND)
     try:
@@ -199,7 +199,7 @@ def _resume(rt: Runtime, request: RunCodeWorkflow, token: str) -> Success:
 class _Telling:
     """From the reply of a run to the document of CONT."""
 
-    def __init__(self, rt: Runtime, desk: TokenDesk, resumed: Resumed | None, *, is_stepwise: bool) -> None:
+    def __init__(self, rt: ReadPorts, desk: TokenDesk, resumed: Resumed | None, *, is_stepwise: bool) -> None:
         self._rt = rt
         self._desk = desk
         self._resumed = resumed
@@ -320,7 +320,7 @@ def _last_result(reply: Mapping[str, Any], history: History, workflow: CompiledW
     return shown if len(msgspec.json.encode(shown)) <= _MOST_SHOWN_BYTES else None
 
 
-def _add_recovery(rt: Runtime, desk: TokenDesk, token: str, fault: Fault) -> Fault:
+def _add_recovery(rt: ReadPorts, desk: TokenDesk, token: str, fault: Fault) -> Fault:
     """A refused token with what to do about it here: the step can be shown again, or the run be found."""
     if fault.kind not in (INVALID_TOKEN, TOKEN_EXPIRED):
         return fault
@@ -333,7 +333,7 @@ def _add_recovery(rt: Runtime, desk: TokenDesk, token: str, fault: Fault) -> Fau
     return Fault(fault.kind, fault.message, details=details, hint=recovery["suggestion"])
 
 
-def _mint_show(rt: Runtime, desk: TokenDesk, token: str) -> str:
+def _mint_show(rt: ReadPorts, desk: TokenDesk, token: str) -> str:
     """A token that shows the step of an expired one, which may not be renewed because it writes."""
     framed = frame(unwrap(token))
     held = None if framed is None else parse(framed[0])

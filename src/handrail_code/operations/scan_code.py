@@ -11,7 +11,7 @@ from handrail.contract.catalogue import E_CONFLICT, E_USAGE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Fault, Json, Success
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import WritePorts, project_of
 from handrail_code.operations.code_answers import Frame, answer, go_on, plain_fields
 from handrail_code.operations.continuing import TokenDesk
 from handrail_code.operations.named_files import settle_files
@@ -69,7 +69,7 @@ class ScanCode(Input, frozen=True, kw_only=True):
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
-def scan_code(rt: Runtime, request: ScanCode) -> Success:
+def scan_code(rt: WritePorts, request: ScanCode) -> Success:
     """Answer one question about the code.
 
     Raises Fault E_USAGE, E_NOT_FOUND, E_VALIDATION, E_IO, and what a token that is not accepted raises.

@@ -61,6 +61,8 @@ def search(
     limit: int = 20,
 ) -> SearchAnswer:
     """Every name that holds the text; mentions in strings and comments only if asked for."""
+    # The source names the files that can hold the text, so that one word does not read a whole project. What
+    # was not read is told as a trouble: "no match" is only as good as what was looked at.
     wanted = frozenset(kind for one in kinds for kind in _KINDS[one])
     only_definitions = bool(wanted or hashes or is_exported)
     folder = scope.removeprefix("./").rstrip("/")
@@ -88,7 +90,7 @@ def search(
                 matches += _mentions(path, facts, project.source.text(path) or b"", text)
     skipped = (one.path for one in project.source.skipped() if not folder or _is_below(one.path, folder))
     troubles += [Trouble(code="skipped_file", path=path) for path in islice(skipped, MOST_SKIPPED)]
-    matches.sort(key=lambda match: _rank(match, text))
+    matches.sort(key=lambda match: _rank(match, text))  # before the cut: the best come first on every page
     return SearchAnswer(
         matches=tuple(matches[offset : offset + limit]), total=len(matches), troubles=tuple(troubles)
     )

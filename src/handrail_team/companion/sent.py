@@ -169,6 +169,22 @@ class SentSettings:
     def set_preferences(
         self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
     ) -> bool:
+        return ServersSettings(self._own).set_preferences(autonomy, risk_policy, shown)
+
+
+class ServersSettings:
+    """`ports.SettingsFiles` of a server for somebody with an account: they are the operator's, who alone
+    changes them."""
+
+    def __init__(self, own: SettingsFiles) -> None:
+        self._own = own
+        self.of = own.of
+        self.problems = own.problems
+        self.desired = own.desired
+
+    def set_preferences(
+        self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
+    ) -> bool:
         del autonomy, risk_policy, shown
         message = "The preferences of a user are kept on their machine, and set there."
         raise Fault(E_VALIDATION, message, details={"param": "session"}, hint="Name a session of the team.")

@@ -253,6 +253,8 @@ class _Tried(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _report(workflow: CompiledWorkflow, walks: dict[Autonomy, Walks], tried: _Tried) -> Report:
+    # The modes are walked apart and told together: a step counts as reached if any mode comes to it, and its
+    # prompt is the longest that any mode renders. Where a walk was cut short nothing is called dead.
     steps = [part.id for part, _ in list_leaves(workflow.steps)]
     reached = {step_id for taken in walks.values() for step_id in taken.texts}
     texts = {

@@ -216,7 +216,7 @@ def walk_files(bounds: Bounds, check_time: Callable[[], None]) -> Walked | None:
     repositories: list[bytes] = []
     skipped = folders = 0
     waiting: list[tuple[bytes, _Rules, int]] = [(b"", (), 0)]
-    while waiting:
+    while waiting:  # a list of folders, not recursion: the depth is a stranger's
         check_time()
         folder, rules, depth = waiting.pop()
         folders += 1

@@ -15,7 +15,7 @@ from handrail.contract.printed_text import strip_escapes
 from handrail.operations.declared_checks import digest_check, find_declared, show_words
 from handrail.ports.workspace import DeclaredCheck
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.who_confirms import require_yes
 
 MEANING = (
@@ -58,7 +58,7 @@ class ApprovedChecks(Answer, frozen=True, kw_only=True):
     is_new: bool
 
 
-def approve_check(rt: Runtime, request: ApproveCheck) -> ApprovedChecks:
+def approve_check(rt: WritePorts, request: ApproveCheck) -> ApprovedChecks:
     """Ask the person once, and keep their yes for exactly these declarations.
 
     Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees, E_CONFLICT where the Console
@@ -94,7 +94,7 @@ def _ask_console(request: ApproveCheck, digests: dict[str, str]) -> str:
     return "console"
 
 
-def _ask_terminal(rt: Runtime, checks: tuple[DeclaredCheck, ...], project: str) -> str:
+def _ask_terminal(rt: WritePorts, checks: tuple[DeclaredCheck, ...], project: str) -> str:
     """A person says yes at the terminal itself: a line that an agent runs approves nothing."""
     listed = "\n".join(f"  {check.name}: {_show(rt, check)}" for check in checks)
     where = flatten_text(strip_escapes(project))
@@ -104,7 +104,7 @@ def _ask_terminal(rt: Runtime, checks: tuple[DeclaredCheck, ...], project: str) 
     return require_yes(rt, text, command=command, resume="handrail check list", meanwhile=meanwhile)
 
 
-def _show(rt: Runtime, check: DeclaredCheck) -> str:
+def _show(rt: ReadPorts, check: DeclaredCheck) -> str:
     """The whole declaration in one line, because all of it is approved."""
     line = flatten_text(strip_escapes(shlex.join(show_words(rt.secrets, check.command, check.environment))))
     report = "" if check.report is None else f", report {flatten_text(check.report.path)}"
@@ -112,7 +112,7 @@ def _show(rt: Runtime, check: DeclaredCheck) -> str:
 
 
 def _describe(
-    rt: Runtime, checks: tuple[DeclaredCheck, ...], project: str, door: str, *, is_new: bool
+    rt: WritePorts, checks: tuple[DeclaredCheck, ...], project: str, door: str, *, is_new: bool
 ) -> ApprovedChecks:
     rows = [
         ApprovedCheck(

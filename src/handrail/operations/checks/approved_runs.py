@@ -12,17 +12,18 @@ import msgspec
 
 from handrail.contract.outcome import Fault
 from handrail.engine.ask import collect_brought
-from handrail.engine.decide import Gathered, witness
+from handrail.engine.decide import Gathered
 from handrail.engine.history import History, Node
 from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.assess import assess, place_of
 from handrail.engine.judge.run_claims import find_named_check
+from handrail.engine.judge.standing import witness
 from handrail.engine.navigate import Running, leaf_at
 from handrail.operations.checks.receipt_runs import Command, record_receipt, run_command
 from handrail.operations.declared_checks import digest_check, find_check
 from handrail.operations.handles import Prepared
 from handrail.operations.pending_step import PendingStep
-from handrail.runtime.runtime import Runtime, leave_tree
+from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree
 from handrail.runtime.sessions import Session
 from handrail.workflows.conditions import Facts
 
@@ -42,7 +43,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     prepared: Prepared
 
 
-def run_due_checks(rt: Runtime, first: Looked, node: Node, look: Callable[[Session], Prepared]) -> Looked:
+def run_due_checks(rt: WritePorts, first: Looked, node: Node, look: Callable[[Session], Prepared]) -> Looked:
     """Run what the report needs and the user approved, each once; `look` gathers again after a run."""
     looked, spent_ms, tried = first, 0, set[str]()
     project = first.prepared.project
@@ -68,14 +69,14 @@ def run_due_checks(rt: Runtime, first: Looked, node: Node, look: Callable[[Sessi
             return looked
 
 
-def _find_time_left(rt: Runtime, spent_ms: int) -> int:
+def _find_time_left(rt: ReadPorts, spent_ms: int) -> int:
     most = MOST_SECONDS * 1000 - spent_ms
     left = rt.interruptions.ms_left()
     return most if left is None else min(most, left - SPARED_MS)
 
 
 def _find_command(
-    rt: Runtime, session: Session, node: Node, project: str, name: str, left_ms: int
+    rt: WritePorts, session: Session, node: Node, project: str, name: str, left_ms: int
 ) -> Command | None:
     """What to start; None: it is not approved as it would run, or nobody knows that it is short."""
     try:

@@ -29,7 +29,7 @@ from handrail.operations.sessions.open_work import find_open_work
 from handrail.ports.worktree import Tree, Unseen
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, looks_at_code, project_of
+from handrail.runtime.runtime import ReadPorts, WritePorts, looks_at_code, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
 
 LONGEST_LINE_SHOWN = 200
@@ -62,7 +62,7 @@ class CommandNoted(Payload, frozen=True, kw_only=True, omit_defaults=False):
     receipt_id: str
 
 
-def note_command(rt: Runtime, request: NoteCommand) -> CommandNoted:
+def note_command(rt: WritePorts, request: NoteCommand) -> CommandNoted:
     """Record it at the pending step of the only run in progress in this project.
 
     With several open children it proves for none of them.
@@ -99,7 +99,7 @@ def note_command(rt: Runtime, request: NoteCommand) -> CommandNoted:
     )
 
 
-def _keep_tree(rt: Runtime, session: Session, node: Node, project: str, tree: Tree | Unseen) -> None:
+def _keep_tree(rt: WritePorts, session: Session, node: Node, project: str, tree: Tree | Unseen) -> None:
     """The files that the command left, so that what changes since can be named; trouble changes nothing."""
     if isinstance(tree, Unseen) or not looks_at_code(rt, project):
         return
@@ -124,7 +124,7 @@ def _is_inside(place: str, root: str) -> bool:
 
 
 def _receipt(
-    rt: Runtime,
+    rt: ReadPorts,
     request: NoteCommand,
     receipt_id: ReceiptId,
     node: Node,
@@ -149,7 +149,7 @@ def _as_it_is(plan: Sequence[PlannedEvent]) -> Callable[[int], Sequence[PlannedE
     return lambda _: plan
 
 
-def _show(rt: Runtime, argv: list[str]) -> str:
+def _show(rt: ReadPorts, argv: list[str]) -> str:
     line = (
         redact_command_line(strip_escapes(argv[0][:_LOOKED_AT]), rt.secrets)
         if len(argv) == 1

@@ -34,7 +34,7 @@ from handrail.operations.pending_step import PendingStep
 from handrail.ports.checks import PRINTED, STEERING, CheckPrograms, ProgramCall, ProgramEnd, ReportFile
 from handrail.ports.workspace import ReportPlace
 from handrail.ports.worktree import Tree, Unseen
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
 
 TREE_SECONDS = 10.0
@@ -80,7 +80,7 @@ class RanCommand(msgspec.Struct, frozen=True, kw_only=True):
     """The files after it; None: they cannot be seen."""
 
 
-def tell_first_use(rt: Runtime, command: Command, project: str) -> list[Notice]:
+def tell_first_use(rt: WritePorts, command: Command, project: str) -> list[Notice]:
     """What a caller should know about a declared check before its receipt counts for something."""
     if not command.check:
         return []
@@ -97,7 +97,7 @@ def tell_first_use(rt: Runtime, command: Command, project: str) -> list[Notice]:
 
 
 def run_command(
-    rt: Runtime, programs: CheckPrograms, command: Command, target: PendingStep, project: str
+    rt: WritePorts, programs: CheckPrograms, command: Command, target: PendingStep, project: str
 ) -> RanCommand:
     printed = PrintedText(rt.secrets)
 
@@ -166,7 +166,7 @@ def _hide_status(
 
 
 def run_and_count(
-    rt: Runtime, programs: CheckPrograms, command: Command, project: str, see: Callable[[bytes], None]
+    rt: ReadPorts, programs: CheckPrograms, command: Command, project: str, see: Callable[[bytes], None]
 ) -> Counted:
     """Start it and count what it tested: the one way, for a receipt and for its replay."""
     path, is_read = _find_report_file(command), _is_printed_report(command)
@@ -205,20 +205,20 @@ def _is_printed_report(command: Command) -> bool:
     return "unittest" in read_words(command.argv).words
 
 
-def _show_value(rt: Runtime, value: str) -> str:
+def _show_value(rt: ReadPorts, value: str) -> str:
     """The value of a variable for readers: without secrets, bounded."""
     (shown,) = redact_argv((value,), rt.secrets)
     return shown[:200]
 
 
-def _take_tree(rt: Runtime, project: str) -> Tree | None:
+def _take_tree(rt: ReadPorts, project: str) -> Tree | None:
     """The project's files now; None when they cannot be seen."""
     tree = rt.worktree().take_tree(project, TREE_SECONDS)
     return None if isinstance(tree, Unseen) else tree
 
 
 def _name_changes(
-    rt: Runtime, project: str, before: Tree | None, after: Tree | None, reports: set[str]
+    rt: ReadPorts, project: str, before: Tree | None, after: Tree | None, reports: set[str]
 ) -> tuple[str, ...]:
     """Files that changed while a program ran: nobody knows which of the two it ran on.
 
@@ -282,7 +282,7 @@ def _after(command: Command, uncounted: str) -> list[Notice]:
     return [Notice(type="report_not_read", message=message[:500], severity="warning")]
 
 
-def record_receipt(rt: Runtime, target: PendingStep, receipt: ReceiptRecorded) -> Session:
+def record_receipt(rt: WritePorts, target: PendingStep, receipt: ReceiptRecorded) -> Session:
     """Append the receipt to the run as it stands now; the run may have moved on meanwhile."""
     session = target.session
     plan = [plan_receipt(target.node, receipt)]

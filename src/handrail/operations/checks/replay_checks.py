@@ -24,7 +24,7 @@ from handrail.operations.receipts.verify_receipt import ReceiptFile
 from handrail.ports.workspace import DeclaredCheck
 from handrail.projections.receipt_statement import Stated, read_statement
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 
 Verdict: TypeAlias = Literal["same", "different", "not_declared", "not_approved", "not_comparable", "not_run"]
 
@@ -67,7 +67,7 @@ class _Named(msgspec.Struct, frozen=True, kw_only=True):
     counts: Counts | None
 
 
-def replay_checks(rt: Runtime, request: ReplayChecks) -> ReplayedChecks:
+def replay_checks(rt: WritePorts, request: ReplayChecks) -> ReplayedChecks:
     """Run each approved check on the files of the commit.
 
     Raises Fault RECEIPT_REFUSED for a file that is no receipt, and VALIDATION_ERROR where the commit is not
@@ -112,7 +112,7 @@ def _read_counts(told: object) -> Counts | None:
         return None
 
 
-def _replay(rt: Runtime, project: str, folder: str, named: _Named) -> ReplayedCheck:
+def _replay(rt: WritePorts, project: str, folder: str, named: _Named) -> ReplayedCheck:
     declared = _find(rt, project, named.name)
     if declared is None:
         return _tell(named, "not_declared", "the project does not declare it now")
@@ -125,7 +125,7 @@ def _replay(rt: Runtime, project: str, folder: str, named: _Named) -> ReplayedCh
     return _run(rt, folder, declared, named)
 
 
-def _find(rt: Runtime, project: str, name: str) -> DeclaredCheck | None:
+def _find(rt: ReadPorts, project: str, name: str) -> DeclaredCheck | None:
     try:
         checks = rt.settings.of(project).checks
     except Fault:  # settings that cannot be read declare nothing
@@ -133,7 +133,7 @@ def _find(rt: Runtime, project: str, name: str) -> DeclaredCheck | None:
     return next((check for check in checks if check.name == name), None)
 
 
-def _run(rt: Runtime, folder: str, check: DeclaredCheck, named: _Named) -> ReplayedCheck:
+def _run(rt: WritePorts, folder: str, check: DeclaredCheck, named: _Named) -> ReplayedCheck:
     programs = rt.check_programs()
     command = Command(
         argv=check.command,

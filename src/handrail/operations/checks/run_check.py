@@ -46,7 +46,7 @@ from handrail.operations.pending_step import find_pending_step
 from handrail.operations.same_project import find_own_project
 from handrail.ports.checks import CheckPrograms
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, leave_tree, project_of
+from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree, project_of
 from handrail.runtime.sessions import Session, require_healthy
 
 DEFAULT_SECONDS = 600
@@ -123,7 +123,7 @@ class CheckRun(Payload, frozen=True, kw_only=True, omit_defaults=False):
     next_call: ToolCall
 
 
-def run_check(rt: Runtime, request: RunCheck) -> Success:
+def run_check(rt: WritePorts, request: RunCheck) -> Success:
     """Run it, record the receipt, and tell both.
 
     Raises Fault before anything was started, and PartlyDone when a signal ended the program.
@@ -167,7 +167,7 @@ def run_check(rt: Runtime, request: RunCheck) -> Success:
     return Success(data=msgspec.to_builtins(told), notices=(*notices, *ran.notices))
 
 
-def _go_to_own_project(rt: Runtime, run: Run, request: RunCheck, project: str) -> tuple[str, RunCheck]:
+def _go_to_own_project(rt: ReadPorts, run: Run, request: RunCheck, project: str) -> tuple[str, RunCheck]:
     """The run's own project, where this call is in it or around it: a repository holds several.
 
     A call that names a folder of it starts there.
@@ -199,7 +199,7 @@ def _require_one_command(request: RunCheck) -> None:
 
 
 def _command(
-    rt: Runtime,
+    rt: ReadPorts,
     programs: CheckPrograms,
     request: RunCheck,
     project: str,
@@ -242,7 +242,7 @@ def _stopped(receipt: ReceiptRecorded) -> PartlyDone:
     )
 
 
-def _describe(rt: Runtime, session: Session, receipt: ReceiptRecorded) -> CheckRun:
+def _describe(rt: ReadPorts, session: Session, receipt: ReceiptRecorded) -> CheckRun:
     history = session.history
     node = history.nodes[receipt.node_id]
     assert isinstance(node.state, Running), "a receipt belongs to a pending step"

@@ -34,7 +34,7 @@ from handrail.operations.finding import find_session
 from handrail.operations.kept_trees import load_tree, prepare_node_tree, record_tree
 from handrail.ports.worktree import Difference, FileWrite, LeftOut, Tree, Unseen
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import require_healthy, wait_for_writer
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
@@ -87,7 +87,7 @@ class _NotYet(Commits):
         del reads_back
 
 
-def restore_code(rt: Runtime, request: RestoreCode) -> DryRun | Success:
+def restore_code(rt: WritePorts, request: RestoreCode) -> DryRun | Success:
     """Show what would be written, or write it.
 
     Raises Fault E_NOT_FOUND, E_IO, SESSION_NOT_FOUND, CONTEXT_MISSING, and what the gate raises.
@@ -115,7 +115,7 @@ def restore_code(rt: Runtime, request: RestoreCode) -> DryRun | Success:
     )
 
 
-def _resolve(rt: Runtime, history: History, tip: Node, name: str, project: str) -> _Restoring:
+def _resolve(rt: ReadPorts, history: History, tip: Node, name: str, project: str) -> _Restoring:
     target = read_named(rt, history, tip, name, project)
     present = look(rt, project)
     worktree = rt.worktree()
@@ -167,7 +167,7 @@ def _resolve(rt: Runtime, history: History, tip: Node, name: str, project: str) 
 
 
 def _find_unkept(
-    rt: Runtime,
+    rt: ReadPorts,
     history: History,
     tip: Node,
     project: str,
@@ -181,7 +181,7 @@ def _find_unkept(
 
 
 def _find_kept(
-    rt: Runtime, history: History, tip: Node, project: str, present: Tree, digests: Collection[str]
+    rt: ReadPorts, history: History, tip: Node, project: str, present: Tree, digests: Collection[str]
 ) -> Collection[str]:
     """Contents in the record of the present tree, or of the one that is about to be made, or in git."""
     if any(held.fact.tree_id == present.tree_id for held in history.trees.get(tip.node_id, ())):
@@ -242,7 +242,9 @@ def _change(one: Difference, why: str) -> Change:
             assert_never(never)
 
 
-def _restore(rt: Runtime, history: History, tip: Node, project: str, restoring: _Restoring) -> RestoredCode:
+def _restore(
+    rt: WritePorts, history: History, tip: Node, project: str, restoring: _Restoring
+) -> RestoredCode:
     """Record the present files, write what can be undone from that record, and record what is there then."""
     if look(rt, project).tree_id != restoring.present.tree_id:
         raise refusal("target_changed")
@@ -274,7 +276,7 @@ def _restore(rt: Runtime, history: History, tip: Node, project: str, restoring: 
     )
 
 
-def _record_present(rt: Runtime, session_id: SessionId, node_id: NodeId, project: str) -> None:
+def _record_present(rt: WritePorts, session_id: SessionId, node_id: NodeId, project: str) -> None:
     """The files as they are now; the restore has happened, so trouble here changes nothing."""
     tree = rt.worktree().take_tree(project)
     if isinstance(tree, Tree):

@@ -19,7 +19,7 @@ from handrail.operations.code.unified_diff import diff_texts
 from handrail.operations.same_project import find_own_project
 from handrail.ports.worktree import Difference, TreeEntry, Unseen
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, project_of
 
 MOST_DIFF_BYTES = 100_000
 """Of all hunks together; later files are only counted."""
@@ -65,7 +65,7 @@ class CodeDiff(Answer, frozen=True, kw_only=True):
     """Unified; hidden characters stand as their escapes."""
 
 
-def show_diff(rt: Runtime, request: ShowDiff) -> CodeDiff:
+def show_diff(rt: ReadPorts, request: ShowDiff) -> CodeDiff:
     """Compare two trees.
 
     Raises Fault E_NOT_FOUND, E_IO when they cannot be compared, SESSION_NOT_FOUND and CONTEXT_MISSING.

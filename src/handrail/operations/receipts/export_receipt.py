@@ -34,7 +34,7 @@ from handrail.projections.receipt_statement import (
 )
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import Chunked, Input, Operation, ValueRule
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, Runtime, project_of
 from handrail.runtime.sessions import Session, read_session, require_healthy
 
 MOST_SESSIONS = 50
@@ -138,7 +138,7 @@ def export_in_chunks(rt: Runtime, request: ExportReceipt) -> Chunked:
     return Chunked(facts={**facts, "as": "json", "key_id": signed.key.key_id}, chunks=iter((content,)))
 
 
-def _find_run(rt: Runtime, request: ExportReceipt, project: str) -> tuple[Session, Run]:
+def _find_run(rt: ReadPorts, request: ExportReceipt, project: str) -> tuple[Session, Run]:
     if request.session is not UNSET:
         session = find_session(rt, request.session)
         run_id = choose_run(session.history)
@@ -162,7 +162,7 @@ def _find_run(rt: Runtime, request: ExportReceipt, project: str) -> tuple[Sessio
     )
 
 
-def _describe_subject(rt: Runtime, history: History, run: Run, project: str, named: NamedCommit) -> Subject:
+def _describe_subject(rt: ReadPorts, history: History, run: Run, project: str, named: NamedCommit) -> Subject:
     committed = Tree(head=named.commit, entries=(), tree_id="")
     runs = [run, *(part for _, part in list_all_parts(history, run))]
     receipts = [held for one in runs for held in list_receipts(history, one.run_id)]
@@ -188,7 +188,7 @@ def _describe_subject(rt: Runtime, history: History, run: Run, project: str, nam
 
 
 def _compare(
-    rt: Runtime, history: History, project: str, tree_id: str, other: Tree | None
+    rt: ReadPorts, history: History, project: str, tree_id: str, other: Tree | None
 ) -> tuple[str, ...] | None:
     """What differs between the files of a receipt and other ones; None: nobody can tell."""
     own = _load(rt, history, tree_id)
@@ -198,13 +198,13 @@ def _compare(
     return None if isinstance(found, Unseen) else tuple(sorted({*found.changed, *found.arrived}))
 
 
-def _load(rt: Runtime, history: History, tree_id: str) -> Tree | None:
+def _load(rt: ReadPorts, history: History, tree_id: str) -> Tree | None:
     recorded = find_tree(history, tree_id)
     stored = None if recorded is None else load_tree(rt.log, history, recorded)
     return None if stored is None or isinstance(stored, Unseen) else stored.tree
 
 
-def _redact(rt: Runtime, value: Any) -> Any:
+def _redact(rt: ReadPorts, value: Any) -> Any:
     """The statement without any secret that this process knows: it leaves the machine."""
     text = rt.secrets.redact_text(msgspec.json.encode(value).decode())
     return msgspec.json.decode(text)

@@ -6,10 +6,10 @@ from handrail.contract.catalogue import FEATURE_DISABLED, VALIDATION_ERROR
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
 from handrail.ports.receipts import NamedCommit
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 
 
-def require_local(rt: Runtime) -> None:
+def require_local(rt: ReadPorts) -> None:
     """Raises Fault FEATURE_DISABLED: whoever may call a server may not sign as its user."""
     if rt.is_served:
         raise Fault(
@@ -19,7 +19,7 @@ def require_local(rt: Runtime) -> None:
         )
 
 
-def find_commit(rt: Runtime, project: str, ref: str) -> NamedCommit:
+def find_commit(rt: ReadPorts, project: str, ref: str) -> NamedCommit:
     """Raises Fault VALIDATION_ERROR where the repository of the project has no such commit."""
     found = rt.committed().find(project, ref)
     if found is None:

@@ -30,7 +30,7 @@ from handrail.projections.overview import UNDER_WAY, Graphs, choose_run
 from handrail.projections.run_graph import preferred_tip, run_graph, run_graphs
 from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session
 
 LONGEST_NOTE = 500
@@ -88,7 +88,7 @@ class ClosedRun(Answer, frozen=True, kw_only=True):
     still_open_omitted: int
 
 
-def close_run(rt: Runtime, request: CloseRun) -> ClosedRun:
+def close_run(rt: WritePorts, request: CloseRun) -> ClosedRun:
     """Record the closing once. A run that is closed, or a known request id, gets what was recorded."""
     session, run_id, by_token = _find_named(rt, request)
     recorded = _find_recorded(session.history, run_id, request)
@@ -107,7 +107,7 @@ def close_run(rt: Runtime, request: CloseRun) -> ClosedRun:
     )
 
 
-def _find_named(rt: Runtime, request: CloseRun) -> tuple[Session, RunId, bool]:
+def _find_named(rt: ReadPorts, request: CloseRun) -> tuple[Session, RunId, bool]:
     """The run that is meant, and whether a token named it.
 
     Raises Fault CONTEXT_MISSING, SESSION_NOT_FOUND, VALIDATION_ERROR, and what reading a token raises.
@@ -213,7 +213,7 @@ def _refuse_several(session_id: str, still_open: Sequence[RunId]) -> Fault:
     )
 
 
-def _require_one_holder(rt: Runtime, run_id: str) -> None:
+def _require_one_holder(rt: ReadPorts, run_id: str) -> None:
     """A copy of a session has the runs of its source: then the id of a run does not say which is meant."""
     holders = find_sessions_with_run(rt, run_id)
     if len(holders) < 2:
@@ -243,7 +243,7 @@ def _find_recorded(history: History, run_id: RunId, request: CloseRun) -> Closin
 
 
 def _commit(
-    rt: Runtime, witness: Witness, session: Session, run_id: RunId, request: CloseRun
+    rt: WritePorts, witness: Witness, session: Session, run_id: RunId, request: CloseRun
 ) -> Session | None:
     _require_open(session.history, run_id)
     tip = preferred_tip(session.history, run_id)

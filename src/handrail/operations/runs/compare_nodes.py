@@ -26,7 +26,7 @@ from handrail.projections.evidence import EvidenceSum, caveat_of, sum_evidence
 from handrail.projections.overview import session_title
 from handrail.projections.run_graph import completed_step, status_at
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 
 MOST_STEPS = 200
 """Of each way since they parted; the first ones."""
@@ -110,7 +110,7 @@ class Comparison(Answer, frozen=True, kw_only=True):
     rows_omitted: int
 
 
-def compare_nodes(rt: Runtime, request: CompareNodes) -> Comparison:
+def compare_nodes(rt: ReadPorts, request: CompareNodes) -> Comparison:
     """Where two ways parted, and what each did since.
 
     Raises Fault SESSION_NOT_FOUND and NODE_NOT_FOUND.
@@ -161,7 +161,7 @@ def _align(history: History, one: list[Node], other: list[Node]) -> list[tuple[N
 class _Telling:
     """The rows of one comparison."""
 
-    def __init__(self, rt: Runtime, history: History) -> None:
+    def __init__(self, rt: ReadPorts, history: History) -> None:
         self._rt = rt
         self._history = history
 

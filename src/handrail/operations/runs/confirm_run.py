@@ -38,7 +38,7 @@ from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.asked_person import describe_write, show_to_person
 from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session, require_healthy
 from handrail.runtime.who_confirms import find_answerers, require_confirmer
 from handrail.workflows.compiled import TYPE_WORDS, CompiledWorkflow, InputSpec, Option
@@ -144,7 +144,7 @@ class PersonsQuestion(Answer, frozen=True, kw_only=True):
     """The files that a yes lets Handrail write, in words."""
 
 
-def confirm_run(rt: Runtime, request: ConfirmRun) -> ConfirmedRun | PersonsQuestion:
+def confirm_run(rt: WritePorts, request: ConfirmRun) -> ConfirmedRun | PersonsQuestion:
     """Ask the person once, and record the answer; or show what would be asked.
 
     Raises Fault E_HUMAN_REQUIRED when nobody can be asked, or nobody answers, and E_CONFLICT when what the
@@ -217,7 +217,7 @@ def _name_confirmer(ask: Ask) -> str:
 
 
 def _show(
-    rt: Runtime,
+    rt: ReadPorts,
     pending: PendingStep,
     ask: Ask,
     word: PersonsWord,
@@ -244,7 +244,7 @@ def _show(
     )
 
 
-def _describe_option(rt: Runtime, option: Option) -> OptionRow:
+def _describe_option(rt: ReadPorts, option: Option) -> OptionRow:
     redact = rt.secrets.redact_text
     return OptionRow(id=option.id, label=redact(option.label), description=redact(option.description))
 
@@ -343,7 +343,7 @@ def _spell_value(value: Json) -> str:
     return flatten_text(value) if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _ask(rt: Runtime, shown: str, pending: PendingStep, ask: Ask, workflow: CompiledWorkflow) -> Meant:
+def _ask(rt: WritePorts, shown: str, pending: PendingStep, ask: Ask, workflow: CompiledWorkflow) -> Meant:
     """A person takes the time that they need: only a signal ends the question."""
     ways = "[y/n]"
     if ask.options:
@@ -380,12 +380,13 @@ def _nobody(pending: PendingStep) -> Fault:
         E_HUMAN_REQUIRED,
         "No answer was given at a terminal; nothing was recorded. A person must run this command themselves.",
         details={"action": command, "resume": "handrail session resume"},
-        hint=f"Ask the user to run `{command}` in a terminal of their own, then send the report again.",
+        hint=f"Ask the user to run `{command}` in a terminal of their own, then go on with the blocked "
+        "reply's next call.",
     )
 
 
 def record_answer(
-    rt: Runtime,
+    rt: WritePorts,
     pending: PendingStep,
     ask: Ask,
     meant: Meant,
@@ -424,7 +425,7 @@ def record_answer(
     )
 
 
-def _commit(rt: Runtime, witness: Witness, session: Session, fact: ConfirmationRecorded) -> Session | None:
+def _commit(rt: WritePorts, witness: Witness, session: Session, fact: ConfirmationRecorded) -> Session | None:
     plan = decide_confirmation(session.history, fact)
     return commit(rt, witness, session, lambda _: plan)
 

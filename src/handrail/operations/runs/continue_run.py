@@ -21,7 +21,7 @@ from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_t
 from handrail.operations.report import Output, check_change, check_merged, read_report
 from handrail.operations.same_project import find_own_project, warn_of_other_project
 from handrail.runtime.operation import AckVerdict, Input, Operation
-from handrail.runtime.runtime import Runtime, leave_tree
+from handrail.runtime.runtime import WritePorts, leave_tree
 from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import CompiledWorkflow
 from handrail.workflows.limits import MOST_ACTIONS
@@ -49,7 +49,7 @@ class ContinueRun(Input, frozen=True, kw_only=True):
     ) = UNSET
 
 
-def continue_run(rt: Runtime, request: ContinueRun) -> Success | AckVerdict:
+def continue_run(rt: WritePorts, request: ContinueRun) -> Success | AckVerdict:
     """Advance, replay or rehydrate; or say what an ack would do."""
     if request.ack_token is not UNSET:
         return advance(rt, request, request.ack_token)
@@ -61,11 +61,11 @@ def continue_run(rt: Runtime, request: ContinueRun) -> Success | AckVerdict:
         )
     from handrail.operations.runs.reread_run import rehydrate
 
-    return rehydrate(rt.reading(), request)
+    return rehydrate(rt.for_rehydrate(), request)
 
 
 def advance(
-    rt: Runtime, request: ContinueRun, ack_token: str, actions: int = MOST_ACTIONS
+    rt: WritePorts, request: ContinueRun, ack_token: str, actions: int = MOST_ACTIONS
 ) -> Success | AckVerdict:
     """Acknowledge the pending step once, and run up to `actions` of ours; a repeat gets the same reply."""
     handle = read_ack(rt.keys, ack_token, request.state_token)
@@ -117,7 +117,7 @@ def advance(
 
 
 def _gather_report(
-    rt: Runtime, session: Session, node: Node, work: WorkDone, request: ContinueRun
+    rt: WritePorts, session: Session, node: Node, work: WorkDone, request: ContinueRun
 ) -> Prepared:
     """What decides a report: with the result of a pending action of ours, and files that an older step saw
     differently.
@@ -156,7 +156,7 @@ def _gather_report(
 
 
 def run_following_actions(
-    rt: Runtime,
+    rt: WritePorts,
     session: Session,
     recorded: Recorded,
     project: str | UnsetType,

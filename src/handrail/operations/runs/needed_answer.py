@@ -23,7 +23,7 @@ from handrail.operations.pending_step import PendingStep
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.runs.confirm_run import Meant, record_answer
 from handrail.projections.asked_person import FORM, show_to_person
-from handrail.runtime.runtime import Reading, Runtime
+from handrail.runtime.runtime import RehydratePorts, Runtime
 from handrail.workflows.compiled import CompiledWorkflow, InputSpec
 
 _ONE_VALUE = ("string", "number", "integer", "boolean")
@@ -44,7 +44,7 @@ class NeededAnswer(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.ask.needed is None else self.workflow.inputs.get(self.ask.needed.input)
 
 
-def find_needed_answer(reading: Reading, secrets: Secrets, retry_ack: str) -> NeededAnswer | None:
+def find_needed_answer(ports: RehydratePorts, secrets: Secrets, retry_ack: str) -> NeededAnswer | None:
     """What would let this attempt go on; None where only the agent, a secret or a document would.
 
     `retry_ack` is the ack of the blocked reply, or the token of any of its options. An answer in a form went
@@ -52,14 +52,14 @@ def find_needed_answer(reading: Reading, secrets: Secrets, retry_ack: str) -> Ne
     attempt. Nobody is asked about an attempt that went on without an answer, or about what they declined.
     Raises Fault for a token that does not verify.
     """
-    claims = read_ack(reading.keys, retry_ack, UNSET).claims
-    session = session_of(reading.reader, claims)
+    claims = read_ack(ports.keys, retry_ack, UNSET).claims
+    session = session_of(ports.log, claims)
     history = session.history
     node = node_of(history, claims)
     attempt = _find_attempt(history, node)
     if attempt is None or not isinstance(node.state, Running):
         return None
-    workflow = load_pinned_workflow(reading.reader, history.runs[node.run_id].workflow_hash)
+    workflow = load_pinned_workflow(ports.log, history.runs[node.run_id].workflow_hash)
     ask = ask_about(history, workflow, node)
     if {_asked_for(blocker) for blocker in attempt.blockers} != {ask.kind}:
         return None

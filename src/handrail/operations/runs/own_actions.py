@@ -35,7 +35,7 @@ from handrail.operations.looking import NOT_HERE
 from handrail.operations.replies import load_handed
 from handrail.operations.report import check_merged, read_report
 from handrail.ports.actions import ALREADY_APPLIED, OwnAction, Preview
-from handrail.runtime.runtime import Runtime, leave_tree
+from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree
 from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import Action, CompiledWorkflow
 from handrail.workflows.conditions import nest_values
@@ -49,7 +49,7 @@ _MEANS = frozenset({"fix", "continuation", "aiMode"})
 
 
 def run_actions(
-    rt: Runtime,
+    rt: WritePorts,
     session: Session,
     workflow: CompiledWorkflow,
     recorded: Recorded,
@@ -77,7 +77,7 @@ def run_actions(
 
 
 def _run_one(
-    rt: Runtime, session: Session, workflow: CompiledWorkflow, node: Node, project: str | None
+    rt: WritePorts, session: Session, workflow: CompiledWorkflow, node: Node, project: str | None
 ) -> Session:
     """Run the pending action under the attempt that its reply would have minted."""
 
@@ -103,7 +103,7 @@ def _run_one(
 
 
 def perform_action(
-    rt: Runtime,
+    rt: WritePorts,
     history: History,
     workflow: CompiledWorkflow,
     node: Node,
@@ -123,7 +123,7 @@ def perform_action(
 
 
 def _perform(
-    rt: Runtime,
+    rt: WritePorts,
     history: History,
     workflow: CompiledWorkflow,
     node: Node,
@@ -161,7 +161,7 @@ def _perform(
     return msgspec.structs.replace(report, result=saved_as, action_line=line), ()
 
 
-def _open_action(rt: Runtime, project: str, operation: str, params: dict[str, Any]) -> OwnAction:
+def _open_action(rt: WritePorts, project: str, operation: str, params: dict[str, Any]) -> OwnAction:
     if rt.actions is not None:
         return rt.actions(operation, params)
     own: OwnAction = rt.registry.adapter("actions")(rt, project, operation, params)
@@ -177,7 +177,7 @@ def _preview_of(saved: Any) -> Preview | None:
 
 
 def _find_forbidden(
-    rt: Runtime, history: History, workflow: CompiledWorkflow, node: Node, action: Action, project: str
+    rt: ReadPorts, history: History, workflow: CompiledWorkflow, node: Node, action: Action, project: str
 ) -> Reason | None:
     """Why a write does not take place: a person declined it, or must allow this very preview and has not.
 

@@ -27,6 +27,7 @@ from handrail.operations.replies import (
     current_ledger,
     describe_closing,
     load_pinned_workflow,
+    name_own_work,
     show_children,
     show_evidence,
     success_of,
@@ -37,14 +38,14 @@ from handrail.operations.session_replies import reply_to_reread
 from handrail.operations.source_drift import warn_of_drift
 from handrail.projections.recap import recap_at
 from handrail.runtime.operation import OFFERED_CALL_BYTES
-from handrail.runtime.runtime import Reading
+from handrail.runtime.runtime import RehydratePorts
 from handrail.runtime.sessions import Session, require_healthy
 
 if TYPE_CHECKING:  # the operation loads this module, not the other way round
     from handrail.operations.runs.continue_run import ContinueRun
 
 
-def rehydrate(reading: Reading, request: ContinueRun) -> Success:
+def rehydrate(ports: RehydratePorts, request: ContinueRun) -> Success:
     """The pending step again, a recap and a fresh ack. Cannot write: it is given nothing that could."""
     if request.state_token is UNSET:
         raise Fault(
@@ -53,31 +54,33 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
             details={"missing": ["ackToken", "stateToken"]},
             next_call=NextCall(operation="session.resume", params={}),
         )
-    handle = read_state(reading.keys, request.state_token)
-    session = session_of(reading.reader, handle.claims)
+    handle = read_state(ports.keys, request.state_token)
+    session = session_of(ports.log, handle.claims)
     history = session.history
     if is_session_point(history, handle.claims.node_tag):
-        return _reread_session(reading, request, session, handle)
+        return _reread_session(ports, request, session, handle)
     node = node_of(history, handle.claims)
-    workflow = load_pinned_workflow(reading.reader, history.runs[node.run_id].workflow_hash)
+    workflow = load_pinned_workflow(ports.log, history.runs[node.run_id].workflow_hash)
     standing = standing_at(history, workflow, node, "rehydrate")
     if isinstance(handle.claims, WorkClaims):
-        tokens = mint_new_node_tokens(reading.keys, history.session_id, standing)
+        tokens = mint_new_node_tokens(ports.keys, history.session_id, standing)
     else:
-        tokens = mint_fresh_tokens(reading.keys, reading.randomness, history.session_id, standing)
-    children, tokens = show_children(reading.keys, history, workflow, standing, tokens, is_present=True)
+        tokens = mint_fresh_tokens(ports.keys, ports.randomness, history.session_id, standing)
+    children, tokens = show_children(
+        ports.log, ports.keys, history, workflow, standing, tokens, is_present=True
+    )
     if request.output is not UNSET or request.context is not UNSET:
         require_healthy(session)
         raise _nothing_stored(request, tokens.ack)
     recap = recap_at(history, workflow, node.node_id)
-    place = _place(reading, request, standing.run)
+    place = _place(ports, request, standing.run)
     reply = reply_at(
         standing,
         history.session_id,
         tokens,
         recap=add_current_place(
             add_closing(msgspec.structs.replace(recap, read_in=place.read_in), history, standing.run.run_id),
-            reading.keys,
+            ports.keys,
             history,
             workflow,
             node.node_id,
@@ -85,29 +88,30 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         warnings=(
             *session.warnings,
             *handle.warnings,
-            *warn_of_nobody(history, standing),
-            *warn_of_drift(reading.library, reading.workspace, request.project, standing.run, workflow),
-            *_warn_of_other_files(reading, request, history, node),
+            *(warn_of_nobody(history, standing.run) if standing.leaf is not None else ()),
+            *warn_of_drift(ports.library, ports.workspace, request.project, standing.run, workflow),
+            *_warn_of_other_files(ports, request, history, node),
         ),
         project=place.project,
         is_healthy=session.is_sound,
         children=children,
-        closing=describe_closing(history, node),
+        closing=describe_closing(history, workflow, node),
         evidence=show_evidence(history, node),
     )
-    return success_of(reply, current_ledger(history, node.run_id))
+    success = success_of(reply, current_ledger(history, node.run_id))
+    return name_own_work(ports.keys, history, standing.run, success)
 
 
 def _warn_of_other_files(
-    reading: Reading, request: ContinueRun, history: History, node: Node
+    ports: RehydratePorts, request: ContinueRun, history: History, node: Node
 ) -> tuple[ReplyWarning, ...]:
     if not history.trees or not is_older(history, node):
         return ()
     from handrail.operations.other_files import warn_of_present  # noqa: PLC0415 - few steps are older ones
 
     run = history.runs[node.run_id]
-    own = find_own_project(reading.workspace, reading.places, run, request.project)
-    return warn_of_present(reading, history, node, own)
+    own = find_own_project(ports.workspace, ports.places, run, request.project)
+    return warn_of_present(ports, history, node, own)
 
 
 class _Place(NamedTuple):
@@ -117,12 +121,12 @@ class _Place(NamedTuple):
     read_in: str = ""
 
 
-def _place(reading: Reading, request: ContinueRun, run: Run) -> _Place:
+def _place(ports: RehydratePorts, request: ContinueRun, run: Run) -> _Place:
     """The directory where the run is at home, if the call comes from there; else its name."""
     begun = run_place(run)
     try:
-        project = reading.workspace.project("" if request.project is UNSET else request.project)
-        is_here = is_begun_here(reading.workspace, begun, project)
+        project = ports.workspace.project("" if request.project is UNSET else request.project)
+        is_here = is_begun_here(ports.workspace, begun, project)
     except Fault:  # a directory that is not there is no reason to withhold the step
         return _Place(begun.name)
     if is_here:
@@ -132,7 +136,7 @@ def _place(reading: Reading, request: ContinueRun, run: Run) -> _Place:
 
 
 def _reread_session(
-    reading: Reading, request: ContinueRun, session: Session, handle: Handle[StateClaims | WorkClaims]
+    ports: RehydratePorts, request: ContinueRun, session: Session, handle: Handle[StateClaims | WorkClaims]
 ) -> Success:
     """The token names the session itself: its notes, its runs and a fresh token to keep more."""
     if request.output is not UNSET or request.context is not UNSET:
@@ -144,7 +148,7 @@ def _reread_session(
             next_call=NextCall(operation="run.continue", params={"stateToken": request.state_token}),
         )
     tag = handle.claims.node_tag
-    return reply_to_reread(reading.keys, reading.randomness, session, tag, handle.warnings)
+    return reply_to_reread(ports.keys, ports.randomness, session, tag, handle.warnings)
 
 
 def _nothing_stored(request: ContinueRun, fresh_ack: str) -> Fault:

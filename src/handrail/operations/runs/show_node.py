@@ -38,6 +38,7 @@ from handrail.engine.standing import standing_at
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.runs.show_graph import done_title, title_of
+from handrail.projections.claim_texts import tell_claim
 from handrail.projections.evidence import (
     EvidenceSum,
     caveat_of,
@@ -53,7 +54,7 @@ from handrail.projections.report.phrases import describe_way
 from handrail.projections.report.story import Moment, moment_at
 from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_graph
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
 
@@ -150,8 +151,9 @@ class NodeGap(Answer, frozen=True, kw_only=True):
 
 
 class NodeClaim(Answer, frozen=True, kw_only=True):
-    """A place of the report, and how it is known."""
+    """A place of the report, what it says there, and how it is known."""
 
+    text: str
     contract_ref: str
     pointer: str
     check: str
@@ -288,7 +290,7 @@ class ShownNode(Answer, frozen=True, kw_only=True):
     """By the name of a list: how many of its items are left out."""
 
 
-def show_node(rt: Runtime, request: ShowNode) -> ShownNode:
+def show_node(rt: ReadPorts, request: ShowNode) -> ShownNode:
     """Everything about one node, readable also when the session cannot be continued.
 
     Raises Fault SESSION_NOT_FOUND and NODE_NOT_FOUND.
@@ -305,7 +307,7 @@ def show_node(rt: Runtime, request: ShowNode) -> ShownNode:
     held = (*before, *history.receipts.get(node.node_id, ()))
     receipts = take_newest_rows(held, _receipt, LIST_BYTES)
     caveat = caveat_of(history) if is_from_elsewhere(history, node.node_id) else ""
-    claims, _ = take_first((_claim(claim, caveat) for claim in moment.claims), LIST_BYTES)
+    claims, _ = take_first((_claim(claim, moment, caveat) for claim in moment.claims), LIST_BYTES)
     omitted = {
         "artifacts": len(moment.artifacts) - len(artifacts),
         "receipts": receipts[1],
@@ -337,7 +339,7 @@ def find_node(history: History, asked: str) -> Node:
     return node
 
 
-def _read_text(rt: Runtime, ref: BlobRef) -> str | None:
+def _read_text(rt: ReadPorts, ref: BlobRef) -> str | None:
     """Long notes; None where the store has lost them."""
     try:
         return rt.log.get_blob(ref).decode()
@@ -501,8 +503,9 @@ def _artifact(held: Artifact, asked: Mapping[str, str]) -> NodeArtifact:
     )
 
 
-def _claim(claim: Claim, caveat: str) -> NodeClaim:
+def _claim(claim: Claim, moment: Moment, caveat: str) -> NodeClaim:
     return NodeClaim(
+        text=tell_claim(claim, moment.artifacts),
         contract_ref=claim.contract_ref,
         pointer=claim.pointer,
         check=claim.check,
@@ -581,8 +584,15 @@ OPERATION = Operation(
         windows=("artifacts", "receipts", "claims"),
         untrusted=(
             *("goal", "title", "notes", "artifacts.kind", "artifacts.body", "blockers.message"),
-            *("blockers.fix", "gaps.summary", "claims.told", "divergences.summary", "capabilities.summary"),
-            *("trace", "validations.issues", "pending.title", "pending.prompt", "pending.report"),
+            *("blockers.fix", "gaps.summary", "claims.text", "claims.told", "divergences.summary"),
+            *(
+                "capabilities.summary",
+                "trace",
+                "validations.issues",
+                "pending.title",
+                "pending.prompt",
+                "pending.report",
+            ),
             *("person.note", "receipts.command", "receipts.tail", "origin.workflow_name", "origin.project"),
             *("origin.branch", "context_keys", "parent.title", "children.title"),
         ),

@@ -63,7 +63,7 @@ from handrail.operations.workflow_catalog import find_workflow, load_catalog
 from handrail.ports.log import Blob
 from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import (
     COMMIT_TRIES,
     Session,
@@ -113,7 +113,7 @@ class StartRun(GatedInput, frozen=True, kw_only=True):
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
-def start_run(rt: Runtime, request: StartRun) -> Success | DryRun:
+def start_run(rt: WritePorts, request: StartRun) -> Success | DryRun:
     """Begin a run once per request id, or after a preview; the same id again gets the recorded reply."""
     if request.dry_run is not True and request.confirm is UNSET:
         return begin_run(rt, request)
@@ -129,18 +129,18 @@ def start_run(rt: Runtime, request: StartRun) -> Success | DryRun:
     )
 
 
-def _foresee(rt: Runtime, request: StartRun) -> None:
+def _foresee(rt: ReadPorts, request: StartRun) -> None:
     _preview(rt, request, project_of(rt, request.project))
 
 
-def _wait(rt: Runtime, request: StartRun) -> None:
+def _wait(rt: WritePorts, request: StartRun) -> None:
     """A new session has no other writer."""
     if request.session is not UNSET:
         wait_for_writer(rt, _existing(rt, request.session).history.session_id)
 
 
 def begin_run(
-    rt: Runtime, request: StartRun, given: Given | None = None, actions: int = MOST_ACTIONS
+    rt: WritePorts, request: StartRun, given: Given | None = None, actions: int = MOST_ACTIONS
 ) -> Success:
     """Begin a run of a workflow of the library, or of the one that is given; then run its first actions."""
     project = project_of(rt, request.project)
@@ -164,7 +164,7 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
     given: Given | Recorded
 
 
-def _find_start(rt: Runtime, request: StartRun, project: str, given: Given | None = None) -> _Found:
+def _find_start(rt: ReadPorts, request: StartRun, project: str, given: Given | None = None) -> _Found:
     asked = _asked(rt, request)
     session = _session(rt, request)
     run_id = run_id_for(session.history.session_id, asked.key)
@@ -174,7 +174,7 @@ def _find_start(rt: Runtime, request: StartRun, project: str, given: Given | Non
 
 
 def _answer_start(
-    rt: Runtime,
+    rt: WritePorts,
     request: StartRun,
     project: str,
     found: _Found,
@@ -225,7 +225,7 @@ def _answer_start(
     return msgspec.structs.replace(reply, notices=(*reply.notices, notice)) if unseen else reply
 
 
-def _preview(rt: Runtime, request: StartRun, project: str) -> Plan[_Found]:
+def _preview(rt: ReadPorts, request: StartRun, project: str) -> Plan[_Found]:
     """What a start would make. Without a request id the names are only known afterwards."""
     found = _find_start(rt, request, project)
     asked, session, run_id = found.asked, found.session, found.run_id
@@ -254,7 +254,7 @@ def _preview(rt: Runtime, request: StartRun, project: str) -> Plan[_Found]:
     )
 
 
-def _find(rt: Runtime, project: str, workflow_id: str) -> Given:
+def _find(rt: ReadPorts, project: str, workflow_id: str) -> Given:
     catalog = load_catalog(rt, project)
     entry, source = find_workflow(catalog, workflow_id)
     return Given(entry=entry, pinned=pin(catalog, entry, source))
@@ -273,7 +273,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     """The call as it came, to be offered again with its context corrected."""
 
 
-def _asked(rt: Runtime, request: StartRun) -> _Asked:
+def _asked(rt: ReadPorts, request: StartRun) -> _Asked:
     context = {} if request.context is UNSET else request.context
     check_context(context)
     check_filled_in("", [], context)
@@ -310,7 +310,7 @@ def _preferences(request: StartRun) -> PreferencesDelta:
     )
 
 
-def _session(rt: Runtime, request: StartRun) -> Session:
+def _session(rt: ReadPorts, request: StartRun) -> Session:
     """The session the run joins, or a new one: named by the request id, else by chance."""
     if request.session is not UNSET:
         return _existing(rt, request.session)
@@ -319,7 +319,7 @@ def _session(rt: Runtime, request: StartRun) -> Session:
     return empty_session(session_id_of(rt.randomness.bytes(8)))
 
 
-def _existing(rt: Runtime, asked: str) -> Session:
+def _existing(rt: ReadPorts, asked: str) -> Session:
     is_id = is_session_id(asked)
     claims = None if is_id else read_token(rt.keys.verifying_keys(WORKFLOW), asked, ANY_KIND).claims
     session_id = SessionId(asked) if claims is None else claims.session_id
@@ -340,7 +340,7 @@ def _existing(rt: Runtime, asked: str) -> Session:
 
 
 def _begin(
-    rt: Runtime,
+    rt: WritePorts,
     found: _Found,
     given: Given,
     project: str,
@@ -381,7 +381,7 @@ def _begin(
 
 
 def _facts(
-    rt: Runtime,
+    rt: ReadPorts,
     session_id: SessionId,
     run_id: RunId,
     asked: _Asked,
@@ -411,12 +411,12 @@ def _facts(
     )
 
 
-def _seen(rt: Runtime, asked: _Asked, project: str) -> dict[ObservationKey, str]:
+def _seen(rt: ReadPorts, asked: _Asked, project: str) -> dict[ObservationKey, str]:
     seen = rt.workspace.observations(project)
     return seen | {"goal": asked.goal} if asked.goal else seen
 
 
-def _defaults(rt: Runtime) -> PreferencesDelta:
+def _defaults(rt: ReadPorts) -> PreferencesDelta:
     settings = rt.settings.of()
     return PreferencesDelta(autonomy=settings.autonomy, risk_policy=settings.risk_policy)
 
@@ -452,7 +452,7 @@ def _check_lists(facts: StartFacts, session: Session, asked: _Asked) -> None:
         for name, reason in unmet.items()
     ]
     if problems:
-        raise _misfit(asked, problems, nest_values(asked.context | dict.fromkeys(unmet, TO_FILL_IN)))
+        raise _misfit(asked, problems, nest_values(asked.context | {name: [TO_FILL_IN] for name in unmet}))
 
 
 def _misfit(asked: _Asked, problems: list[InputProblem], fixed: dict[str, Any]) -> Fault:

@@ -15,7 +15,7 @@ from handrail.operations.handles import mint_state_token
 from handrail.operations.workflows.overlay_drift import explain_changed_base
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
-from handrail.runtime.runtime import Runtime, looks_at_code
+from handrail.runtime.runtime import ReadPorts, WritePorts, looks_at_code
 from handrail.runtime.sessions import Session, read_session
 from handrail.workflows.catalog import suggest_id
 from handrail.workflows.compiled import CompiledWorkflow
@@ -32,13 +32,15 @@ def list_recorded_warnings(run: Run, workflow: CompiledWorkflow) -> tuple[ReplyW
     return (*_legacy_id(run), *_first_run(run), *_left_out(workflow))
 
 
-def warn_of_changed_base(rt: Runtime, workflow: CompiledWorkflow) -> tuple[ReplyWarning, ...]:
+def warn_of_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> tuple[ReplyWarning, ...]:
     """Only the first reply says it: a run that began keeps the base that it began with."""
     told = explain_changed_base(rt, workflow)
     return (ReplyWarning(code="WORKFLOW_SOURCE_DIFFERS", message=told),) if told else ()
 
 
-def warn_of_missing_look(rt: Runtime, history: History, run: Run, project: str) -> tuple[ReplyWarning, ...]:
+def warn_of_missing_look(
+    rt: WritePorts, history: History, run: Run, project: str
+) -> tuple[ReplyWarning, ...]:
     """Where files are looked at and those of the start are not recorded; a replay finds the same."""
     trees = () if run.first_node is None else history.trees.get(run.first_node, ())
     if (

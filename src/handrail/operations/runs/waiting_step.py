@@ -12,16 +12,18 @@ from handrail.engine.reply import Tokens
 from handrail.engine.standing import standing_at
 from handrail.operations.handles import mint_state_token, node_of, session_of
 from handrail.operations.replies import load_pinned_workflow, show_children
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 
 
-def tell_children(rt: Runtime, claims: AckClaims | ChoiceClaims, fault: Fault) -> Fault:
+def tell_children(rt: ReadPorts, claims: AckClaims | ChoiceClaims, fault: Fault) -> Fault:
     """The refusal of a step that waits, with its children and the call of the first that is not done."""
     history = session_of(rt.log, claims).history
     node = find_newest_wait(history, node_of(history, claims))
     workflow = load_pinned_workflow(rt.log, history.runs[node.run_id].workflow_hash)
     standing = standing_at(history, workflow, node, "rehydrate")
-    children, tokens = show_children(rt.keys, history, workflow, standing, Tokens(state=""), is_present=True)
+    children, tokens = show_children(
+        rt.log, rt.keys, history, workflow, standing, Tokens(state=""), is_present=True
+    )
     token = tokens.work if standing.is_waiting else mint_state_token(rt.keys, history.session_id, node)
     call = NextCall(operation="run.continue", params={"stateToken": token})
     details = fault.details | {"children": to_builtins(children)}

@@ -23,7 +23,7 @@ from handrail.projections.report.markdown import markdown_report
 from handrail.projections.report.page import report_page
 from handrail.projections.report.story import story_of
 from handrail.runtime.operation import Chunked, Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.workflows.compiled import decode_compiled
 
 ExportedAs: TypeAlias = Literal["bundle", "markdown", "html"]
@@ -77,7 +77,7 @@ class ExportedSession(Answer, frozen=True, kw_only=True):
     sha256: str | UnsetType = UNSET
 
 
-def export_session(rt: Runtime, request: ExportSession) -> ExportedSession:
+def export_session(rt: ReadPorts, request: ExportSession) -> ExportedSession:
     """Nothing in it is a token, and nothing names a place on this machine.
 
     Raises Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY where only a part is proven and no salvage was asked
@@ -92,7 +92,7 @@ def export_session(rt: Runtime, request: ExportSession) -> ExportedSession:
     )
 
 
-def export_in_chunks(rt: Runtime, request: ExportSession) -> Chunked:
+def export_in_chunks(rt: ReadPorts, request: ExportSession) -> Chunked:
     """The same without the content, and the content as the bytes of its file.
 
     Raises what `export_session` raises, before there is a first byte.
@@ -100,7 +100,7 @@ def export_in_chunks(rt: Runtime, request: ExportSession) -> Chunked:
     return _export(rt, request)
 
 
-def _export(rt: Runtime, request: ExportSession) -> Chunked:
+def _export(rt: ReadPorts, request: ExportSession) -> Chunked:
     loaded = find_records(rt, request.session_id)
     session_id = SessionId(request.session_id)
     exported_as: ExportedAs = "bundle" if request.exported_as is UNSET else request.exported_as
@@ -120,7 +120,7 @@ def _export(rt: Runtime, request: ExportSession) -> Chunked:
 
 
 def _bundle(
-    rt: Runtime, session_id: SessionId, loaded: Loaded, *, is_salvage: bool, with_code: bool
+    rt: ReadPorts, session_id: SessionId, loaded: Loaded, *, is_salvage: bool, with_code: bool
 ) -> Chunked:
     health = loaded.health
     records = loaded.records
@@ -158,7 +158,7 @@ def _facts(session_id: SessionId, exported_as: ExportedAs, health: str, event_co
     }
 
 
-def _as_of(rt: Runtime, records: tuple[Record, ...]) -> str:
+def _as_of(rt: ReadPorts, records: tuple[Record, ...]) -> str:
     """The time of the newest event: exports of one state are the same bytes, whenever they are made."""
     return decode_event(records[-1].body).at if records else rt.clock.now()
 
@@ -174,7 +174,7 @@ def _readable(records: tuple[Record, ...], health: Health) -> tuple[tuple[Record
 
 
 def _report(
-    rt: Runtime, session_id: SessionId, loaded: Loaded, exported_as: Literal["markdown", "html"]
+    rt: ReadPorts, session_id: SessionId, loaded: Loaded, exported_as: Literal["markdown", "html"]
 ) -> Chunked:
     """Of a damaged session, the part that is proven, under a banner that says so."""
     records, health = _readable(loaded.records, loaded.health)
@@ -193,7 +193,7 @@ def _report(
     return Chunked(facts=facts, chunks=iter((content.encode(),)))
 
 
-def _content(rt: Runtime, ref: BlobRef) -> bytes | None:
+def _content(rt: ReadPorts, ref: BlobRef) -> bytes | None:
     """None where the store has lost it."""
     try:
         return rt.log.get_blob(ref)

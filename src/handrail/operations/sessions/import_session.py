@@ -26,7 +26,7 @@ from handrail.ports.log import Blob, Committed, Conflict, Draft, Loaded, Replaye
 from handrail.projections.overview import session_status
 from handrail.projections.pinned_texts import pinned_texts, pinned_workflows
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.runtime.sessions import call_to_resume, empty_session, healthy_session
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
@@ -90,7 +90,7 @@ class _Place(msgspec.Struct, frozen=True, kw_only=True):
     """It was, and work went on there: this import becomes a session of its own."""
 
 
-def import_session(rt: Runtime, request: ImportSession) -> DryRun | Success:
+def import_session(rt: WritePorts, request: ImportSession) -> DryRun | Success:
     """Show or make the import.
 
     Raises Fault with a BUNDLE_ code, E_CONFIRMATION_REQUIRED or E_CONFLICT.
@@ -123,7 +123,7 @@ def import_session(rt: Runtime, request: ImportSession) -> DryRun | Success:
     return preview_or_write(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
 
 
-def _place(rt: Runtime, bundle: ReadBundle, *, is_new: bool) -> _Place:
+def _place(rt: ReadPorts, bundle: ReadBundle, *, is_new: bool) -> _Place:
     """The id of the source if it is free, else one that only this bundle leads to."""
     wanted = [] if is_new else [bundle.session_id]
     has_moved_on = False
@@ -240,7 +240,7 @@ def _facts(bundle: ReadBundle, file_digest: str) -> dict[str, Json]:
     }
 
 
-def _write(rt: Runtime, bundle: ReadBundle, target: SessionId) -> None:
+def _write(rt: WritePorts, bundle: ReadBundle, target: SessionId) -> None:
     label = SessionImported(
         bundle_id=bundle.bundle_id,
         source_session_id=bundle.session_id,

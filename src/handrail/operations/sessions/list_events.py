@@ -18,7 +18,7 @@ from handrail.ports.log import Health, Loaded
 from handrail.projections.timeline import EventRow, event_rows
 from handrail.runtime.operation import Input, Operation, StreamItem
 from handrail.runtime.paging import MOST_ITEMS, page_of
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import describe_damage
 
 MOST_INDEX = 10**15
@@ -55,7 +55,7 @@ class EventList(Answer, frozen=True, kw_only=True):
     """What a reader of a damaged session must know, and what helps; empty when it is sound."""
 
 
-def list_events(rt: Runtime, request: ListEvents) -> Success:
+def list_events(rt: ReadPorts, request: ListEvents) -> Success:
     """One page, oldest first; readable also when the session cannot be continued."""
     if request.follow is True:
         raise Fault(
@@ -74,7 +74,7 @@ def list_events(rt: Runtime, request: ListEvents) -> Success:
     return Success(data=_about(SessionId(request.session_id), loaded, len(loaded.records)), page=page)
 
 
-def stream_events(rt: Runtime, request: ListEvents) -> Iterator[StreamItem | Success]:
+def stream_events(rt: ReadPorts, request: ListEvents) -> Iterator[StreamItem | Success]:
     """Every event after the index, one by one; followed, until the caller's time is over or it goes away.
 
     Pages have no meaning here, so `limit` and `cursor` are refused.

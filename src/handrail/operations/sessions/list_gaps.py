@@ -28,7 +28,7 @@ from handrail.projections.overview import session_project, session_title
 from handrail.projections.run_graph import RunGraph, completed_step, run_graphs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session, pass_over, read_session
 
 GapState: TypeAlias = Literal["open", "settled", "noted"]
@@ -92,7 +92,7 @@ class GapList(Answer, frozen=True, kw_only=True):
     counts: GapCounts
 
 
-def list_gaps(rt: Runtime, request: ListGaps) -> Success:
+def list_gaps(rt: ReadPorts, request: ListGaps) -> Success:
     """One page, open ones first, the worst first, then by the last activity of the session."""
     try:
         found, unsound = _find(rt, request, with_index=True)
@@ -122,7 +122,7 @@ def _order(one: tuple[str, GapItem]) -> tuple[str, ...]:
 
 
 def _find(
-    rt: Runtime, request: ListGaps, *, with_index: bool
+    rt: ReadPorts, request: ListGaps, *, with_index: bool
 ) -> tuple[list[tuple[str, GapItem]], dict[SessionId, str]]:
     """Every gap but those that the filters leave out, with the place of its session in the order.
 
@@ -141,7 +141,7 @@ def _find(
 
 
 def _with_gaps(
-    rt: Runtime, sessions: Sessions, asked: Sequence[SessionStamp]
+    rt: ReadPorts, sessions: Sessions, asked: Sequence[SessionStamp]
 ) -> Iterator[tuple[int, Session]]:
     """Only sessions that have some are read; one that cannot be read hides no other."""
     for stamp in asked:

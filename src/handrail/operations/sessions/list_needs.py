@@ -19,7 +19,7 @@ from handrail.projections.needs import reply_to_need
 from handrail.projections.overview import Need, SessionFacts
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import list_repair_commands, read_session
 from handrail.runtime.who_confirms import is_confirmer
 
@@ -91,7 +91,7 @@ class NeedList(Answer, frozen=True, kw_only=True):
     session_count: int
 
 
-def list_needs(rt: Runtime, request: ListNeeds) -> Success:
+def list_needs(rt: ReadPorts, request: ListNeeds) -> Success:
     """One page of what waits among the latest sessions, the kind that nobody else can settle first."""
     try:
         found, count = _find(rt, request, with_index=True)
@@ -111,7 +111,7 @@ def _order(row: NeedRow) -> tuple[str, ...]:
     return (str(_ORDER.index(row.kind)), row.since, row.session_id, row.run_id, row.gap_id)
 
 
-def _find(rt: Runtime, request: ListNeeds, *, with_index: bool) -> tuple[list[NeedRow], int]:
+def _find(rt: ReadPorts, request: ListNeeds, *, with_index: bool) -> tuple[list[NeedRow], int]:
     """Everything that waits among the latest sessions, and how many sessions there are."""
     found: list[NeedRow] = []
     silence = find_silence(rt)
@@ -131,7 +131,7 @@ def _find(rt: Runtime, request: ListNeeds, *, with_index: bool) -> tuple[list[Ne
         return found, sessions.count()
 
 
-def _is_mine(rt: Runtime, session_id: SessionId, facts: SessionFacts, need: Need, me: Principal) -> bool:
+def _is_mine(rt: ReadPorts, session_id: SessionId, facts: SessionFacts, need: Need, me: Principal) -> bool:
     """Whether it waits for this person: of a step that names who confirms, whether they are named; else
     whether it is about a run of their own agent, or of nobody's."""
     if not need.confirmed_by:
@@ -145,7 +145,9 @@ def _is_mine(rt: Runtime, session_id: SessionId, facts: SessionFacts, need: Need
     return is_confirmer(rt, history, history.nodes[node_id], need.confirmed_by, me)
 
 
-def _rows(rt: Runtime, session_id: SessionId, facts: SessionFacts, silence: FindSilence) -> Iterator[NeedRow]:
+def _rows(
+    rt: ReadPorts, session_id: SessionId, facts: SessionFacts, silence: FindSilence
+) -> Iterator[NeedRow]:
     if facts.health != "healthy":
         yield _damaged(session_id, facts, _describe(facts))
         return

@@ -26,7 +26,7 @@ from handrail.projections.overview import SessionFacts
 from handrail.projections.resume_candidates import words_of
 from handrail.runtime.operation import Input, Operation, ValueRule
 from handrail.runtime.paging import DEFAULT_LIMIT, MOST_ITEMS, page_of, read_place
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 
 _TIMES = "a UTC time such as 2026-11-15T09:30:00Z"
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?Z", re.ASCII)
@@ -156,7 +156,7 @@ class SessionList(Answer, frozen=True, kw_only=True):
     scope: str
 
 
-def list_sessions(rt: Runtime, request: ListSessions) -> Success:
+def list_sessions(rt: ReadPorts, request: ListSessions) -> Success:
     """One page, last activity first. Without a filter only the sessions of this page are looked at."""
     try:
         return _list(rt, request, with_index=True)
@@ -164,7 +164,7 @@ def list_sessions(rt: Runtime, request: ListSessions) -> Success:
         return _list(rt, request, with_index=False)
 
 
-def _list(rt: Runtime, request: ListSessions, *, with_index: bool) -> Success:
+def _list(rt: ReadPorts, request: ListSessions, *, with_index: bool) -> Success:
     filters = (
         *(request.status, request.workflow, request.project_name, request.branch, request.silence),
         *(request.since, request.until, request.query, request.needs, request.account, request.agent),
@@ -187,7 +187,7 @@ def _list(rt: Runtime, request: ListSessions, *, with_index: bool) -> Success:
     return Success(data={"scope": scope}, page=page)
 
 
-def _next(rt: Runtime, sessions: Sessions, request: ListSessions) -> Sequence[SessionStamp]:
+def _next(rt: ReadPorts, sessions: Sessions, request: ListSessions) -> Sequence[SessionStamp]:
     """The sessions of this page, and one more."""
     place = read_place(rt, OPERATION, request)
     limit = DEFAULT_LIMIT if request.limit is UNSET else request.limit
@@ -196,7 +196,7 @@ def _next(rt: Runtime, sessions: Sessions, request: ListSessions) -> Sequence[Se
 
 
 def _matching(
-    rt: Runtime, sessions: Sessions, request: ListSessions, silence: FindSilence
+    rt: ReadPorts, sessions: Sessions, request: ListSessions, silence: FindSilence
 ) -> Iterator[SessionStamp]:
     query = "" if request.query is UNSET else request.query
     texts = Texts(rt, sessions, query)

@@ -17,7 +17,7 @@ from handrail.engine.plans import plan_event
 from handrail.operations.finding import find_session, name_answerer
 from handrail.projections.overview import session_title
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import WritePorts
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session
 from handrail.runtime.who_confirms import require_yes
 
@@ -39,7 +39,7 @@ class RenamedSession(Answer, frozen=True, kw_only=True):
     is_new: bool
 
 
-def rename_session(rt: Runtime, request: RenameSession) -> RenamedSession:
+def rename_session(rt: WritePorts, request: RenameSession) -> RenamedSession:
     """Ask the person once, and record the title. The goals stay as they are.
 
     Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees, and VALIDATION_ERROR for a
@@ -73,13 +73,13 @@ def rename_session(rt: Runtime, request: RenameSession) -> RenamedSession:
 
 
 def _commit(
-    rt: Runtime, witness: Witness, session: Session, title: str, door: ConfirmationDoor
+    rt: WritePorts, witness: Witness, session: Session, title: str, door: ConfirmationDoor
 ) -> Session | None:
     plan = _plan_title(session.history, title, door, name_answerer(rt, door))
     return commit(rt, witness, session, lambda _: plan)
 
 
-def _ask(rt: Runtime, session: Session, before: str, title: str) -> ConfirmationDoor:
+def _ask(rt: WritePorts, session: Session, before: str, title: str) -> ConfirmationDoor:
     """A person says yes at the terminal itself: by its title a person finds the session again."""
     session_id = session.history.session_id
     now = flatten_text(rt.secrets.redact_text(before)) or "it has no title"

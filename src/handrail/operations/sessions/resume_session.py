@@ -47,7 +47,7 @@ from handrail.projections.resume_candidates import (
 )
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.runtime.sessions import pass_over, read_session, require_healthy
 
 LATEST_SESSIONS = 200
@@ -113,7 +113,7 @@ class Candidates(Payload, frozen=True, kw_only=True):
     scope: str
 
 
-def resume_session(rt: Runtime, request: ResumeSession) -> Success:
+def resume_session(rt: ReadPorts, request: ResumeSession) -> Success:
     """Ranked tips of healthy sessions; if nothing matches, the latest ones instead."""
     project = project_of(rt, request.project)
     here = place_of(project, seen := rt.workspace.observations(project), rt.workspace.identity(project))
@@ -124,7 +124,7 @@ def resume_session(rt: Runtime, request: ResumeSession) -> Success:
         return _resume(rt, project, wanted, with_index=False)
 
 
-def _resume(rt: Runtime, project: str, wanted: ResumeQuery, *, with_index: bool) -> Success:
+def _resume(rt: ReadPorts, project: str, wanted: ResumeQuery, *, with_index: bool) -> Success:
     with _open_search(rt, wanted, with_index=with_index) as looked:
         found = rank_subjects(looked.that_may_match(wanted), wanted, most=MOST_FOUND + 1)
         scope, is_matched = looked.scope, bool(found) or not wanted.is_asked
@@ -159,7 +159,7 @@ class ShowWork(Input, frozen=True, kw_only=True):
     project: str | UnsetType = UNSET
 
 
-def find_work_in_progress(rt: Runtime, project: str) -> WorkHere:
+def find_work_in_progress(rt: ReadPorts, project: str) -> WorkHere:
     """The unfinished runs of the project where the caller stands, the latest first; at most five."""
     here = place_of(project, rt.workspace.observations(project), rt.workspace.identity(project))
     try:
@@ -168,7 +168,7 @@ def find_work_in_progress(rt: Runtime, project: str) -> WorkHere:
         return _in_progress(rt, project, here, with_index=False)
 
 
-def _in_progress(rt: Runtime, project: str, here: Place, *, with_index: bool) -> WorkHere:
+def _in_progress(rt: ReadPorts, project: str, here: Place, *, with_index: bool) -> WorkHere:
     with _open_search(rt, ResumeQuery(here=here), with_index=with_index) as looked:
         mine = [
             subject
@@ -187,7 +187,7 @@ def _in_progress(rt: Runtime, project: str, here: Place, *, with_index: bool) ->
         )
 
 
-def _is_of(rt: Runtime, session_id: SessionId, here: Place) -> bool:
+def _is_of(rt: ReadPorts, session_id: SessionId, here: Place) -> bool:
     """Whether what is proven of a damaged session says that it belongs to a project."""
     try:
         session = read_session(rt.log, session_id)
@@ -245,7 +245,7 @@ class _Search(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def _open_search(rt: Runtime, wanted: ResumeQuery, *, with_index: bool) -> Iterator[_Search]:
+def _open_search(rt: ReadPorts, wanted: ResumeQuery, *, with_index: bool) -> Iterator[_Search]:
     """The latest sessions, as many as the question is worth."""
     if is_session_id(wanted.query):
         stamp = SessionStamp(session_id=SessionId(wanted.query), order=0)
@@ -288,7 +288,7 @@ def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
 
 
 def _candidates(
-    rt: Runtime, found: Sequence[RankedSubject], project: str, *, with_index: bool
+    rt: ReadPorts, found: Sequence[RankedSubject], project: str, *, with_index: bool
 ) -> Iterator[Candidate]:
     """Those that are still there. Raises IndexTrouble where it was the index that led to one that is not."""
     for held in found:
@@ -302,7 +302,7 @@ def _candidates(
                 raise  # it is the same with every other one, and nothing found would not be true
 
 
-def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
+def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
     """Read from the log in any case: a token is only made for what is there."""
     subject = found.subject
     session = find_session(rt, subject.session_id)
@@ -322,7 +322,7 @@ def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
         token = mint_state_token(rt.keys, history.session_id, tip)
         evidence = sum_evidence(history, tip.node_id)
         said = confirmation_of(history, tip.node_id)
-        children = list_handed(rt.keys, history, workflow, tip)
+        children = list_handed(rt.log, rt.keys, history, workflow, tip)
         if found.is_here:
             warnings = warn_of_drift(rt.library, rt.workspace, project, run, workflow)
     return Candidate(

@@ -28,7 +28,7 @@ from handrail.projections.resume_candidates import words_of
 from handrail.projections.run_graph import completed_step
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session, pass_over, read_session
 
 MOST_READ = 200
@@ -73,7 +73,7 @@ class HitList(Answer, frozen=True, kw_only=True):
     session_count: int
 
 
-def search_sessions(rt: Runtime, request: SearchSessions) -> Success:
+def search_sessions(rt: ReadPorts, request: SearchSessions) -> Success:
     """One page of hits in the latest sessions that may have the words."""
     try:
         return _search(rt, request, with_index=True)
@@ -81,7 +81,7 @@ def search_sessions(rt: Runtime, request: SearchSessions) -> Success:
         return _search(rt, request, with_index=False)
 
 
-def _search(rt: Runtime, request: SearchSessions, *, with_index: bool) -> Success:
+def _search(rt: ReadPorts, request: SearchSessions, *, with_index: bool) -> Success:
     words = words_of(request.query)
     unsound: dict[SessionId, str] = {}
 
@@ -115,7 +115,7 @@ def _search(rt: Runtime, request: SearchSessions, *, with_index: bool) -> Succes
 class Texts:
     """Whether notes or an artifact of a session have all the words; the latest that may are read."""
 
-    def __init__(self, rt: Runtime, sessions: Sessions, query: str) -> None:
+    def __init__(self, rt: ReadPorts, sessions: Sessions, query: str) -> None:
         self._rt = rt
         self._sessions = sessions
         self._words = words_of(query)

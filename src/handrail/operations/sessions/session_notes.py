@@ -12,11 +12,11 @@ from handrail.operations.checkpoints import CheckpointRun, checkpoint_run
 from handrail.operations.report import Output
 from handrail.projections.overview import latest_run
 from handrail.projections.run_graph import run_graph
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import WritePorts
 from handrail.runtime.sessions import Session
 
 
-def keep_notes(rt: Runtime, session: Session, notes: str, key: str, project: str | UnsetType) -> Success:
+def keep_notes(rt: WritePorts, session: Session, notes: str, key: str, project: str | UnsetType) -> Success:
     """A checkpoint, once for each key: the same key again gets the recorded reply.
 
     Raises what a checkpoint raises.

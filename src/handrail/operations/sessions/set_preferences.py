@@ -27,7 +27,7 @@ from handrail.operations.sessions.show_preferences import (
 from handrail.ports.workspace import Settings
 from handrail.projections.run_graph import run_graphs
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import WritePorts
 from handrail.runtime.sessions import (
     COMMIT_TRIES,
     Session,
@@ -57,7 +57,7 @@ class SetPreferences(GatedInput, frozen=True, kw_only=True):
     risk_policy: Annotated[RiskPolicy, Meta(description="How much risk to take.")] | UnsetType = UNSET
 
 
-def set_preferences(rt: Runtime, request: SetPreferences) -> DryRun | Success:
+def set_preferences(rt: WritePorts, request: SetPreferences) -> DryRun | Success:
     """Show or keep the change.
 
     Raises Fault E_VALIDATION when nothing is asked for, SESSION_NOT_FOUND, and what the gate raises.
@@ -97,7 +97,7 @@ def _both_given() -> Fault:
     )
 
 
-def _set_globally(rt: Runtime, request: SetPreferences, wanted: PreferencesDelta) -> DryRun | Success:
+def _set_globally(rt: WritePorts, request: SetPreferences, wanted: PreferencesDelta) -> DryRun | Success:
     def resolve() -> Plan[Settings]:
         shown = rt.settings.of()
         held = global_preferences(shown)
@@ -118,7 +118,7 @@ def _set_globally(rt: Runtime, request: SetPreferences, wanted: PreferencesDelta
 
 
 def _set_in_session(
-    rt: Runtime, request: SetPreferences, named: str, wanted: PreferencesDelta
+    rt: WritePorts, request: SetPreferences, named: str, wanted: PreferencesDelta
 ) -> DryRun | Success:
     session = find_session(rt, named)
     require_healthy(session)  # a preview of what the confirmed call would refuse helps nobody
@@ -189,7 +189,7 @@ def _to_row(preferences: Preferences) -> dict[str, Any]:
     return msgspec.structs.asdict(preferences)
 
 
-def _record(rt: Runtime, session: Session, wanted: PreferencesDelta, version: str) -> Session:
+def _record(rt: WritePorts, session: Session, wanted: PreferencesDelta, version: str) -> Session:
     """The change as an event of the session: a later node takes it over.
 
     Raises Fault E_CONFLICT when somebody else set them meanwhile.

@@ -21,7 +21,7 @@ from handrail.operations.stored_sessions import open_stored_sessions
 from handrail.ports.store import IndexTrouble
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session, read_session
 from handrail.runtime.who_confirms import require_yes
 
@@ -52,7 +52,7 @@ class SettledGap(Answer, frozen=True, kw_only=True):
     is_new: bool
 
 
-def settle_gap(rt: Runtime, request: SettleGap) -> SettledGap:
+def settle_gap(rt: WritePorts, request: SettleGap) -> SettledGap:
     """Ask the person once, and record that the gap is settled.
 
     Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees, and VALIDATION_ERROR for a gap
@@ -90,12 +90,12 @@ def settle_gap(rt: Runtime, request: SettleGap) -> SettledGap:
     )
 
 
-def _commit(rt: Runtime, witness: Witness, session: Session, told: GapRecorded) -> Session | None:
+def _commit(rt: WritePorts, witness: Witness, session: Session, told: GapRecorded) -> Session | None:
     plan = decide_settlement(session.history, told)
     return commit(rt, witness, session, lambda _: plan)
 
 
-def _find(rt: Runtime, request: SettleGap) -> Session:
+def _find(rt: ReadPorts, request: SettleGap) -> Session:
     """The session that has the gap."""
     if request.session is not UNSET:
         return find_session(rt, request.session)
@@ -110,7 +110,7 @@ def _find(rt: Runtime, request: SettleGap) -> Session:
     raise _unknown(request.gap)
 
 
-def _sessions_with_gaps(rt: Runtime, *, with_index: bool) -> list[SessionId]:
+def _sessions_with_gaps(rt: ReadPorts, *, with_index: bool) -> list[SessionId]:
     with open_stored_sessions(rt, with_index=with_index) as sessions:
         ids = (stamp.session_id for stamp in sessions.stamps)
         return [held for held in ids if sessions.facts(held).gap_count]
@@ -142,7 +142,7 @@ def _unknown(gap_id: str) -> Fault:
     )
 
 
-def _ask(rt: Runtime, session: Session, gap: GapRecorded, note: str) -> ConfirmationDoor:
+def _ask(rt: WritePorts, session: Session, gap: GapRecorded, note: str) -> ConfirmationDoor:
     """A person says yes at the terminal itself: a line that an agent runs settles nothing."""
     shown = flatten_text(rt.secrets.redact_text(explain_gap(gap)))
     text = (

@@ -36,7 +36,7 @@ from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.ledger import ledger_entries
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import PAGE_BYTES, page_of, read_place
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import require_healthy
 
 DEFAULT_LIMIT = 100
@@ -111,7 +111,7 @@ class _Ledger(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.entries)
 
 
-def show_ledger(rt: Runtime, request: ShowLedger) -> Success:
+def show_ledger(rt: ReadPorts, request: ShowLedger) -> Success:
     """Raises Fault RUN_NOT_FOUND, VALIDATION_ERROR, LEDGER_VERSION_AHEAD or SESSION_NOT_HEALTHY."""
     mode: Mode = "full" if request.mode is UNSET else request.mode
     patterns = _patterns(request)
@@ -147,7 +147,7 @@ def _show(view: LedgerView) -> ShownView:
     return ShownView(**held | {name: tuple(shown) for name, shown in lists.items()}, omitted=left or UNSET)
 
 
-def _find(rt: Runtime, asked: str) -> FoundRun:
+def _find(rt: ReadPorts, asked: str) -> FoundRun:
     try:
         found = find_run(rt, asked)
     except Fault as fault:
@@ -163,7 +163,7 @@ def _find(rt: Runtime, asked: str) -> FoundRun:
     return found
 
 
-def _ledger(rt: Runtime, found: FoundRun) -> _Ledger:
+def _ledger(rt: ReadPorts, found: FoundRun) -> _Ledger:
     history, run = found.session.history, found.run
     loaded = rt.log.load(history.session_id)
     assert loaded is not None, "a session that was just read is there"
@@ -209,7 +209,7 @@ def _full(ledger: _Ledger, request: ShowLedger, patterns: Sequence[str]) -> Succ
     return _success(ledger, document, page)
 
 
-def _delta(rt: Runtime, ledger: _Ledger, request: ShowLedger, patterns: Sequence[str]) -> Success:
+def _delta(rt: ReadPorts, ledger: _Ledger, request: ShowLedger, patterns: Sequence[str]) -> Success:
     assert request.since_version is not UNSET, "a delta without a version was refused"
     since = request.since_version
     if since > ledger.version:

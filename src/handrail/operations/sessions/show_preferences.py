@@ -18,7 +18,7 @@ from handrail.ports.workspace import Settings
 from handrail.projections.overview import choose_run
 from handrail.projections.run_graph import run_graphs
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 
 
 class Preset(Answer, frozen=True, kw_only=True):
@@ -122,7 +122,7 @@ class ShownPreferences(Answer, frozen=True, kw_only=True):
     choices: Choices = CHOICES
 
 
-def show_preferences(rt: Runtime, request: ShowPreferences) -> ShownPreferences | Success:
+def show_preferences(rt: ReadPorts, request: ShowPreferences) -> ShownPreferences | Success:
     """Raises Fault SESSION_NOT_FOUND, and E_CONFIG when the settings cannot be read."""
     if request.session is UNSET:
         return global_preferences(rt.settings.of())

@@ -18,7 +18,7 @@ from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.timeline import TimelineEntry, timeline
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.workflows.compiled import Leaf
 
 _FAR = 10**15
@@ -63,7 +63,7 @@ class Timeline(Answer, frozen=True, kw_only=True):
     """How many came before these."""
 
 
-def show_timeline(rt: Runtime, request: ShowTimeline) -> Success:
+def show_timeline(rt: ReadPorts, request: ShowTimeline) -> Success:
     """One page of what happened, ordered by the log and never by clock.
 
     Raises Fault SESSION_NOT_FOUND.

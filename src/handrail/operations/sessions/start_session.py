@@ -21,7 +21,7 @@ from handrail.operations.report import Goal, check_goal_size
 from handrail.operations.session_replies import SessionReply, reply_to_opening
 from handrail.operations.sessions.session_notes import keep_notes
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, empty_session, healthy_session
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
@@ -44,7 +44,7 @@ class StartSession(GatedInput, frozen=True, kw_only=True):
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
-def start_session(rt: Runtime, request: StartSession) -> Success | DryRun:
+def start_session(rt: WritePorts, request: StartSession) -> Success | DryRun:
     """Begin a session once per request id, or after a preview; the same id again gets the recorded reply."""
     project = project_of(rt, request.project)
     _require_notes(request)
@@ -74,7 +74,7 @@ def _require_notes(request: StartSession) -> None:
 
 
 def _session_of(
-    rt: Runtime, request: StartSession, session: Session, project: str, *, is_checked: bool = False
+    rt: WritePorts, request: StartSession, session: Session, project: str, *, is_checked: bool = False
 ) -> Success:
     """Begin the session, unless it is there, and keep the notes.
 
@@ -95,13 +95,13 @@ def _session_of(
     return reply_to_opening(rt.keys, session, warnings, project)
 
 
-def _keep(rt: Runtime, request: StartSession, session: Session) -> Success:
+def _keep(rt: WritePorts, request: StartSession, session: Session) -> Success:
     notes = "" if request.notes is UNSET else request.notes
     key = rt.randomness.bytes(8).hex() if request.request_id is UNSET else request.request_id
     return keep_notes(rt, session, notes, key, request.project)
 
 
-def _named(rt: Runtime, request: StartSession) -> Session:
+def _named(rt: ReadPorts, request: StartSession) -> Session:
     if request.session is not UNSET:
         return find_session(rt, request.session)
     if request.request_id is UNSET:
@@ -111,7 +111,7 @@ def _named(rt: Runtime, request: StartSession) -> Session:
 
 
 def _begin(
-    rt: Runtime, session: Session, goal: str, input_digest: str, project: str, *, is_checked: bool
+    rt: WritePorts, session: Session, goal: str, input_digest: str, project: str, *, is_checked: bool
 ) -> Session:
     session_id = session.history.session_id
     seen = rt.workspace.observations(project)
@@ -132,7 +132,7 @@ def _begin(
     )
 
 
-def _preview(rt: Runtime, request: StartSession) -> Plan[Session]:
+def _preview(rt: ReadPorts, request: StartSession) -> Plan[Session]:
     session = _named(rt, request)
     is_new = session.history.head == 0
     is_unnamed = request.request_id is UNSET and request.session is UNSET

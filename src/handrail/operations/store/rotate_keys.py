@@ -8,7 +8,7 @@ from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.workflow import CONFIRM
 from handrail.ports.process import KeyringFacts
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import WritePorts
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
 _RING = "keyring"
@@ -29,7 +29,7 @@ class RotatedKeys(Answer, frozen=True, kw_only=True):
     stops_working: str
 
 
-def rotate_keys(rt: Runtime, request: RotateKeys) -> DryRun | Success:
+def rotate_keys(rt: WritePorts, request: RotateKeys) -> DryRun | Success:
     """Show or rotate. History never ends with a key, only tokens do.
 
     Raises Fault KEYRING_INVALID, and what the gate raises.

@@ -22,7 +22,7 @@ from handrail.contract.wording import format_count, quote
 from handrail.ports.store import SessionCheck, StoreCheck, StoreProblem
 from handrail.runtime.batch import BatchItem, BatchResult, BatchSummary, ItemError, stream_batch, targets_of
 from handrail.runtime.operation import Input, Operation, StreamItem
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts, Runtime
 from handrail.runtime.sessions import UPDATE
 
 MOST_PROBLEMS = 100
@@ -290,7 +290,7 @@ def _unknown(session_id: str) -> Fault:
     )
 
 
-def _key_problems(rt: Runtime) -> list[StoreProblem]:
+def _key_problems(rt: ReadPorts) -> list[StoreProblem]:
     """Whether the keyring can be used; one that does not exist yet is no problem."""
     try:
         rt.keys.verifying_keys(WORKFLOW)

@@ -16,7 +16,7 @@ from handrail.operations.workflows.spelled_workflow import (
     print_or_write,
 )
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import WritePorts
 from handrail.runtime.write_permission import DryRun
 from handrail.workflows.limits import Spelling
 
@@ -27,7 +27,7 @@ class ConvertWorkflow(SpellingChoice, frozen=True, kw_only=True):
     to: Annotated[Spelling, Meta(description="The spelling to write.")]
 
 
-def convert_workflow(rt: Runtime, request: ConvertWorkflow) -> DryRun | Success:
+def convert_workflow(rt: WritePorts, request: ConvertWorkflow) -> DryRun | Success:
     """The workflow in the other spelling: an equal model, so an equal hash.
 
     Raises what `print_or_write` raises.

@@ -20,7 +20,7 @@ from handrail.operations.workflows.inspect_workflow import (
 )
 from handrail.projections.workflow_diff import StepDifference, list_differences, list_step_differences
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.workflows.compiled import CompiledWorkflow, Pinned
 
 
@@ -63,7 +63,7 @@ class WorkflowComparison(Answer, frozen=True, kw_only=True):
     """What differs beside the steps: inputs, conditions, contracts; of these too the first that fit."""
 
 
-def diff_workflows(rt: Runtime, request: DiffWorkflows) -> WorkflowComparison:
+def diff_workflows(rt: ReadPorts, request: DiffWorkflows) -> WorkflowComparison:
     """Compare the compiled workflows.
 
     Raises Fault WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with the problems of the one that cannot be started.
@@ -82,7 +82,7 @@ def diff_workflows(rt: Runtime, request: DiffWorkflows) -> WorkflowComparison:
     )
 
 
-def _load(rt: Runtime, named: WorkflowText | str, request: DiffWorkflows) -> Pinned:
+def _load(rt: ReadPorts, named: WorkflowText | str, request: DiffWorkflows) -> Pinned:
     if isinstance(named, str):
         return load_chosen_workflow(rt, WorkflowChoice(workflow_id=named, project=request.project))
     return load_chosen_workflow(rt, WorkflowChoice(document=named, project=request.project))

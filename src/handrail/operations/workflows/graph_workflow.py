@@ -13,7 +13,7 @@ from handrail.operations.workflows.examine_workflows import WorkflowChoice, load
 from handrail.projections.workflow_graph.drawings import draw_mermaid, draw_svg, draw_text
 from handrail.projections.workflow_graph.graph import WorkflowGraph, graph_document, workflow_graph
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 
 DrawnAs: TypeAlias = Literal["mermaid", "svg", "text", "json"]
 
@@ -35,7 +35,7 @@ class WorkflowDrawing(Answer, frozen=True, kw_only=True):
     drawing: str | dict[str, Any]
 
 
-def graph_workflow(rt: Runtime, request: GraphWorkflow) -> WorkflowDrawing:
+def graph_workflow(rt: ReadPorts, request: GraphWorkflow) -> WorkflowDrawing:
     """Draw the compiled workflow: what is really executed, with what was added and why."""
     drawn_as = "mermaid" if request.drawn_as is UNSET else request.drawn_as
     pinned = load_chosen_workflow(rt, request)

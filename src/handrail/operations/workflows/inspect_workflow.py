@@ -21,7 +21,7 @@ from handrail.operations.workflow_catalog import find_workflow, load_catalog
 from handrail.operations.workflows.workflow_inputs import InputOutline, outline_steering_inputs
 from handrail.projections.workflow_diff import Difference, list_differences
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.catalog import Catalog, CatalogEntry
 from handrail.workflows.compiled import (
     Action,
@@ -141,7 +141,7 @@ class WorkflowInspection(Payload, frozen=True, kw_only=True):
     project: str
 
 
-def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> Success:
+def inspect_workflow(rt: ReadPorts, request: InspectWorkflow) -> Success:
     """The asked part of one workflow."""
     part: Part = "summary" if request.part is UNSET else request.part
     _check_parts(request, part)
@@ -188,7 +188,7 @@ def _to_success(detail: WorkflowDetail, project: str, notices: tuple[Notice, ...
     return Success(data=msgspec.to_builtins(inspected), notices=notices)
 
 
-def _show_pinned(rt: Runtime, asked: str, project: str) -> Success:
+def _show_pinned(rt: ReadPorts, asked: str, project: str) -> Success:
     """The text that a run follows, wherever its file is or was. Raises Fault SESSION_NOT_FOUND."""
     found = find_run(rt, asked)
     run = found.run
@@ -236,7 +236,7 @@ def _count(parts: tuple[CompiledPart, ...]) -> int:
     return sum(_count(part.body) if isinstance(part, Loop) else 1 for part in parts)
 
 
-def _diff(rt: Runtime, run: Run, pinned: Pinned) -> WorkflowDiff:
+def _diff(rt: ReadPorts, run: Run, pinned: Pinned) -> WorkflowDiff:
     """Raises Fault VALIDATION_ERROR when the run is of another workflow."""
     if run.workflow_id != pinned.workflow.id:
         raise _misfit("run", f"is of {run.workflow_id}")

@@ -11,7 +11,7 @@ from handrail.contract.outcome import Answer, Json, Success
 from handrail.operations.workflow_catalog import load_catalog
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, PAGE_BYTES, page_of
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.builtins.registry import all_builtins
 from handrail.workflows.builtins.routines import make_routine_template
 from handrail.workflows.builtins.specs import (
@@ -72,7 +72,7 @@ class BuiltinList(Answer, frozen=True, kw_only=True):
     scope: str
 
 
-def list_builtins(rt: Runtime, request: ListBuiltins) -> Success:
+def list_builtins(rt: ReadPorts, request: ListBuiltins) -> Success:
     """One page, by kind and id."""
     words = [] if request.query is UNSET else request.query.lower().split()
     rows = [_row(builtin) for builtin in (*all_builtins(), *_routines(rt, request.project))]
@@ -89,7 +89,7 @@ def list_builtins(rt: Runtime, request: ListBuiltins) -> Success:
     return Success(data={"scope": "builtins, and every routine as a template"}, page=page)
 
 
-def _routines(rt: Runtime, project: str | UnsetType) -> list[TemplateSpec]:
+def _routines(rt: ReadPorts, project: str | UnsetType) -> list[TemplateSpec]:
     """The routines of the library, which workflows call like templates."""
     entries = [
         entry for entry in load_catalog(rt, project_of(rt, project)).entries if entry.kind == "routine"

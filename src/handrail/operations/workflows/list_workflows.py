@@ -14,7 +14,7 @@ from handrail.operations.workflow_catalog import list_errors_in_use, load_catalo
 from handrail.operations.workflows.workflow_inputs import InputOutline, outline_inputs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.catalog import (
     BrokenContract,
     Catalog,
@@ -72,7 +72,7 @@ class WorkflowList(Payload, frozen=True, kw_only=True):
     scope: str
 
 
-def list_workflows(rt: Runtime, request: ListWorkflows) -> Success:
+def list_workflows(rt: ReadPorts, request: ListWorkflows) -> Success:
     """One page of the catalog."""
     project = project_of(rt, request.project)
     words = "" if request.query is UNSET else request.query.lower()

@@ -17,7 +17,7 @@ from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import load_catalog
 from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, dry_run_of, preview_or_write
 from handrail.workflows.catalog import suggest_id
 from handrail.workflows.limits import RESERVED_NAMESPACE, Spelling
@@ -52,7 +52,7 @@ class CreatedWorkflow(Answer, frozen=True, kw_only=True):
     is_created: bool
 
 
-def new_workflow(rt: Runtime, request: NewWorkflow) -> DryRun | Success:
+def new_workflow(rt: WritePorts, request: NewWorkflow) -> DryRun | Success:
     """Show or make the file.
 
     Raises Fault VALIDATION_ERROR, WORKFLOW_ID_LEGACY, WORKFLOW_ID_RESERVED, E_CONFIRMATION_REQUIRED and
@@ -87,7 +87,7 @@ def new_workflow(rt: Runtime, request: NewWorkflow) -> DryRun | Success:
     return preview_or_write(rt, OPERATION, request, workspace=project, resolve=resolve, write=write)
 
 
-def _plan(rt: Runtime, project: str, workflow_id: str, place: FilePlace, content: bytes) -> Plan[FilePlace]:
+def _plan(rt: ReadPorts, project: str, workflow_id: str, place: FilePlace, content: bytes) -> Plan[FilePlace]:
     return Plan(
         action="create a workflow file",
         changes=_changes(place, content),
@@ -117,7 +117,9 @@ def _changes(place: FilePlace, content: bytes) -> tuple[Change, ...]:
     return (*folders, file)
 
 
-def _obstacle(rt: Runtime, project: str, workflow_id: str, place: FilePlace, content: bytes) -> Fault | None:
+def _obstacle(
+    rt: ReadPorts, project: str, workflow_id: str, place: FilePlace, content: bytes
+) -> Fault | None:
     if place.content == content:
         return None  # it is done already
     if place.content is not None:

@@ -12,7 +12,7 @@ from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.stored_sessions import open_stored_sessions
 from handrail.ports.store import IndexTrouble
 from handrail.projections.workflow_diff import StepDifference, list_step_differences
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.workflows.compiled import CompiledWorkflow, Loop, Part
 
 _MOST_STEPS = 10
@@ -24,7 +24,7 @@ class LastRun(NamedTuple):
     workflow: CompiledWorkflow
 
 
-def explain_changed_base(rt: Runtime, workflow: CompiledWorkflow) -> str:
+def explain_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> str:
     """What changed in the base since the last run of this overlay; empty where nothing did or none ran."""
     last = None if workflow.base is None else _find_last(rt, workflow.id)
     if last is None or workflow.base is None or last.workflow.base is None:
@@ -56,14 +56,14 @@ def _own_parts(parts: tuple[Part, ...]) -> Iterator[str]:
             yield from _own_parts(part.body)
 
 
-def _find_last(rt: Runtime, workflow_id: str) -> LastRun | None:
+def _find_last(rt: ReadPorts, workflow_id: str) -> LastRun | None:
     try:
         return _look(rt, workflow_id, with_index=True)
     except IndexTrouble:
         return _look(rt, workflow_id, with_index=False)
 
 
-def _look(rt: Runtime, workflow_id: str, *, with_index: bool) -> LastRun | None:
+def _look(rt: ReadPorts, workflow_id: str, *, with_index: bool) -> LastRun | None:
     with open_stored_sessions(rt, with_index=with_index) as sessions:
         for stamp in sessions.stamps:
             facts = sessions.facts(stamp.session_id)

@@ -28,7 +28,7 @@ from handrail.operations.workflows.examine_workflows import (
 )
 from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import WritePorts, project_of
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, dry_run_of, preview_or_write
 from handrail.workflows.catalog import Catalog
 from handrail.workflows.limits import RESERVED_NAMESPACE, Spelling, spelling_of
@@ -79,7 +79,7 @@ class SavedWorkflow(Answer, frozen=True, kw_only=True):
     """Problems that are no errors; `workflow validate` lists them."""
 
 
-def save_workflow(rt: Runtime, request: SaveWorkflow) -> DryRun | Success:
+def save_workflow(rt: WritePorts, request: SaveWorkflow) -> DryRun | Success:
     """Show or make the change.
 
     Raises Fault WORKFLOW_INVALID with the problems of the text, WORKFLOW_ID_RESERVED, E_CONFLICT when the
@@ -182,7 +182,7 @@ def _plan(
     )
 
 
-def put_file(rt: Runtime, place: FilePlace, content: bytes) -> bool:
+def put_file(rt: WritePorts, place: FilePlace, content: bytes) -> bool:
     """Write the file as it was found, and say whether that changed it.
 
     Raises Fault E_CONFIRMATION_REQUIRED where it is another file by now.

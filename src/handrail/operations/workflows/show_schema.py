@@ -7,7 +7,7 @@ from typing import Any
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.workflows.editor_schema import SCHEMA_ID, workflow_json_schema
 
 
@@ -22,7 +22,7 @@ class WorkflowSchema(Answer, frozen=True, kw_only=True):
     schema: dict[str, Any]
 
 
-def show_schema(_: Runtime, __: ShowSchema) -> WorkflowSchema:
+def show_schema(_: ReadPorts, __: ShowSchema) -> WorkflowSchema:
     """The same schema that ships with the package."""
     return WorkflowSchema(id=SCHEMA_ID, schema=workflow_json_schema())
 

@@ -21,7 +21,7 @@ from handrail.operations.finding import find_run
 from handrail.operations.workflows.examine_workflows import WorkflowChoice, load_chosen_workflow
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.operation import Operation, StreamItem
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import require_healthy
 from handrail.workflows.compiled import Pinned
 
@@ -117,7 +117,7 @@ class Simulation(Answer, frozen=True, kw_only=True):
     replay: ReplayRow | UnsetType = UNSET
 
 
-def simulate_workflow(rt: Runtime, request: SimulateWorkflow) -> Simulation:
+def simulate_workflow(rt: ReadPorts, request: SimulateWorkflow) -> Simulation:
     """Walk, record or replay.
 
     Raises Fault WORKFLOW_INVALID with the report for a negative verdict unless a report only is wanted.
@@ -137,7 +137,7 @@ def simulate_workflow(rt: Runtime, request: SimulateWorkflow) -> Simulation:
     return _judge(_to_simulation(pinned, report), request)
 
 
-def stream_simulation(rt: Runtime, request: SimulateWorkflow) -> Iterator[StreamItem | Success]:
+def stream_simulation(rt: ReadPorts, request: SimulateWorkflow) -> Iterator[StreamItem | Success]:
     """Each mode as soon as it is walked, then the whole; recording and replaying have nothing before it."""
     if request.record is not UNSET or request.replay is not UNSET:
         yield Success(data=msgspec.to_builtins(simulate_workflow(rt, request)))
@@ -164,7 +164,7 @@ def _judge(found: Simulation, request: SimulateWorkflow) -> Simulation:
     )
 
 
-def _walks(rt: Runtime, pinned: Pinned, request: SimulateWorkflow) -> Iterator[ModeWalked | Report]:
+def _walks(rt: ReadPorts, pinned: Pinned, request: SimulateWorkflow) -> Iterator[ModeWalked | Report]:
     modes = ALL_MODES if request.mode is UNSET else (request.mode,)
     limits = Limits()
     if request.max_paths is not UNSET:
@@ -242,7 +242,7 @@ def _rows(report: Report) -> dict[str, Any]:
     }
 
 
-def _record(rt: Runtime, request: SimulateWorkflow, named: str) -> Simulation:
+def _record(rt: ReadPorts, request: SimulateWorkflow, named: str) -> Simulation:
     found = find_run(rt, named)
     require_healthy(found.session)  # a test that is taken from an unproven log would prove nothing
     history, run = found.session.history, found.run

@@ -16,7 +16,7 @@ from handrail.operations.workflows.examine_workflows import MOST_PROBLEMS, Workf
 from handrail.operations.workflows.save_workflow import describe_file_change, file_version, put_file
 from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.write_permission import DryRun, GatedInput, Plan, dry_run_of, preview_or_write
 from handrail.workflows.limits import Spelling, spelling_of
 from handrail.workflows.reading.reader import EXTENDS, read_workflow
@@ -74,7 +74,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     comments: dict[str, Comment]
 
 
-def load_source(rt: Runtime, request: SpellingChoice) -> Source:
+def load_source(rt: ReadPorts, request: SpellingChoice) -> Source:
     """The workflow that the caller means.
 
     Raises Fault VALIDATION_ERROR, WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with the problems of its text.
@@ -114,7 +114,7 @@ def _source(content: bytes, spelling: Spelling, named: str) -> Source:
 
 
 def print_or_write(
-    rt: Runtime, called: Operation, request: SpellingChoice, spelling: Spelling
+    rt: WritePorts, called: Operation, request: SpellingChoice, spelling: Spelling
 ) -> DryRun | Success:
     """The text in this spelling, or the file with it.
 
@@ -128,13 +128,29 @@ def print_or_write(
     told, meant = read_workflow(text.encode(), spelling), read_workflow(source.content, source.spelling)
     assert (told.workflow, told.extends) == (meant.workflow, meant.extends), "the text says the same workflow"
     notices = _notices(source, spelling)
+    return put_out(rt, called, request, source.workflow_id, spelling, text, notices)
+
+
+def put_out(
+    rt: WritePorts,
+    called: Operation,
+    request: SpellingChoice,
+    workflow_id: str,
+    spelling: Spelling,
+    text: str,
+    notices: tuple[Notice, ...],
+) -> DryRun | Success:
+    """The text printed, or written to the file that is named.
+
+    Raises Fault E_USAGE, VALIDATION_ERROR, and what the gate raises.
+    """
     if request.out is UNSET:
         if request.dry_run is True or request.confirm is not UNSET:
             usage = "--out FILE --dry-run, then --out FILE --confirm TOKEN"
             raise Fault(E_USAGE, "Without --out there is nothing to confirm.", details={"usage": usage})
-        answer = SpelledWorkflow(workflow_id=source.workflow_id, spelling=spelling, text=text)
+        answer = SpelledWorkflow(workflow_id=workflow_id, spelling=spelling, text=text)
         return Success(data=msgspec.to_builtins(answer), notices=notices)
-    return _write(rt, called, request, source.workflow_id, spelling, text.encode(), notices)
+    return _write(rt, called, request, workflow_id, spelling, text.encode(), notices)
 
 
 def _notices(source: Source, spelling: Spelling) -> tuple[Notice, ...]:
@@ -146,7 +162,7 @@ def _notices(source: Source, spelling: Spelling) -> tuple[Notice, ...]:
 
 
 def _write(
-    rt: Runtime,
+    rt: WritePorts,
     called: Operation,
     request: SpellingChoice,
     workflow_id: str,

@@ -22,7 +22,7 @@ from handrail.operations.workflows.examine_workflows import (
 from handrail.operations.workflows.overlay_drift import explain_changed_base
 from handrail.runtime.batch import BatchSummary, ItemError, item_error
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.catalog import Catalog
 from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem
@@ -85,7 +85,7 @@ class ValidationReport(Answer, frozen=True, kw_only=True):
     """Targets that were not looked at, because one before them failed."""
 
 
-def validate_workflows(rt: Runtime, request: ValidateWorkflows) -> ValidationReport:
+def validate_workflows(rt: ReadPorts, request: ValidateWorkflows) -> ValidationReport:
     """Check every target.
 
     Raises Fault WORKFLOW_INVALID with the report unless the caller asked for a report only, and
@@ -117,7 +117,7 @@ class _Target(NamedTuple):
         return UNSET if worst is None else item_error(Fault(WORKFLOW_INVALID, worst.message))
 
 
-def _examine_targets(rt: Runtime, request: ValidateWorkflows) -> list[_Target]:
+def _examine_targets(rt: ReadPorts, request: ValidateWorkflows) -> list[_Target]:
     """Every target in the order it was given, each once.
 
     Raises Fault WORKFLOW_NOT_FOUND when there is nothing to look at.
@@ -146,7 +146,7 @@ def _by_id(catalog: Catalog, workflow_id: str) -> list[_Target]:
         return [_Target(workflow_id, missing=fault)]
 
 
-def _with_changed_base(rt: Runtime, target: _Target) -> _Target:
+def _with_changed_base(rt: ReadPorts, target: _Target) -> _Target:
     """What an overlay is told besides: its base is another one than when it last ran."""
     found = target.found
     told = "" if found is None or found.pinned is None else explain_changed_base(rt, found.pinned.workflow)

@@ -21,7 +21,7 @@ from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import quote
 from handrail.program.doctor.show_settings import PackedSetting, list_packed, redact_value
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, WritePorts
 from handrail.runtime.who_confirms import require_yes
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
@@ -153,7 +153,7 @@ def _read_value(text: str) -> Json:
         return text
 
 
-def _ask(rt: Runtime, one: PackedSetting, before: Json, after: Json, typed: str) -> str:
+def _ask(rt: WritePorts, one: PackedSetting, before: Json, after: Json, typed: str) -> str:
     def show(value: Json) -> str:
         told: Any = redact_value(one.default if value is None else value)
         return quote(flatten_text(str(told)))
@@ -170,6 +170,7 @@ def _ask(rt: Runtime, one: PackedSetting, before: Json, after: Json, typed: str)
 OPERATION = Operation(
     name="settings.set",
     effect="gated",
+    where="companion",
     summary="Set one setting of the user; a rule is loosened only by a person.",
     input=SetSetting,
     output=SettingSet,

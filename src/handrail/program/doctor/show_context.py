@@ -15,7 +15,7 @@ from handrail.ports.store import DatabaseFacts
 from handrail.ports.team import TeamState
 from handrail.ports.workspace import Settings
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, project_or_root
+from handrail.runtime.runtime import ReadPorts, Runtime, project_or_root
 
 
 class ShowContext(Input, frozen=True, kw_only=True):
@@ -116,7 +116,7 @@ def show_context(rt: Runtime, request: ShowContext) -> Context:
     )
 
 
-def _settings(rt: Runtime, project: str) -> tuple[Settings, list[str]]:
+def _settings(rt: ReadPorts, project: str) -> tuple[Settings, list[str]]:
     """The settings, or the defaults where they cannot be used; and the way to hear what is wrong."""
     steps = ["handrail doctor --checks settings --compact"] if rt.settings.problems(project) else []
     try:

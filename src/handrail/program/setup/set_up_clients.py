@@ -54,7 +54,7 @@ from handrail.program.setup.edits import (
 from handrail.program.setup.first_checks import LOOKED_AT, suggest_checks
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import Runtime, WritePorts, project_of
 from handrail.runtime.write_permission import (
     Change,
     DryRun,
@@ -170,7 +170,7 @@ def set_up_clients(rt: Runtime, request: SetUpClients) -> DryRun | Success:
     return preview_or_write(rt, OPERATION, request, workspace=workspace, resolve=resolve, write=write)
 
 
-def _targets(rt: Runtime, files: ClientFiles, request: SetUpClients, project: str) -> list[_Target]:
+def _targets(rt: WritePorts, files: ClientFiles, request: SetUpClients, project: str) -> list[_Target]:
     """The clients and the skill; checks belong to the project, so asking for them alone changes only that."""
     is_asked = request.checks is True and request.remove is not True
     checks = [_of_checks(rt, files, project)] if is_asked else []
@@ -179,7 +179,7 @@ def _targets(rt: Runtime, files: ClientFiles, request: SetUpClients, project: st
     return [*checks, *_of_clients(files, request, project)]
 
 
-def _of_checks(rt: Runtime, files: ClientFiles, project: str) -> _Target:
+def _of_checks(rt: WritePorts, files: ClientFiles, project: str) -> _Target:
     """The project's settings with a first set of checks; what it declares already stays as it is."""
     path = f"{project}/{PROJECT_SETTINGS}"
     if files.exists(os.path.dirname(path)):
@@ -201,7 +201,7 @@ def _of_checks(rt: Runtime, files: ClientFiles, project: str) -> _Target:
     return _of_file(files, CHECKS, path, snippet, changed, is_removal=False)
 
 
-def _suggest_startable(rt: Runtime, files: ClientFiles, project: str) -> dict[str, Any]:
+def _suggest_startable(rt: WritePorts, files: ClientFiles, project: str) -> dict[str, Any]:
     """What could be declared: only commands whose program is on this machine."""
     programs = rt.check_programs()
     found = suggest_checks(_read_known(files, project))
@@ -223,7 +223,7 @@ def _read_known(files: ClientFiles, project: str) -> dict[str, bytes]:
     return held
 
 
-def _offer_checks(rt: Runtime, files: ClientFiles, request: SetUpClients, project: str) -> list[str]:
+def _offer_checks(rt: WritePorts, files: ClientFiles, request: SetUpClients, project: str) -> list[str]:
     """The command that would declare checks where something was found, or have Handrail run declared ones."""
     if request.remove is True:
         return []
@@ -239,7 +239,9 @@ def _offer_checks(rt: Runtime, files: ClientFiles, request: SetUpClients, projec
     return [*listing, *([offer] if found else [])]
 
 
-def _are_approved(rt: Runtime, request: SetUpClients, checks: Sequence[DeclaredCheck], project: str) -> bool:
+def _are_approved(
+    rt: WritePorts, request: SetUpClients, checks: Sequence[DeclaredCheck], project: str
+) -> bool:
     """Whether Handrail may run all of them itself; who sets up checks at a terminal is asked there."""
     with suppress(Fault):  # nobody is there, or nobody agrees: the command is offered
         if request.checks is True:
@@ -524,7 +526,7 @@ def _change(target: _Target, *, is_removal: bool) -> Change:
 
 
 def _apply_and_note(
-    rt: Runtime, files: ClientFiles, target: _Target, request: SetUpClients, project: str
+    rt: WritePorts, files: ClientFiles, target: _Target, request: SetUpClients, project: str
 ) -> None:
     _apply(files, target, request, project)
     rt.commits.note(dry_run_of(OPERATION, request))

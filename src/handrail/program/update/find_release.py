@@ -20,7 +20,7 @@ from handrail.program.update.package_index import (
     read_offered_files,
     version_key,
 )
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 
 # Failures of an update
 
@@ -89,7 +89,7 @@ class _Listed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_release(
-    rt: Runtime, updates: Updates, facts: InstallFacts, wish: ReleaseRequest, asked: Asked
+    rt: ReadPorts, updates: Updates, facts: InstallFacts, wish: ReleaseRequest, asked: Asked
 ) -> FoundRelease:
     """A concrete release. Raises Fault; then nothing was changed and the stage is `discover`."""
     sources = index_sources_of(rt, facts)
@@ -113,7 +113,7 @@ def find_release(
     )
 
 
-def index_sources_of(rt: Runtime, facts: InstallFacts) -> tuple[IndexSource, ...]:
+def index_sources_of(rt: ReadPorts, facts: InstallFacts) -> tuple[IndexSource, ...]:
     """Where to look: our own setting stands in for the default index of the manager.
 
     Credentials in an address become secrets of this process, so that nothing it writes holds them.

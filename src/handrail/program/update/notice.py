@@ -16,7 +16,7 @@ from handrail.contract.outcome import Answer, Fault, Json
 from handrail.ports.program import UpdateCheck, Updates
 from handrail.program.update.find_release import Asked, FoundRelease, digest_sources, index_sources_of
 from handrail.program.update.package_index import is_major_step, version_key
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts
 
 # Reading a changelog, in the categories of Keep a Changelog
 
@@ -116,7 +116,7 @@ class _Graded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_update_check(
-    rt: Runtime, updates: Updates, found: FoundRelease, asked: Asked, install: str = UPDATE
+    rt: ReadPorts, updates: Updates, found: FoundRelease, asked: Asked, install: str = UPDATE
 ) -> UpdateCheck:
     """Make the check to remember, with the notice that later calls show. Missing metadata is no error."""
     return UpdateCheck(
@@ -129,7 +129,7 @@ def make_update_check(
     )
 
 
-def find_fresh_check(rt: Runtime, updates: Updates, asked: str) -> UpdateCheck | None:
+def find_fresh_check(rt: ReadPorts, updates: Updates, asked: str) -> UpdateCheck | None:
     """The last check, if it was made by this version, of these sources, in the last 24 hours."""
     look = updates.last_check()
     if look is None or (look.version, look.asked) != (__version__, asked):
@@ -138,7 +138,7 @@ def find_fresh_check(rt: Runtime, updates: Updates, asked: str) -> UpdateCheck |
 
 
 def _notice(
-    rt: Runtime, updates: Updates, found: FoundRelease, asked: Asked, install: str
+    rt: ReadPorts, updates: Updates, found: FoundRelease, asked: Asked, install: str
 ) -> dict[str, Json]:
     graded = _graded(updates, found, asked)
     return {

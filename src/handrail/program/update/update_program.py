@@ -55,7 +55,7 @@ from handrail.program.update.verify_release import (
     verify_release,
 )
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts, Runtime
 
 _NPX = "npx skills add handrail -y -g"
 _RETRY = "handrail update"
@@ -175,7 +175,7 @@ def spell_same_call(request: UpdateProgram) -> str:
     return " ".join(filter(None, (install_command(request), *looks)))
 
 
-def _require_time(rt: Runtime, stage: str, target: str, again: str) -> None:
+def _require_time(rt: ReadPorts, stage: str, target: str, again: str) -> None:
     """Stop here if the call must stop: it is the last point at which nothing has been changed."""
     word = rt.interruptions.stop_reason()
     if word:
@@ -213,7 +213,7 @@ def _require_extra(facts: InstallFacts) -> None:
         raise _refuse_unverified(fault, "") from fault
 
 
-def _pin_order(rt: Runtime, found: FoundRelease) -> _Order:
+def _pin_order(rt: ReadPorts, found: FoundRelease) -> _Order:
     """The same release, and the manager may install no other."""
     call = _build_manager_call(rt, found.facts, found.offered.version)
     argv = pin_command(call.argv, found.offered.version)
@@ -248,12 +248,12 @@ def _refuse_unverified(fault: Fault, target: str) -> Fault:
     return trouble
 
 
-def _manager_call(rt: Runtime, found: FoundRelease, request: UpdateProgram) -> ManagerCall:
+def _manager_call(rt: ReadPorts, found: FoundRelease, request: UpdateProgram) -> ManagerCall:
     is_exact = request.target_version is not UNSET or request.channel == "pre"
     return _build_manager_call(rt, found.facts, found.offered.version if is_exact else "")
 
 
-def _build_manager_call(rt: Runtime, facts: InstallFacts, exact: str) -> ManagerCall:
+def _build_manager_call(rt: ReadPorts, facts: InstallFacts, exact: str) -> ManagerCall:
     """How the manager that installed this copy is started: always a list, never a line for a shell.
 
     If our own setting names an index with credentials, it is passed in the environment: arguments are public.
@@ -290,7 +290,7 @@ def _command(facts: InstallFacts, exact: str, index: tuple[str, ...]) -> tuple[s
             return (*in_place, *index, wanted)
 
 
-def _report_check(rt: Runtime, updates: Updates, order: _Order, request: UpdateProgram) -> Updated:
+def _report_check(rt: ReadPorts, updates: Updates, order: _Order, request: UpdateProgram) -> Updated:
     """Nothing is changed but what is remembered for notices: only the newest stable release is news."""
     found = order.found
     target = found.offered.version if found.is_other else __version__
@@ -413,7 +413,7 @@ def _finish(
 
 
 def _explain_not_replaced(
-    rt: Runtime, updates: Updates, order: _Order, driven: ManagerExit, now: Installed | None
+    rt: ReadPorts, updates: Updates, order: _Order, driven: ManagerExit, now: Installed | None
 ) -> Fault:
     """Why the target is not what is installed, by the most certain evidence first."""
     found, command = order.found, order.call.argv
@@ -466,7 +466,7 @@ def _explain_not_replaced(
 
 
 def _find_download_trouble(
-    rt: Runtime, updates: Updates, found: FoundRelease
+    rt: ReadPorts, updates: Updates, found: FoundRelease
 ) -> Fault | Literal["", "tampered"]:
     """Fetch the file and compare: what a manager prints about its trouble is not for programs.
 

@@ -35,7 +35,7 @@ from handrail.ports.program import (
     identity_of,
 )
 from handrail.program.update.package_index import OfferedFile
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts, Runtime
 
 # Reading provenance (PEP 740): attestations in, Sigstore bundles out
 
@@ -207,7 +207,7 @@ def require_verified_files(rt: Runtime, verified: Verified) -> None:
         )
 
 
-def _bundles(rt: Runtime, updates: Updates, offered: OfferedFile, page: str) -> tuple[str, ...]:
+def _bundles(rt: ReadPorts, updates: Updates, offered: OfferedFile, page: str) -> tuple[str, ...]:
     if not offered.provenance:
         raise _refused("no_provenance", "The index has no provenance for it.")
     try:

@@ -40,7 +40,9 @@ def find_question(runtime: Runtime, tool: Tool, reply: Rendered) -> Question | N
     tokens = _retry_tokens(tool, reply)
     if not tokens:
         return None
-    asked = run_guarded(runtime, lambda: find_needed_answer(runtime.reading(), runtime.secrets, tokens[0]))
+    asked = run_guarded(
+        runtime, lambda: find_needed_answer(runtime.for_rehydrate(), runtime.secrets, tokens[0])
+    )
     if asked is None or isinstance(asked, Failure):
         return None
     match asked.ask.kind:
@@ -135,8 +137,9 @@ def _ask_for_input(runtime: Runtime, asked: NeededAnswer, tokens: tuple[str, ...
     title = flatten_text(asked.ask.leaf.title)[:LONGEST_TITLE]
     about = flatten_text(spec.description).rstrip(".")[:LONGEST_DESCRIPTION]
     ending = f": {about}" if about else ""
+    name = flatten_text(asked.workflow.name)[:LONGEST_TITLE]
     message = (
-        f'The step "{title}" of the workflow {asked.workflow.id} needs {needed.input} from you{ending}. '
+        f'The step "{title}" of the workflow "{name}" needs {needed.input} from you{ending}. '
         f"Do not enter secrets. {_KEPT}"
     )
     return Question(

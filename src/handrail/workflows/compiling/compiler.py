@@ -55,7 +55,7 @@ def compile_workflow(
     pointers = {part.id: pointer_of(part) for part in walk(parts)}
     children = ChildCompiler(
         source,
-        around.workflows,
+        around,
         trail,
         above,
         lambda child: compile_workflow(child, around, (*above, source.id)),

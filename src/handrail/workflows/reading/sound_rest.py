@@ -99,6 +99,9 @@ def _take_value(document: Json, pointer: str, lost: set[str]) -> None:
 
 def _empty_part(document: Json, pointer: str, lost: set[str], *, keeps_text: bool) -> None:
     """Leave a plain step or loop in place of a part; elsewhere the whole key goes."""
+    # Checking goes on with the rest of the file, so nothing may be made up that brings a problem of its own:
+    # what stands for the part is sound, keeps the ids that others name, and whatever names it loses are in
+    # `lost`, so that nobody is told that they are unused or unknown.
     found = _PART.match(pointer)
     if found is None:
         key = unescape_key(pointer.split("/")[1]) if pointer else ""
@@ -118,7 +121,7 @@ def _empty_part(document: Json, pointer: str, lost: set[str], *, keeps_text: boo
     made: dict[str, Json] = {"id": own if is_named else found[0][1:].replace("/", "_"), "title": "Rest"}
     if "when" in part and "when" in stays:
         made["when"] = part["when"]
-    if isinstance(part.get("body"), list) and part["body"]:
+    if isinstance(part.get("body"), list) and part["body"]:  # the steps inside are checked on their own
         holder[int(key)] = {**made, "type": "loop", "count": 1, "maxIterations": 1, "body": part["body"]}
         return
     kept = {name: part[name] for name in ("prompt", "promptBlocks") if keeps_text and name in part}

@@ -130,6 +130,8 @@ def _rewrite_whole(
     shift: Shift, path: str, facts: FileFacts, found: Import, names: set[str]
 ) -> Refusal | None:
     """`import * as x`, `x = require("y")`, `require("y").a`."""
+    # Whoever holds the module as a whole may reach any name of it. So a moved name is taken from its new
+    # place only where every reach for it can be seen; else it is `kept`: the old module hands it on.
     at = facts.imports.index(found)
     same = [each for each in facts.imports if each.module_span == found.module_span and each != found]
     if found.binding == NONE:
@@ -143,6 +145,7 @@ def _rewrite_whole(
         elif members[0].name in names:
             shift.kept.add(members[0].name)
         return None
+    # A use without a member behind it (`f(x)`, `{...x}`) passes the module on to where nobody follows it.
     uses = [facts.uses[use] for use in facts.bindings[found.binding].uses]
     places = {facts.uses.index(use): use for use in uses}
     members = [each for each in facts.members if each.receiver == "use" and each.index in places]

@@ -57,6 +57,8 @@ def read_chain(draft: Draft, node: Node, scope: int, definition: int, role: Role
 
     Answers the last member, or NONE when the last link is computed.
     """
+    # The tree has the last link outermost, and a name means something only by what stands before it: so go in
+    # to the root first, then out again, and hand each link the receiver that the one before it became.
     links: list[Node] = []
     while node.type in CHAINS or node.type in ("parenthesized_expression", "non_null_expression"):
         if node.type in CHAINS:
@@ -72,7 +74,7 @@ def read_chain(draft: Draft, node: Node, scope: int, definition: int, role: Role
         receiver, index = "unknown", NONE
     last = NONE
     for position, link in enumerate(reversed(links)):
-        is_last = position == len(links) - 1
+        is_last = position == len(links) - 1  # only that one is written or called; those before it are read
         last = NONE
         name = link.child_by_field_name("property")
         if name is None:
@@ -81,6 +83,7 @@ def read_chain(draft: Draft, node: Node, scope: int, definition: int, role: Role
                 name = quoted(subscript)
             elif subscript is not None:
                 draft.stack.append((subscript, scope, definition))
+                # Which member is computed: one that nobody sees may be any of these.
                 if receiver == "exports" or _may_be_exports(draft, receiver, index):
                     draft.dynamic.append(("exports", *span_of(link)))
                 elif receiver == "this" and subscript.type != "number":

@@ -189,6 +189,8 @@ def _read_special(
     definition: int,
 ) -> list[Node]:
     """Calls that name things in strings, or make names at run time. Answers the arguments that are left."""
+    # From the certain to the guessed: what the builtins mean is known, a method name such as `patch` is only
+    # likely. The first that fits decides, because a call read twice would be renamed twice.
     plain = [child for child in given if child.type not in ("keyword_argument", "dictionary_splat")]
     if receiver == "use" and name in ("vars", "dir") and len(plain) == 1:
         # `vars(a)` is `a.__dict__`, and `dir(a)` has its keys.
@@ -197,6 +199,7 @@ def _read_special(
         return [child for child in given if child != plain[0]]
     if receiver == "use" and name in NAMESPACES:
         if name in ("eval", "exec"):
+            # With a namespace of its own the text sees no names of this file.
             kind: DynamicKind = "eval" if len(plain) < 2 else "exec"
             draft.builtin_calls.append((index, kind, *span_of(node)))
         elif not plain or name == "globals":

@@ -82,6 +82,7 @@ def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
         word = arguments[at]
         at += 1
         name, equals, inline = word.partition("=")
+        # By its own name, by that of the field that it fills (an agent knows those from MCP), by its letters.
         param = known.get(name)
         if param is None and name.startswith("--"):
             param = by_name.get(_plain(name)) or by_name.get(_plain(name) + "id")
@@ -92,12 +93,15 @@ def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
         if param["kind"] == "switch":
             flags.append(param["flag"] + equals + inline)
             continue
-        if not equals and at < len(arguments):
+        if not equals and at == len(arguments):
+            flags.append(param["flag"])  # its value is the caller's alone
+            continue
+        if not equals:
             inline = arguments[at]
             at += 1
         if param["kind"] == "choice" and inline not in param["choices"]:
             inline = find_only_near(inline, param["choices"]) or inline
-        if param["position"]:
+        if param["position"]:  # written as a flag: `--workflow x` for `x`
             positions.append(inline)
         else:
             flags += [param["flag"], inline]
@@ -105,6 +109,7 @@ def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
     spare = _SPARE.get(command["path"], "")
     if spare and len(positions) == places + 1:
         flags += [spare, positions.pop()]
+    # A view of a command is chosen by its flag, which the words have named.
     mark = mark_of(command["path"])
     if mark and known[mark]["kind"] == "switch" and mark not in flags:
         flags.append(mark)

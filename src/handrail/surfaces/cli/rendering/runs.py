@@ -18,6 +18,7 @@ from handrail.surfaces.cli.rendering.text import (
     spell_command,
     spell_step,
     text_of,
+    typed_line,
     wrap,
 )
 
@@ -91,7 +92,8 @@ def file_lines(payload: dict[str, Json], page: Page) -> list[str]:
     blocked = _blocked(payload, page)
     lines += [*blocked, ""] if blocked else []
     for way in payload["next_actions"]:
-        command = f"handrail run file --resume {one_line(payload['continuation_tokens'][way['id']])}"
+        token = one_line(payload["continuation_tokens"][way["id"]])
+        command = typed_line(f"handrail run file --resume {token}", page)
         lines += [f"{one_line(way['label'])}:", f"{INDENT}{command}{' --fix' if way['guard'] else ''}"]
     named = [("Session", "session_id"), ("Run", "run_id"), ("Workflow", "workflow_id")]
     return [*lines, *format_aligned([(label, one_line(payload[key])) for label, key in named])]
