@@ -1,4 +1,4 @@
-"""A check that runs after a report: it settles the gap, and what the report was worth is told anew."""
+"""What a report rests on is told before it and counted after it: a later check settles its gap."""
 
 from __future__ import annotations
 
@@ -22,6 +22,18 @@ from tests.journeys.test_until_the_end import (
 from tests.journeys.test_worth import claims_of
 
 __all__ = ["site"]
+DECIDED = {
+    "kind": "wr.decision",
+    "question": "Where?",
+    "options": [
+        {"id": "sum", "description": "After the sum", "advantages": ["Exact."], "drawbacks": ["Later."]},
+        {"id": "line", "description": "On each line", "advantages": ["Early."], "drawbacks": ["It drifts."]},
+    ],
+    "chosen": "sum",
+    "rationale": "The total is checked.",
+    "decidedBy": "agent",
+    "revisitWhen": "Lines must add up.",
+}
 RAN = {"source": "command", "ref": TESTS, "result": "It is found.", "exitCode": 0}
 
 
@@ -200,3 +212,17 @@ def test_a_step_of_an_own_workflow_tells_the_line_that_shows_a_check_before_the_
     line = f"{told}handrail check run --session {first['session']['sessionId']} -- COMMAND"
     assert (line in first["pending"]["prompt"]) == bool(told)
     assert ("--session" in first["pending"]["prompt"]) == bool(told)
+
+
+@pytest.mark.promise("evidence.worth")
+def test_the_closing_line_names_as_many_things_of_the_agents_word_as_it_counts(site: Site) -> None:
+    plan = {"output": {"contractRef": "wr.contracts.decision"}}
+    site.begin(step("decide", **plan), step("change", **CHANGE))
+    site.send(DECIDED)
+    site.write("src/bill.py", RIGHT)
+
+    done = site.send(changed("src/bill.py"))
+
+    assert worth(done) == {"seen": 1, "claimed": 2}
+    assert f"only the agent's word: {TESTS} (a check that Handrail runs would show it); " in done["closing"]
+    assert "decision (no check is about it)." in done["closing"]

@@ -350,7 +350,10 @@ def gaps_lines(payload: dict[str, Json], page: Page) -> list[str]:
     for item in items:
         told = f"{item['state']}, {item['severity']}: {one_line(item['summary'])}"
         lines += wrap(told[:1].upper() + told[1:], page.width)
-        whose = (one_line(item["goal"]), one_line(item["project"]), ago(item["at"], page))
+        whose = (
+            *(one_line(item[name]) for name in ("goal", "workflow_name", "project")),
+            ago(item["at"], page),
+        )
         lines += wrap(_join(whose), page.width, INDENT)
         if item["settled_by"]:
             lines += wrap(f"Settled: {one_line(item['settled_by'])}", page.width, INDENT)
