@@ -32,12 +32,15 @@ from handrail.operations.notices.outward import encode_notice, list_outward
 from handrail.ports.log import Record
 from handrail.ports.process import AuditLine
 from handrail.ports.store import DatabaseFacts
+from handrail.ports.workspace import SettingsFiles
 from handrail.runtime.runtime import (
     NO_PLACES,
     Runtime,
     no_check_programs,
     no_clients,
     no_committed_files,
+    no_http_client,
+    no_installation,
     no_known_checks,
     no_updates,
     no_worktree,
@@ -347,7 +350,14 @@ def _build_room(base: Runtime, database: Database) -> dict[str, Any]:
         "updates": no_updates,
         "places": NO_PLACES,
         "trees_due": None,
-        "authored": NoAuthoredFiles(),
+        "authored": NotHere(
+            "The server of a team reads and writes no files of a project.",
+            "Run it on the machine where the work is done.",
+        ),
+        "settings": OperatorsSettings(base.settings),
+        **dict.fromkeys(("installation", "provenance", "receipt_keys", "mcp_processes"), no_installation),
+        **dict.fromkeys(("http_client", "proof"), no_http_client),
+        **dict.fromkeys(("team", "start_notice"), None),
     }
 
 
@@ -400,15 +410,25 @@ class AccountWorkspace:
         return self._principal.account
 
 
-class NoAuthoredFiles:
-    """`ports.AuthoredFiles` of a server that writes no file for anybody."""
+class NotHere:
+    """A port of the machine that the server runs on, which is nobody's who calls it."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        self._told = message, hint
 
     def __getattr__(self, name: str) -> Any:
-        raise Fault(
-            FEATURE_DISABLED,
-            "The server of a team reads and writes no files of a project.",
-            hint="Run it on the machine where the work is done.",
+        raise Fault(FEATURE_DISABLED, self._told[0], hint=self._told[1])
+
+
+class OperatorsSettings(NotHere):
+    """`ports.SettingsFiles` of a server: they hold for everybody, and only its operator changes them."""
+
+    def __init__(self, own: SettingsFiles) -> None:
+        super().__init__(
+            "The settings of a server are its operator's; in a team preferences are of a session or a run.",
+            "Name a session, give the preferences to run.start, or set your own on your machine.",
         )
+        self.of = own.of
 
 
 class Paces:

@@ -26,9 +26,9 @@ pytestmark = pytest.mark.thorough
 
 SERVED = [called for called in registry().operations() if called.where != "companion"]
 PERSONS = {
-    *("run.confirm", "session.settle_gap", "session.rename", "session.delete", "store.gc", "store.copy"),
+    *("run.confirm", "session.settle_gap", "session.rename", "session.delete", "store.gc"),
     "keys.rotate",
-    *("team.invite", "team.reset", "team.set_member", "team.new_workspace", "team.new_token"),
+    *("team.invite", "team.reset", "team.set_member", "team.new_token"),
     *("team.revoke_token", "team.audit", "team.tokens"),
 }
 """What no agent may, whatever its person may: written by hand, from the chapter about teams."""
