@@ -46,13 +46,11 @@ from handrail.contract.wording import make_prompt_json, make_readable_json
 from handrail.ports.process import CallNote
 from handrail.ports.workspace import Settings
 from handrail.runtime.operation import (
-    TOKEN_PREFIXES,
-    WORK_ARGUMENTS,
-    WORKED_THROUGH,
     AckVerdict,
     Operation,
     StreamItem,
     effect_of,
+    find_misplaced_work,
     shape_of,
 )
 from handrail.runtime.permission import (
@@ -230,12 +228,10 @@ def perform_operation(
 
     def work() -> Outcome:
         nonlocal settings
-        taken = WORK_ARGUMENTS if called.name in WORKED_THROUGH else ()
-        looked_at = {name: value for name, value in params.items() if name not in taken}
-        if any(map(_may_hold_work, looked_at.values())):
+        if misplaced := find_misplaced_work(called, params):
             from handrail.runtime.misplaced_token import refuse_misplaced_work
 
-            refuse_misplaced_work(own, looked_at)
+            refuse_misplaced_work(own, misplaced)
         request, settings = _admit(own, called, params, caller, ask, declared)
         success = _as_success(called, called.perform(own.narrow(called.perform), request))
         outcome = _disclose_success(
@@ -261,12 +257,6 @@ def _ask_team(
         return ask_team(runtime, called, params, ask, caller)
 
     return _catch_trouble(runtime.for_one_call(None), called.name, params, work)
-
-
-def _may_hold_work(value: Json) -> bool:
-    """Whether a token may be in an argument: few calls have one, and only those look closer."""
-    texts = value if isinstance(value, list) else (value,)
-    return any(one in text.lower() for text in texts if isinstance(text, str) for one in TOKEN_PREFIXES)
 
 
 def _announce_removals(called: Operation, params: dict[str, Json], outcome: Outcome) -> Outcome:

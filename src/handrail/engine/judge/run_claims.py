@@ -291,7 +291,7 @@ def suggest_command(known: Witnessed, text: str) -> str:
     """
     line = _read_line(text)
     words, command = split_command(line), read_command(line)
-    session = ["--session", known.session_id] if known.session_id else []
+    session = [known.run_flag] if known.run_flag else []
     if words[: len(_OWN_CHECK)] == _OWN_CHECK:
         return line
     if len(words) == 1 and any(one.name == words[0] for one in known.checks):

@@ -47,7 +47,7 @@ from handrail.engine.judge.run_claims import (
     write_line,
 )
 from handrail.engine.judge.witnessed import RunResult, Sighting, StandingClaims, Witnessed
-from handrail.engine.messages import write_fix
+from handrail.engine.messages import name_run, write_fix
 from handrail.engine.navigate import Complete, Running, next_move
 from handrail.engine.reasons import Reason, WaitsFor, WorkflowStep, shorten_message
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, StatusUnknown, describe_outcome, has_passed
@@ -67,7 +67,7 @@ def witness(
     told = [claim for held in refused for claim in claims_at(history, held.node_id)]
     receipts, checks = list_receipts(history, node.run_id), history.runs[node.run_id].checks
     return Witnessed(
-        session_id=history.session_id,
+        run_flag=name_run(history, node),
         standing=collect_standing(history, workflow, node),
         told_receipts=frozenset(
             ref for claim in told if claim.verdict in ("stale", "missing") for ref in claim.refs
