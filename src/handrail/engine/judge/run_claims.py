@@ -306,6 +306,14 @@ def suggest_command(known: Witnessed, text: str) -> str:
     return " ".join([*_OWN_CHECK, *session, *where, "--", program])
 
 
+def suggest_again(known: Witnessed, receipt: ReceiptRecorded) -> str:
+    """The line that runs what a receipt is of, where it ran."""
+    command = suggest_command(known, receipt.check or write_line(receipt))
+    if not receipt.check and receipt.directory not in (".", ELSEWHERE, NOT_TOLD):
+        command = command.replace(" -- ", f" --directory {shlex.quote(receipt.directory)} -- ", 1)
+    return command
+
+
 def hide_status(receipt: ReceiptRecorded, checks: tuple[PinnedCheck, ...]) -> ReceiptRecorded:
     """The receipt without a status that is not that of a program, unless the project declares the line so."""
     is_declared = any(one.argv_digest == receipt.argv_digest for one in checks)
