@@ -277,6 +277,8 @@ class ReadPorts(RehydratePorts, frozen=True, kw_only=True):
     """The machine that looks at files and starts programs for this call; empty: this one."""
     principal: Principal | None = None
     """Who calls a server with accounts; None: there are none, and the caller is who runs the program."""
+    origin: str = ""
+    """Where there are accounts: under which address people reach the server, for links."""
     index: Callable[[], SessionIndex | None] = no_index
     """Of the sessions, for lists and searches; None: they are read from the log."""
     facts: Callable[[], FactStore] = no_facts
@@ -335,8 +337,6 @@ class Runtime(WritePorts, frozen=True, kw_only=True):
     """Where calls of projects that belong to a team go; None: there is no team."""
     may: Callable[[Operation, Effect], None] | None = None
     """Where there are accounts: raises the Fault that keeps this caller from an operation."""
-    origin: str = ""
-    """Where there are accounts: under which address people reach the server, for links."""
     accounts: object = None
     """Where there are accounts: what the operations about them work with."""
     keeper: Callable[[], StoreKeeper] = no_keeper

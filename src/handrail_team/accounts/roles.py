@@ -40,7 +40,6 @@ _BY_NAME: dict[str, Need] = {
     "keys.rotate": Need(role="owner", is_persons=True),
     "team.invite": Need(role="admin", is_persons=True),
     "team.admit": Need(role="member", is_persons=True),
-    "team.new_workspace": Need(role="owner", is_persons=True),
     "team.new_token": Need(role="member", is_persons=True),
     "team.revoke_token": Need(role="viewer", is_persons=True),
     "team.set_member": Need(role="admin", is_persons=True),
