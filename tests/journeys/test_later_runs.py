@@ -1,11 +1,15 @@
-"""A check that runs after a report: it settles the gap, and what the report was worth is told anew."""
+"""What a report rests on is told before it and counted after it: a later check settles its gap."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from handrail.operations.checks.run_check import RunCheck, run_check
+from tests.host.worktree.project import commit
+from tests.hostile.repository.checkout import run_git
 from tests.journeys.doors import command, events_of, of_kind, worth
 from tests.journeys.given_workflows import NEVER_STOP, step
 from tests.journeys.test_until_the_end import (
@@ -22,6 +26,18 @@ from tests.journeys.test_until_the_end import (
 from tests.journeys.test_worth import claims_of
 
 __all__ = ["site"]
+DECIDED = {
+    "kind": "wr.decision",
+    "question": "Where?",
+    "options": [
+        {"id": "sum", "description": "After the sum", "advantages": ["Exact."], "drawbacks": ["Later."]},
+        {"id": "line", "description": "On each line", "advantages": ["Early."], "drawbacks": ["It drifts."]},
+    ],
+    "chosen": "sum",
+    "rationale": "The total is checked.",
+    "decidedBy": "agent",
+    "revisitWhen": "Lines must add up.",
+}
 RAN = {"source": "command", "ref": TESTS, "result": "It is found.", "exitCode": 0}
 
 
@@ -200,3 +216,40 @@ def test_a_step_of_an_own_workflow_tells_the_line_that_shows_a_check_before_the_
     line = f"{told}handrail check run --session {first['session']['sessionId']} -- COMMAND"
     assert (line in first["pending"]["prompt"]) == bool(told)
     assert ("--session" in first["pending"]["prompt"]) == bool(told)
+
+
+@pytest.mark.promise("evidence.worth")
+def test_the_closing_line_names_as_many_things_of_the_agents_word_as_it_counts(site: Site) -> None:
+    plan = {"output": {"contractRef": "wr.contracts.decision"}}
+    site.begin(step("decide", **plan), step("change", **CHANGE))
+    site.send(DECIDED)
+    site.write("src/bill.py", RIGHT)
+
+    done = site.send(changed("src/bill.py"))
+
+    assert worth(done) == {"seen": 1, "claimed": 2}
+    assert f"only the agent's word: {TESTS} (a check that Handrail runs would show it); " in done["closing"]
+    assert "decision (no check is about it)." in done["closing"]
+
+
+@pytest.mark.promise("receipt.where-it-ran")
+def test_a_check_in_another_checkout_says_where_it_ran_and_counts_for_the_same_files(
+    site: Site, tmp_path: Path
+) -> None:
+    clone = tmp_path / "clone"
+    first = site.begin(step("change", **CHANGE), step("tell"))
+    site.write("src/bill.py", RIGHT)
+    commit(site.root, "rounds")
+    run_git(tmp_path, "clone", "-q", str(site.root), str(clone))
+    asked = RunCheck(argv=TESTS.split(), state_token=first["stateToken"], project=str(clone))
+
+    told = run_check(site.runtime, asked)
+    here = run_check(site.runtime, RunCheck(argv=["true"], state_token=first["stateToken"]))
+    site.send(changed("src/bill.py"))
+    done = site.send()
+
+    assert [one.message for one in told.notices] == [
+        f"It ran in another checkout, {clone}: it counts where that has the same files."
+    ]
+    assert here.notices == ()
+    assert done["evidence"]["ran"] == 1

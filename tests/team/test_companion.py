@@ -29,7 +29,9 @@ from handrail_team.companion.wire import LookOrder, ProgramOrder, Sighting
 from tests.conftest import THREE_STEPS
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
+from tests.journeys.given_workflows import step
 from tests.team.team_server import ORIGIN, PAGE, Caller, Server
+from tests.team.test_who_confirms import confirm
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -398,6 +400,27 @@ def test_what_a_person_answers_leads_to_the_console(machine: Machine, operation:
 
     assert isinstance(outcome, Failure)
     assert (outcome.kind.exit_status, outcome.details["url"]) == (9, f"{ORIGIN}/")
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.names")
+def test_a_machine_reads_who_answered_by_name_and_a_field_keeps_the_id(
+    machine: Machine, person: Caller
+) -> None:
+    begun = machine.data(
+        "run.start", workflowId=give(machine, step("ship", requireConfirmation={"by": "role:admin"}))
+    )
+    machine.call("run.continue", ackToken=begun["ackToken"], output={"notesMarkdown": "It is ready."})
+    session = begun["session"]["sessionId"]
+    assert confirm(person, session).status == 200
+
+    (need,) = machine.data("session.needs")["items"]
+    found = machine.data("session.resume", query=session)
+    shown = machine.data("session.show", sessionId=session)["runs"][0]["confirmations"]
+
+    assert need["why"].startswith("It was answered by Ana: yes")
+    assert "acc_" not in str(found)
+    assert shown[0]["who"].startswith("acc_")
 
 
 @pytest.mark.thorough

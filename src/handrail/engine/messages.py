@@ -273,7 +273,7 @@ def _own_faults(told: Told, issues: Iterable[Issue]) -> list[Issue]:
 def _spell_fault(issue: Issue, reader: Reader) -> str:
     """With its place: a pointer for an agent, words where text is read."""
     told = f"{issue.pointer} {issue.message}".strip()
-    return told if reader == "agent" else _spell_fault_in_words(issue)
+    return told if reader == "agent" else spell_fault_in_words(issue)
 
 
 def told_of(blocker: Blocker) -> Told:
@@ -378,11 +378,12 @@ def _explain_to_person(told: Told, waits: WaitsFor | None, issues: Sequence[Issu
         why = form.format_map(values)
     except KeyError:  # a log of another version lacks a name
         why = f"What the agent reports for {step} is not enough yet."
-    own = _own_faults(told, issues) if waits.kind in ("notes", "output", "assessment") else []
+    is_detailed = waits.kind in ("notes", "output", "assessment") and waits.state != "missing"
+    own = _own_faults(told, issues) if is_detailed else []  # of what is missing, `why` says all
     return Parts(
         code=told.code,
         why=why[:1].upper() + why[1:],
-        faults=tuple(_spell_fault_in_words(issue) for issue in own if issue.message),
+        faults=tuple(spell_fault_in_words(issue) for issue in own if issue.message),
         fix=_tell_fix(waits),
     )
 
@@ -404,11 +405,18 @@ def in_words(name: str) -> str:
     return " ".join(_NAMED.sub(" ", own).split()).lower()
 
 
-def _spell_fault_in_words(issue: Issue) -> str:
+def spell_fault_in_words(issue: Issue) -> str:
     """`/files/0/change` → `files, entry 1, change`."""
     steps = [part for part in issue.pointer.replace(NOTES_PLACE, "/notes").split("/") if part]
     where = [f"entry {int(part) + 1}" if part.isdigit() else in_words(part) for part in steps]
     return f"{', '.join(where)}: {issue.message}" if where else issue.message
+
+
+def spell_recorded_fault(line: str) -> str:
+    """A fault as the log keeps it, `/files/0/why: it is missing`, with its place in words."""
+    place, separator, message = line.partition(": ")
+    is_placed = separator and place.startswith("/")
+    return spell_fault_in_words(Issue(pointer=place, message=message)) if is_placed else line
 
 
 def explain_gap(gap: GapRecorded, title: str = "") -> str:

@@ -61,7 +61,7 @@ from handrail.engine.navigate import (
     leaves_of,
     open_loops,
 )
-from handrail.engine.progress import HANDED_OUT, NOT_BEGUN, Progress, progress_at
+from handrail.engine.progress import NOT_BEGUN, Progress, mark_collected, progress_at, say_handed_out
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -239,7 +239,7 @@ class _Values:
     """The values of names as a sentence shows them; each is looked up once per text."""
 
     def __init__(self, workflow: CompiledWorkflow, text: str, facts: Facts) -> None:
-        self._inputs = workflow.inputs
+        self._workflow = workflow
         self._text = text
         self._facts = facts
         self._known: dict[str, str | None] = {}
@@ -260,11 +260,12 @@ class _Values:
 
     def _value(self, name: str) -> str | None:
         text = phrase_named(self._facts, name)
+        text = text and mark_collected(self._workflow, name, text)
         return text if text is None or len(text.encode()) <= LONGEST_VALUE_BYTES else f"{_TOO_LONG}{name})"
 
     def _stands_for_itself(self, name: str, place: int) -> bool:
         """Inside code, braces around an undeclared name are code, such as an example of another template."""
-        declared = self._inputs.get(name.partition(".")[0])
+        declared = self._workflow.inputs.get(name.partition(".")[0])
         if declared is not None and not declared.implicit:
             return False
         if self._code is None:
@@ -292,9 +293,8 @@ def render_step(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
                 return f"Handrail runs {operation} {shown} when this step is acknowledged.{writes}"
             kept = f" and send the result back as context.{save_as}" if save_as else ""
             return f"Run the operation {operation} with the parameters {shown}{kept}."
-        case Delegate(at_least=at_least):
-            needed = f"at least {at_least} of them are" if at_least else "all of them are"
-            return HANDED_OUT.format(needed)
+        case Delegate():
+            return say_handed_out(leaf)
         case never:
             assert_never(never)
 

@@ -152,12 +152,12 @@ def test_a_call_of_a_template_needs_no_id_and_a_loop_may_have_its_own() -> None:
         (
             FRONT + "## X {#x}\n```step\na: 1\nb: [\n```\nT\n",
             (9, 1),
-            "This is not YAML: expected the node content, but found '<stream end>'.",
+            "A bracket is not closed.",
         ),
         (
             FRONT + "## X {#x}\n```step\nwhen: a\n  id: b\n```\nT\n",
-            (8, 5),
-            "This is not YAML: mapping values are not allowed here.",
+            (8, 1),
+            "A colon stands here where no key can be.",
         ),
         (
             FRONT + "## X {#x}\n```step\nwhen: a\nid: b\n```\nT\n",

@@ -56,11 +56,11 @@ _MOST_COLLECTED_BYTES = 131_072
 """Of one join: half of what a context may hold."""
 _MOST_NOTES_BYTES = 2_000
 _LONGEST_INPUT = 60
-_HOW = (
+HOW_TO_BEGIN = (
     "Send the workToken as stateToken of continue_workflow, or run `handrail run continue --state TOKEN`, "
     "and follow each reply."
 )
-_BRIEF_CHARACTERS: Final = 4 * MAX_BRIEF_TOKENS - len(_HOW) - len(" Given: . ")
+_BRIEF_CHARACTERS: Final = 4 * MAX_BRIEF_TOKENS - len(HOW_TO_BEGIN) - len(" Given: . ")
 """For what the work is and its inputs; the estimate takes four characters for a token."""
 _SHORTEST_GIVEN = 12
 
@@ -338,7 +338,7 @@ def _list_whys(history: History, run: Run) -> Iterator[str]:
             yield "left"
         elif history.nodes[tip].state != history.nodes[run.parent.node_id].state:
             yield "passed"
-        elif any(run in tries[:-1] for tries in _list_tries(history, history.nodes[tip]).values()):
+        elif run.run_id not in {held.run_id for held in list_children(history, history.nodes[tip])}:
             yield "again"
         run = above
 
@@ -543,7 +543,7 @@ def write_brief(history: History, workflow: CompiledWorkflow, step: Delegate, ch
     said += "" if said.endswith((".", "?", "!")) else "."
     room = _BRIEF_CHARACTERS - len(said)
     shown = f" Given: {shorten(inputs, room)}." if inputs and room >= _SHORTEST_GIVEN else ""
-    return f"{said}{shown} {_HOW}"
+    return f"{said}{shown} {HOW_TO_BEGIN}"
 
 
 def _show(value: Any) -> str:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from handrail.contract.wording import format_count
 from handrail.engine.children.joins import Join, drop_done_takes, find_join, list_shared, name_closed
 from handrail.engine.history import History, steps_after
-from handrail.engine.progress import HANDED_OUT, JOIN_OPTIONS, STOPPED
+from handrail.engine.progress import JOIN_OPTIONS, STOPPED, say_handed_out
 from handrail.workflows.compiled import CompiledWorkflow
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def add_join(
     join = find_join(history, workflow, standing.node, until=until)
     assert join is not None, "only a step that hands out work is joined"
     if is_recorded:
-        prompt = _render_handed(join) + _render_takes(join)
+        prompt = say_handed_out(join.step) + _render_takes(join)
         return replace(standing, join=join, is_waiting=bool(join.children), prompt=prompt)
     join = drop_done_takes(join)
     is_waiting = not (join.is_met or join.offered)
@@ -38,11 +38,6 @@ def add_join(
 def stop(standing: Standing) -> Standing:
     """What stands at a node whose answer closed the run: nothing is handed out there."""
     return replace(standing, join=None, is_waiting=False, is_stopped=True, prompt=STOPPED, frame={})
-
-
-def _render_handed(join: Join) -> str:
-    needed = f"at least {join.step.at_least} of them are" if join.step.at_least else "all of them are"
-    return HANDED_OUT.format(needed)
 
 
 def _render_takes(join: Join) -> str:
@@ -68,15 +63,15 @@ def _render_wait(join: Join) -> str:
         beside = f"; {left} more would not be waited for" if left else ""
         done = format_count(join.done, "piece")
         return f"What was handed out is done ({done} of work{beside}): nothing is left to do here, go on."
-    handed = _render_handed(join)
+    handed = say_handed_out(join.step)
     closed = name_closed(join)
     if not closed:
         return handed
     if join.offered:
         options = "; ".join(f"{one}: {JOIN_OPTIONS[one]}" for one in join.offered)
         return f"This step waits for {closed}. What it needs cannot be met any more. Choose: {options}."
-    told = f"It also waits for {closed}."
     possible = sum(one.status != "closed" for one in join.children)
     if possible >= join.needed:
-        return f"{handed} {told} The others are enough."
-    return f"{handed} {told} Once nobody is at work, one chooses: {', '.join(JOIN_OPTIONS)}."
+        return f"{handed} Not needed any more: {closed}; the others are enough."
+    options = ", ".join(JOIN_OPTIONS)
+    return f"{handed} It also waits for {closed}. Once nobody is at work, one chooses: {options}."

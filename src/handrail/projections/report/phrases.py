@@ -33,7 +33,8 @@ _KINDS = {"step": "", "checkpoint": "Checkpoint", "blocked_attempt": "Blocked at
 
 
 def title_of(story: Story) -> str:
-    return story.goal or (story.runs[-1].name if story.runs else f"Session {story.session_id}")
+    own = [run.name for run in story.runs if run.run.parent is None]  # a child speaks for no session
+    return story.goal or (own[-1] if own else f"Session {story.session_id}")
 
 
 def status_of(story: Story) -> str:

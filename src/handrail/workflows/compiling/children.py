@@ -120,6 +120,7 @@ class ChildCompiler:
             preconditions=(),
             questions=(),
             steps=child.steps,
+            slots=(),
         )
         used = self._compile(source)
         passed: dict[str, str] = {}

@@ -81,11 +81,6 @@ def check_shape(found: Findings, shape: Shape, value: Json, pointer: str) -> Non
             _named(found, name, value, pointer)
         case ByType(shapes=shapes) if join_pair(value, shape):
             _wrong_type(found, next(one for one in shapes if isinstance(one, Text)), value, pointer)
-        case ByType(shapes=shapes) if isinstance(value, str) and (made := _guess_count(shapes, value)):
-            fix = f'Write "all", or {as_json(made)} for fewer.'
-            message = f"{label_pointer(pointer)} cannot be {quote_name(value)}."
-            edit = replace_value(pointer, made) if value in _ANY else NO_EDIT
-            found.report("bad_value", pointer, message, fix, edit)
         case ByType(shapes=shapes):
             fitting = next(one for one in shapes if json_type(value) in shape_types(one))
             check_shape(found, fitting, value, pointer)
@@ -109,17 +104,6 @@ def check_shape(found: Findings, shape: Shape, value: Json, pointer: str) -> Non
             pass
         case never:
             assert_never(never)
-
-
-_ANY = ("any", "one", "first", "some")
-_COUNTED = Named(name="needs")
-
-
-def _guess_count(shapes: tuple[Shape, ...], value: Json) -> dict[str, Json]:
-    """How many must be done, for a number or a word that is not `all`."""
-    if _COUNTED not in shapes or value == "all":
-        return {}
-    return {"atLeast": value if isinstance(value, int) else 1}
 
 
 def _wrong_type(found: Findings, shape: Shape, value: Json, pointer: str) -> None:
@@ -153,8 +137,8 @@ def _guess_whole(shape: Shape, value: Json) -> Json | msgspec.UnsetType:
             fitting = [one for one in made if _fits(shape, one)]
             # What is appended takes nothing away.
             return fitting[0] if len(fitting) == 1 or "append" in needed else msgspec.UNSET
-        case ByType(shapes=shapes) if isinstance(value, int):
-            return _guess_count(shapes, value) or msgspec.UNSET
+        case ByType(shapes=(Word(values=values), *_)) if isinstance(value, int) and values == _ALL:
+            return {"atLeast": value}
         case Items() if shape == PARTS and isinstance(value, str):
             return [{"id": "first_step", "title": "First step", "prompt": value}]
         case _:
@@ -203,18 +187,22 @@ def _named(found: Findings, name: str, value: Json, pointer: str, kinds: Tagged 
 
 
 def _tagged(found: Findings, shape: Tagged, value: dict[str, Json], pointer: str) -> None:
-    known = [key for record in shape.records.values() for key in _keys_of(record)]
-    odd = [key for key in value if key not in known and len(key) > 2]
-    own = next(
-        (one for name, one in shape.own_keys.items() if name in value or guess_surely(name, odd)),
-        "",
-    )
+    own = next((record for name, record in shape.own_keys.items() if name in value), "")
+    own = own or _misspelt_own(shape, value)
     if own and shape.tag not in value:
         _named(found, own, value, pointer)
         return
     tag = _meant_tag(found, shape, value, pointer)
     if tag:
         _named(found, shape.records[tag], value, pointer, shape)
+
+
+def _misspelt_own(shape: Tagged, value: dict[str, Json]) -> str:
+    """The record that has a key of its own, where that one is misspelt."""
+    if not shape.own_keys or shape.tag in value or not shape.default:
+        return ""
+    odd = value.keys() - _keys_of(shape.records[shape.default])
+    return next((one for name, one in shape.own_keys.items() if guess_surely(name, odd)), "") if odd else ""
 
 
 def _meant_tag(found: Findings, shape: Tagged, value: dict[str, Json], pointer: str) -> str:
@@ -468,12 +456,20 @@ def _form_meant(shape: Text, value: str) -> str:
     return made if made and re.fullmatch(shape.pattern, made, re.ASCII) else ""
 
 
+_ALL = ("all",)
+_ANY = ("any", "one", "first", "some")
+"""How many must be done, and other words for one of them."""
+
+
 def _word(found: Findings, values: tuple[str, ...], value: str, pointer: str) -> None:
     if value not in values:
         near = guess_word(value, values)
         perhaps = near or guess_name(value, values)
         fix = f"Did you mean {perhaps}?" if perhaps else f"Write one of {', '.join(values)}."
         edit = replace_value(pointer, near) if near else NO_EDIT
+        if values == _ALL:
+            fix = 'Write "all", or {"atLeast": 1} for fewer.'
+            edit = replace_value(pointer, {"atLeast": 1}) if value in _ANY else NO_EDIT
         found.report(
             "bad_value", pointer, f"{label_pointer(pointer)} cannot be {quote_name(value)}.", fix, edit
         )

@@ -176,7 +176,6 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         ("Handed out", f"as {one_line(run['child_id'])}" if run.get("child_id") else ""),
         ("Worker", f"{one_line(run['worker'])}, by their own word" if run.get("worker") else ""),
         ("Closed", _closed(run.get("closed") or {})),
-        ("Pending", spell_step(one_line(run.get("pending_step") or ""))),
         ("Mode", ", ".join(one_line(str(value)) for value in preferences.values())),
         ("Forks", str(forks) if forks else ""),
         ("Skipped", one_line(run.get("not_run_told") or "")),
@@ -350,7 +349,10 @@ def gaps_lines(payload: dict[str, Json], page: Page) -> list[str]:
     for item in items:
         told = f"{item['state']}, {item['severity']}: {one_line(item['summary'])}"
         lines += wrap(told[:1].upper() + told[1:], page.width)
-        whose = (one_line(item["goal"]), one_line(item["project"]), ago(item["at"], page))
+        whose = (
+            *(one_line(item[name]) for name in ("goal", "workflow_name", "project")),
+            ago(item["at"], page),
+        )
         lines += wrap(_join(whose), page.width, INDENT)
         if item["settled_by"]:
             lines += wrap(f"Settled: {one_line(item['settled_by'])}", page.width, INDENT)
