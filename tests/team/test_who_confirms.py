@@ -18,7 +18,7 @@ from tests.journeys.conversation import advance, answer
 from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import NEVER_STOP, begin, step
 from tests.surfaces.http.client import Answered
-from tests.team.team_server import PAGE, Caller, Server
+from tests.team.team_server import ORIGIN, PAGE, Caller, Server
 
 
 def confirmed_step(by: Any) -> dict[str, Any]:
@@ -73,6 +73,24 @@ def test_another_person_confirms_what_an_agent_of_mine_did(server: Server) -> No
     assert "none of whose agents did the work" in mine.document["detail"]
     assert (bens.document["data"]["door"], done["kind"]) == ("account", "ok")
     assert "not checked" not in bens.document["data"]["next"]
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.who-confirms")
+def test_no_line_of_a_terminal_is_named_where_only_a_page_counts(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
+    agent = ana.agent("builder")
+    session, blocked = report(agent, "ours.other")
+    (need,) = agent.data("session.needs")["items"]
+    shown = ben.data("run.confirm", session=session, show=True)
+    ben.data("run.confirm", session=session, given={"answer": "no", "whatDigest": shown["what_digest"]})
+
+    declined = agent.data("run.continue", **blocked["nextCall"]["params"])
+
+    assert need["command"] == f"{ORIGIN}/sessions/{session}"
+    assert f"in the Console of the team, at /sessions/{session}" in json.dumps(declined)
+    assert "run confirm" not in json.dumps([blocked, need, declined, agent.data("session.resume")])
 
 
 @pytest.mark.thorough
