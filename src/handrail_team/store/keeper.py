@@ -13,7 +13,7 @@ from typing import Any, Final, LiteralString
 import psycopg
 from psycopg import sql
 
-from handrail.contract.catalogue import SESSION_LOCKED, SESSION_NOT_FOUND, STORE_TARGET_NOT_EMPTY
+from handrail.contract.catalogue import E_CONFLICT, SESSION_LOCKED, SESSION_NOT_FOUND
 from handrail.contract.ids import BlobRef, SessionId, blob_ref
 from handrail.contract.outcome import Fault
 from handrail.engine.events import count_known
@@ -301,7 +301,8 @@ class TeamKeeper:
 def merge_plans(plans: Iterable[Sequence[SessionCopy]]) -> tuple[SessionCopy, ...]:
     """One plan for the sessions of several workspaces: an id that is missing in some is in another.
 
-    Where two hold other events under the same id, only one of them could go into the target, so none does.
+    Where two hold other events under the same id, only one of them could go into the target, so the copy is
+    not made.
     """
     merged: dict[SessionId, SessionCopy] = {}
     for one in (one for plan in plans for one in plan):
@@ -311,8 +312,8 @@ def merge_plans(plans: Iterable[Sequence[SessionCopy]]) -> tuple[SessionCopy, ..
         elif one.trouble != SESSION_NOT_FOUND.code and one != known:
             merged[one.session_id] = SessionCopy(
                 session_id=one.session_id,
-                trouble=STORE_TARGET_NOT_EMPTY.code,
-                detail="Two workspaces hold different sessions with this id: export each as a bundle.",
+                trouble=E_CONFLICT.code,
+                detail="Two workspaces hold different sessions with this id.",
             )
     return tuple(merged.values())
 
