@@ -219,7 +219,10 @@ def perform_operation(
 
     A surface that has something to do after it hands in its own `commits`, to know whether it may still fail.
     """
-    if runtime.team is not None and (told := _ask_team(runtime, called, params, ask, caller)) is not None:
+    if (
+        runtime.team is not None
+        and (told := _ask_team(runtime.for_one_call(commits), called, params, ask, caller)) is not None
+    ):
         return told
     started_ms = runtime.clock.monotonic_ms()
     own = runtime.for_one_call(commits)
@@ -256,7 +259,7 @@ def _ask_team(
     def work() -> Outcome | None:
         return ask_team(runtime, called, params, ask, caller)
 
-    return _catch_trouble(runtime.for_one_call(None), called.name, params, work)
+    return _catch_trouble(runtime, called.name, params, work)
 
 
 def _announce_removals(called: Operation, params: dict[str, Json], outcome: Outcome) -> Outcome:
@@ -299,7 +302,7 @@ def perform_chunked(
         from handrail.runtime.team_calls import keep_parts
 
         def ask_first() -> Outcome | None:
-            return keep_parts(runtime, called, params, keep, caller)
+            return keep_parts(own, called, params, keep, caller)
 
         if (told := _catch_trouble(own, called.name, params, ask_first)) is not None:
             return told
@@ -334,7 +337,9 @@ def perform_stream(
     """The items of an operation that can stream, as they come, then its outcome."""
     started_ms = runtime.clock.monotonic_ms()
     called = runtime.registry.operation(name)
-    if runtime.team is not None and (told := _ask_team(runtime, called, params, ask, caller)):
+    if runtime.team is not None and (
+        told := _ask_team(runtime.for_one_call(None), called, params, ask, caller)
+    ):
         from handrail.runtime.team_calls import list_lines
 
         yield from list_lines(told)
