@@ -7,15 +7,18 @@ from typing import Any
 
 import pytest
 
+from bench.team import as_url
 from handrail.contract.accounts import Actor
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Fault, Success
 from handrail.engine.events import decode_event
+from handrail.runtime.hub import perform
+from handrail.wiring import build_runtime
 from handrail_team.door import FREE_TRIES
 from tests.journeys.test_after_a_commit import after_the_commit
 from tests.surfaces.http.client import Answered
 from tests.team.team_server import ORIGIN, PAGE, PASSPHRASE, Caller, Server
 
-CHANGES = ["team.invite", "team.set_member", "team.new_token", "team.revoke_token"]
+CHANGES = ["team.invite", "team.set_member", "team.reset", "team.new_token", "team.revoke_token"]
 
 
 @pytest.fixture
@@ -208,6 +211,42 @@ def test_a_link_to_a_new_passphrase_ends_when_its_person_joins_another_workspace
 
     assert (joined.status, used.status) == (200, 401)
     assert server.sign_in("passphrase", name="Ana", passphrase=PASSPHRASE).status == 200
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.one-account")
+def test_a_link_to_a_new_passphrase_is_for_one_name(server: Server) -> None:
+    main = server.workspace("main")
+    ben = server.join(main, "Ben", "owner")
+    server.join(main, "Ana")
+    link = ben.data("team.reset", member="Ana", requestId="reset")["link"]
+    given = {"invitation": link.partition("=")[2], "passphrase": "other three words"}
+
+    told = [server.sign_in("invitation", name=name, **given).status for name in ("Vic", "Ben", "Ana", "Ana")]
+
+    assert told == [409, 409, 200, 401]
+    assert server.sign_in("passphrase", name="Ana", passphrase=given["passphrase"]).status == 200
+
+
+@pytest.mark.thorough
+def test_links_of_the_operator_lead_to_the_server_that_started_last(
+    server: Server, team_database: str, tmp_path: Path
+) -> None:
+    server.workspace("main")
+    local = build_runtime({"HANDRAIL_PROJECT": str(tmp_path)}, home=str(tmp_path / "operator"))
+
+    def invite(name: str, **more: str) -> str:
+        store = as_url(team_database)
+        told = perform(local, "team.invite", {"name": name, "requestId": name, "store": store, **more})
+        assert isinstance(told, Success), told
+        assert isinstance(told.data, dict)
+        return str(told.data["link"]).partition("/join#")[0]
+
+    before = invite("a")
+    server.door.directory.keep_origin("https://team.example.com")
+
+    assert (before, invite("b")) == ("http://127.0.0.1:7245", "https://team.example.com")
+    assert invite("c", origin="https://other.example.com") == "https://other.example.com"
 
 
 @pytest.mark.thorough

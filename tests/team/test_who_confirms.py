@@ -18,7 +18,7 @@ from tests.journeys.conversation import advance, answer
 from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import NEVER_STOP, begin, step
 from tests.surfaces.http.client import Answered
-from tests.team.team_server import PAGE, Caller, Server
+from tests.team.team_server import ORIGIN, PAGE, Caller, Server
 
 
 def confirmed_step(by: Any) -> dict[str, Any]:
@@ -73,6 +73,24 @@ def test_another_person_confirms_what_an_agent_of_mine_did(server: Server) -> No
     assert "none of whose agents did the work" in mine.document["detail"]
     assert (bens.document["data"]["door"], done["kind"]) == ("account", "ok")
     assert "not checked" not in bens.document["data"]["next"]
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.who-confirms")
+def test_no_line_of_a_terminal_is_named_where_only_a_page_counts(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
+    agent = ana.agent("builder")
+    session, blocked = report(agent, "ours.other")
+    (need,) = agent.data("session.needs")["items"]
+    shown = ben.data("run.confirm", session=session, show=True)
+    ben.data("run.confirm", session=session, given={"answer": "no", "whatDigest": shown["what_digest"]})
+
+    declined = agent.data("run.continue", **blocked["nextCall"]["params"])
+
+    assert need["command"] == f"{ORIGIN}/sessions/{session}"
+    assert f"in the Console of the team, at /sessions/{session}" in json.dumps(declined)
+    assert "run confirm" not in json.dumps([blocked, need, declined, agent.data("session.resume")])
 
 
 @pytest.mark.thorough
@@ -213,6 +231,27 @@ def test_without_accounts_any_person_confirms_and_the_answer_says_so(runtime: Ru
     assert "role not checked here" in told["next"]
     (kept,) = of_kind(events_of(runtime, reply), "confirmation_recorded")
     assert (kept["data"]["by"], kept["data"]["door"]) == ("role:admin", "terminal")
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.who-confirms")
+@pytest.mark.parametrize("workflow", ["ours.other", "ours.admin"])
+def test_no_mode_passes_over_who_can_confirm_in_a_team(server: Server, workflow: str) -> None:
+    """An agent that never stops waits too, once somebody is there who may look at what it did."""
+    workspace = server.workspace("main")
+    agent = server.join(workspace, "Ana").agent("builder")
+    alone = agent.start(workflowId=workflow, requestId="alone", preferences=NEVER_STOP)
+    passed = agent.data("run.continue", ackToken=alone["ackToken"], output={"notesMarkdown": "Published."})
+    ben = server.join(workspace, "Ben", "admin")
+
+    begun = agent.start(workflowId=workflow, requestId="with-ben", preferences=NEVER_STOP)
+    blocked = agent.data("run.continue", ackToken=begun["ackToken"], output={"notesMarkdown": "Published."})
+    told = confirm(ben, begun["session"]["sessionId"])
+    done = agent.data("run.continue", **blocked["nextCall"]["params"])
+
+    assert (passed["kind"], [one["code"] for one in passed["warnings"]]) == ("ok", ["NOT_ASKED"])
+    assert (blocked["kind"], told.status, done["kind"]) == ("blocked", 200, "ok")
+    assert not done.get("warnings")
 
 
 def test_a_mode_that_never_stops_has_a_critical_gap(runtime: Runtime) -> None:

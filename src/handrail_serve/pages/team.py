@@ -114,10 +114,19 @@ def _change_member(one: Payload, given: list[str]) -> Html:
         if role != one["role"]
     ]
     gone = _gated("team.set_member", {**about, "remove": True}, "Remove", f"Remove {one['name']}?")
+    reset = _form(
+        "team.reset",
+        about,
+        "Make a link to a new passphrase",
+        "link",
+        "For who forgot theirs: whoever opens the link becomes this person, once. It is shown here and never "
+        "again. Who is in other workspaces too is reset by the operator.",
+    )
     return element(
         "details",
         element("summary", "Change", class_="small"),
         element("div", *roles, gone, class_="cluster"),
+        reset if one["role"] in given else None,
     )
 
 
@@ -213,7 +222,7 @@ def _gated(operation: str, given: dict[str, Any], word: str, title: str) -> Html
 
 
 def _form(operation: str, given: dict[str, Any], word: str, told: str, text: str, *fields: Child) -> Html:
-    spot = f"told-{operation.replace('.', '-')}"
+    spot = "-".join(("told", *operation.split("."), *map(str, given.values())))
     return element(
         "form",
         element("p", text, class_="small soft"),

@@ -344,7 +344,7 @@ def fault_of(error: psycopg.Error) -> Fault:
                 hint=hint,
             )
         case errors.DiskFull():
-            return _refused("disk_full", said)
+            return _unavailable("disk_full", "The database takes no writes now: its disk is full.")
         case errors.ReadOnlySqlTransaction():
             return _unavailable("read_only", "The database takes no writes now: it is read-only.")
         case errors.SerializationFailure() | errors.DeadlockDetected() | errors.LockNotAvailable():

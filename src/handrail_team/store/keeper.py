@@ -67,6 +67,9 @@ _COMMITS = (
 )
 
 
+_IN_TWO = "Two workspaces hold different sessions with this id: export each as a bundle."
+
+
 class TeamKeeper:
     """Checks, measures, empties and copies the store in a database; `data` is that of the local home.
 
@@ -231,6 +234,8 @@ class TeamKeeper:
         elif way.source:
             source = open_source(way.source)
             copy_session(source, commits_in(source, session.session_id), self._log, session)
+        elif session.detail == _IN_TWO:  # in no single workspace, so none would be found
+            raise Fault(STORE_TARGET_NOT_EMPTY, _IN_TWO)
         else:
             room = next((one for one in self._rooms() if one._ends_with(session)), self)
             copy_session(room._log, room._commits(session.session_id), self._target(way), session)
@@ -312,7 +317,7 @@ def merge_plans(plans: Iterable[Sequence[SessionCopy]]) -> tuple[SessionCopy, ..
             merged[one.session_id] = SessionCopy(
                 session_id=one.session_id,
                 trouble=STORE_TARGET_NOT_EMPTY.code,
-                detail="Two workspaces hold different sessions with this id: export each as a bundle.",
+                detail=_IN_TWO,
             )
     return tuple(merged.values())
 
