@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from handrail import __version__
-from handrail.contract.accounts import Principal
+from handrail.contract.accounts import Principal, Role
 from handrail.contract.catalogue import (
     E_CONFIG,
     E_NOT_FOUND,
@@ -41,6 +41,8 @@ from handrail.runtime.runtime import (
     no_check_programs,
     no_clients,
     no_committed_files,
+    no_http_client,
+    no_installation,
     no_known_checks,
     no_updates,
     no_worktree,
@@ -195,6 +197,7 @@ class TeamDoor:
             settings=ServersSettings(runtime.settings),
             may=partial(self._require_right, principal),
             accounts=self.directory,
+            members=partial(self.roles, principal.workspace),
             is_at_console=principal.kind == "person",
         )
 
@@ -202,8 +205,8 @@ class TeamDoor:
         """What a person alone may is asked of the role that they have now, not of the one that was kept."""
         need = need_of(called, effect)
         if need is not None and need.is_persons and principal.kind == "person":
-            roles = {one.account: one.role for one in self.directory.members(principal.workspace)}
-            if (now := roles.get(principal.account)) != principal.role:
+            now = self.roles(principal.workspace).get(principal.account)
+            if now != principal.role:
                 self.forget()
                 if now is None:
                     raise refuse_credential()
@@ -225,6 +228,9 @@ class TeamDoor:
     def marks(self, workspace: str) -> Callable[[], Mapping[str, str]]:
         log: HotLog = self.rooms(workspace)["log"]
         return lambda: {stamp.session_id: str(stamp.order) for stamp in log.list_sessions()}
+
+    def roles(self, workspace: str) -> Mapping[str, Role]:
+        return {one.account: one.role for one in self.directory.members(workspace)}
 
     def names(self, workspace: str) -> Mapping[str, str]:
         return {one.account: one.name for one in self.directory.members(workspace)}
@@ -370,6 +376,9 @@ def _build_room(base: Runtime, database: Database) -> dict[str, Any]:
         "places": NO_PLACES,
         "trees_due": None,
         "authored": NoAuthoredFiles(),
+        **dict.fromkeys(("installation", "provenance", "receipt_keys", "mcp_processes"), no_installation),
+        **dict.fromkeys(("http_client", "proof"), no_http_client),
+        **dict.fromkeys(("team", "start_notice"), None),
     }
 
 

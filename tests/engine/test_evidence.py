@@ -295,7 +295,7 @@ def test_a_guard_must_have_failed_on_other_files_first(
     receipts: tuple[ReceiptRecorded, ...], verdict: str, is_refused: bool
 ) -> None:
     checked = (receipt(name="rcp_check"),) if receipts else ()
-    known = Witnessed(sighting=seeing(), receipts=(*checked, *receipts), session_id="ses_1")
+    known = Witnessed(sighting=seeing(), receipts=(*checked, *receipts), run_flag="--session ses_1")
 
     result = weighed(FIX, known, place("wr.contracts.bug_fix"))
 
@@ -471,7 +471,7 @@ def test_a_command_line_is_found_however_a_shell_would_have_read_it(
 def test_the_command_that_is_told_can_be_pasted(claimed: str, told: str) -> None:
     pinned = PinnedCheck(name="tests", argv=("pytest",), argv_digest="sha256:0")
 
-    assert suggest_command(Witnessed(session_id="ses_1", checks=(pinned,)), claimed) == told
+    assert suggest_command(Witnessed(run_flag="--session ses_1", checks=(pinned,)), claimed) == told
 
 
 @pytest.mark.promise("evidence.ran")

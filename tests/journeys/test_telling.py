@@ -188,7 +188,10 @@ def test_a_loop_without_its_list_blocks_until_the_list_comes(
         "USER_ONLY_DEPENDENCY",
         {"kind": "context_key", "key": "files"},
     )
-    assert blocked["nextCall"]["params"] == {"ackToken": blocked["retryAckToken"], "context": {"files": ["…"]}}
+    assert blocked["nextCall"]["params"] == {
+        "ackToken": blocked["retryAckToken"],
+        "context": {"files": ["…"]},
+    }
     assert after["pending"]["stepId"] == "each@0::read"
 
 

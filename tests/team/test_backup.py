@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
@@ -244,6 +245,29 @@ def test_the_operator_rotates_the_keys_of_every_workspace(
     assert answer(here, "store.verify")["ok"] is True
 
 
+@pytest.mark.thorough
+def test_a_session_that_two_workspaces_hold_is_neither_copied_nor_passed_over(
+    server: Server, team_database: str, tmp_path: Path
+) -> None:
+    ana, mal = (
+        server.join(server.workspace(name), f"Owner of {name}", "owner") for name in ("main", "rivals")
+    )
+    session = ana.start()["session"]["sessionId"]
+    bundle = ana.data("session.export", sessionId=session)["content"]
+    text = bundle if isinstance(bundle, str) else json.dumps(bundle)
+    mal.gated("session.import", bundle={"source": "one.json", "text": text})
+    here, target = operator(team_database, tmp_path / "operator"), tmp_path / "everything"
+
+    told = refusal(here, "store.copy", to=str(target), dryRun=True)
+    mal.gated("session.delete", ids=[session], dangerous=True)
+    shown = answer(here, "store.copy", to=str(target), dryRun=True)
+    copied = answer(here, "store.copy", to=str(target), confirm=shown["confirm_token"])
+
+    assert (told.kind.code, told.details["reason"]) == ("E_CONFLICT", "held_twice")
+    assert session in told.message
+    assert copied["summary"] == {"total": 1, "succeeded": 1, "failed": 0, "skipped": 0}
+
+
 def test_an_id_with_other_events_in_a_second_workspace_is_not_copied_by_halves() -> None:
     def plan(digest: str, trouble: str = "") -> SessionCopy:
         return SessionCopy(
@@ -254,5 +278,5 @@ def test_an_id_with_other_events_in_a_second_workspace_is_not_copied_by_halves()
 
     assert merge_plans([[plan("d")], [missing], [plan("d")]]) == (plan("d"),)
     assert merge_plans([[missing], [plan("d")], [missing]]) == (plan("d"),)
-    assert [one.trouble for one in merge_plans([[plan("d")], [plan("e")]])] == ["STORE_TARGET_NOT_EMPTY"]
+    assert [one.trouble for one in merge_plans([[plan("d")], [plan("e")]])] == ["E_CONFLICT"]
     assert merge_plans([[missing], [missing]]) == (missing,)

@@ -206,6 +206,8 @@ class Commits:
         """The call that reads the change; None while nothing has changed."""
         self.notify: Any = None
         """Whom the user wants told about it; None: nobody."""
+        self.is_sent = False
+        """A server of a team has the call and has not answered: only it knows what it has changed."""
 
     @property
     def is_made(self) -> bool:

@@ -389,8 +389,7 @@ class _Folding:
 
     def _create_node(self, created: NodeCreated, body: EventBody, record: StoredRecord) -> None:
         run_id, node_id = _present(body.scope.run_id), _present(body.scope.node_id)
-        tag = node_tag(record.digest)
-        parent = created.parent_node_id
+        tag, parent = node_tag(record.digest), created.parent_node_id
         before = None if parent is None else self._nodes[parent]
         is_next = created.node_kind == "step" and before is not None and before.state != created.state
         self._nodes[node_id] = Node(

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from handrail.contract.ids import RunId
 from handrail.engine.events import GapRecorded
-from handrail.engine.history import History
+from handrail.engine.history import History, Node
 from handrail.engine.reasons import (
     BY_EVIDENCE,
     BY_PERSON,
@@ -189,6 +189,15 @@ def confirm_line(history: History, run_id: str) -> str:
     """The line with which a person answers a run at a terminal."""
     run = f" --run {run_id}" if len(history.runs) > 1 else ""
     return f"{RUN_CONFIRM} --session {history.session_id}{run}"
+
+
+def name_run(history: History, node: Node) -> str:
+    """How a command line names the run of a node: other agents may have open ones in the same project.
+
+    A run that was handed out shares its session; its token is known to whoever works on it, and in no log.
+    """
+    is_handed_out = history.runs[node.run_id].parent is not None
+    return "--state WORK_TOKEN" if is_handed_out else f"--session {history.session_id}"
 
 
 def say_answer(history: History, run_id: RunId) -> str:

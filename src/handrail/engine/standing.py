@@ -50,6 +50,7 @@ from handrail.engine.judge.artifacts import (
 )
 from handrail.engine.judge.report_frame import Ask, list_asks, make_frame
 from handrail.engine.judge.requirements import describe_rule
+from handrail.engine.messages import name_run
 from handrail.engine.navigate import (
     Complete,
     EvaluatedCondition,
@@ -211,10 +212,7 @@ def prompt_at(
 
 
 def _render_checks(history: History, workflow: CompiledWorkflow, leaf: Leaf, node: Node, text: str) -> str:
-    """The line that shows a check to have run: of a declared one, else where the author does not give it.
-
-    It names the session: other agents may have open runs in the same project.
-    """
+    """The line that shows a check to have run: of a declared one, else where the author does not give it."""
     contract = workflow.contracts.get(leaf.contract) if isinstance(leaf, Step) and not leaf.check else None
     kinds = {type(rule) for rule in (() if contract is None else contract.evidence)}
     names = [check.name for check in history.runs[node.run_id].checks[:MOST_CHECKS_SHOWN]]
@@ -222,9 +220,9 @@ def _render_checks(history: History, workflow: CompiledWorkflow, leaf: Leaf, nod
         return ""
     if names:
         others = f" (or {', '.join(names[1:])})" if names[1:] else ""
-        return f"Before you report, run: {_OWN_LINE} {names[0]} --session {history.session_id}{others}"
+        return f"Before you report, run: {_OWN_LINE} {names[0]} {name_run(history, node)}{others}"
     when = "the guard before the change and after it" if RedThenGreen in kinds else "your checks"
-    return f"Run {when} as: {_OWN_LINE} --session {history.session_id} -- COMMAND"
+    return f"Run {when} as: {_OWN_LINE} {name_run(history, node)} -- COMMAND"
 
 
 def _render_way_to_values(history: History, node: Node, text: str) -> str:

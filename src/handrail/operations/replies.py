@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -182,8 +181,7 @@ def reply_to_answer(
         evidence=show_evidence(history, node),
     )
     version = ledger_version(history, node.run_id, last.index)
-    ledger = LedgerRef(ledger_id=node.run_id, version=version, previous_version=version - 1)
-    return name_own_work(keys, history, standing.run, success_of(reply, ledger))
+    return success_of(reply, LedgerRef(ledger_id=node.run_id, version=version, previous_version=version - 1))
 
 
 def _stop_closed(history: History, standing: Standing, answer: Recorded) -> Standing:
@@ -346,35 +344,6 @@ def _shown_source(run: Run) -> WorkflowRef | None:
 
 def success_of(reply: Reply, ledger: LedgerRef) -> Success:
     return Success(data=put_warnings_first(msgspec.to_builtins(reply), reply.warnings), ledger=ledger)
-
-
-def name_own_work(keys: Keys, history: History, run: Run, success: Success) -> Success:
-    """The reply with checks that count for the work at hand: its session has other runs, so it names this.
-
-    That is not recorded: no token is in the log.
-    """
-    if run.parent is None:
-        return success
-    lines = re.compile(rf"(handrail check run (?:[\w.-]+ )?)--session {history.session_id}\b")
-    token = mint_work_token(keys, history, run)
-
-    def name(value: Any) -> Any:
-        match value:
-            case str():
-                return lines.sub(rf"\1--state {token}", value)
-            case dict():
-                return {key: name(inner) for key, inner in value.items()}
-            case list():
-                return [name(inner) for inner in value]
-            case _:
-                return value
-
-    told = dict(success.data)
-    told |= {key: name(told[key]) for key in ("pending", "blockers", "issues") if key in told}
-    if "recap" in told:
-        own = {key: name(held) for key, held in told["recap"].items() if key in ("blockedBy", "issues")}
-        told["recap"] = told["recap"] | own
-    return msgspec.structs.replace(success, data=told)
 
 
 def current_ledger(history: History, run_id: RunId) -> LedgerRef:

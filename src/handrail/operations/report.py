@@ -106,9 +106,7 @@ def _too_large(what: str, size: int) -> Fault:
 
 MOST_GOAL_BYTES = 4_096
 """A goal is stored whole; lists show its beginning."""
-Goal = Annotated[
-    str, msgspec.Meta(description="What the user wants; up to 4096 bytes.", max_length=MOST_GOAL_BYTES)
-]
+Goal = Annotated[str, msgspec.Meta(description="What the user wants.", max_length=MOST_GOAL_BYTES)]
 
 
 def check_goal_size(goal: str) -> str:

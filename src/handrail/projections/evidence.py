@@ -7,7 +7,6 @@ different things, and only the first three prove anything.
 
 from __future__ import annotations
 
-import posixpath
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, assert_never, get_args
@@ -205,7 +204,8 @@ def _name_thing(history: History, own: Receipts, placed: PlacedClaim) -> Thing:
     if is_whole or claim.check not in ("changed_in_run", "path_exists", "place_exists", "ran"):
         return placed.node_id, claim.contract_ref, claim.pointer
     text = text_of(history, placed)
-    return claim.check, text.strip() if claim.check == "ran" else posixpath.normpath(text)
+    parts = [part for part in text.split("/") if part not in ("", ".")]  # `./a` is `a`
+    return (claim.check, text.strip()) if claim.check == "ran" else (claim.check, *parts)
 
 
 def _is_arrival(claim: Claim) -> bool:

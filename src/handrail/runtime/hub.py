@@ -46,13 +46,11 @@ from handrail.contract.wording import make_prompt_json, make_readable_json
 from handrail.ports.process import CallNote
 from handrail.ports.workspace import Settings
 from handrail.runtime.operation import (
-    TOKEN_PREFIXES,
-    WORK_ARGUMENTS,
-    WORKED_THROUGH,
     AckVerdict,
     Operation,
     StreamItem,
     effect_of,
+    find_misplaced_work,
     shape_of,
 )
 from handrail.runtime.permission import (
@@ -221,7 +219,10 @@ def perform_operation(
 
     A surface that has something to do after it hands in its own `commits`, to know whether it may still fail.
     """
-    if runtime.team is not None and (told := _ask_team(runtime, called, params, ask, caller)) is not None:
+    if (
+        runtime.team is not None
+        and (told := _ask_team(runtime.for_one_call(commits), called, params, ask, caller)) is not None
+    ):
         return told
     started_ms = runtime.clock.monotonic_ms()
     own = runtime.for_one_call(commits)
@@ -230,12 +231,10 @@ def perform_operation(
 
     def work() -> Outcome:
         nonlocal settings
-        taken = WORK_ARGUMENTS if called.name in WORKED_THROUGH else ()
-        looked_at = {name: value for name, value in params.items() if name not in taken}
-        if any(map(_may_hold_work, looked_at.values())):
+        if misplaced := find_misplaced_work(called, params):
             from handrail.runtime.misplaced_token import refuse_misplaced_work
 
-            refuse_misplaced_work(own, looked_at)
+            refuse_misplaced_work(own, misplaced)
         request, settings = _admit(own, called, params, caller, ask, declared)
         success = _as_success(called, called.perform(own.narrow(called.perform), request))
         outcome = _disclose_success(
@@ -260,13 +259,7 @@ def _ask_team(
     def work() -> Outcome | None:
         return ask_team(runtime, called, params, ask, caller)
 
-    return _catch_trouble(runtime.for_one_call(None), called.name, params, work)
-
-
-def _may_hold_work(value: Json) -> bool:
-    """Whether a token may be in an argument: few calls have one, and only those look closer."""
-    texts = value if isinstance(value, list) else (value,)
-    return any(one in text.lower() for text in texts if isinstance(text, str) for one in TOKEN_PREFIXES)
+    return _catch_trouble(runtime, called.name, params, work)
 
 
 def _announce_removals(called: Operation, params: dict[str, Json], outcome: Outcome) -> Outcome:
@@ -309,7 +302,7 @@ def perform_chunked(
         from handrail.runtime.team_calls import keep_parts
 
         def ask_first() -> Outcome | None:
-            return keep_parts(runtime, called, params, keep, caller)
+            return keep_parts(own, called, params, keep, caller)
 
         if (told := _catch_trouble(own, called.name, params, ask_first)) is not None:
             return told
@@ -344,7 +337,9 @@ def perform_stream(
     """The items of an operation that can stream, as they come, then its outcome."""
     started_ms = runtime.clock.monotonic_ms()
     called = runtime.registry.operation(name)
-    if runtime.team is not None and (told := _ask_team(runtime, called, params, ask, caller)):
+    if runtime.team is not None and (
+        told := _ask_team(runtime.for_one_call(None), called, params, ask, caller)
+    ):
         from handrail.runtime.team_calls import list_lines
 
         yield from list_lines(told)

@@ -111,6 +111,17 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Catalogue codes it can answer with, beside those that follow from its effect, fields and flags."""
 
 
+def find_misplaced_work(called: Operation, params: dict[str, Json]) -> dict[str, Json]:
+    """Arguments that may hold a token and take none of a child: few calls have one."""
+    taken = WORK_ARGUMENTS if called.name in WORKED_THROUGH else ()
+    return {name: held for name, held in params.items() if name not in taken and _may_hold_work(held)}
+
+
+def _may_hold_work(value: Json) -> bool:
+    texts = value if isinstance(value, list) else (value,)
+    return any(one in text.lower() for text in texts if isinstance(text, str) for one in TOKEN_PREFIXES)
+
+
 Verdict: TypeAlias = Literal["would_advance", "would_block", "would_save", "already_answered"]
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from handrail.contract.accounts import Actor, Principal
+from handrail.contract.accounts import Actor, Principal, Role
 from handrail.contract.catalogue import FEATURE_DISABLED
 from handrail.contract.ids import NodeId, ObservationKey, SessionId
 from handrail.contract.outcome import Commits, Fault
@@ -309,6 +309,8 @@ class WritePorts(ReadPorts, frozen=True, kw_only=True):
     """What carries out the actions of a workflow, where it is not a part of this program."""
     trees_due: list[Due] | None = None
     """Left by the call for its surface, which does them after the reply; None: nobody does."""
+    members: Callable[[], Mapping[str, Role]] | None = None
+    """Where there are accounts: who is in the workspace of the caller, in which role."""
     commits: Commits = msgspec.field(default_factory=Commits)
     """What the call at hand has changed; the hub gives each call its own."""
 

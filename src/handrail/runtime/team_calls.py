@@ -24,7 +24,10 @@ def ask_team(
         return None
     if call.effect != "read":
         require_permission(runtime.settings.of(), effect_of(called, params))
-    return team.perform(call)
+    runtime.commits.is_sent = call.effect != "read"
+    told = team.perform(call)
+    runtime.commits.is_sent = False  # a stop in between leaves it, for the surface to say
+    return told
 
 
 def keep_parts(

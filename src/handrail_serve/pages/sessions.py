@@ -143,9 +143,10 @@ def _list(listed: Payload, asked: Mapping[str, str], waiting: Mapping[str, str])
     cursor = listed.get("next_cursor") or ""
     kept = {name: asked.get(name, "") for name in (*_FILTERS, "group", "sort")}
     more = add_query("/sessions", **kept, cursor=cursor)
+    title = "Sessions that match" if any(asked.get(name) for name in _FILTERS) else "All sessions"
     return element(
         "section",
-        element("h2", "Sessions with these words" if asked.get("q") else "All sessions"),
+        element("h2", title),
         *(_rows(name, rows, known, place, waiting) for place, (name, rows) in enumerate(groups.items())),
         element("p", element("a", "Older sessions", href=more, class_="button"), class_="more")
         if listed.get("has_more") and cursor
@@ -183,8 +184,8 @@ def _rows(name: str, items: Sequence[Payload], by: str, place: int, waiting: Map
     rows = element("ol", *shown, class_="rows", id="sessions" if not place else None)
     if not by:
         return rows
-    told = f"{count(len(items), 'session')}"
-    title = element("h3", name, element("span", told, class_="aside"), dir="auto")
+    told = element("span", count(len(items), "session"), class_="aside")
+    title = element("h3", name, " · ", told, dir="auto")
     return element("section", title, rows, class_="stack tight", data_key=f"group {name}")
 
 

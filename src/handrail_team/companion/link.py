@@ -271,9 +271,9 @@ def _describe_ask(call: TeamCall) -> dict[str, Json]:
 def _unavailable(message: str) -> Fault:
     return Fault(
         STORE_UNAVAILABLE,
-        f"{message} Nothing was done, and nothing is kept for later.",
+        f"{message} Whether the call was carried out is not known; nothing is kept for later.",
         details={"reason": "server_away"},
-        hint="Wait, then send the same call again.",
+        hint="Wait, then send the same call again: it is carried out once.",
     )
 
 

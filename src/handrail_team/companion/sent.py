@@ -167,10 +167,10 @@ class SentSettings:
         return self._own.desired(project)
 
     def keep(self, changes: Mapping[str, Json], held: Mapping[str, Json]) -> bool:
-        return ServersSettings(self._own).keep(changes, held)
+        return self._own.keep(changes, held)
 
     def check(self, changes: Mapping[str, Json]) -> None:
-        ServersSettings(self._own).keep(changes, {})
+        self._own.check(changes)
 
 
 class ServersSettings:

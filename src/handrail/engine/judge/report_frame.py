@@ -139,8 +139,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     allowed: str
     description: str = ""
     is_every_round: bool = False
-    is_told: bool = False
-    """The text of the step names it, and its default is in force."""
+    is_told: bool = False  # the text of the step names it, and its default is in force
 
 
 class Steering(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,9 +178,7 @@ def _find_steering(workflow: CompiledWorkflow) -> dict[str, Steering]:
 def list_asks(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[Ask]:
     """What a step asks for now: what nobody sent yet, and what decides about another round."""
     asks = []
-    for held in steering_values(workflow).values():
-        if leaf.id not in held.asked_at:
-            continue
+    for held in (one for one in steering_values(workflow).values() if leaf.id in one.asked_at):
         is_every_round = leaf.id in held.every_round_at
         is_told = held.is_list and names_default_list(workflow, leaf, held.name, facts)
         if is_told or is_every_round or not is_known(workflow, held.name, facts, is_list=held.is_list):

@@ -291,7 +291,7 @@ def suggest_command(known: Witnessed, text: str) -> str:
     """
     line = _read_line(text)
     words, command = split_command(line), read_command(line)
-    session = ["--session", known.session_id] if known.session_id else []
+    session = [known.run_flag] if known.run_flag else []
     if words[: len(_OWN_CHECK)] == _OWN_CHECK:
         return line
     if len(words) == 1 and any(one.name == words[0] for one in known.checks):
@@ -304,6 +304,14 @@ def suggest_command(known: Witnessed, text: str) -> str:
     where = [] if command.directory == "." else ["--directory", shlex.quote(command.directory)]
     program = command.line if command.is_literal else f"sh -c {shlex.quote(command.line)}"
     return " ".join([*_OWN_CHECK, *session, *where, "--", program])
+
+
+def suggest_again(known: Witnessed, receipt: ReceiptRecorded) -> str:
+    """The line that runs what a receipt is of, where it ran."""
+    command = suggest_command(known, receipt.check or write_line(receipt))
+    if not receipt.check and receipt.directory not in (".", ELSEWHERE, NOT_TOLD):
+        command = command.replace(" -- ", f" --directory {shlex.quote(receipt.directory)} -- ", 1)
+    return command
 
 
 def hide_status(receipt: ReceiptRecorded, checks: tuple[PinnedCheck, ...]) -> ReceiptRecorded:

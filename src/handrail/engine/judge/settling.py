@@ -144,7 +144,10 @@ def how_to_settle(gap: GapRecorded) -> str:
     if is_ending_gap(gap):  # which only a verification settles
         return "a checkpoint with a verification report that passed settles it."
     if is_evidence_gap(gap):
-        return f"only evidence or a person settles it (`handrail session settle {gap.gap_id} --note TEXT`)."
+        waits = gap.waits_for
+        command = waits.values.get("command", "") if waits is not None and waits.kind == "check" else ""
+        by = f"only `{command}`, if it passes," if command else "only evidence"
+        return f"{by} or a person settles it (`handrail session settle {gap.gap_id} --note TEXT`)."
     return (
         'once it is settled, report {"kind":"wr.gap","severity":"info","summary":"…",'
         f'"resolvesGapId":"{gap.gap_id}"}}.'

@@ -7,7 +7,6 @@ The newest list of changes replaces what was said before it: a later step may ch
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
 import msgspec
@@ -42,15 +41,16 @@ from handrail.engine.judge.run_claims import (
     list_paths,
     list_reports,
     stands_for_another,
+    suggest_again,
     suggest_command,
     was_told,
     write_line,
 )
 from handrail.engine.judge.witnessed import RunResult, Sighting, StandingClaims, Witnessed
-from handrail.engine.messages import write_fix
+from handrail.engine.messages import name_run, write_fix
 from handrail.engine.navigate import Complete, Running, next_move
 from handrail.engine.reasons import Reason, WaitsFor, WorkflowStep, shorten_message
-from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, StatusUnknown, describe_outcome, has_passed
+from handrail.engine.receipts import NOT_TOLD, StatusUnknown, describe_outcome, has_passed
 from handrail.workflows.compiled import CompiledWorkflow
 from handrail.workflows.evidence import ChangedInRun
 
@@ -67,7 +67,7 @@ def witness(
     told = [claim for held in refused for claim in claims_at(history, held.node_id)]
     receipts, checks = list_receipts(history, node.run_id), history.runs[node.run_id].checks
     return Witnessed(
-        session_id=history.session_id,
+        run_flag=name_run(history, node),
         standing=collect_standing(history, workflow, node),
         told_receipts=frozenset(
             ref for claim in told if claim.verdict in ("stale", "missing") for ref in claim.refs
@@ -199,15 +199,7 @@ def _judge_again(known: Witnessed, receipt: ReceiptRecorded) -> RunResult:
     known = msgspec.structs.replace(known, imported=frozenset())
     own = tuple(one for one in known.receipts if is_command_of(one, receipt))
     name = make_readable(receipt.check or write_line(receipt))[:120]
-    return judge_receipts(known, own, None, _suggest_again(known, receipt), name)
-
-
-def _suggest_again(known: Witnessed, receipt: ReceiptRecorded) -> str:
-    """The line that runs what a receipt is of, where it ran."""
-    command = suggest_command(known, receipt.check or write_line(receipt))
-    if not receipt.check and receipt.directory not in (".", ELSEWHERE, NOT_TOLD):
-        command = command.replace(" -- ", f" --directory {shlex.quote(receipt.directory)} -- ", 1)
-    return command
+    return judge_receipts(known, own, None, suggest_again(known, receipt), name)
 
 
 def _find_unlisted(known: Witnessed) -> list[Outdated]:
@@ -322,7 +314,7 @@ def find_failing(known: Witnessed) -> list[FailingCheck]:
             ended = "no test passed, or one failed" if ended == "exit 0" else ended
             fact = f"{name} fails on the present files ({ended}, {last.receipt_id})"
             found[last.argv_digest] = FailingCheck(
-                fact=fact, is_declared=bool(last.check), command=_suggest_again(known, last)
+                fact=fact, is_declared=bool(last.check), command=suggest_again(known, last)
             )
     return list(found.values())
 

@@ -137,8 +137,8 @@ class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
     """Files that the report at hand leaves out: they make no receipt stale."""
     told_facts: frozenset[str] = frozenset()
     """Facts that contradicted an attempt before, or that it missed."""
-    session_id: str = ""
-    """For commands that are told."""
+    run_flag: str = ""
+    """For commands that are told: how they name the run."""
     imported: frozenset[str] = frozenset()
     """Receipts that came with a bundle: another store recorded them, of files that nobody saw here."""
     is_confirmed: bool = False

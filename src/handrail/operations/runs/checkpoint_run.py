@@ -17,9 +17,7 @@ OPERATION = Operation(
     perform=checkpoint_run,
     shape=RUN_SHAPE,
     tool="checkpoint_workflow",
-    tool_description=(
-        "Save notes in the middle of a step, which stays pending. Repeating the call adds nothing."
-    ),
+    tool_description=("Save notes in the middle of a step, which stays pending; a repeat adds nothing."),
     tool_fields=("checkpointToken", "stateToken", "output", "project", "worker"),
     value_rules={"worker": WORKER_RULE},
     errors=("TOKEN_SCOPE_MISMATCH", "STORE_CORRUPT"),

@@ -27,7 +27,6 @@ from handrail.operations.replies import (
     current_ledger,
     describe_closing,
     load_pinned_workflow,
-    name_own_work,
     show_children,
     show_evidence,
     success_of,
@@ -98,8 +97,7 @@ def rehydrate(ports: RehydratePorts, request: ContinueRun) -> Success:
         closing=describe_closing(history, workflow, node),
         evidence=show_evidence(history, node),
     )
-    success = success_of(reply, current_ledger(history, node.run_id))
-    return name_own_work(ports.keys, history, standing.run, success)
+    return success_of(reply, current_ledger(history, node.run_id))
 
 
 def _warn_of_other_files(

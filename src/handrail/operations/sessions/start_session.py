@@ -179,8 +179,8 @@ OPERATION = Operation(
     ),
     tool="start_session",
     tool_description=(
-        "Begin a session without a workflow, to keep notes in with checkpoint_workflow. Pass its "
-        "sessionToken as session to start_workflow later."
+        "Begin a session without a workflow, for notes by checkpoint_workflow. Pass its "
+        "sessionToken as session to start_workflow."
     ),
     tool_fields=("goal", "requestId", "project"),
     errors=("SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY"),

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_NOT_FOUND, E_VALIDATION
+from handrail.contract.catalogue import E_CONFLICT, E_NOT_FOUND, E_VALIDATION
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Fault, NextCall, Success
@@ -119,6 +119,13 @@ def _plan(way: CopyWay, sessions: _Found, *, continue_on_error: bool) -> Plan[_F
             "None of these sessions is in the store to copy from.",
             details={"resource": "session", "id": ", ".join(one.session_id for one in sessions)[:200]},
             next_call=None if way.source else NextCall(operation="session.list", params={}),
+        )
+    if twice := [one.session_id for one in sessions if one.trouble == E_CONFLICT.code]:
+        obstacle = Fault(
+            E_CONFLICT,
+            f"Two workspaces hold different sessions as {', '.join(twice)[:200]}. Nothing was copied.",
+            details={"reason": "held_twice"},
+            hint="Export each of the two in the Console, delete one, then copy; or name other --ids.",
         )
     return Plan(
         action="copy sessions",

@@ -365,7 +365,7 @@ def answer_command(
             return perform_chunked(runtime, called, params, keep, caller, process.commits)
         outcome = perform_operation(runtime, called, params, ask, measure, caller, process.commits)
     except Interrupted as stop:
-        audit_call(runtime, called, params, describe_stop(stop), caller, started_ms)
+        audit_call(runtime, called, params, describe_stop(stop, process.commits), caller, started_ms)
         raise
     if isinstance(outcome, Failure) or is_stand_in(outcome):
         return outcome

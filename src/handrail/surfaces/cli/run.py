@@ -158,7 +158,7 @@ def run(
         answer = _run_guarded(caller, parts, lambda: _answer(process, caller, arguments, environment, parts))
         _try(process.settle)  # an answer that is built is told, and delivering it settles again
     except Interrupted as stop:
-        failure = describe_stop(stop)
+        failure = describe_stop(stop, caller.commits)
         answer = _run_guarded(caller, parts, lambda: _render(caller, failure))
     except KeyboardInterrupt:  # from a server, which stops in its own way
         answer = E_INTERRUPTED.exit_status
@@ -347,7 +347,7 @@ def _deliver_stream(
             if trouble is not None:
                 return process.end_stream(trouble, E_IO.exit_status)
     except Interrupted as stop:
-        outcome = describe_stop(stop)
+        outcome = describe_stop(stop, caller.commits)
     assert outcome is not None, "a stream ends with its outcome"
     if isinstance(outcome, Failure) and goes_on is not None and outcome.next_call is None:
         outcome = msgspec.structs.replace(outcome, next_call=goes_on(last))

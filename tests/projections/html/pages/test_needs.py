@@ -168,7 +168,7 @@ def test_the_list_says_how_far_a_run_is_and_can_be_grouped(runtime: Runtime) -> 
     words = words_in(show(runtime, "/sessions", group="state"))
 
     assert "1 of about 3 steps" in words
-    assert "in progress 1 session" in words
+    assert "in progress · 1 session" in words
 
 
 def test_a_later_goal_does_not_rename_the_session(runtime: Runtime) -> None:

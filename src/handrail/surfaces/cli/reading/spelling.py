@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from handrail.contract.catalogue import E_INTERRUPTED, E_TIMEOUT, E_USAGE, E_VALIDATION
-from handrail.contract.outcome import MESSAGE_LIMIT, Failure, Fault, Json, NextCall, Success
+from handrail.contract.outcome import MESSAGE_LIMIT, Commits, Failure, Fault, Json, NextCall, Success
 from handrail.surfaces.cli.process import Interrupted
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.reading.parse import Parsed, Problem, commands_under, words_of
@@ -263,14 +263,16 @@ def _hint(near: Sequence[str], words: str) -> str:
 # A call that ended before anything was committed
 
 
-def describe_stop(stop: Interrupted) -> Failure:
-    """Nothing was changed, and that is certain, because a commit cannot be interrupted."""
-    if stop.is_deadline:
-        return Failure(
-            kind=E_TIMEOUT, message="The deadline passed; nothing was changed.", details={"committed": False}
-        )
+def describe_stop(stop: Interrupted, commits: Commits | None) -> Failure:
+    """Nothing was changed, and that is certain, because a commit of ours cannot be interrupted."""
+    kind, why = (
+        (E_TIMEOUT, "The deadline passed") if stop.is_deadline else (E_INTERRUPTED, "A signal ended the call")
+    )
+    if commits is None or not commits.is_sent:
+        return Failure(kind=kind, message=f"{why}; nothing was changed.", details={"committed": False})
     return Failure(
-        kind=E_INTERRUPTED,
-        message="A signal ended the call; nothing was changed.",
-        details={"committed": False},
+        kind=kind,
+        message=f"{why} before the server answered; whether it made the change is not known.",
+        details={"committed": None},
+        hint="Send the same call again: what was made is answered, and not made twice.",
     )
