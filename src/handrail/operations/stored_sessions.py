@@ -35,7 +35,7 @@ READ_TO_PROVEN = "read only as far as proven"
 """How a search treats a damaged session that it does not leave out."""
 SUMMARY_VERSION = 3
 """Raise it when a history is summarised differently while the fields stay the same."""
-MOST_FOUND = 1_000
+_MOST_FOUND = 1_000
 """Sessions that a search looks at before it knows that it needs more."""
 MOST_NEW = 200
 """Sessions that a list reads only for the index, beside those of its page."""
@@ -85,9 +85,9 @@ class Sessions:
         if self._view is None:
             yield from self.stamps
             return
-        found = self._learn(self._view.find(words, parts, MOST_FOUND))
+        found = self._learn(self._view.find(words, parts, _MOST_FOUND))
         yield from found
-        if len(found) == MOST_FOUND:
+        if len(found) == _MOST_FOUND:
             yield from self._learn(self._view.find(words, parts, after=found[-1]))
 
     def lacks_words(self, session_id: SessionId) -> bool:
