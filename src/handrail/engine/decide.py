@@ -361,7 +361,7 @@ def _judge_end(
     ending = unverified_gaps(facts, verdict.artifacts)
     if known is None:
         return verdict, ending
-    from handrail.engine.judge.standing import weigh_end  # noqa: PLC0415 - only the end of a run needs it
+    from handrail.engine.judge.earlier_reports import weigh_end  # noqa: PLC0415 - only the end of a run needs it
 
     claims, said = weigh_end(known, verdict.claims)
     gaps = [GapRecorded(gap_id="", severity="warning", reason="reported", summary=one) for one in said]
@@ -386,7 +386,7 @@ def plan_attempt_look(
         bodies += collect_brought(history, node, place).artifacts
     standing: StandingClaims | None = None
     if (history.evidence or history.receipts) and isinstance(node.state, Running):
-        from handrail.engine.judge.standing import find_due_look  # noqa: PLC0415 - few reports need it
+        from handrail.engine.judge.earlier_reports import find_due_look  # noqa: PLC0415 - few reports need it
 
         standing = find_due_look(history, workflow, node, place, bodies, context or {})
     if not bodies and standing is None and (place.step is None or not place.step.check):
@@ -465,8 +465,8 @@ def witness(
     """What was seen, with what the history holds: receipts and the checks that the run is pinned to."""
     if sighting is None:
         return None
+    from handrail.engine.judge.earlier_reports import collect_standing  # noqa: PLC0415 - nor does it look back
     from handrail.engine.judge.run_claims import hide_status  # noqa: PLC0415 - a simulation weighs nothing
-    from handrail.engine.judge.standing import collect_standing  # noqa: PLC0415 - nor does it look back
     from handrail.engine.judge.witnessed import Witnessed  # noqa: PLC0415 - a simulation weighs nothing
 
     instance = instance_of(history, node.node_id)

@@ -23,8 +23,8 @@ from handrail.workflows.compiling.compilation import BaseCompilation, Compilatio
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.compiling.expand_templates import calls_routine
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem, edit_rows
+from handrail.workflows.problem_places import add_places
 from handrail.workflows.reading.reader import Reading
 
 

@@ -79,10 +79,10 @@ class NeverInterrupted:
 class NoProgress:
     """`ports.Progress` into nothing."""
 
-    def tell(self, done: int, total: int, what: str) -> None:
+    def report(self, done: int, total: int, what: str) -> None:
         del done, total, what
 
-    def say(self, line: str) -> None:
+    def write(self, line: str) -> None:
         del line
 
 

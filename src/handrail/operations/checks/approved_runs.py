@@ -58,7 +58,7 @@ def run_due_checks(rt: WritePorts, first: Looked, node: Node, look: Callable[[Se
         tried.add(named)
         run = looked.session.history.runs[node.run_id]
         target = PendingStep(session=looked.session, run=run, node=node, by_token=True)
-        rt.progress.say(f"handrail: this report needs the approved check {named}; running it\n")
+        rt.progress.write(f"handrail: this report needs the approved check {named}; running it\n")
         ran = run_command(rt, rt.check_programs(), command, target, project)
         session = record_receipt(rt, target, ran.receipt)
         leave_tree(rt, session.history.session_id, node.node_id, project, "receipt", ran.tree)

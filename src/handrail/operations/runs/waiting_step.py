@@ -15,7 +15,7 @@ from handrail.operations.replies import load_pinned_workflow, show_children
 from handrail.runtime.runtime import ReadPorts
 
 
-def tell_children(rt: ReadPorts, claims: AckClaims | ChoiceClaims, fault: Fault) -> Fault:
+def add_children(rt: ReadPorts, claims: AckClaims | ChoiceClaims, fault: Fault) -> Fault:
     """The refusal of a step that waits, with its children and the call of the first that is not done."""
     history = session_of(rt.log, claims).history
     node = find_newest_wait(history, node_of(history, claims))

@@ -175,7 +175,7 @@ def _whole(rt: Runtime) -> Iterator[SessionVerdict | VerifyReport]:
         match check:
             case SessionCheck(session_id=session_id):
                 yield _verdict_on(session_id, check)
-                rt.progress.tell(count, 0, "sessions checked")
+                rt.progress.report(count, 0, "sessions checked")
                 rt.interruptions.end_here()
             case StoreCheck():
                 yield _report([check], [*check.problems, *_key_problems(rt)])
