@@ -18,8 +18,8 @@ from handrail.contract.catalogue import INTERNAL_ERROR
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Failure, Json
 from handrail.contract.redaction import Secrets
-from handrail.engine.folding import fold
-from handrail.engine.history_cache import encode_history
+from handrail.engine.folding.cache import encode_history
+from handrail.engine.folding.fold import fold
 from handrail.event_log.files.segments import SegmentLimits
 from handrail.event_log.files.upkeep.verify import check_store
 from handrail.host.audit import AuditFiles

@@ -7,9 +7,9 @@ import pytest
 from handrail.contract.ids import receipt_id_for
 from handrail.engine.command_lines import split_command
 from handrail.engine.events import ReceiptRecorded
-from handrail.engine.folding import fold
+from handrail.engine.folding.cache import decode_history, encode_history
+from handrail.engine.folding.fold import fold
 from handrail.engine.history import Node, list_receipts
-from handrail.engine.history_cache import decode_history, encode_history
 from handrail.engine.plans import plan_receipt
 from handrail.engine.receipts import (
     MOST_RECEIPTS,

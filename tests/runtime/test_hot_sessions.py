@@ -13,9 +13,9 @@ import pytest
 
 from handrail.contract.ids import BlobRef, SessionId, WorkflowHash, blob_ref
 from handrail.contract.outcome import Failure
-from handrail.engine.folding import fold
+from handrail.engine.folding.cache import encode_history
+from handrail.engine.folding.fold import fold
 from handrail.engine.history import History
-from handrail.engine.history_cache import encode_history
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.memory import MemoryLog
 from handrail.ports.log import Blob, Loaded, Remembered

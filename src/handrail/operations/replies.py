@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from handrail.contract.catalogue import RESULTS_STALE
@@ -46,10 +48,12 @@ from handrail.operations.handles import (
     name_persons_line,
 )
 from handrail.ports.log import EventReader
-from handrail.ports.process import Keys
 from handrail.runtime.sessions import Session, load_history_before, memory_of
 from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow
 from handrail.workflows.limits import MOST_ACTIONS
+
+if TYPE_CHECKING:
+    from handrail.ports.process import Keys
 
 RUN_SHAPE = Shape(
     levels={

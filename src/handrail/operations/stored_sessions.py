@@ -17,7 +17,7 @@ import msgspec
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
 from handrail.engine.events import is_newer
-from handrail.engine.history_cache import FOLD_VERSION
+from handrail.engine.folding.cache import FOLD_VERSION
 from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import EventReader, SessionStamp
 from handrail.ports.store import Entry, Indexed, IndexTrouble, IndexView

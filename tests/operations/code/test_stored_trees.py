@@ -16,9 +16,9 @@ from handrail.engine.code_trees import (
     tree_refs,
 )
 from handrail.engine.events import Scope
-from handrail.engine.folding import fold
+from handrail.engine.folding.cache import decode_history, encode_history
+from handrail.engine.folding.fold import fold
 from handrail.engine.history import MOST_TREES, Node
-from handrail.engine.history_cache import decode_history, encode_history
 from handrail.engine.plans import plan_tree
 from handrail.operations.kept_trees import (
     KnownTree,

@@ -89,7 +89,7 @@ def advance(
     except Fault as fault:
         if fault.kind is not STEP_WAITS:
             raise
-        from handrail.operations.runs.waiting_step import add_children
+        from handrail.operations.runs.reread_run import add_children
 
         raise add_children(rt, claims, fault) from None
     session, recorded, prepared = answer.session, answer.recorded, answer.prepared

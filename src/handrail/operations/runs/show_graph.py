@@ -46,9 +46,10 @@ from handrail.projections.html.rail import Place, lay_out
 from handrail.projections.needs import needs_of, reply_to_need, resume_prompt
 from handrail.projections.overview import Graphs, Need, choose_run
 from handrail.projections.run_graph import RunGraph, completed_step, run_graphs
+from handrail.runtime.damaged_sessions import refuse_unsound
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session, refuse_unsound
+from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import CompiledWorkflow, Leaf
 
 MOST_AHEAD = 100
