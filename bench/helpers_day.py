@@ -3,8 +3,8 @@
 The workflow and the road are those of `docs/how-to/hand-out-work.md`: the page's own JSON, three slices, and
 nothing but the calls that replies offer. Each helper is a process that gets its brief and its work token and
 nothing else; the parent is killed with SIGKILL while they work, and another one finds everything by
-resuming. A step takes as long as WORK_SECONDS. Run: `python -m bench.helpers_day`. Exits 1 where a day does
-not end as it should.
+resuming. A step takes as long as the variable WORK_SECONDS says. Run: `python -m bench.helpers_day`. Exits 1
+where a day does not end as it should.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import msgspec
 from handrail.contract.disclosure.estimate import estimate_tokens
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "how-to" / "hand-out-work.md"
-WORK_SECONDS = 2.0
+WORK_SECONDS = float(os.environ.get("WORK_SECONDS", "2"))
 MOST_CALLS = 40
 SIDES = ("correctness", "safety", "speed")
 

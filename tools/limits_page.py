@@ -49,7 +49,6 @@ REPORTS: Rows = (
     ("operations.handles", "LONGEST_WORKER", "Characters of the name of a helper."),
     ("engine.children.shared_files", "MOST_WORKERS", "Names of helpers that one piece of work keeps."),
     ("operations.receipts.export_receipt", "MOST_SESSIONS", "Sessions looked at for a project's newest run."),
-    ("operations.receipts.export_receipt", "TREE_SECONDS", "Seconds for a look at the files of a receipt."),
     ("host.receipt_keys", "MOST_TRUSTED", "Keys of receipts that are trusted."),
     ("host.receipt_keys", "MOST_OLD_KEYS", "Public halves of own keys that are kept."),
     ("host.known_checks", "MOST_APPROVED", "Approvals of checks that are kept."),

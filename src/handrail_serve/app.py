@@ -84,7 +84,7 @@ from handrail_serve.guard import (
 from handrail_serve.limits import MOST_BODY_BYTES, Bounds, Load, refuse_size
 from handrail_serve.routes import Found, Route, Router, open_route
 from handrail_serve.shell import asset_response, shell_response
-from handrail_serve.views import PAGES, render_view
+from handrail_serve.views import MAIN_PAGES, PAGES, render_view
 
 _T = TypeVar("_T")
 
@@ -349,6 +349,7 @@ class App:
                 (b"content-type", HTML_TYPE),
                 (b"x-handrail-title", _percent(mark_hidden(view.title))),
                 (b"x-handrail-cursor", cursor.encode()),
+                (b"x-handrail-closed", " ".join(self._closed_to(request)).encode()),
                 *(() if view.waiting is None else ((b"x-handrail-needs", str(view.waiting).encode()),)),
             )
             return Response(headers=headers, body=body)
@@ -358,20 +359,15 @@ class App:
 
     def _fit_to_reader(self, request: HttpRequest, markup: str) -> str:
         """Where there are accounts: people by name, and only what the reader may do."""
-        runtime, door = request.runtime, self._parts.door
-        principal, refuse_call = runtime.principal, runtime.may
-        if principal is None or refuse_call is None or door is None:
+        principal, door = request.runtime.principal, self._parts.door
+        if principal is None or door is None:
             return markup
-
-        def may(operation: str) -> bool:
-            called = runtime.registry.operation(operation)
-            try:
-                refuse_call(called, called.effect)
-            except Fault:
-                return False
-            return True
-
+        may = partial(_may_perform, request.runtime)
         return join_names(drop_forms(markup, may), lambda: door.names(principal.workspace))
+
+    def _closed_to(self, request: HttpRequest) -> list[str]:
+        """The pages that the bar does not lead this reader to."""
+        return [path for path, name in MAIN_PAGES.items() if not _may_perform(request.runtime, name)]
 
     async def _listen(self, request: HttpRequest) -> Response:
         if not self.load.has_room_for_feed():
@@ -571,6 +567,15 @@ def _list_marks(runtime: Runtime) -> Mapping[str, str]:
 
 def _not_found(request_id: str) -> Response:
     return problem(Failure(kind=E_NOT_FOUND, message="There is nothing at this address."), request_id)
+
+
+def _may_perform(runtime: Runtime, operation: str) -> bool:
+    """Whether the caller may; where there are no accounts, everybody may everything."""
+    called = runtime.registry.operation(operation)
+    try:
+        return runtime.may is None or runtime.may(called, called.effect) is None
+    except Fault:
+        return False
 
 
 def _percent(text: str) -> bytes:

@@ -105,17 +105,8 @@ def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
         ),
         resume=graph["resume_prompt"] if is_sound else "",
         cards=[find_card(call, {**_whose(shown, graph), **need}) for need in graph["waiting"]],
-        gaps=_explain_gaps(call, shown),
     )
     return View(title=shown["goal"] or graph["workflow_name"], html=html)
-
-
-def _explain_gaps(call: Call, shown: dict[str, Json]) -> dict[str, str]:
-    """The gaps of a session by their ids in the words for people; session.show has them as the agent does."""
-    if not any(run["gaps"] for run in shown["runs"]):
-        return {}
-    told = payload_or_none(call, "session.gaps", {"session": shown["session_id"], "limit": ROWS})
-    return {} if told is None else {gap["id"]: gap["summary"] for gap in told["items"]}
 
 
 def _rename(shown: dict[str, Json]) -> Child:

@@ -19,6 +19,15 @@ from handrail_serve.session_views import SESSION_PAGES
 from handrail_serve.view_parts import Call, Page, Query, View
 
 PAGES: tuple[Page, ...] = (*SESSION_PAGES, *CATALOG_PAGES, *TEAM_PAGES, *MACHINE_PAGES)
+MAIN_PAGES = {
+    "/sessions": "session.list",
+    "/workflows": "workflow.list",
+    "/gaps": "session.gaps",
+    "/builtins": "workflow.builtins",
+    "/import": "session.import",
+    "/settings": "self.settings",
+}
+"""The pages in the bar, each with the operation that it cannot do without."""
 _SHARES = (1, 4, 16)
 """A list that is too large is shown with a part of its rows; its link to the next page leads to the rest."""
 

@@ -194,7 +194,9 @@ class TeamDoor:
         )
 
     def answer_companion(self, runtime: Runtime, content: bytes) -> bytes:
-        return answer_companion(runtime, content)
+        principal = runtime.principal
+        assert principal is not None, "a companion has signed in"
+        return answer_companion(runtime, content, partial(self.names, principal.workspace))
 
     def start_sending(self) -> None:
         base = self._base

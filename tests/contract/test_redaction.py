@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.contract.redaction import REDACTED, Secrets, is_secret_name, redact_named_secrets
+from handrail.contract.redaction import (
+    MINTED_BEGINNINGS,
+    REDACTED,
+    Secrets,
+    cut_minted_tokens,
+    is_secret_name,
+    redact_named_secrets,
+    redact_secrets,
+)
+from handrail.contract.tokens.workflow import LAYOUT_BY_PREFIX
 
 SECRET = 'pass"wörd/+=&17'
 
@@ -163,3 +172,17 @@ def test_the_kind_of_a_token_is_told_but_never_under_a_callers_own_names() -> No
     told = redact_named_secrets({"token_kind": "ack", "context": {"token_kind": "hunter2"}})
 
     assert told == {"token_kind": "ack", "context": {"token_kind": REDACTED}}
+
+
+@pytest.mark.parametrize("prefix", LAYOUT_BY_PREFIX)
+def test_every_token_of_a_run_is_cut_where_it_is_only_kept_or_read(prefix: str) -> None:
+    text = f"sent {prefix}{'a' * (LAYOUT_BY_PREFIX[prefix].length - len(prefix))} by mistake"
+
+    assert cut_minted_tokens(text) == f"sent {prefix}… by mistake"
+    assert prefix in MINTED_BEGINNINGS
+
+
+def test_a_work_token_is_told_back_in_its_own_field_alone() -> None:
+    told = redact_secrets({"children": [{"workToken": "wk1" + "a" * 46}], "found": "wk1" + "a" * 46})
+
+    assert told == {"children": [{"workToken": "wk1" + "a" * 46}], "found": "wk1…"}

@@ -89,6 +89,55 @@ def test_every_spelling_counts_and_markdown_only_with_an_id(home: str, project: 
     assert [name for _, name, _ in own(DirectoryLibrary(home).files(project))] == names
 
 
+NEARLY = {
+    "\ufeff---\nid: a.b\n---\n## T {#t}\nU\n": "byte order mark",
+    "\n---\nid: a.b\n---\n## T {#t}\nU\n": "no front matter",
+    "<!-- MIT -->\n---\nid: a.b\n---\n## T {#t}\nU\n": "no front matter",
+    "---\nID: a.b\nname: A\n---\n## T {#t}\nU\n": "ID",
+    "---\nidd: a.b\n---\n## T {#t}\nU\n": "idd",
+    "---\nname: A\n---\n## T {#t}\nU\n": "id",
+    "---\n  id: a.b\n---\n##T {#t}\nU\n": "",
+    "----\nid: a.b\n----\n## T {#t}\nU\n": "no front matter",
+    "id: a.b\n---\n## T {#t}\nU\n": "no front matter",
+    '+++\nid = "a.b"\n+++\n## T {#t}\nU\n': "no front matter",
+    "---\rid: a.b\r---\r## T {#t}\rU\r": "no front matter",
+}
+"""Pages that somebody meant to be a workflow, and what is said of them."""
+
+
+@pytest.mark.parametrize(("page", "said"), [*NEARLY.items()])
+def test_a_page_that_is_nearly_a_workflow_is_listed_with_what_is_wrong(
+    home: str, project: str, ours: str, page: str, said: str
+) -> None:
+    put(ours, "a.md", page.encode())
+
+    (entry,) = [one for one in build_catalog(DirectoryLibrary(home).files(project)).entries if one.problems]
+
+    assert (entry.source_ref, entry.is_usable) == ("a.md", False)
+    assert said in " ".join(one.message for one in entry.problems)
+
+
+def test_pages_under_other_endings_are_listed_if_they_are_workflows(
+    home: str, project: str, ours: str
+) -> None:
+    page = "---\nid: a.b\nname: A\n---\n## T {#t}\nU\n"
+    put(ours, "a.MD", page.encode())
+    put(ours, "b.markdown", page.encode())
+    put(ours, "c.md", page.encode("utf-16"))
+    put(ours, "README.markdown", b"# About\n\n## Install {#install}\n")
+    put(ours, "SKILL.md", b"---\nname: x\n---\n## Use\n")
+
+    entries = build_catalog(DirectoryLibrary(home).files(project)).entries
+    told = {one.source_ref: one.problems[0] for one in entries if one.problems}
+
+    assert {name: one.fix for name, one in told.items()} == {
+        "a.MD": 'Rename it to "a.md".',
+        "b.markdown": 'Rename it to "b.md".',
+        "c.md": "Save the file as UTF-8, without a byte order mark.",
+    }
+    assert told["c.md"].message.startswith("This Markdown cannot be read: this is not UTF-8")
+
+
 def test_what_is_not_a_readable_file_is_given_empty_never_left_out(
     home: str, project: str, ours: str
 ) -> None:

@@ -14,12 +14,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 
-from tests.house.markdown import FENCE
+from tests.house.markdown import FENCE, closes
 from tests.house.tree import ROOT
 
 PAGES = (
     "README.md",
     "docs/tutorial/first-run.md",
+    "docs/tutorial/first-helpers.md",
     "docs/tutorial/first-rename.md",
     "docs/how-to/rename-over-packages.md",
 )
@@ -28,8 +29,8 @@ DEADLINE_SECONDS = 60
 SAVE_AS = re.compile(r"Save this as `([^`]+)`:")
 EXCERPT = re.compile(r"<!-- shown: (.+) -->")
 
-TOKEN = re.compile(r"\b(st1|ak1|ck1|ch1)[0-9a-z]{46,53}\b")
-PLACEHOLDER = re.compile(r"\b(st1|ak1|ck1|ch1)…")
+TOKEN = re.compile(r"\b(st1|ak1|ck1|ch1|wk1)[0-9a-z]{46,53}\b")
+PLACEHOLDER = re.compile(r"\b(st1|ak1|ck1|ch1|wk1)…")
 DIFFERS_EACH_TIME = (
     (TOKEN, r"\1…"),
     (re.compile(r"\b(cu1)[\w.-]+"), r"\1…"),
@@ -107,13 +108,13 @@ def _filled_lines(
     lines: list[str], save: Callable[[str, str], None], run: Callable[[str], str]
 ) -> Iterator[str]:
     language: str | None = None
-    file_name = excerpt = ""
+    file_name = excerpt = mark = ""
     content: list[str] = []
     for line in lines:
         fence = FENCE.match(line)
         if fence and language is None:
-            language, content = fence[2], []
-        elif fence:
+            mark, language, content = fence[1], fence[2], []
+        elif closes(line, mark) and language is not None:
             if file_name:
                 save(file_name, "\n".join(content) + "\n")
             language, file_name, excerpt = None, "", ""
@@ -145,9 +146,9 @@ def main() -> None:
     for path in PAGES:
         full = os.path.join(ROOT, path)
         with open(full, encoding="utf-8") as file:
-            text = file.read()
+            text = filled_page(path, file.read())
         with open(full, "w", encoding="utf-8") as file:
-            file.write(filled_page(path, text))
+            file.write(text)
 
 
 if __name__ == "__main__":

@@ -11,11 +11,13 @@ import pytest
 
 from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
 from handrail.operations.checks.note_command import NoteCommand, note_command
+from handrail.runtime.misplaced_token import MAY_DO
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import answer, refusal
 from tests.journeys.doors import command, events_of, of_kind
-from tests.journeys.given_workflows import step
+from tests.journeys.given_workflows import NEVER_STOP, step
 from tests.journeys.test_until_the_end import CHANGE, RIGHT, TESTS, Reply, Site, changed, site
+from tests.surfaces.cli.test_hook import called, hook
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 __all__ = ["site"]
@@ -50,6 +52,8 @@ def test_what_another_child_changed_is_shown_and_neither_demanded_nor_makes_a_ch
     done = site.send(changed("src/bill.py"))
 
     assert done["kind"] == "ok", done["blockers"]
+    assert "not listed, of another run of the session perhaps: src/other.py" in done["closing"]
+    assert "by a commit" not in done["closing"]
     told = " ".join(fact for _, _, fact in site.claims())
     assert "of another run of the session perhaps and not listed: src/other.py, src/third.py" in told
     assert "stale" not in {verdict for _, verdict, _ in site.claims()}
@@ -74,6 +78,7 @@ def test_two_children_that_list_one_file_are_told_as_such(site: Site) -> None:
         site.run(*TESTS.split())
         site.send(changed("src/bill.py"))
     met = answer(site.runtime, "run.continue", stateToken=waiting["stateToken"])
+    assert "src/bill.py is listed by a, b, which were open" in met["pending"]["prompt"]
 
     joined = answer(site.runtime, "run.continue", ackToken=met["ackToken"])
 
@@ -167,3 +172,118 @@ def test_a_call_from_outside_means_the_child_that_is_named_or_alone_here(site: S
     whose = {one["data"]["receiptId"]: one["scope"]["runId"] for one in receipts}
     assert whose[noted.receipt_id] == waiting["session"]["runId"]
     assert status == 0, shown
+
+
+@pytest.mark.promise("delegation.attenuated")
+def test_a_token_of_a_child_shows_the_files_of_its_own_run_alone(site: Site) -> None:
+    waiting = hand_out(site, "a", "b")
+    a, b = (str(one["workToken"]) for one in waiting["children"])
+    whole = answer(site.runtime, "code.status", stateToken=waiting["stateToken"])["trees"]
+    own = answer(site.runtime, "code.status", stateToken=a)["trees"]
+    state = answer(site.runtime, "run.continue", stateToken=b)["stateToken"]
+    others = [one for one in whole if one not in own]
+
+    refused = [refusal(site.runtime, "code.status", stateToken=a, node=one["node_id"]) for one in others]
+    by_tree = answer(site.runtime, "code.status", stateToken=state, node=own[0]["tree_id"])
+
+    assert len(own) == 1
+    assert {one["step_id"] for one in others} == {"parts", "change"}
+    assert {(one.kind.code, one.hint) for one in refused} == {("TOKEN_SCOPE_MISMATCH", MAY_DO)}
+    assert by_tree["node_id"] not in {own[0]["node_id"]}  # b saw the same files, at its own node
+    assert [one["node_id"] for one in by_tree["trees"]] == [by_tree["node_id"]]
+
+
+@pytest.mark.promise("delegation.own-directory")
+def test_a_check_for_a_session_that_waits_counts_for_the_child_that_is_meant_or_nobody(site: Site) -> None:
+    waiting = hand_out(site, "a", "b")
+    a, b = (str(one["workToken"]) for one in waiting["children"])
+    session, argv = waiting["session"]["sessionId"], ["true"]
+    run_a, run_b = (
+        answer(site.runtime, "run.continue", stateToken=one)["session"]["runId"] for one in (a, b)
+    )
+
+    unclear = [refusal(site.runtime, "check.run", argv=argv, **one) for one in ({}, {"session": session})]
+    named = answer(elsewhere(site, site.root, work=b).runtime, "check.run", argv=argv, session=session)
+    broken = refusal(elsewhere(site, site.root, work="wk1x").runtime, "check.run", argv=argv)
+    answer(site.runtime, "run.close", run=run_b, reason="abandoned")
+    alone = answer(site.runtime, "check.run", argv=argv, session=session)
+
+    assert {one.kind.code for one in unclear} == {"CONTEXT_MISSING"}
+    assert all("--state WORK_TOKEN" in one.hint for one in unclear)
+    assert all(one.next_call is not None and one.next_call.operation == "session.resume" for one in unclear)
+    assert (named["runId"], alone["runId"]) == (run_b, run_a)
+    assert broken.message.startswith("In HANDRAIL_WORK: ")
+
+
+@pytest.mark.promise("delegation.own-directory")
+def test_a_check_in_a_fresh_worktree_is_credited_to_no_other_session(site: Site, tmp_path: Path) -> None:
+    site.runtime = msgspec.structs.replace(site.runtime, places=ProjectPlaceFiles(str(tmp_path / "home")))
+    waiting = hand_out(site, "a", "b")
+    site.begin(step("alone"))
+    helper = in_worktree(site, tmp_path / "tree")
+
+    refused = [refusal(one.runtime, "check.run", argv=["true"]) for one in (site, helper)]
+
+    assert {one.kind.code for one in refused} == {"CONTEXT_MISSING"}
+    assert all(waiting["session"]["sessionId"] in one.message for one in refused)
+
+
+@pytest.mark.promise("delegation.own-directory")
+def test_the_fix_of_a_blocked_child_brings_its_own_receipt(site: Site) -> None:
+    site.declare(unit={"command": TESTS.split()})
+    waiting = hand_out(site, "a", "b")
+    take_up(site, waiting, 0)
+    site.write("src/bill.py", RIGHT)
+
+    blocked = site.send(changed("src/bill.py"))
+    read = answer(site.runtime, "run.continue", stateToken=waiting["children"][0]["workToken"])
+
+    token = waiting["children"][0]["workToken"]
+    assert blocked["kind"] == "blocked"
+    assert f"handrail check run unit --state {token}" in read["pending"]["prompt"]
+    for told in (blocked["blockers"], read["recap"]["blockedBy"]):
+        assert f"--state {token}" in str(told)
+        assert "--session" not in str(told)
+
+
+@pytest.mark.promise("delegation.own-directory")
+def test_hooks_of_a_helper_are_about_its_work(site: Site) -> None:
+    waiting = hand_out(site, "a", "b")
+    token = str(waiting["children"][0]["workToken"])
+    helper = elsewhere(site, site.root, work=token)
+    answer(helper.runtime, "run.continue", stateToken=token)
+
+    begun = hook(helper.runtime, "SessionStart")
+    hook(helper.runtime, "PreCompact")
+    own = answer(helper.runtime, "run.continue", stateToken=token)["recap"]["entries"]
+    site.reply = answer(site.runtime, "run.continue", stateToken=waiting["children"][1]["workToken"])
+    answer(site.runtime, "run.close", run=site.reply["session"]["runId"], reason="abandoned")
+    parents = hook(site.runtime, "SessionStart")
+
+    assert called(begun.out) == {"stateToken": token}
+    assert waiting["stateToken"] not in begun.out
+    assert [one["notes"][:27] for one in own] == ["The chat was compacted here"]
+    assert called(parents.out) == {"stateToken": waiting["stateToken"]}
+    assert "Of its parts: b closed\n" in parents.out
+
+
+@pytest.mark.promise("delegation.join")
+def test_what_a_child_delivers_is_known_as_its_weakest_claim_is(site: Site) -> None:
+    children = [{"id": name, "steps": [step("change", **CHANGE)]} for name in ("lies", "ran")]
+    parts = {"id": "parts", "title": "Parts", "delegate": {"children": children, "collect": "found"}}
+    waiting = dict(site.begin(parts, step("tell"), preferences=NEVER_STOP))
+    for place in (0, 1):
+        take_up(site, waiting, place)
+        site.write("src/bill.py", RIGHT + f"# by {place}\n")
+        if place:
+            site.run(*TESTS.split())
+        site.send(changed("src/bill.py"))
+    met = answer(site.runtime, "run.continue", stateToken=waiting["stateToken"])
+
+    joined = answer(site.runtime, "run.continue", ackToken=met["ackToken"])
+
+    held = of_kind(events_of(site.runtime, joined), "context_set")[-1]["data"]["context"]["found"]
+    assert [(row["child"], row["artifacts"][0]["knownBy"]) for row in held] == [
+        ("lies", "claimed"),
+        ("ran", "observed"),
+    ]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, answer, refusal, rehydrate
-from tests.journeys.doors import events_of, of_kind, tool_call
-from tests.journeys.given_workflows import step
+from tests.journeys.doors import command, events_of, of_kind, tool_call
+from tests.journeys.given_workflows import begin, step
 from tests.journeys.test_delegation import arrive, child, finish, handing_out, read, take
 
 
@@ -89,6 +90,7 @@ def test_an_older_token_of_the_step_hands_nothing_out_twice(runtime: Runtime) ->
     assert len(stale) == 9
     assert {one.kind.code for one in refused} == {"STEP_WAITS"}
     assert [one["childId"] for one in refused[0].details["children"]] == ["a-4", "b"]
+    assert refused[0].details["children"][1]["workToken"] == waiting["children"][1]["workToken"]
     assert refused[0].next_call is not None
     offered = answer(runtime, "run.continue", **refused[0].next_call.params)
     assert len(events_of(runtime, waiting)) == before
@@ -119,3 +121,82 @@ def test_a_closed_child_is_told_at_once_wherever_the_run_is_read(runtime: Runtim
     assert [(one["kind"], one["run_id"]) for one in (*needed, *still)] == [("blocked", parent)] * 2
     assert needed[0]["why"] == "Review waits for a, which was closed (done elsewhere)."
     assert [one["kind"] for one in answer(runtime, "session.needs")["items"]] == ["gap"]
+
+
+@pytest.mark.promise("delegation.closed")
+def test_late_work_that_was_handed_out_once_more_is_told_that_nobody_waits(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"))
+    a, b = waiting["children"]
+    early = read(runtime, a)
+    answer(runtime, "run.close", run=early["session"]["runId"], reason="abandoned")
+    finish(runtime, b)
+    again = take(runtime, rehydrate(runtime, waiting), "again")
+
+    seen = read(runtime, a)
+    reported = advance(runtime, early, notes="late")
+    ended, replayed = (advance(runtime, reported, notes="later") for _ in range(2))
+    finish(runtime, again["children"][0])
+    joined = advance(runtime, rehydrate(runtime, again))
+
+    told = [one["warnings"][0] for one in (seen, reported, ended)]
+    assert {one["code"] for one in told} == {"NOBODY_WAITS"}
+    assert all("handed out once more" in one["message"] for one in told)
+    assert (ended["pending"], ended) == (None, replayed)
+    assert again["nextCall"]["params"] == {"stateToken": again["children"][0]["workToken"]}
+    assert again["progress"] == waiting["progress"]
+    found = of_kind(events_of(runtime, joined), "context_set")[-1]["data"]["context"]["findings"]
+    assert [(row["child"], row["notes"]) for row in found] == [("a", "a-2 did sum"), ("b", "b did look")]
+    assert " is finished: 3 steps done." in advance(runtime, joined)["closing"]
+
+
+@pytest.mark.promise("delegation.rewind")
+def test_a_result_can_be_taken_from_the_text_alone(runtime: Runtime) -> None:
+    steps = (step("plan"), handing_out(child("a"), child("b"), collect="findings"), step("conclude"))
+    begun = begin(runtime, *steps, fields={})
+    finish(runtime, advance(runtime, begun)["children"][0])
+    params = {"ackToken": rehydrate(runtime, begun)["ackToken"], "output": {"notesMarkdown": "anew"}}
+
+    arrived = tool_call(runtime, "continue_workflow", **params)
+    token = arrived.structured["pending"]["choices"][0]["token"]
+    _, shown = command(runtime, "run", "continue", "--ack", params["ackToken"], "--notes", "anew")
+    taken = answer(runtime, "run.continue", ackToken=token)
+    found = answer(
+        runtime, "session.export", **{"sessionId": taken["session"]["sessionId"], "as": "markdown"}
+    )
+
+    assert "# Given\n" in str(found["content"])
+    assert arrived.structured["pending"]["prompt"].startswith("This work is handed out: ")
+    assert arrived.structured["nextCall"]["options"] == [{"id": "take:a", "params": {"ackToken": token}}]
+    for call in ({"ackToken": token}, {"stateToken": arrived.structured["children"][0]["workToken"]}):
+        assert f"continue_workflow {json.dumps(call, separators=(',', ':'))}" in arrived.text
+    lines = [one["command"] for one in shown["meta"]["notices"] if one["type"] == "next_command"]
+    assert [token in lines[0], "--state wk1" in lines[1]] == [True, True]
+    assert taken["nextCall"]["params"] == {"stateToken": arrived.structured["children"][1]["workToken"]}
+
+
+@pytest.mark.promise("delegation.gaps")
+def test_a_child_whose_step_asks_a_person_is_told_and_the_others_come_first(runtime: Runtime) -> None:
+    asking = step("ask", requireConfirmation=True)
+    waiting = arrive(runtime, child("a", asking), child("b"))
+
+    told = rehydrate(runtime, waiting)
+    found = answer(runtime, "session.resume")["items"][0]["children"]
+    needed = answer(runtime, "session.needs")["items"]
+
+    assert [one["status"] for one in told["children"]] == ["needs_person", "open"]
+    assert [one["status"] for one in found] == ["needs_person", "open"]
+    assert told["nextCall"]["params"] == {"stateToken": waiting["children"][1]["workToken"]}
+    assert [one["title"] for one in needed] == ["a: Ask"]
+
+
+@pytest.mark.promise("delegation.attenuated")
+def test_tokens_of_two_children_in_one_call_lead_to_the_work_that_was_named(runtime: Runtime) -> None:
+    a, b = arrive(runtime, child("a"), child("b"))["children"]
+    ack = read(runtime, b)["ackToken"]
+
+    mixed = refusal(runtime, "run.continue", ackToken=ack, stateToken=a["workToken"], output={})
+
+    assert mixed.kind.code == "TOKEN_SCOPE_MISMATCH"
+    assert mixed.next_call is not None
+    assert mixed.next_call.params == {"stateToken": a["workToken"]}
+    assert read(runtime, b)["ackToken"] == ack

@@ -426,3 +426,13 @@ def test_odd_files_never_stop_an_answer(code: CodeProject) -> None:
         assert status in (0, 2), told
         assert told.get("code", "") in ("", "EDIT_REFUSED")
     assert code.told("js-scan --search myFunc")["skipped"] == {"too_large": 1}
+
+
+@pytest.mark.promise("code.scan.search")
+def test_a_line_that_imports_a_name_is_no_definition_of_it(code: CodeProject) -> None:
+    found = code.told("js-scan --search helper --ai-mode")["results"]
+
+    assert [(one["file"], one["match"]) for one in found if one["match"] in ("definition", "import")] == [
+        ("src/util.js", "definition"),
+        ("src/app.js", "import"),
+    ]

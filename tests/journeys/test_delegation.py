@@ -134,6 +134,8 @@ def test_helpers_that_share_a_work_token_share_attempts(runtime: Runtime) -> Non
 
     assert one["ackToken"] == other["ackToken"]
     assert late["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
+    assert late["warnings"][0]["purpose"] == "go_on"  # a fork would undo what the first one did
+    assert late["warnings"][0]["nextCall"]["params"] == {"stateToken": handed["workToken"]}
     assert late["ackToken"] == mine["ackToken"]
     assert read(runtime, handed)["pending"]["stepId"] == "sum"
 
@@ -199,7 +201,7 @@ def test_a_run_goes_on_without_a_closed_child_or_stops_with_it(
     gaps = [event["data"]["summary"] for event in of_kind(events_of(runtime, reply), "gap_recorded")]
     shown = answer(runtime, "session.show", sessionId=waiting["session"]["sessionId"])
     assert reply["pending"]["stepId"] == pending
-    assert gaps == (["review went on without a: it was closed."] if option_id == "without" else [])
+    assert gaps == (["“Review” went on without a: it was closed."] if option_id == "without" else [])
     assert shown["status"] == status
 
 
@@ -285,9 +287,9 @@ def test_an_empty_list_is_collected_as_empty_and_fewer_than_asked_for_are_told(
         for reply in (none, one, below)
     ]
     assert told == [
-        ["slices asks for 2 pieces of work, and there was none to hand out."],
-        ["slices asks for 2 pieces of work and handed out 1: all must be done."],
-        ["slices asks for 2 pieces of work, and there was none to hand out."],
+        ["“Slices” asks for 2 pieces of work, and there was none to hand out."],
+        ["“Slices” asks for 2 pieces of work and handed out 1: all must be done."],
+        ["“Slices” asks for 2 pieces of work, and there was none to hand out."],
     ]
 
 
@@ -591,9 +593,9 @@ def test_the_graph_has_the_children_beside_their_step_and_the_console_draws_a_la
 
     assert [(one["child_id"], one["status"], one["pending_title"]) for one in graph["children"]] == [
         ("a", "complete", ""),
-        ("b", "in_progress", "Look"),
+        ("b", "handed_out", "Look"),
     ]
     assert {one["node_id"] for one in graph["children"]} == {graph["preferred_tip"]}
     assert (graph["parent_run_id"], below["parent_run_id"]) == ("", run_id)
-    assert "b: Is it safe" in page
-    assert page.count("at work") == 1
+    assert page.index('id="now"') < page.index("b: Is it safe")
+    assert page.count("handed out") == 1

@@ -191,7 +191,7 @@ def test_one_report_is_a_blocker_in_one_mode_and_a_gap_in_the_other_for_the_same
     reply, gaps = replies["full_auto_never_stop"]
     assert (reply["kind"], reply["pending"]["stepId"]) == ("ok", "do")
     assert [gap["reason"] for gap in gaps] == ["contract_violation:invalid_required_output"]
-    assert gaps[0]["summary"] == replies["guided"][0]["blockers"][0]["message"]
+    assert gaps[0]["summary"] == "What the agent delivered for the step “Decide” is not right yet: decision."
 
 
 @pytest.mark.promise("full-auto.disclosed")

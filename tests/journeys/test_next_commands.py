@@ -278,3 +278,16 @@ def test_a_time_and_a_wrong_type_come_back_together_at_the_tool_too(runtime: Run
 
     assert isinstance(failure, Failure)
     assert {one["param"] for one in failure.details["problems"]} == {"since", "limit", "until"}
+
+
+@pytest.mark.promise("cli.error")
+def test_the_hint_for_a_misspelt_workflow_names_what_the_next_command_starts(
+    runtime: Runtime,
+) -> None:
+    workflow = give(runtime, step("one"))
+
+    _, document = command(runtime, "run", "start", workflow + "e", "--goal", "x")
+
+    told = document["error"]["details"]
+    assert told["hint"].startswith(f"Use {workflow}, ")
+    assert f" {workflow} " in told["next_command"]

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from msgspec.structs import replace
+
+from handrail.contract.outcome import Failure
+from handrail.host.workspace import LocalWorkspace
+from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import answer, rehydrate, start
@@ -33,6 +39,23 @@ def test_on_the_command_line_too(runtime: Runtime) -> None:
     told = [command(runtime, *line, place)[1]["data"]["session"]["sessionId"] for place in ("/a", "/b", "/a")]
 
     assert told[0] == told[2] != told[1]
+
+
+@pytest.mark.promise("truth.request-project")
+def test_a_repeat_is_answered_although_its_project_is_gone(runtime: Runtime, tmp_path: Path) -> None:
+    place = tmp_path / "gone"
+    place.mkdir()
+    there = replace(runtime, workspace=LocalWorkspace({"HOME": str(tmp_path)}))
+    workflow = give(runtime, step("one"))
+    first = start(there, workflowId=workflow, requestId="one", project=str(place))
+    place.rmdir()
+
+    again = start(there, workflowId=workflow, requestId="one", project=str(place))
+    other = perform(there, "run.start", {"workflowId": workflow, "requestId": "two", "project": str(place)})
+
+    assert (again["session"], again["ackToken"]) == (first["session"], first["ackToken"])
+    assert isinstance(other, Failure)
+    assert "does not exist" in other.message
 
 
 @pytest.mark.promise("hardening.imported-visible")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from handrail.contract.outcome import Failure
 from handrail.engine.events import GapReason, GapRecorded
-from handrail.engine.plans import how_to_settle, is_evidence_gap
+from handrail.engine.judge.settling import how_to_settle, is_evidence_gap
 from handrail.engine.reasons import BY_EVIDENCE, WaitsFor
 from handrail.projections.run_graph import preferred_tip, status_at
 from handrail.runtime.hub import perform

@@ -119,11 +119,11 @@ def test_a_report_says_what_became_of_each_artifact_of_a_blocked_attempt(runtime
     sent(runtime, blocked["retryAckToken"], A_DECISION)
     accepted = report_of(runtime, first).replace("\\", "")
 
-    assert "wr.decision did not fit and is stored only as refused." in refused
-    assert "wr.gap, brought by the blocked attempt:" in refused
+    assert "Decision did not fit and is stored only as refused." in refused
+    assert "Gap, brought by the blocked attempt:" in refused
     assert "replaced later" not in refused + accepted
-    assert "Delivered wr.decision, shown among the outputs." in accepted
-    assert "Delivered wr.gap, shown among the outputs." in accepted
+    assert "Delivered: Decision, shown among the outputs." in accepted
+    assert "Delivered: Gap, shown among the outputs." in accepted
 
 
 @pytest.mark.promise("truth.gap-ids")
@@ -188,7 +188,7 @@ def test_the_gap_of_a_broken_contract_names_the_artifact(runtime: Runtime) -> No
     _, shown = command(runtime, "session", "show", first["session"]["sessionId"])
 
     (gap,) = shown["data"]["runs"][0]["gaps"]
-    assert "wr.decision" in gap["summary"]
+    assert gap["summary"] == "What the agent delivered for the step “A” is not right yet: decision."
     assert "wr.decision" in reply["warnings"][0]["message"]
 
 

@@ -159,15 +159,24 @@ VALUES = (
 NAMES = (
     instead("undeclared_name", "/steps/0/prompt", "Plan {{nte}} for a {{size}} change."),
     instead("bad_placeholder", "/steps/0/prompt", "Plan ${note} for a {{size}} change."),
-    unsure(instead("bad_placeholder", "/steps/0/prompt", "Plan {{note|upper}} for a {{size}} change.")),
+    meant(
+        instead("bad_placeholder", "/steps/0/prompt", "Plan {{note|upper}} for a {{size}} change."),
+        ("/steps/0/prompt", "Plan {{note}} (in upper case) for a {{size}} change."),
+    ),
     instead("undeclared_name", "/steps/0/prompt", "Plan {{inputs.note}} for a {{size}} change."),
     instead("undeclared_name", "/steps/1/promptBlocks/goal", "The plan of {{noet}} is checked."),
     instead("undeclared_name", "/steps/2/body/0/prompt", "Read {{flie}}, number {{at}}."),
-    unsure(instead("undeclared_name", "/steps/8/prompt", "Report {{at}} {{found}} {{retries}}.")),
+    meant(
+        instead("undeclared_name", "/steps/8/prompt", "Report {{at}} {{found}} {{retries}}."),
+        ("/steps/8/prompt", "Report [at] {{found}} {{retries}}."),
+    ),
     instead("undeclared_name", "/steps/6/params/query", "{{ntoe}}"),
     instead("undeclared_name", "/steps/7/args/subject", "the change of {{noote}}"),
     meant(instead("bad_placeholder", "/steps/8/title", "Report {{note}}"), ("/steps/8/title", "Report note")),
-    unsure(instead("bad_placeholder", "/steps/8/prompt", "{{#if live}}Yes{{/if}} {{found}} {{retries}}.")),
+    meant(
+        instead("bad_placeholder", "/steps/8/prompt", "{{#if live}}Yes{{/if}} {{found}} {{retries}}."),
+        ("/steps/8/prompt", "(only if live is true, and it is {{live}}: Yes) {{found}} {{retries}}."),
+    ),
     instead("undeclared_name", "/conditions/0/input", "sise"),
     meant(
         instead("undeclared_name", "/steps/1/requireConfirmation/input", "production"),
@@ -264,6 +273,15 @@ TEXTS = (
     written("True", "true", "True", "True", base="foreign"),
 )
 
+_AS_THE_EXAMPLE = {
+    "type": "object",
+    "properties": {
+        "kind": {"const": "project.table"},
+        "rows": {"type": "array"},
+        "summary": {"type": "string"},
+    },
+    "required": ["rows", "summary"],
+}
 _SUMMARY = "/schema/properties/summary"
 _ROWS = "/schema/properties/rows"
 CONTRACTS = (
@@ -274,7 +292,10 @@ CONTRACTS = (
     misspelt(_SUMMARY, "minLength", "minLenght", base="contract")._replace(code="broken_contract"),
     instead("broken_contract", f"{_SUMMARY}/minLength", "3", base="contract"),
     instead("broken_contract", "/schema/required/1", "sumary", base="contract"),
-    unsure(instead("broken_contract", "/example/summary", 3, '"summary": 3', base="contract")),
+    meant(
+        instead("broken_contract", "/example/summary", 3, '"summary": 3', base="contract"),
+        ("/example/summary", "text"),
+    ),
     misspelt("/example", "summary", "sumary", base="contract")._replace(code="broken_contract"),
     instead("broken_contract", "/example/kind", "project.tabel", base="contract"),
     instead("bad_id", "/id", "wr.contracts.table", base="contract"),
@@ -287,12 +308,21 @@ CONTRACTS = (
         base="contract",
     ),
     Mistake(
-        "no schema", "missing_key", "", "", changes=(("/schema", GONE),), base="contract", is_certain=False
+        "no schema",
+        "missing_key",
+        "",
+        "",
+        changes=(("/schema", GONE),),
+        base="contract",
+        meant=(("/schema", _AS_THE_EXAMPLE),),
     ),
 )
 
 ELSEWHERE = (
-    unsure(instead("wrong_type", "/steps", "none", base="foreign")),
+    meant(
+        instead("wrong_type", "/steps", "none", base="foreign"),
+        ("/steps", [{"id": "first_step", "title": "First step", "prompt": "none"}]),
+    ),
     Mistake("no name", "missing_key", "", "", changes=(("/name", GONE),), base="foreign"),
 )
 
@@ -314,7 +344,10 @@ OVERLAYS = (
         ("/steps/plan/replace", {"prompt": "x"}),
     ),
     instead("undeclared_name", "/add/0/step/prompt", "Tell {{nte}}.", base="overlay"),
-    unsure(instead("undeclared_name", "/add/0/step/prompt", "Tell {{channel}}.", base="overlay")),
+    meant(
+        instead("undeclared_name", "/add/0/step/prompt", "Tell {{channel}}.", base="overlay"),
+        ("/add/0/step/prompt", "Tell [channel]."),
+    ),
     written("trailing comma", '"Slowly."', '"Slowly.",', '"Slowly.",', base="overlay"),
 )
 
@@ -335,7 +368,10 @@ MARKDOWN = tuple(
             "  input: note\n\nRep",
             "```step\nwhen:\n  kind: compare\n  input",
         ),
-        unsure(written("early text", "---\n\n## Plan", "---\n\nHello.\n\n## Plan", "Hello.")),
+        meant(
+            written("early text", "---\n\n## Plan", "---\n\nHello.\n\n## Plan", "Hello."),
+            ("/guidance", ["Hello.", "Say what you saw."]),
+        ),
         instead("unknown_key", "/steps/0/guidence", ["Short sentences."], "guidence")._replace(
             changes=(("/steps/0/guidance", GONE), ("/steps/0/guidence", ["Short sentences."]))
         ),
@@ -376,7 +412,10 @@ FORMS = (
         instead("wrong_type", "/guidance/0", {"Note": "say what you saw."}, '{\n      "Note"'),
         ("/guidance/0", "Note: say what you saw."),
     ),
-    unsure(instead("wrong_type", "/guidance/0", {"text": "Say it."}, '{\n      "text"')),
+    meant(
+        instead("wrong_type", "/guidance/0", {"text": "Say it."}, '{\n      "text"'),
+        ("/guidance/0", "Say it."),
+    ),
     meant(
         instead(
             "wrong_type", "/steps/1/promptBlocks/procedure/0", {"First": "read it."}, '{\n            "First"'
@@ -415,8 +454,9 @@ FORMS = (
     instead("bad_id", "/add/0/after", "Way", base="overlay"),
     instead("wrong_type", "/add", OVERLAY["add"][0], '"add"', base="overlay"),
     instead("wrong_type", "/steps/plan/append", ["Read the rules first."], '"append"', base="overlay"),
-    unsure(
-        instead("wrong_type", "/steps/plan", "Read the rules.", '"plan": "Read the rules."', base="overlay")
+    meant(
+        instead("wrong_type", "/steps/plan", "Read the rules.", '"plan": "Read the rules."', base="overlay"),
+        ("/steps/plan", {"append": "Read the rules."}),
     ),
     meant(
         instead("broken_contract", "/schema/required", "rows", '"required"', base="contract"),
@@ -450,10 +490,10 @@ PAGES = (
     in_markdown("block of another tool", "### Procedure", "### Instructions"),
     in_markdown("block too deep", "### Procedure", "#### Procedure"),
     in_markdown("name as a heading", "---\n\n## Plan", "---\n\n# Intended\n\n## Plan", "# Intended\n"),
-    unsure(in_markdown("another heading", "---\n\n## Plan", "---\n\n# Read me\n\n## Plan", "# Read me\n")),
+    in_markdown("another heading", "---\n\n## Plan", "---\n\n# Read me\n\n## Plan", "# Read me\n"),
     in_markdown("front matter not closed", "---\n\n## Plan", "\n## Plan", "---\n"),
     in_markdown("id in the fence", "```step\nguidance", "```step\nid: plan\nguidance", "id: plan\n"),
-    unsure(in_markdown("other id in the fence", "```step\nguidance", "```step\nid: p\nguidance", "id: p\n")),
+    in_markdown("other id in the fence", "```step\nguidance", "```step\nid: p\nguidance", "id: p\n"),
     in_markdown(
         "fence open in the middle",
         "count: 3\nmaxIterations: 3\n```\n",
@@ -506,24 +546,12 @@ UNCERTAIN: dict[str, str] = {
     'workflow /steps/0/titel "Other"': "Two titles: only the author knows which one counts.",
     "workflow /steps/0/retryPolicy 3": "No key here says it; taking it away would hide a wish.",
     'workflow /conditions/0/op "~="': "A pattern, a rounded number or a slip.",
-    'workflow /steps/0/prompt "Plan {{note|upper}} for a {{size}} chan': "Other text is shown.",
-    'workflow /steps/8/prompt "Report {{at}} {{found}} {{retries}}."': "No value after its loop.",
-    'workflow /steps/8/prompt "{{#if live}}Yes{{/if}} {{found}} {{retr': "It needs a condition.",
     'workflow /steps/8/userOnly/input "noets"': "It may be a new input, which only the user fills.",
     "impassable gate": "Which level may pass is the whole point of the gate.",
     "read too early": "Another kind, another step or another order may be meant.",
     "impossible rule": "The values that were meant are not in the file.",
     "workflow cut off": "What is missing is not in the file.",
-    "contract /example/summary 3": "The example or the schema may be wrong.",
-    "no schema": "A schema cannot be guessed from one example.",
-    'foreign /steps "none"': "The steps are not in the file.",
-    'overlay /add/0/step/prompt "Tell {{channel}}."': "The base declares nothing like it.",
-    "markdown workflow early text": "It may belong to a step or to nobody.",
     'workflow /inputs/size/enum {"small": 1}': "What the numbers are for is not in the file.",
-    'workflow /guidance/0 {"text": "Say it."}': "The text, or a text with a colon.",
-    'overlay /steps/plan "Read the rules."': "Before the prompt, after it, or in its place.",
-    "page another heading": "It may be a step, a name or a text for readers.",
-    "page other id in the fence": "Two ids: only the author knows which one counts.",
     "yaml text condition in one line": "The rest of the condition is not in the file.",
     "yaml workflow twice": "Two values: only the author knows which one counts.",
 }

@@ -130,6 +130,58 @@ def test_an_overlay_is_its_base_with_its_changes_and_says_what_came_from_where(r
     assert (made["name"], made["description"]) == ("Review", "For tests.")
 
 
+COMPARE = {"kind": "compare", "input": "depth", "op": "equals", "value": "deep"}
+QUICK = {"kind": "compare", "input": "depth", "op": "not_equals", "value": "quick"}
+
+
+@pytest.mark.parametrize("when", ["is_deep", {"kind": "condition_ref", "conditionId": "is_deep"}, COMPARE])
+def test_what_fills_a_slot_runs_where_the_slots_condition_holds(runtime: Runtime, when: Any) -> None:
+    steps = [step("one"), {"slot": "late", "when": when}, step("two", when="is_deep")]
+    own = [step("plain"), step("named", when="is_deep"), step("written", when=QUICK)]
+    hold(runtime, base(steps=steps), overlay(fill={"late": own}))
+    shown = answered(runtime, "workflow.inspect", workflowId="team.review", part="compiled")["workflow"]
+
+    found = plain(shown["compiled"])
+    said = {one["id"]: found["conditions"].get(one.get("when", ""), {}) for one in found["steps"]}
+
+    assert {key: held for key, held in said["plain"].items() if key != "id"} == COMPARE
+    assert said["named"] == {"kind": "and", "of": [COMPARE, COMPARE]}
+    assert said["written"] == {"kind": "and", "of": [COMPARE, QUICK]}
+    assert said["one"] == {}
+
+
+@pytest.mark.parametrize(("name", "told"), [("is_deep", []), ("is_dep", ["unknown_id"])])
+def test_the_condition_of_a_slot_is_a_declared_one_and_counts_as_used(
+    runtime: Runtime, name: str, told: list[str]
+) -> None:
+    hold(runtime, base(steps=[step("one"), {"slot": "late", "when": name}, step("two")]))
+
+    report = answered(runtime, "workflow.validate", workflowIds=["house.review"], reportOnly=True)
+
+    assert [
+        one["code"] for one in report["items"][0]["problems"] if one["pointer"] != "/inputs/depth"
+    ] == told
+
+
+def test_slots_are_shown_with_the_steps_and_in_the_drawing(runtime: Runtime) -> None:
+    hold(runtime, base())
+    shown = answered(runtime, "workflow.inspect", workflowId="house.review", part="steps")["workflow"]
+    drawn = answered(runtime, "workflow.graph", workflowId="house.review", **{"as": "text"})["drawing"]
+
+    assert plain(shown["slots"]) == [
+        {"id": "after_fix", "title": "After the fix", "after": "fix"},
+        {
+            "id": "before_end",
+            "title": "Before the end",
+            "description": "What a team does before it ends.",
+            "before": "end",
+            "after": "ask",
+        },
+    ]
+    assert "slot after_fix after it" in drawn
+    assert "slot before_end before it" in drawn
+
+
 def test_a_contract_is_tightened_with_an_example_that_fits_and_nowhere_else(runtime: Runtime) -> None:
     rule = {"check": "person"}
     change = {"required": ["/findings/*/line"], "evidence": [rule], "demand": "required"}
@@ -323,6 +375,20 @@ def test_a_changed_base_is_told_and_no_running_run_follows_it(runtime: Runtime) 
     read_again = answered(runtime, "run.continue", stateToken=on["stateToken"])
     (drift,) = [one for one in read_again["warnings"] if one["code"] == "WORKFLOW_SOURCE_DIFFERS"]
     assert drift["details"] == {"sourceKind": "project", "sourceRef": "house.review.json"}
+
+
+def test_a_step_that_hands_out_work_is_not_changed_by_another_step_of_the_base(runtime: Runtime) -> None:
+    asked = {"id": "ask", "brief": "Look.", "steps": [step("look")]}
+    sides = {"id": "sides", "title": "Sides", "delegate": {"children": [asked]}}
+    own = overlay(fill={"before_end": [step("tell")]})
+    hold(runtime, base(steps=[sides, *base()["steps"]]), own)
+    answered(runtime, "run.start", workflowId="team.review", context={"depth": "deep"})
+    hold(runtime, base(steps=[sides, *base()["steps"][:-1], step("end", prompt="End it now.")]), own)
+
+    report = answered(runtime, "workflow.validate", workflowIds=["team.review"])
+
+    told = [one["message"] for one in report["items"][0]["problems"] if one["code"] == "changed_meaning"]
+    assert ["(end changed)" in one for one in told] == [True]
 
 
 def test_two_workflows_are_compared_step_by_step(runtime: Runtime) -> None:

@@ -166,12 +166,18 @@ def test_a_mistake_is_told_alike_in_every_spelling(base: Base) -> None:
         ours, theirs = errors(examined(base, text)), errors(examined("workflow", json.dumps(document)))
 
         assert {told(one) for one in ours} == {told(one) for one in theirs}, mistake.name
+        meant = {(one.code, one.pointer): one for one in theirs}
+        for one in ours:
+            if one.edit:
+                after = edited("workflow", json.dumps(document), meant[one.code, one.pointer])
+                held = decode_document(edited(base, text, one).encode(), SPELLINGS[base])
+                assert held == json.loads(after), mistake.name
 
     assert compared > 15
 
 
 def told(problem: Problem) -> tuple[object, ...]:
-    """Without what each spelling says in its own way: quotes, places, and where a page has its texts."""
+    """Without what each spelling says in its own way: quotes, places, edits, texts of a page."""
     message = problem.message.partition(" at line ")[0]
     fix = "" if problem.code == "missing_key" else re.sub(r'["` ]', "", problem.fix)
-    return problem.code, problem.pointer, message, fix, json.dumps(edit_rows(problem.edit))
+    return problem.code, problem.pointer, message, fix, bool(problem.edit)

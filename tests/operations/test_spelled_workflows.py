@@ -181,4 +181,4 @@ def test_keys_of_a_step_in_a_fence_that_is_text_are_told(runtime: Runtime) -> No
     )
 
     [problem] = report["items"][0]["problems"]
-    assert (problem["severity"], "```step" in problem["fix"]) == ("warning", True)
+    assert (problem["severity"], "```step" in problem["fix"]) == ("error", True)

@@ -66,6 +66,16 @@ ODD = (
         "é 😀",
         "#a",
     ),
+    *(
+        "<!--\n",
+        "-->\n",
+        "<pre>\n",
+        "</pre>",
+        "\n  ## a {#b}",
+        "\n### Verify\n",
+        "a {#b}\n---",
+        "\n ## Verify",
+    ),
 )
 texts = st.lists(st.sampled_from(ODD) | st.text(max_size=6), min_size=1, max_size=3).map("".join) | st.just(
     "Do it."

@@ -20,13 +20,12 @@ from handrail.contract import base32
 from handrail.contract.outcome import Success
 from handrail.operations.handles import read_state
 from handrail.runtime.hub import perform
-from handrail.runtime.operation import WORKED_THROUGH
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import HotLog
-from handrail.wiring import registry
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import answer
-from tests.properties.test_handed_out_work import hand_out
+from tests.journeys.doors import events_of
+from tests.properties.test_handed_out_work import hand_out, list_closed_fields
 
 pytestmark = pytest.mark.thorough
 
@@ -50,11 +49,15 @@ class _Misuser:
         handed = [one for parent in self.parents for one in parent["children"]]
         self.tokens = [str(one["workToken"]) for one in handed]
         self.replies = [answer(self.runtime, "run.continue", stateToken=token) for token in self.tokens]
-        self.fields = [
-            (name, field.encode_name)
-            for name in registry().names
-            if name not in WORKED_THROUGH
-            for field in msgspec.structs.fields(registry().operation(name).input)
+        self.fields = list_closed_fields()
+        self.sessions = [
+            read_state(self.runtime.keys, one["stateToken"]).claims.session_id for one in self.parents
+        ]
+        self.nodes = [
+            (one["scope"]["runId"], one["scope"]["nodeId"])
+            for parent in self.parents
+            for one in events_of(self.runtime, parent)
+            if one["kind"] == "node_created"
         ]
         self.heads = self._heads()
         self.answers: Counter[str] = Counter()
@@ -111,13 +114,15 @@ class _Misuser:
             ("run.confirm", {"stateToken": token, "show": True}),
             ("run.confirm", {"stateToken": token, "yes": True}),
         ]
+        if token.startswith(("wk", "st")):
+            others = [one for one in self.nodes if one[0] != self.replies[child]["session"]["runId"]]
+            deeds.append(("code.status", {"stateToken": token, "node": self.chance.choice(others)[1]}))
         operation, params = self.chance.choice(deeds)
         return operation, params, child
 
     def _heads(self) -> dict[str, int]:
         found = {}
-        for parent in self.parents:
-            session_id = read_state(self.runtime.keys, parent["stateToken"]).claims.session_id
+        for session_id in self.sessions:
             loaded = self.runtime.log.load(session_id)
             assert loaded is not None
             found[str(session_id)] = loaded.head

@@ -1,16 +1,19 @@
-"""Breaks one module in one small way at a time, and says which breaks no test noticed.
+"""Breaks a room in one small way at a time; names breaks that no test notices, and tests that notice none.
 
-    python -m tests.referees.mutants src/handrail/engine/gate.py tests/engine/test_gate.py --most 20
+    python -m tests.referees.mutants src/handrail/engine tests/engine --each 4 --seconds 3600
 
 A mutant has one comparison, `and`, `or`, `not`, sign, number, truth value or returned value changed. The
-source is copied, so the working tree stays as it is. The mutants that lived are named, and the tests that
-noticed none: such a test says what another says, or nothing about this module. It runs when a person asks.
+tests run once to see which lines each of them reaches; then every test meets mutants of lines that it
+reaches, those first that few tests reach, and only tests that reach a mutant run against it. The source is
+copied, so the working tree stays as it is. A test that notices none of its mutants says what another says,
+or nothing about this room. It runs when a person asks.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
 import random
 import re
@@ -19,8 +22,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from typing import cast
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from types import FrameType
+from typing import Any, cast
+
+import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -35,7 +42,9 @@ COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Is: ast.IsNot,
     ast.IsNot: ast.Is,
 }
-TEST_SECONDS = 300
+TEST_SECONDS = 120
+ROOM, REACHED = "MUTANTS_ROOM", "MUTANTS_REACHED"
+Place = tuple[str, int]
 
 
 def break_node(node: ast.AST) -> ast.AST | None:
@@ -89,57 +98,129 @@ def mutants(text: str) -> Iterator[tuple[int, str]]:
         wanted += 1
 
 
-def run_tests(copy: str, tests: Sequence[str]) -> tuple[set[str], set[str]]:
-    """The tests that passed, and those that did not; a run that could not start has one nameless failure."""
+class _Reach:
+    """A plugin of the first run: the lines of the room that each test reaches, parameters together."""
+
+    def __init__(self) -> None:
+        self.room = os.environ[ROOM]
+        self.reached: dict[str, set[Place]] = defaultdict(set)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        here = self.reached[item.nodeid.partition("[")[0]]
+
+        def on_line(frame: FrameType, event: str, _: object) -> Any:
+            here.add((frame.f_code.co_filename, frame.f_lineno))
+            return on_line
+
+        def on_call(frame: FrameType, event: str, _: object) -> Any:
+            return on_line if frame.f_code.co_filename.startswith(self.room) else None
+
+        sys.settrace(on_call)
+        try:
+            return (yield)
+        finally:
+            sys.settrace(None)
+
+    def pytest_sessionfinish(self) -> None:
+        with open(os.environ[REACHED], "w", encoding="utf-8") as file:
+            json.dump({name: sorted(places) for name, places in self.reached.items()}, file)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Pytest loads this module as a plugin (`-p`) for the first run."""
+    config.pluginmanager.register(_Reach())
+
+
+def run_tests(copy: str, tests: Sequence[str], **more: str) -> set[str]:
+    """The tests that fail; a run that could not start has one nameless failure."""
     words = ["-n", "0", "-q", "-rA", "--tb=no", "--no-header", "--assert=plain", "-p", "no:cacheprovider"]
-    around = {**os.environ, "PYTHONPATH": os.path.join(copy, "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    words += ["-p", "tests.referees.mutants"] if more else []
+    around = {**os.environ, "PYTHONPATH": os.path.join(copy, "src"), "PYTHONDONTWRITEBYTECODE": "1", **more}
     command = [sys.executable, "-m", "pytest", *words, "--hypothesis-seed=1", *tests]
     try:
         done = subprocess.run(
             command, cwd=ROOT, env=around, capture_output=True, check=False, timeout=TEST_SECONDS
         )
     except subprocess.TimeoutExpired:
-        return set(), {""}
-    told = re.findall(r"^(PASSED|FAILED|ERROR) ([^\s\[]+)", done.stdout.decode(), re.MULTILINE)
-    failed = {name for outcome, name in told if outcome != "PASSED"}
-    return {name for _, name in told} - failed, failed or ({""} if done.returncode else set())
+        return {""}
+    told = re.findall(r"^(?:FAILED|ERROR) ([^\s\[]+)", done.stdout.decode(), re.MULTILINE)
+    return set(told) or ({""} if done.returncode else set())
+
+
+def reach(copy: str, room: str, tests: Sequence[str]) -> dict[str, set[Place]]:
+    """The lines of the room that each test reaches."""
+    answer = os.path.join(copy, "reached.json")
+    trouble = run_tests(copy, tests, **{ROOM: os.path.join(copy, room), REACHED: answer})
+    if trouble:
+        raise SystemExit(f"Without a break these fail already: {', '.join(sorted(trouble))}")
+    with open(answer, encoding="utf-8") as file:
+        return {name: {(path, line) for path, line in places} for name, places in json.load(file).items()}
+
+
+def break_room(copy: str, room: str) -> dict[Place, list[str]]:
+    """The broken texts of each line of the room."""
+    found: dict[Place, list[str]] = defaultdict(list)
+    for folder, _, names in os.walk(os.path.join(copy, room)):
+        for path in (os.path.join(folder, name) for name in names if name.endswith(".py")):
+            with open(path, encoding="utf-8") as file:
+                for line, text in mutants(file.read()):
+                    found[path, line].append(text)
+    return found
+
+
+def choose(
+    reached: Mapping[str, set[Place]], broken: Mapping[Place, list[str]], each: int, seed: int
+) -> list[tuple[Place, str]]:
+    """For every test a few mutants that it reaches, those first that few tests reach."""
+    chance = random.Random(seed)
+    crowd = Counter(place for places in reached.values() for place in places)
+    chosen: dict[tuple[Place, str], None] = {}
+    for name in sorted(reached):
+        places = sorted(reached[name] & broken.keys(), key=lambda place: (crowd[place], chance.random()))
+        for place in places[:each]:
+            chosen[place, chance.choice(broken[place])] = None
+    return list(chosen)
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.referees.mutants")
-    parser.add_argument("module")
+    parser.add_argument("room", help="a folder of src")
     parser.add_argument("tests", nargs="+")
-    parser.add_argument("--most", type=int, default=20)
+    parser.add_argument("--each", type=int, default=4, help="mutants that a test meets at least")
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args(arguments)
     ends_at = time.monotonic() + asked.seconds
-    with open(os.path.join(ROOT, asked.module), encoding="utf-8") as file:
-        text = file.read()
-    found = list(mutants(text))
-    chosen = sorted(random.Random(asked.seed).sample(found, min(asked.most, len(found))))
     with tempfile.TemporaryDirectory() as copy:
         shutil.copytree(os.path.join(ROOT, "src"), os.path.join(copy, "src"))
-        silent, trouble = run_tests(copy, asked.tests)
-        if trouble:
-            print(f"Without a break these fail already: {', '.join(sorted(trouble))}")
-            return 2
-        tried, lived = 0, list[int]()
-        for line, broken in chosen:
+        reached = reach(copy, asked.room, asked.tests)
+        chosen = choose(reached, break_room(copy, asked.room), asked.each, asked.seed)
+        random.Random(asked.seed).shuffle(chosen)
+        tried, lived, met = 0, list[str](), Counter[str]()
+        noticed = set[str]()
+        for (path, line), text in chosen:
             if time.monotonic() > ends_at:
                 break
-            with open(os.path.join(copy, asked.module), "w", encoding="utf-8") as file:
-                file.write(broken)
-            _, failed = run_tests(copy, asked.tests)
+            with open(path, encoding="utf-8") as file:
+                whole = file.read()
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            names = sorted(name for name, places in reached.items() if (path, line) in places)
+            failed = run_tests(copy, names)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(whole)
             tried += 1
-            silent -= failed
-            lived += [] if failed else [line]
-    lines = text.splitlines()
-    for line in lived:
-        print(f"lived: {asked.module}:{line}: {lines[line - 1].strip()}")
-    for name in sorted(silent):
-        print(f"noticed none: {name}")
-    print(f"{tried} of {len(found)} mutants tried, {len(lived)} lived, {len(silent)} tests noticed none.")
+            met.update(names)
+            noticed |= set(names) if "" in failed else failed
+            if not failed:
+                place = f"{os.path.relpath(path, copy)}:{line}"
+                print(f"lived: {place}: {whole.splitlines()[line - 1].strip()}", flush=True)
+                lived.append(place)
+    silent = sorted(name for name in met if met[name] >= min(asked.each, 3) and name not in noticed)
+    for name in silent:
+        print(f"noticed none of {met[name]}: {name}")
+    print(f"{tried} of {len(chosen)} mutants tried, {len(lived)} lived, {len(silent)} tests noticed none.")
     return 0
 
 

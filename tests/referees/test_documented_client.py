@@ -20,9 +20,11 @@ pytestmark = pytest.mark.thorough
 __all__ = ["place"]
 
 PAGE = "docs/how-to/build-on-mcp.md"
+HELPERS = "docs/tutorial/first-helpers.md"
 
 
-def test_the_client_of_the_page_follows_a_workflow(place: Path) -> None:
+def follow(place: Path, workflow_id: str) -> tuple[dict[str, Any], list[str]]:
+    """The last reply that the client of the page gets, and the steps that it did."""
     (code,) = [block for block in fenced_blocks(page(PAGE).text) if block.language == "python"]
     names: dict[str, Any] = {}
     exec(compile("\n".join(code.lines), PAGE, "exec"), names)
@@ -40,7 +42,24 @@ def test_the_client_of_the_page_follows_a_workflow(place: Path) -> None:
         delivered = [in_own_words(reply["example"])] if reply["kind"] == "blocked" else []
         return {"notesMarkdown": "Did it.", "artifacts": delivered}
 
-    reply = anyio.run(names["follow"], "wr.small_change", "Try the page", "page-1", work)
+    return anyio.run(names["follow"], workflow_id, "Try the page", "page-1", work), seen
+
+
+def test_the_client_of_the_page_follows_a_workflow(place: Path) -> None:
+    reply, seen = follow(place, "wr.small_change")
 
     assert reply["isComplete"] is True
     assert seen == ["ok plan", "ok change", "blocked change", "ok verify", "blocked verify"]
+
+
+def test_the_client_of_the_page_does_work_that_is_handed_out(place: Path) -> None:
+    (written,) = [block for block in fenced_blocks(page(HELPERS).text) if block.language == "markdown"]
+    workflows = place / "project" / ".handrail" / "workflows"
+    workflows.mkdir(parents=True, exist_ok=True)
+    text = "\n".join(written.lines).replace("required: true", "default: the release note") + "\n"
+    (workflows / "read_twice.md").write_text(text, encoding="utf-8")
+
+    reply, seen = follow(place, "project.read_twice")
+
+    assert reply["isComplete"] is True
+    assert seen == ["ok look", "ok look", "ok read", "ok sum"]

@@ -29,7 +29,9 @@ from handrail_team.companion.wire import LookOrder, ProgramOrder, Sighting
 from tests.conftest import THREE_STEPS
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
+from tests.journeys.given_workflows import step
 from tests.team.team_server import ORIGIN, PAGE, Caller, Server
+from tests.team.test_who_confirms import confirm
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -401,6 +403,27 @@ def test_what_a_person_answers_leads_to_the_console(machine: Machine, operation:
 
 
 @pytest.mark.thorough
+@pytest.mark.promise("team.names")
+def test_a_machine_reads_who_answered_by_name_and_a_field_keeps_the_id(
+    machine: Machine, person: Caller
+) -> None:
+    begun = machine.data(
+        "run.start", workflowId=give(machine, step("ship", requireConfirmation={"by": "role:admin"}))
+    )
+    machine.call("run.continue", ackToken=begun["ackToken"], output={"notesMarkdown": "It is ready."})
+    session = begun["session"]["sessionId"]
+    assert confirm(person, session).status == 200
+
+    (need,) = machine.data("session.needs")["items"]
+    found = machine.data("session.resume", query=session)
+    shown = machine.data("session.show", sessionId=session)["runs"][0]["confirmations"]
+
+    assert need["why"].startswith("It was answered by Ana: yes")
+    assert "acc_" not in str(found)
+    assert shown[0]["who"].startswith("acc_")
+
+
+@pytest.mark.thorough
 def test_a_hook_asks_the_server_and_says_so_when_it_is_away(machine: Machine) -> None:
     begun = machine.start()
     message = b'{"tool_input": {"command": "true"}, "tool_name": "Bash", "tool_response": {"exit_code": 0}}'
@@ -475,6 +498,30 @@ def test_a_receipt_of_a_teams_run_is_signed_here_and_goes_into_a_file(machine: M
     assert data_of(checked)["key_from"] == "given"
     assert read_bundle(kept[1].decode()).session_id == session
     assert data_of(bundle)["bytes"] == len(kept[1])
+
+
+@pytest.mark.thorough
+def test_a_receipt_compares_what_a_run_saw_with_the_commit_of_this_clone(
+    machine: Machine, server: Server, tmp_path: Path
+) -> None:
+    bea = server.join(server.workspace("main"), "Bea", "member")
+    other = Machine(tmp_path, server, bea.agent("second"), "desk", clone=machine.project)
+    begun = machine.start()
+    session = begun["session"]["sessionId"]
+    write(machine.project, "b.py", "b = 2\n")
+    machine.data("run.continue", ackToken=begun["ackToken"], output={"notesMarkdown": "Wrote b.py."})
+
+    early = machine.data("receipt.export")
+    commit(machine.project)
+    late = machine.data("receipt.export")
+    theirs = other.data("receipt.export", session=session)
+    unnamed = other.call("receipt.export")
+
+    assert [one["session_id"] for one in (early, late, theirs)] == [session] * 3
+    assert [one["is_clean"] for one in (early, late, theirs)] == [False, True, False]
+    assert isinstance(unnamed, Failure), "nobody signs another's run without naming it"
+    assert unnamed.kind.code == "CONTEXT_MISSING"
+    assert session in unnamed.message
 
 
 @pytest.mark.thorough

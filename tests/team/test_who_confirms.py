@@ -12,6 +12,7 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.compiled import COMPILED_VERSION, WITH_CHILDREN
 from handrail_serve.accounts.forms import drop_forms
+from handrail_serve.views import MAIN_PAGES
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer
 from tests.journeys.doors import events_of, of_kind
@@ -165,6 +166,22 @@ def test_a_page_has_the_form_for_who_may_answer_alone(
     assert "This waits for a person none of whose agents did the work" in own
     assert "of Ana on laptop-7" in others
     assert "of acc_" not in others
+
+
+def test_the_bar_leads_nobody_to_a_page_that_is_closed_to_them(server: Server) -> None:
+    workspace = server.workspace("main")
+    people = {role: server.join(workspace, role.title(), role) for role in ("owner", "member", "viewer")}
+
+    closed = {
+        role: server.ask("GET", "/api/view/sessions", one.token, PAGE).header("x-handrail-closed")
+        for role, one in people.items()
+    }
+
+    for role, one in people.items():
+        opened = {path: server.ask("GET", f"/api/view{path}", one.token, PAGE).status for path in MAIN_PAGES}
+        assert {path for path, status in opened.items() if status != 200} <= set((closed[role] or "").split())
+    assert closed["owner"] == "/builtins /settings"
+    assert closed["viewer"] == "/builtins /import /settings"
 
 
 @pytest.mark.promise("team.names")

@@ -14,7 +14,8 @@ import pytest
 from bench.run_costs import cheapest_run, say_before, say_cost
 from bench.tokens import WHOLE_RUNS
 from handrail.contract.disclosure.estimate import estimate_tokens
-from handrail.engine.judge.report_frame import AT_START, steering_values
+from handrail.engine.facts import first_facts
+from handrail.engine.judge.report_frame import AT_START, list_asks, make_frame, steering_values
 from handrail.engine.navigate import Complete, Running, first_move, next_move
 from handrail.engine.simulation.report import ALL_MODES, Coverage
 from handrail.engine.simulation.simulate import simulate
@@ -479,3 +480,16 @@ def test_the_page_of_a_routine_shows_how_workflows_call_it(workflow_id: str) -> 
     assert set(call["args"]) == {
         name for name, spec in document(workflow_id)["inputs"].items() if spec.get("required")
     }
+
+
+def test_the_call_of_a_step_brings_the_list_that_its_text_asks_for() -> None:
+    """Its default is in force, so nothing else would remind of it; once it is sent, it is not asked again."""
+    workflow = compiled("wr.test_generation")
+    leaf = next(one for one in workflow.steps if isinstance(one, Step) and one.id == "cases")
+
+    asked = list_asks(workflow, leaf, first_facts(workflow, {}))
+    later = list_asks(workflow, leaf, first_facts(workflow, {"groups": ["a", "b"]}))
+
+    assert ("groups", True) in [(ask.name, ask.is_told) for ask in asked]
+    assert "groups" in make_frame(workflow, leaf, "", asked, "guided")["context"]
+    assert "groups" not in [ask.name for ask in later]

@@ -30,6 +30,7 @@ OWN_TOKENS = frozenset(
         "retryAckToken",
         "sessionToken",
         "stateToken",
+        "workToken",
     }
 )
 """Fields that hold tokens of ours, which a caller must get back."""
@@ -45,10 +46,11 @@ _TELLING_NAME = (
 # No scheme before it: looking for one would take quadratic time in a long word.
 _CREDENTIALS = r"(://)[^/?#\s\"'<>]*@"
 _TELLING_QUERY = rf"(?i)([?&][^=&#\s\"'<>]{{0,64}}(?:{_TELLING_NAME[4:]})[^=&#\s\"'<>]{{0,64}}=)[^&#\s\"'<>]+"
-_MINTED = r"(?i)(?<![0-9A-Za-z])((?:st|ak|ck|ch|cu)[0-9]|ct_|hr[aip]_)[0-9A-Za-z_.-]{16,}"
+_KINDS = ("st", "ak", "ck", "ch", "cu", "wk")
+_MINTED = rf"(?i)(?<![0-9A-Za-z])((?:{'|'.join(_KINDS)})[0-9]|ct_|hr[aip]_)[0-9A-Za-z_.-]{{16,}}"
 _SHORTEST_MINTED = 19
 MINTED_BEGINNINGS = (
-    *(f"{kind}{version}" for kind in ("st", "ak", "ck", "ch", "cu") for version in range(10)),
+    *(f"{kind}{version}" for kind in _KINDS for version in range(10)),
     "ct_",
     *("hra_", "hri_", "hrp_"),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TypeAlias
 
 MOST_CELLS = 60_000
 """Pairs of letters that one search compares; a suggestion is optional, so its cost is bounded."""
@@ -30,13 +31,16 @@ _LEAST_LETTERS = 5
 _SHORT_LETTERS = 4
 _VOWELS = frozenset("aeiou")
 
+Scored: TypeAlias = tuple[int, bool, str]
+"""How far away, whether it begins otherwise, and the name."""
+
 
 def find_nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     """Known names within a quarter of the length, closest first, then alphabetical; at most `most`.
 
     None that says the opposite.
     """
-    return [candidate for _, candidate in _scored(name, known)[:most]]
+    return [candidate for *_, candidate in _scored(name, known)[:most]]
 
 
 def find_only_near(name: str, known: Iterable[str]) -> str:
@@ -45,18 +49,18 @@ def find_only_near(name: str, known: Iterable[str]) -> str:
     A short name may have one slip only: with more, it could be any word.
     """
     scored = _first(name, known) if len(name) > 2 else []
-    return scored[0][1] if scored and (scored[0][0] == 1 or len(name) > 4) else ""
+    return scored[0][2] if scored and (scored[0][0] == 1 or len(name) > 4) else ""
 
 
 def find_clearly_nearest(name: str, known: Iterable[str]) -> str:
     """The same for a question to the caller, where short names count too."""
     scored = _first(name, known)
-    return scored[0][1] if scored else ""
+    return scored[0][2] if scored else ""
 
 
-def _first(name: str, known: Iterable[str]) -> list[tuple[int, str]]:
+def _first(name: str, known: Iterable[str]) -> list[Scored]:
     scored = _scored(name, known)[:2]
-    return [] if len(scored) == 2 and scored[0][0] == scored[1][0] else scored[:1]
+    return [] if len(scored) == 2 and scored[0][:2] == scored[1][:2] else scored[:1]
 
 
 def find_same_word(name: str, known: Iterable[str]) -> str:
@@ -145,16 +149,18 @@ def _is_turned(one: str, other: str) -> bool:
     return long != short and bool(short) and long.endswith(short) and long[: -len(short)] in _TURNING
 
 
-def _scored(name: str, known: Iterable[str]) -> list[tuple[int, str]]:
+def _scored(name: str, known: Iterable[str]) -> list[Scored]:
     wanted = name.lower()[:_LONGEST]
     allowed = max(2, len(wanted) // 4)
     scored = []
     left = MOST_CELLS
     for candidate in sorted(set(known)):
         folded = candidate.lower()[:_LONGEST]
-        if abs(len(folded) - len(wanted)) > allowed and wanted not in folded:
+        # Only where it begins a word: `done` stands in `abandoned`, and says nothing of it.
+        begins = bool(wanted) and wanted in folded and _begins_word(name, candidate)
+        if abs(len(folded) - len(wanted)) > allowed and not begins:
             continue
-        if wanted and wanted in folded:
+        if begins:
             distance = 1
         else:
             left -= len(wanted) * (2 * allowed + 1)
@@ -163,8 +169,13 @@ def _scored(name: str, known: Iterable[str]) -> list[tuple[int, str]]:
             distance = count_edits(wanted, folded, allowed)
         # A name of which nothing is left is another name: `==` is not a slip of `gt`.
         if distance <= allowed and distance < max(len(wanted), 1) and not is_opposed(name, candidate):
-            scored.append((distance, candidate))
+            scored.append((distance, not folded.startswith(wanted), candidate))
     return sorted(scored)
+
+
+def _begins_word(name: str, candidate: str) -> bool:
+    wanted, words = _joined(name), _words(candidate)
+    return any("".join(words[at:]).startswith(wanted) for at in range(len(words)))
 
 
 def count_edits(left: str, right: str, most: int = 64) -> int:

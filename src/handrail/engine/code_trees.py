@@ -8,7 +8,7 @@ them.
 
 from __future__ import annotations
 
-from handrail.contract.ids import BlobRef, NodeId
+from handrail.contract.ids import BlobRef, NodeId, RunId
 from handrail.engine.events import TreeRecorded
 from handrail.engine.history import History, RecordedTree
 
@@ -57,10 +57,20 @@ def find_baseline(history: History, node_id: NodeId) -> RecordedTree | None:
     return baseline
 
 
-def find_tree(history: History, tree_id: str) -> RecordedTree | None:
+def list_recorded(history: History, run_id: RunId | None = None) -> list[RecordedTree]:
+    """Every recorded tree of a session, or of one of its runs, the newest first."""
+    found = [
+        held
+        for node_id, trees in history.trees.items()
+        if run_id is None or history.nodes[node_id].run_id == run_id
+        for held in trees
+    ]
+    return sorted(found, key=lambda held: held.index, reverse=True)
+
+
+def find_tree(history: History, tree_id: str, run_id: RunId | None = None) -> RecordedTree | None:
     """The newest record of a tree, by its id."""
-    found = [held for trees in history.trees.values() for held in trees if held.fact.tree_id == tree_id]
-    return max(found, key=lambda held: held.index, default=None)
+    return next((held for held in list_recorded(history, run_id) if held.fact.tree_id == tree_id), None)
 
 
 def list_chain(history: History, recorded: RecordedTree) -> list[RecordedTree] | None:

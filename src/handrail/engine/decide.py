@@ -32,6 +32,7 @@ from handrail.engine.events import (
     CloseReason,
     ConfirmationRecorded,
     ContextSet,
+    EvidenceRecorded,
     GapRecorded,
     NodeCreated,
     ObservationRecorded,
@@ -63,10 +64,6 @@ from handrail.engine.history import (
     History,
     Node,
     attached_to,
-    claims_at,
-    instance_of,
-    kept_in_instance,
-    list_receipts,
     list_tellers,
 )
 from handrail.engine.judge.actions import runs_unasked
@@ -86,13 +83,19 @@ from handrail.engine.judge.assess import (
     find_way,
     place_of,
 )
+from handrail.engine.judge.settling import (
+    is_evidence_gap,
+    name_evidence_gaps,
+    settle_by_observation,
+    settle_by_output,
+    settle_by_verification,
+    unverified_gaps,
+)
 from handrail.engine.navigate import Complete, Move, Running, first_move, leaf_at
 from handrail.engine.owners import keep_stronger
 from handrail.engine.plans import (
     Accepted,
     gap_of,
-    is_evidence_gap,
-    name_evidence_gaps,
     plan_advance,
     plan_blocked,
     plan_carried_preferences,
@@ -107,10 +110,6 @@ from handrail.engine.plans import (
     plan_tree,
     plan_validations,
     plan_work,
-    settle_by_observation,
-    settle_by_output,
-    settle_by_verification,
-    unverified_gaps,
 )
 from handrail.engine.reasons import Block, ContextKey, Proceed, Reason, shorten_message
 from handrail.engine.receipts import PinnedCheck
@@ -276,7 +275,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     told = work.context | work.result | persons
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
-    known = witness(history, workflow, node, word, gathered.sighting)
+    known = _witness(history, workflow, node, word, gathered.sighting)
     answer = answer_report(
         workflow,
         node.state,
@@ -304,6 +303,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     if isinstance(way.outcome, Block):
         return plan_blocked(history, node, at, work, judged, way.outcome, settled, salt, seen)
     settled += settle_by_output(partial(_gaps_on_the_way, history, node), judged.artifacts)
+    by_runs, again = _look_back(history, workflow, node, known)
     verdict, ending = _judge_end(way.move, judged, facts, known)
     accepted = Accepted(
         verdict=verdict,
@@ -314,8 +314,10 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
             *way.gaps,
             *list_dropped_items(workflow, node.state, held, facts),
             *settled,
+            *by_runs,
             *name_evidence_gaps((*verdict.disclosed, *ending)),
         ),
+        again=again,
         option_id="" if answer.option is None else answer.option.id,
     )
     if workflow.v >= WITH_CHILDREN:
@@ -363,9 +365,20 @@ def _judge_end(
         return verdict, ending
     from handrail.engine.judge.earlier_reports import weigh_end  # noqa: PLC0415 - only the end of a run needs it
 
-    claims, said = weigh_end(known, verdict.claims)
-    gaps = [GapRecorded(gap_id="", severity="warning", reason="reported", summary=one) for one in said]
+    claims, gaps = weigh_end(known, verdict.claims)
     return replace(verdict, claims=(*verdict.claims, *claims)), [*ending, *gaps]
+
+
+def _look_back(
+    history: History, workflow: CompiledWorkflow, node: Node, known: Witnessed | None
+) -> tuple[list[GapRecorded], tuple[EvidenceRecorded, ...]]:
+    """The gaps that commands settle which ran since, and what reports before are worth by them."""
+    if known is None or not known.receipts:
+        return [], ()
+    from handrail.engine.judge.later_runs import settle_by_runs, weigh_again  # noqa: PLC0415 - only where a program ran
+
+    gaps = settle_by_runs(_gaps_on_the_way(history, node), known)
+    return gaps, tuple(weigh_again(history, workflow, node, known))
 
 
 def plan_attempt_look(
@@ -459,41 +472,14 @@ def decide_settlement(history: History, told: GapRecorded) -> list[PlannedEvent]
     return [plan_event(f"gap_recorded:settled:{told.resolves_gap_id}", Scope(run_id=run_id), gap)]
 
 
-def witness(
+def _witness(
     history: History, workflow: CompiledWorkflow, node: Node, word: PersonsWord, sighting: Sighting | None
 ) -> Witnessed | None:
-    """What was seen, with what the history holds: receipts and the checks that the run is pinned to."""
     if sighting is None:
         return None
-    from handrail.engine.judge.earlier_reports import collect_standing  # noqa: PLC0415 - nor does it look back
-    from handrail.engine.judge.run_claims import hide_status  # noqa: PLC0415 - a simulation weighs nothing
-    from handrail.engine.judge.witnessed import Witnessed  # noqa: PLC0415 - a simulation weighs nothing
+    from handrail.engine.judge.earlier_reports import witness  # noqa: PLC0415 - a simulation weighs nothing
 
-    instance = instance_of(history, node.node_id)
-    refused = [held for held in kept_in_instance(history, instance) if held.kind == "blocked_attempt"]
-    told = [claim for held in refused for claim in claims_at(history, held.node_id)]
-    receipts, checks = list_receipts(history, node.run_id), history.runs[node.run_id].checks
-    return Witnessed(
-        session_id=history.session_id,
-        standing=collect_standing(history, workflow, node),
-        told_receipts=frozenset(
-            ref for claim in told if claim.verdict in ("stale", "missing") for ref in claim.refs
-        ),
-        told_facts=frozenset(claim.fact for claim in told if claim.verdict in ("contradicted", "missing")),
-        sighting=sighting,
-        receipts=tuple(hide_status(receipt.fact, checks) for receipt in receipts),
-        imported=frozenset(
-            one.fact.receipt_id
-            for one in receipts
-            if history.imported is not None and one.index < history.imported.index
-        ),
-        checks=checks,
-        named_before=frozenset(
-            path for claim in told if claim.check == "changed_in_run" for path in claim.paths
-        ),
-        is_confirmed=word.is_given,
-        is_declined=word.is_declined,
-    )
+    return witness(history, workflow, node, word, sighting)
 
 
 def _weigh_people(
@@ -525,7 +511,7 @@ def _progress(history: History, node: Node, gathered: Gathered) -> Verdict:
         if isinstance(node.state, Running)
         else Place(workflow=workflow, gaps=gaps)
     )
-    known = witness(history, workflow, node, PersonsWord(), gathered.sighting)
+    known = _witness(history, workflow, node, PersonsWord(), gathered.sighting)
     verdict = assess_progress(place, work.artifacts, known)
     if verdict.issues:
         raise _refuse_checkpoint(verdict)

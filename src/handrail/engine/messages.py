@@ -256,7 +256,7 @@ def _own_faults(told: Told, issues: Iterable[Issue]) -> list[Issue]:
 def _spell_fault(issue: Issue, reader: Reader) -> str:
     """With its place: a pointer for an agent, words where text is read."""
     told = f"{issue.pointer} {issue.message}".strip()
-    return told if reader == "agent" else _spell_fault_in_words(issue)
+    return told if reader == "agent" else spell_fault_in_words(issue)
 
 
 def told_of(blocker: Blocker) -> Told:
@@ -349,6 +349,7 @@ _NAMED: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_.-]+")
 
 
 def _explain_to_person(told: Told, waits: WaitsFor | None, issues: Sequence[Issue], title: str) -> Parts:
+    title = title or ("" if waits is None else waits.values.get("title", ""))
     step = f"the step “{title}”" if title else "a step"
     if waits is None:
         why = f"What the agent reports for {step} is not enough yet."
@@ -364,7 +365,7 @@ def _explain_to_person(told: Told, waits: WaitsFor | None, issues: Sequence[Issu
     return Parts(
         code=told.code,
         why=why[:1].upper() + why[1:],
-        faults=tuple(_spell_fault_in_words(issue) for issue in own if issue.message),
+        faults=tuple(spell_fault_in_words(issue) for issue in own if issue.message),
         fix=_write_fix(waits),
     )
 
@@ -386,16 +387,23 @@ def in_words(name: str) -> str:
     return " ".join(_NAMED.sub(" ", own).split()).lower()
 
 
-def _spell_fault_in_words(issue: Issue) -> str:
+def spell_fault_in_words(issue: Issue) -> str:
     """`/files/0/change` → `files, entry 1, change`."""
     steps = [part for part in issue.pointer.replace(NOTES_PLACE, "/notes").split("/") if part]
     where = [f"entry {int(part) + 1}" if part.isdigit() else in_words(part) for part in steps]
     return f"{', '.join(where)}: {issue.message}" if where else issue.message
 
 
+def spell_recorded_fault(line: str) -> str:
+    """A fault as the log keeps it, `/files/0/why: it is missing`, with its place in words."""
+    place, separator, message = line.partition(": ")
+    is_placed = separator and place.startswith("/")
+    return spell_fault_in_words(Issue(pointer=place, message=message)) if is_placed else line
+
+
 def explain_gap(gap: GapRecorded, title: str = "") -> str:
-    """A gap in the words of a person: made from what it waits for, else as somebody summed it up."""
-    if gap.waits_for is None:
+    """A gap in the words of a person: made from what it waits for, or as it was summed up."""
+    if gap.waits_for is None or gap.reason == "reported":
         return gap.summary
     told = Told(code="", pointer={}, message=gap.summary, waits_for=gap.waits_for)
     return explain(told, (), "person", title).why

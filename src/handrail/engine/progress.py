@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal, TypeAlias
 
+from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Payload
 from handrail.contract.wording import format_count
 from handrail.engine.history import Node, NotRun
-from handrail.engine.navigate import Running
+from handrail.engine.navigate import Running, leaves_of
 from handrail.workflows.compiled import (
     CompiledWorkflow,
     Count,
+    Delegate,
     ForEach,
     Loop,
     Part,
@@ -34,11 +36,25 @@ JOIN_OPTIONS: Final[dict[JoinOption, str]] = {
 """What can become of work that was closed; a token names one by its place here."""
 
 
-HANDED_OUT: Final = (
-    "This work is handed out: give each child's brief and workToken to a helper, or do the children "
-    "yourself, one after the other. The run goes on when {} done; then read this step again with its "
-    "stateToken."
-)
+def say_handed_out(step: Delegate) -> str:
+    """What a step with children says to who arrives there."""
+    needed = f"at least {step.at_least} of them are" if step.at_least else "all of them are"
+    return (
+        "This work is handed out: give each child's brief and workToken to a helper, or do the children "
+        f"yourself, one after the other. The run goes on when {needed} done; then read this step again with "
+        "its stateToken."
+    )
+
+
+def mark_collected(workflow: CompiledWorkflow, name: str, text: str) -> str:
+    """The text of a value for a prompt; what helpers wrote stands between marks, like other stored text."""
+    is_theirs = text != "[]" and name.partition(".")[0] in derive_once(workflow, _list_collected)
+    return fence_text(text, f"{name}, from the helpers") if is_theirs else text
+
+
+def _list_collected(workflow: CompiledWorkflow) -> frozenset[str]:
+    leaves = leaves_of(workflow).values()
+    return frozenset(leaf.collect for leaf in leaves if isinstance(leaf, Delegate) and leaf.collect)
 
 
 STOPPED: Final = (

@@ -174,12 +174,22 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     """Every one, in the order of EXEC."""
 
 
-def consequence(reasons: tuple[Reason, ...], autonomy: Autonomy) -> Proceed | Block:
-    """What reasons do in a mode: never-stop discloses and goes on, the others block."""
+def consequence(reasons: tuple[Reason, ...], autonomy: Autonomy, title: str = "") -> Proceed | Block:
+    """What reasons do in a mode: never-stop discloses and goes on, the others block.
+
+    A gap outlives its step, so it keeps the `title` for whoever reads of it.
+    """
     ordered = tuple(sorted(reasons, key=_order))
     if not reasons or autonomy == "full_auto_never_stop":
-        return Proceed(gaps=ordered)
+        return Proceed(gaps=tuple(name_step(one, title) for one in ordered))
     return Block(reasons=ordered)
+
+
+def name_step(reason: Reason, title: str) -> Reason:
+    """The reason with the title of its step among its values, for the words that people read."""
+    waits = reason.waits_for
+    named = msgspec.structs.replace(waits, values=waits.values | {"title": title})
+    return msgspec.structs.replace(reason, waits_for=named) if title else reason
 
 
 def blocker_of(reason: Reason) -> Blocker:

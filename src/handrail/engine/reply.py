@@ -18,8 +18,8 @@ from handrail.engine.facts import LONGEST_GOAL
 from handrail.engine.history import Closing, History, Run
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
+from handrail.engine.judge.settling import how_to_settle, is_evidence_gap
 from handrail.engine.navigate import Running, step_key
-from handrail.engine.plans import how_to_settle, is_evidence_gap
 from handrail.engine.progress import BranchSummary, HandedOut, Progress, RecapArtifact, RecapEntry, RecapInput
 from handrail.engine.reasons import Blocker, Issue, Purpose
 from handrail.engine.standing import (
@@ -104,7 +104,7 @@ class OptionCall(Payload, frozen=True, kw_only=True):
 
 
 class ToolCall(Payload, frozen=True, kw_only=True):
-    """The exact call to make next, by its MCP tool name; of a choice, one per option."""
+    """The exact call to make next, by its MCP tool name; of a choice, one per option and no params."""
 
     tool: str
     params: dict[str, Any]
@@ -430,7 +430,8 @@ def _next_call(
         case "read":
             return ToolCall(tool="continue_workflow", params={"stateToken": tokens.state})
         case "child":
-            return ToolCall(tool="continue_workflow", params={"stateToken": tokens.work})
+            calls = [OptionCall(id=one.id, params={"ackToken": one.token}) for one in offered]
+            return ToolCall(tool="continue_workflow", params={"stateToken": tokens.work}, options=calls)
         case "ack" | "retry" if not tokens.choices:
             return ToolCall(tool="continue_workflow", params={"ackToken": tokens.ack} | frame)
         case "per_option" | "ack" | "retry":

@@ -61,7 +61,7 @@ from handrail.engine.navigate import (
     leaves_of,
     open_loops,
 )
-from handrail.engine.progress import HANDED_OUT, NOT_BEGUN, Progress, progress_at
+from handrail.engine.progress import NOT_BEGUN, Progress, mark_collected, progress_at, say_handed_out
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -79,7 +79,7 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.conditions import PLACEHOLDER, Facts, holds, named_value
-from handrail.workflows.evidence import ChangedInRun
+from handrail.workflows.evidence import ChangedInRun, RedThenGreen
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
 from handrail.workflows.prompt_sections import (
     ASK_BEFORE_WRITE,
@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from handrail.engine.children.joins import Join
 
 MOST_CHECKS_SHOWN = 4
+_OWN_LINE = "handrail check run"
 
 # What to do next, by situation: one table
 #
@@ -187,7 +188,7 @@ def prompt_at(
         shown,
         _render_way_to_values(history, node, text),
         _render_note_rules(leaf),
-        _render_checks(history, workflow, leaf, node),
+        _render_checks(history, workflow, leaf, node, text),
         _render_asks(view.asks),
     ]
     wanted = leaf.functions if isinstance(leaf, Step) else ()
@@ -209,21 +210,21 @@ def prompt_at(
     return "\n\n".join(part for part in parts if part)
 
 
-def _render_checks(history: History, workflow: CompiledWorkflow, leaf: Leaf, node: Node) -> str:
-    """The line that runs a declared check, where a report without one is refused.
+def _render_checks(history: History, workflow: CompiledWorkflow, leaf: Leaf, node: Node, text: str) -> str:
+    """The line that shows a check to have run: of a declared one, else where the author does not give it.
 
     It names the session: other agents may have open runs in the same project.
     """
-    checks = history.runs[node.run_id].checks
-    if not checks or not isinstance(leaf, Step) or leaf.check:
+    contract = workflow.contracts.get(leaf.contract) if isinstance(leaf, Step) and not leaf.check else None
+    kinds = {type(rule) for rule in (() if contract is None else contract.evidence)}
+    names = [check.name for check in history.runs[node.run_id].checks[:MOST_CHECKS_SHOWN]]
+    if ChangedInRun not in kinds or (not names and _OWN_LINE in text):
         return ""
-    contract = workflow.contracts.get(leaf.contract)
-    rules = () if contract is None else contract.evidence
-    if not any(isinstance(rule, ChangedInRun) for rule in rules):
-        return ""
-    names = [check.name for check in checks[:MOST_CHECKS_SHOWN]]
-    others = f" (or {', '.join(names[1:])})" if names[1:] else ""
-    return f"Before you report, run: handrail check run {names[0]} --session {history.session_id}{others}"
+    if names:
+        others = f" (or {', '.join(names[1:])})" if names[1:] else ""
+        return f"Before you report, run: {_OWN_LINE} {names[0]} --session {history.session_id}{others}"
+    when = "the guard before the change and after it" if RedThenGreen in kinds else "your checks"
+    return f"Run {when} as: {_OWN_LINE} --session {history.session_id} -- COMMAND"
 
 
 def _render_way_to_values(history: History, node: Node, text: str) -> str:
@@ -238,7 +239,7 @@ class _Values:
     """The values of names as a sentence shows them; each is looked up once per text."""
 
     def __init__(self, workflow: CompiledWorkflow, text: str, facts: Facts) -> None:
-        self._inputs = workflow.inputs
+        self._workflow = workflow
         self._text = text
         self._facts = facts
         self._known: dict[str, str | None] = {}
@@ -259,11 +260,12 @@ class _Values:
 
     def _value(self, name: str) -> str | None:
         text = phrase_named(self._facts, name)
+        text = text and mark_collected(self._workflow, name, text)
         return text if text is None or len(text.encode()) <= LONGEST_VALUE_BYTES else f"{_TOO_LONG}{name})"
 
     def _stands_for_itself(self, name: str, place: int) -> bool:
         """Inside code, braces around an undeclared name are code, such as an example of another template."""
-        declared = self._inputs.get(name.partition(".")[0])
+        declared = self._workflow.inputs.get(name.partition(".")[0])
         if declared is not None and not declared.implicit:
             return False
         if self._code is None:
@@ -291,9 +293,8 @@ def render_step(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
                 return f"Handrail runs {operation} {shown} when this step is acknowledged.{writes}"
             kept = f" and send the result back as context.{save_as}" if save_as else ""
             return f"Run the operation {operation} with the parameters {shown}{kept}."
-        case Delegate(at_least=at_least):
-            needed = f"at least {at_least} of them are" if at_least else "all of them are"
-            return HANDED_OUT.format(needed)
+        case Delegate():
+            return say_handed_out(leaf)
         case never:
             assert_never(never)
 
@@ -519,11 +520,11 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
         case Running() as state:
             leaf = leaf_at(workflow, state)
             facts = add_loop_values(workflow, state, known)
-            asks = list_asks(workflow, leaf.id, facts)
+            asks = list_asks(workflow, leaf, facts)
             view = View(
                 autonomy=preferences.autonomy,
                 occasion=occasion,
-                asks=asks,
+                asks=[ask for ask in asks if not ask.is_told],
                 has_new_mode=attached.preferences is not None and node.parent is not None,
             )
             loop_id = deciding_loop(workflow, state.loops)

@@ -13,13 +13,14 @@ from handrail.contract.ids import (
     is_run_id,
     is_session_id,
     older_session_id_for_request,
+    run_id_for,
     session_id_for_request,
 )
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.engine.events import ConfirmationDoor
-from handrail.engine.facts import Place, is_same_place, place_of, run_place, session_place
+from handrail.engine.facts import Place, encode_project, is_same_place, place_of, run_place, session_place
 from handrail.engine.history import Run
 from handrail.ports.log import Loaded
 from handrail.projections.overview import imported_from, latest_run
@@ -85,6 +86,9 @@ def _sessions(rt: ReadPorts, text: str) -> Iterator[Session]:
 # Sessions
 
 _MOST_IMPORTED = 8
+_MOST_READ = 200
+REQUESTED = "request:"
+"""How the key of a run begins that a request id names."""
 """Sessions under the name of one request id that were copied back from a bundle; one is rare already."""
 
 
@@ -133,6 +137,23 @@ def find_requested(rt: ReadPorts, request_id: str, project: str) -> Session:
         if found.history.imported is None:
             return found
     raise AssertionError("imports cannot be named by a key that they do not know")
+
+
+def find_begun(rt: ReadPorts, request_id: str, project: str) -> Session | None:
+    """The session of a start with this request id in a directory that is gone; the newest ones are read."""
+    where = encode_project(project).directory
+    for stamp in rt.log.list_sessions()[:_MOST_READ]:
+        try:
+            found = read_session(rt.log, stamp.session_id)
+        except Fault as fault:
+            pass_over(fault)
+            continue
+        history = empty_session(stamp.session_id).history if found is None else found.history
+        run = history.runs.get(run_id_for(stamp.session_id, REQUESTED + request_id))
+        is_there = run is not None and run.project is not None and run.project.directory == where
+        if is_there and history.imported is None:
+            return found
+    return None
 
 
 def _older_requested(rt: ReadPorts, request_id: str, here: Place) -> Session | None:

@@ -11,12 +11,14 @@ from handrail.contract.catalogue import TOKEN_SCOPE_MISMATCH
 from handrail.contract.ids import RunId
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.tokens.workflow import (
+    WORKFLOW,
     AckClaims,
     CheckpointClaims,
     ChoiceClaims,
     Claims,
     StateClaims,
     WorkClaims,
+    mint,
 )
 from handrail.contract.wording import quote, shorten
 from handrail.engine.history import History, Node, node_at, steps_after
@@ -40,12 +42,12 @@ def require_one_reply(
     acting = handle.claims
     for state in handle.beside:
         if isinstance(state, WorkClaims):
-            _require_child(reader, acting, state)
+            _require_child(reader, keys, acting, state)
         elif (state.session_id, state.node_tag) != (acting.session_id, acting.node_tag):
             raise refuse_mixed_tokens(reader, keys, acting, state, operation, request)
 
 
-def _require_child(reader: EventReader, acting: AttemptClaims, work: WorkClaims) -> None:
+def _require_child(reader: EventReader, keys: Keys, acting: AttemptClaims, work: WorkClaims) -> None:
     """Raises Fault TOKEN_SCOPE_MISMATCH unless a token is of the run that was handed out."""
     if acting.session_id == work.session_id:
         history = session_of(reader, work).history
@@ -53,7 +55,8 @@ def _require_child(reader: EventReader, acting: AttemptClaims, work: WorkClaims)
             return
     message = "The tokens of this call are of different runs; nothing was done."
     hint = "Send the work token alone as stateToken to read its step, and the ackToken of that reply."
-    raise Fault(TOKEN_SCOPE_MISMATCH, message, hint=hint)
+    call = NextCall(operation="run.continue", params={"stateToken": mint(keys.signing_key(WORKFLOW), work)})
+    raise Fault(TOKEN_SCOPE_MISMATCH, message, hint=hint, next_call=call)
 
 
 class _Place(msgspec.Struct, frozen=True, kw_only=True):

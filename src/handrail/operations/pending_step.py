@@ -18,7 +18,7 @@ from handrail.engine.navigate import Running
 from handrail.operations.finding import find_session
 from handrail.operations.handles import node_of, read_state, session_of
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.sessions.open_work import find_open_work
+from handrail.operations.sessions.open_work import OpenRun, find_open_work, list_open_below, open_by_token
 from handrail.projections.overview import choose_run
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.runtime import ReadPorts
@@ -65,11 +65,40 @@ def find_pending_step(
     if session_id is not UNSET:
         session = find_session(rt, session_id)
         run_id = choose_run(session.history) if run is UNSET else _run_of(session, run)
+        if run is UNSET and not is_asked and run_id is not None:
+            run_id = _find_below(rt, session, run_id)
     else:
         session, run_id = _find_only_run(rt, project, again, is_asked=is_asked)
     if run_id is None:
         raise _no_run(f"Session {session.history.session_id} has no run.", [])
     return _target(session, preferred_tip(session.history, run_id))
+
+
+def _find_below(rt: ReadPorts, session: Session, run_id: RunId) -> RunId:
+    """The run itself or, where it waits for what it handed out, the piece of HANDRAIL_WORK or the only one.
+
+    Raises Fault CONTEXT_MISSING where several are.
+    """
+    below = list(list_open_below(rt, OpenRun(session=session, run_id=run_id)))
+    token = rt.workspace.work_token() if below else ""
+    named = open_by_token(rt, token) if token else None
+    if named is not None and named.session.history.session_id == session.history.session_id:
+        return named.run_id
+    if len(below) > 1:
+        raise _several_handed_out(len(below), str(session.history.session_id))
+    return below[0].run_id if below else run_id
+
+
+def _several_handed_out(count: int, session_id: str) -> Fault:
+    return Fault(
+        CONTEXT_MISSING,
+        f"{count} pieces of work that {session_id} handed out are open, and any of them may be meant. "
+        "Nothing was done.",
+        details={"missing": ["stateToken"]},
+        hint="Name one by its work token: --state WORK_TOKEN, or HANDRAIL_WORK. The call offered here lists "
+        "them.",
+        next_call=NextCall(operation="session.resume", params={"query": session_id}),
+    )
 
 
 def _run_of(session: Session, asked: str) -> RunId:
@@ -104,6 +133,8 @@ def _find_only_run(
         told = f"{len(work)} runs are in progress in this project." if work else "No run is in progress here."
         named = list(dict.fromkeys(str(one.session.history.session_id) for one in work))
         waiting = [one for one in named if _waits_for_person(rt, one)] if is_asked else []
+        if len(named) == 1 and not is_asked:
+            raise _several_handed_out(len(work), named[0])
         refused = _no_run(told, named, waiting)
         if again is not None and named:
             refused.next_call = again(named[0])

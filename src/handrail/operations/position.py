@@ -13,7 +13,7 @@ from handrail.engine.facts import WorkDone
 from handrail.engine.history import History, Recorded, attached_to, closing_of, context_at
 from handrail.engine.reasons import Purpose
 from handrail.engine.reply import CurrentPlace, Recap, ReplyWarning, ToolCall, show_closing
-from handrail.operations.handles import TokenCall, mint_state_token
+from handrail.operations.handles import TokenCall, mint_state_token, mint_work_token
 from handrail.ports.process import Keys
 from handrail.projections.position import NewerPosition, find_newer_position
 from handrail.runtime.operation import OFFERED_CALL_BYTES
@@ -86,7 +86,11 @@ def warn_of_other_input(
     purpose: Purpose = "checkpoint" if is_saved else "retry" if is_retry and found is None else "fork"
     refused = _NOT_CHOSEN if isinstance(sent.claims, ChoiceClaims) else _NOT_STORED
     differing = _list_differences(history, recorded, sent)
-    message = f"{refused}{_describe_differences(differing)}{_ask_content(call)} {_RECORDED}"
+    advice, run = _ask_content(call), history.runs[node.run_id]
+    if purpose == "fork" and run.parent is not None:  # a fork would undo what another helper has done
+        advice, purpose = " Another helper with this work token was first, or you were.", "go_on"
+        call = ToolCall(tool="continue_workflow", params={"stateToken": mint_work_token(keys, history, run)})
+    message = f"{refused}{_describe_differences(differing)}{advice} {_RECORDED}"
     if found is not None:
         message += f" {_since(found)} recap.current has the call that goes on from there."
     details = {"differsIn": differing} if differing else {}

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -25,7 +26,7 @@ from handrail.engine.history import (
     ledger_version,
 )
 from handrail.engine.navigate import Complete, own_action_at
-from handrail.engine.progress import HandedOut
+from handrail.engine.progress import ChildStatus, HandedOut
 from handrail.engine.reply import (
     RanAction,
     Recap,
@@ -53,6 +54,7 @@ from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow
 from handrail.workflows.limits import MOST_ACTIONS
 
 if TYPE_CHECKING:
+    from handrail.engine.children.joins import ChildState
     from handrail.ports.process import Keys
 
 RUN_SHAPE = Shape(
@@ -143,7 +145,7 @@ def reply_to_answer(
         standing = msgspec.structs.replace(standing, passed_over=passed_over)
     standing = _stop_closed(history, standing, last)
     tokens = mint_new_node_tokens(keys, history.session_id, standing)
-    children, tokens = show_children(keys, history, workflow, standing, tokens)
+    children, tokens = show_children(reader, keys, history, workflow, standing, tokens)
     recap = _recap_before(reader, keys, session.history, recorded, workflow)
     if any(held.fact.differing for held in history.trees.get(made.node_id, ())[:1]):
         from handrail.operations.other_files import warn_of_recorded
@@ -176,11 +178,12 @@ def reply_to_answer(
         warnings=(*session.warnings, *warnings),
         workflow=_shown_source(history.runs[node.run_id]) if project else None,
         project=project,
-        closing=describe_closing(history, node),
+        closing=describe_closing(history, workflow, node),
         evidence=show_evidence(history, node),
     )
     version = ledger_version(history, node.run_id, last.index)
-    return success_of(reply, LedgerRef(ledger_id=node.run_id, version=version, previous_version=version - 1))
+    ledger = LedgerRef(ledger_id=node.run_id, version=version, previous_version=version - 1)
+    return name_own_work(keys, history, standing.run, success_of(reply, ledger))
 
 
 def _stop_closed(history: History, standing: Standing, answer: Recorded) -> Standing:
@@ -237,6 +240,7 @@ def _warn_of_stale_plan(
 
 
 def show_children(
+    reader: EventReader,
     keys: Keys,
     history: History,
     workflow: CompiledWorkflow,
@@ -247,12 +251,13 @@ def show_children(
 ) -> tuple[list[HandedOut], Tokens]:
     """What a step handed out, each with its work token, and the token of the first that is not done.
 
-    A recorded reply tells the first of all, and never how they stand; `is_present`: how they stand now.
+    A recorded reply tells the first that was not done then, and never how they stand; `is_present`: how they
+    stand now.
     """
     join = standing.join
     if join is None or not join.children:
         return [], tokens
-    from handrail.engine.children.joins import UNDONE, name_workers, pending_of, write_brief
+    from handrail.engine.children.joins import UNDONE, name_workers, pending_of, was_done, write_brief
 
     shown = [
         HandedOut(
@@ -261,19 +266,36 @@ def show_children(
             brief=write_brief(history, workflow, join.step, child)
             if child.status in UNDONE or not is_present
             else "",
-            status=child.status if is_present else "",
+            status=_find_status(reader, history, child) if is_present else "",
             step_id=pending_of(child) if is_present else "",
             closed=child.closed if is_present else "",
             worker=name_workers(child.run) if is_present else "",
         )
         for child in join.children
     ]
-    left = [one for one, child in zip(shown, join.children, strict=True) if child.status in UNDONE]
-    first = (left if is_present and left else shown)[0]
+    rows = list(zip(shown, join.children, strict=True))
+    if is_present:  # whoever is alone does what can be done before asking a person
+        left = [one for one in shown if one.status in UNDONE]
+        left.sort(key=lambda one: one.status == "needs_person")
+    else:
+        left = [one for one, child in rows if not was_done(history, child.run, standing.node)]
+    first = (left or shown)[0]
     return shown, msgspec.structs.replace(tokens, work=first.work_token)
 
 
-def list_handed(keys: Keys, history: History, workflow: CompiledWorkflow, node: Node) -> list[HandedOut]:
+def _find_status(reader: EventReader, history: History, child: ChildState) -> ChildStatus:
+    """How a child stands; one whose step asks a person waits for them before it reports anything."""
+    if child.status != "open":
+        return child.status
+    from handrail.engine.ask import find_ask
+
+    workflow = load_pinned_workflow(reader, child.run.workflow_hash)
+    return "open" if find_ask(history, workflow, child.tip) is None else "needs_person"
+
+
+def list_handed(
+    reader: EventReader, keys: Keys, history: History, workflow: CompiledWorkflow, node: Node
+) -> list[HandedOut]:
     """What a waiting run handed out, for who finds it in a new chat: what was delivered, what is open."""
     if workflow.v < WITH_CHILDREN:
         return []
@@ -286,7 +308,7 @@ def list_handed(keys: Keys, history: History, workflow: CompiledWorkflow, node: 
             child_id=child.child_id,
             work_token=mint_work_token(keys, history, child.run) if child.status in UNDONE else "",
             brief=write_brief(history, workflow, join.step, child) if child.status in UNDONE else "",
-            status=child.status,
+            status=_find_status(reader, history, child),
             step_id=pending_of(child),
             closed=child.closed,
             worker=name_workers(child.run),
@@ -297,14 +319,14 @@ def list_handed(keys: Keys, history: History, workflow: CompiledWorkflow, node: 
     ]
 
 
-def describe_closing(history: History, node: Node) -> str:
+def describe_closing(history: History, workflow: CompiledWorkflow, node: Node) -> str:
     """At the end of a run, what the agent should tell the user; empty before that."""
     if not isinstance(node.state, Complete):
         return ""
     from handrail.projections.position import closing_line
 
     handed = history.runs[node.run_id].parent is not None
-    return closing_line(history, node.node_id) + (f" {_PART_IS_DONE}" if handed else "")
+    return closing_line(history, workflow.name, node.node_id) + (f" {_PART_IS_DONE}" if handed else "")
 
 
 def show_evidence(history: History, node: Node) -> dict[str, int] | None:
@@ -324,6 +346,35 @@ def _shown_source(run: Run) -> WorkflowRef | None:
 
 def success_of(reply: Reply, ledger: LedgerRef) -> Success:
     return Success(data=put_warnings_first(msgspec.to_builtins(reply), reply.warnings), ledger=ledger)
+
+
+def name_own_work(keys: Keys, history: History, run: Run, success: Success) -> Success:
+    """The reply with checks that count for the work at hand: its session has other runs, so it names this.
+
+    That is not recorded: no token is in the log.
+    """
+    if run.parent is None:
+        return success
+    lines = re.compile(rf"(handrail check run (?:[\w.-]+ )?)--session {history.session_id}\b")
+    token = mint_work_token(keys, history, run)
+
+    def name(value: Any) -> Any:
+        match value:
+            case str():
+                return lines.sub(rf"\1--state {token}", value)
+            case dict():
+                return {key: name(inner) for key, inner in value.items()}
+            case list():
+                return [name(inner) for inner in value]
+            case _:
+                return value
+
+    told = dict(success.data)
+    told |= {key: name(told[key]) for key in ("pending", "blockers", "issues") if key in told}
+    if "recap" in told:
+        own = {key: name(held) for key, held in told["recap"].items() if key in ("blockedBy", "issues")}
+        told["recap"] = told["recap"] | own
+    return msgspec.structs.replace(success, data=told)
 
 
 def current_ledger(history: History, run_id: RunId) -> LedgerRef:
@@ -358,13 +409,13 @@ def _recap_before(
     return add_place_left(lost, keys, before, workflow, node.parent)
 
 
-def warn_of_nobody(history: History, standing: Standing) -> tuple[ReplyWarning, ...]:
-    """For a helper that has something left to do: that nobody takes it up."""
-    if standing.run.parent is None or standing.leaf is None:
+def warn_of_nobody(history: History, run: Run) -> tuple[ReplyWarning, ...]:
+    """For a helper that has something left to do, or reports it: that nobody takes it up."""
+    if run.parent is None:
         return ()
     from handrail.engine.children.joins import explain_unwaited
 
-    why = explain_unwaited(history, standing.run)
+    why = explain_unwaited(history, run)
     return (ReplyWarning(code="NOBODY_WAITS", message=why),) if why else ()
 
 
@@ -376,7 +427,7 @@ def _warn_of_nobody_then(
 
     if was_always_waited_for(history, standing.run):
         return ()
-    return warn_of_nobody(load_history_before(reader, history, recorded.index), standing)
+    return warn_of_nobody(load_history_before(reader, history, recorded.index), standing.run)
 
 
 def _notes_truncated(size_bytes: int) -> ReplyWarning:

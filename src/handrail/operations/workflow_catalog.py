@@ -145,6 +145,7 @@ def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow)
         },
         routines=_routines(catalog, entry) if needs_routines else (),
         workflows=handed,
+        workflow_ids=tuple(one.id for one in catalog.entries if one.is_usable),
     )
     compilation = compile_workflow(source, surroundings)
     if compilation.pinned is not None:

@@ -7,6 +7,7 @@ different things, and only the first three prove anything.
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, assert_never, get_args
@@ -46,9 +47,9 @@ from handrail.engine.history import (
 )
 from handrail.engine.judge.arrival import CHOSEN
 from handrail.engine.judge.named_places import configures_runner, is_test_file
-from handrail.engine.judge.run_claims import own_program
+from handrail.engine.judge.run_claims import OF_ANOTHER_RUN, own_program
 from handrail.engine.messages import explain_gap
-from handrail.engine.receipts import ReceiptSource, compare_counts
+from handrail.engine.receipts import ReceiptSource, compare_counts, describe_outcome
 
 _NOT_SEEN_AGAIN = "the files could not be seen again at the last look: "
 _WORST_FIRST: tuple[EvidenceVerdict, ...] = ("contradicted", "stale", "missing", "unknown", "holds")
@@ -60,6 +61,7 @@ _CONTROL = frozenset(
 )
 """Contracts of what steers a run or discloses something: none of them claims anything."""
 
+Thing: TypeAlias = tuple[str, ...]
 Level: TypeAlias = Literal["ran", "seen", "confirmed", "exists", "claimed"]
 Worth: TypeAlias = Literal["ran", "seen", "confirmed", "exists", "claimed", "contradicted", "stale"]
 PROOF: tuple[Level, ...] = ("ran", "seen", "confirmed")
@@ -88,7 +90,8 @@ class PlacedClaim(msgspec.Struct, frozen=True, kw_only=True):
 def list_claims(history: History, node_id: NodeId) -> list[PlacedClaim]:
     """What the reports on the way to a node were worth, in the order of the log.
 
-    A receipt that was found to be of other files later on proves nothing any more.
+    A receipt that was found to be of other files later on proves nothing any more. What was stale or only
+    said is told no more once a later report shows it.
     """
     if not history.evidence:
         return []
@@ -102,9 +105,42 @@ def list_claims(history: History, node_id: NodeId) -> list[PlacedClaim]:
         if claim.contract_ref not in _CONTROL
     ]
     old = {ref for placed in found if placed.claim.verdict == "stale" for ref in placed.claim.refs}
-    return [
+    standing = [
         placed for placed in found if placed.claim.verdict != "holds" or old.isdisjoint(placed.claim.refs)
     ]
+    own = _receipts_by_id(history, node_id)
+    order = {node.node_id: at for at, node in enumerate(way)}
+    shown = {thing: order[one.node_id] for one in standing for thing in _list_shown(history, own, one)}
+    return [
+        placed
+        for placed in standing
+        if all(shown.get(thing, 0) <= order[placed.node_id] for thing in _list_unshown(history, own, placed))
+    ]
+
+
+Receipts: TypeAlias = Mapping[str, ReceiptRecorded]
+
+
+def _list_shown(history: History, own: Receipts, placed: PlacedClaim) -> list[Thing]:
+    """What a command shows that ran: itself with this end, and the same line in an earlier such report."""
+    claim, receipt = placed.claim, _last_receipt(own, placed.claim)
+    if claim.check != "ran" or claim.verdict != "holds" or receipt is None:
+        return []
+    return [_name_run(receipt), (claim.contract_ref, text_of(history, placed))]
+
+
+def _list_unshown(history: History, own: Receipts, placed: PlacedClaim) -> list[Thing]:
+    """As which things a later report may show what this one does not; none where the world contradicts it."""
+    claim = placed.claim
+    if claim.check != "ran" or claim.verdict not in ("stale", "missing", "unknown"):
+        return []
+    receipt = _last_receipt(own, claim) if claim.verdict == "stale" else None
+    line = claim.contract_ref, text_of(history, placed)
+    return [line] if receipt is None else [line, _name_run(receipt)]
+
+
+def _name_run(receipt: ReceiptRecorded) -> Thing:
+    return receipt.argv_digest, receipt.directory, describe_outcome(receipt.outcome)
 
 
 def _find_last_look(history: History, way: Sequence[Node]) -> tuple[int, EvidenceRecorded | None]:
@@ -150,12 +186,26 @@ def worst_claim(claims: tuple[Claim, ...]) -> Claim | None:
 
 
 def sum_evidence(history: History, node_id: NodeId) -> EvidenceSum | None:
-    """The sum at a node; None where no report could be checked."""
-    claims = [placed.claim for placed in list_claims(history, node_id) if not _is_arrival(placed.claim)]
+    """The sum at a node, of things and not of mentions; None where no report could be checked."""
+    claims = [placed for placed in list_claims(history, node_id) if not _is_arrival(placed.claim)]
     if not claims:
         return None
-    found = Counter[str](map(worth_of, claims))
-    return EvidenceSum(**found)
+    own = _receipts_by_id(history, node_id)
+    things = {(worth_of(placed.claim), _name_thing(history, own, placed)) for placed in claims}
+    return EvidenceSum(**Counter[str](worth for worth, _ in things))
+
+
+def _name_thing(history: History, own: Receipts, placed: PlacedClaim) -> Thing:
+    """What a claim is about: a file, a place or a command is one, whichever reports name it."""
+    claim = placed.claim
+    receipt = _last_receipt(own, claim) if claim.check == "ran" else None
+    if receipt is not None:
+        return _name_run(receipt)
+    is_whole = claim.pointer == "/" or bool(claim.paths)  # of a report, and each report is its own
+    if is_whole or claim.check not in ("changed_in_run", "path_exists", "place_exists", "ran"):
+        return placed.node_id, claim.contract_ref, claim.pointer
+    text = text_of(history, placed)
+    return claim.check, text.strip() if claim.check == "ran" else posixpath.normpath(text)
 
 
 def _is_arrival(claim: Claim) -> bool:
@@ -281,22 +331,27 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
     """What rests on the agent's word alone and need not; or that everything was checked."""
     claims = [placed for placed in list_claims(history, node_id) if not _is_arrival(placed.claim)]
     named: dict[str, str] = {}
+    unprovable: dict[str, str] = {}
     doubted: list[str] = []
     for placed in claims:
         if _could_be_proven(placed.claim) and placed.claim.check == "red_then_green" and placed.claim.refs:
             doubted.append(placed.claim.fact)
         elif _could_be_proven(placed.claim):
-            named.setdefault(text_of(history, placed), _PROOFS[placed.claim.check])
+            named.setdefault(text_of(history, placed), f"{_PROOFS[placed.claim.check]} would show it")
+        elif worth_of(placed.claim) == "claimed":
+            unprovable.setdefault(text_of(history, placed), "no check is about it")
     if not named and not doubted:
         worths = {worth_of(placed.claim) for placed in claims}
         is_clear = worths.isdisjoint(("contradicted", "stale")) and not _list_unchecked(history, node_id)
         is_shown = not worths.isdisjoint(("ran", "seen", "confirmed"))  # that a place exists shows little
         is_own = history.imported is None and not _has_changed_checks(history, claims)
         return ALL_CHECKED if is_shown and is_clear and is_own else ""
+    if named:  # beside it, what nothing could show, so that the names are as many as the sum counts
+        named |= {text: proof for text, proof in unprovable.items() if text not in named}
     proofs: dict[str, list[str]] = {}
     for text, proof in list(named.items())[:MOST_NAMED]:
         proofs.setdefault(proof, []).append(_cut(text))
-    told = "; ".join(f"{', '.join(texts)} ({proof} would show it)" for proof, texts in proofs.items())
+    told = "; ".join(f"{', '.join(texts)} ({proof})" for proof, texts in proofs.items())
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     said = [f"only the agent's word: {told}{more}"] if named else []
     return "; ".join([*said, *doubted[:MOST_NAMED]])
@@ -323,10 +378,13 @@ def describe_beside(history: History, node_id: NodeId) -> str:
     """What nobody claims and a reader must know: tests that changed, what came by commits, what was left."""
     claims = [placed.claim for placed in list_claims(history, node_id)]
     ran = {path for one in claims if one.check in _OWN_RUNS and one.verdict == "holds" for path in one.paths}
-    came = {path for one in claims if _is_arrival(one) for path in one.paths}
+    arrived = [one for one in claims if _is_arrival(one)]
+    others = {path for one in arrived if one.fact.startswith(OF_ANOTHER_RUN) for path in one.paths}
+    came = {path for one in arrived for path in one.paths} - others
     told = {
         "the checks' own tests or configuration changed": sorted(ran),
         "not listed, by a commit, another branch or ignore rules": sorted(came),
+        f"not listed, {OF_ANOTHER_RUN}": sorted(others),
         "passed without checking": _list_unchecked(history, node_id),
     }
     return "; ".join(f"{what}: {_list(names)}" for what, names in told.items() if names)
@@ -506,13 +564,17 @@ def _rank(claim: Claim) -> int:
 
 def _receipt_of(history: History, placed: PlacedClaim) -> ReceiptRecorded | None:
     """The last receipt that a claim rests on."""
-    if not placed.claim.refs:
-        return None
-    run_id = history.nodes[placed.node_id].run_id
-    own: dict[str, ReceiptRecorded] = {
-        held.fact.receipt_id: held.fact for held in list_receipts(history, run_id)
-    }
-    return next((own[ref] for ref in reversed(placed.claim.refs) if ref in own), None)
+    own = _receipts_by_id(history, placed.node_id) if placed.claim.refs else {}
+    return _last_receipt(own, placed.claim)
+
+
+def _receipts_by_id(history: History, node_id: NodeId) -> dict[str, ReceiptRecorded]:
+    run_id = history.nodes[node_id].run_id
+    return {held.fact.receipt_id: held.fact for held in list_receipts(history, run_id)}
+
+
+def _last_receipt(own: Receipts, claim: Claim) -> ReceiptRecorded | None:
+    return next((own[ref] for ref in reversed(claim.refs) if ref in own), None)
 
 
 def _confirmed_before(history: History, node_id: NodeId) -> ConfirmationRecorded | None:

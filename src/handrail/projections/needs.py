@@ -7,6 +7,7 @@ from typing import assert_never
 
 import msgspec
 
+from handrail.contract.ids import RunId
 from handrail.engine.ask import ask_about, blocked_at, describe_answer, weigh_answers
 from handrail.engine.children.joins import find_join, is_set_aside, name_closed
 from handrail.engine.children.tips import open_gaps
@@ -33,7 +34,7 @@ def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow], graphs
         workflow = workflows[history.runs[graph.run_id].workflow_hash]
         waiting = _find_waiting(history, workflow, graph)
         waiting = _add_closed(history, workflow, graph, waiting)
-        found += [] if waiting is None else [waiting]
+        found += [] if waiting is None else [_name_child(history, waiting)]
         found += [
             Need(
                 kind="gap",
@@ -46,6 +47,12 @@ def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow], graphs
             if gap.severity == "critical"
         ]
     return tuple(found[:MOST_NEEDS])
+
+
+def _name_child(history: History, need: Need) -> Need:
+    """Children of one list have the same titles, so a need says which of them it is of."""
+    parent = history.runs[RunId(need.run_id)].parent
+    return need if parent is None else msgspec.structs.replace(need, title=f"{parent.child_id}: {need.title}")
 
 
 def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph) -> Need | None:

@@ -59,7 +59,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     between: Mapping[tuple[str, str], tuple[str, ...] | None]
     """By the trees of a red and a green receipt: paths that differ; None: they could not be compared."""
     is_clean: bool
-    """Of a run without a check: the present files are those of the commit."""
+    """Of a run without a check: the files that it last saw are those of the commit."""
 
 
 def state_run(

@@ -47,6 +47,7 @@ from handrail.ports.process import CallNote
 from handrail.ports.workspace import Settings
 from handrail.runtime.operation import (
     TOKEN_PREFIXES,
+    WORK_ARGUMENTS,
     WORKED_THROUGH,
     AckVerdict,
     Operation,
@@ -229,10 +230,12 @@ def perform_operation(
 
     def work() -> Outcome:
         nonlocal settings
-        if called.name not in WORKED_THROUGH and any(map(_may_hold_work, params.values())):
+        taken = WORK_ARGUMENTS if called.name in WORKED_THROUGH else ()
+        looked_at = {name: value for name, value in params.items() if name not in taken}
+        if any(map(_may_hold_work, looked_at.values())):
             from handrail.runtime.misplaced_token import refuse_misplaced_work
 
-            refuse_misplaced_work(own, params)
+            refuse_misplaced_work(own, looked_at)
         request, settings = _admit(own, called, params, caller, ask, declared)
         success = _as_success(called, called.perform(own.narrow(called.perform), request))
         outcome = _disclose_success(

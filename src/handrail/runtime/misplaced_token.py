@@ -48,7 +48,8 @@ def correct_call(failure: Failure, operation: str, params: dict[str, Json]) -> F
     near = failure.details.get("did_you_mean")
     if failure.kind is WORKFLOW_NOT_FOUND and near and len(near) == 1 and "workflowId" in params:
         call = NextCall(operation=operation, params=params | {"workflowId": near[0]})
-        return offer_call(failure, call)
+        hint = f"Use {near[0]}, or list the workflows to see which exist."
+        return offer_call(msgspec.structs.replace(failure, hint=hint), call)
     return _with_token_moved(failure, operation, params)
 
 

@@ -30,6 +30,8 @@ of the agent, which looks; both, where the companion sends what it found and the
 
 WORKED_THROUGH = frozenset({"run.continue", "run.checkpoint", "check.run", "code.status"})
 """What a token of work that was handed out does; nothing else takes one."""
+WORK_ARGUMENTS = frozenset({"stateToken", "ackToken", "checkpointToken", "argv"})
+"""Where these take one; a program may have one among its words."""
 TOKEN_PREFIXES = ("ak1", "ch1", "ck1", "st1", "wk1")
 """How a token of a run begins: known without loading tokens, for the calls that have none."""
 REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"

@@ -410,6 +410,16 @@ class CompiledWorkflow(Compiled, frozen=True, kw_only=True, dict=True):
     """Only of a workflow that extends another."""
 
 
+class SlotPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where an overlay may add parts: before a part, or after the last one of its list."""
+
+    id: str
+    title: str = ""
+    description: str = ""
+    before: str = ""
+    after: str = ""
+
+
 class Pinned(msgspec.Struct, frozen=True, kw_only=True):
     """A compiled workflow with the bytes that its hash names; the hash is also the blob's ref."""
 
@@ -418,6 +428,8 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
     workflow_hash: WorkflowHash
     children: "tuple[Pinned, ...]" = ()
     """Every workflow that its steps hand out, those of its children included, each once."""
+    slots: tuple[SlotPlace, ...] = ()
+    """Of one that was compiled now: the bytes do not have them."""
 
 
 _DECODER = msgspec.json.Decoder(CompiledWorkflow)

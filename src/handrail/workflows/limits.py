@@ -109,6 +109,7 @@ SPELLINGS: dict[str, Spelling] = {".json": "json", ".yaml": "yaml", ".yml": "yam
 CONTRACT_FOLDER = "contracts"
 _ENDING = ".json"
 _LIKE_JSON = (".jsonc", ".json5")
+_LIKE_MARKDOWN = (".md", ".markdown")
 _SETTINGS = (".handrail", "config.json")
 
 
@@ -145,18 +146,23 @@ def explain_misnaming(path: str) -> tuple[str, str] | None:
     folded = ending.lower()
     stem = name.removesuffix(ending)
     wanted = quote(f"{stem}{_ENDING}")
-    if name.startswith(".") or ending == _ENDING or folded == ".md":
-        return None  # a hidden file is another tool's, and most Markdown is no workflow
+    if name.startswith(".") or ending == _ENDING:
+        return None  # a hidden file is another tool's
     if SPELLINGS.get(folded) == "yaml" and _is_contract(path):
         return f"{quote(name)} is YAML; contracts are JSON.", f"Write the same as JSON into {wanted}."
     if ending in SPELLINGS:
         return None
     why = f"{quote(name)} is not read: only names that end in {', '.join(SPELLINGS)} are."
-    if folded in SPELLINGS:
-        return why, f"Rename it to {quote(stem + folded)}."
+    if folded in SPELLINGS or folded in _LIKE_MARKDOWN:
+        return why, f"Rename it to {quote(stem + (folded if folded in SPELLINGS else '.md'))}."
     if folded in _LIKE_JSON:
         return why, f"Rename it to {wanted}, and take out comments and trailing commas."
     return None
+
+
+def is_page(path: str) -> bool:
+    """Whether it is Markdown, of which most is no workflow."""
+    return _ending(path).lower() in _LIKE_MARKDOWN
 
 
 def kind_if_renamed(path: str) -> FileKind:

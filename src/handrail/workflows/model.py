@@ -219,6 +219,18 @@ class SourceFeature(Authored, frozen=True, kw_only=True):
     pointer: str
 
 
+class SourceSlot(Authored, frozen=True, kw_only=True):
+    """A place where an overlay may add parts."""
+
+    id: str
+    title: str = ""
+    description: str = ""
+    when: When | None = None
+    before: str = ""
+    """The part that follows it; empty at the end of its list."""
+    after: str = ""
+
+
 class SourceAssessment(Authored, frozen=True, kw_only=True):
     """A declared assessment: dimensions with their levels."""
 
@@ -280,6 +292,7 @@ class SourceWorkflow(Authored, frozen=True, kw_only=True):
     conditions: dict[str, Condition] = {}
     assessments: tuple[SourceAssessment, ...] = ()
     steps: tuple[SourcePart, ...]
+    slots: tuple[SourceSlot, ...] = ()
     about: str = ""
     examples: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()

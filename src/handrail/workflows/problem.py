@@ -18,7 +18,7 @@ from handrail.contract.outcome import Json
 
 
 class EditOperation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"source": "from"}):
-    """One operation of RFC 6902, whose `from` is `source`; or `rewrite`, if a file is not JSON yet.
+    """One operation of RFC 6902, whose `from` is `source`; or `rewrite`, where the text is edited.
 
     `rewrite` puts `text` in the place of `length` characters at a line and column.
     """
@@ -35,6 +35,11 @@ class EditOperation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 Edit: TypeAlias = tuple[EditOperation, ...]
 NO_EDIT: Edit = ()
+
+
+def is_patch(edit: Edit) -> bool:
+    """Whether it changes the document; what changes the text is for one that may have no document yet."""
+    return bool(edit) and all(one.op != "rewrite" for one in edit)
 
 
 def drop_edits(problems: Iterable[Problem]) -> tuple[Problem, ...]:

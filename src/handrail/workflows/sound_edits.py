@@ -13,7 +13,7 @@ import msgspec
 
 from handrail.contract.json.places import unescape_key
 from handrail.contract.outcome import Json
-from handrail.workflows.problem import NO_EDIT, Edit, EditOperation, Problem
+from handrail.workflows.problem import NO_EDIT, Edit, EditOperation, Problem, is_patch
 
 _MOST_TRIALS = 20
 _FEW_TRIALS = 2
@@ -34,19 +34,17 @@ def keep_sound_edits(
     wrong with a JSON file; it must not call this function.
     """
     told = _apart(tuple(problems))
-    edited = [one for one in told if _is_patch(one.edit)]
+    edited = [one for one in told if is_patch(one.edit)]
     if not edited:
         return told
     if document is None:  # there is nothing to try an edit on
-        return tuple(_without_edit(one) if _is_patch(one.edit) else one for one in told)
+        return tuple(_without_edit(one) if is_patch(one.edit) else one for one in told)
     known = {_key(one) for one in told}
     if _is_sound(document, [one.edit for one in edited], known, judge):
         return told
     most = _FEW_TRIALS if size > _LARGE_BYTES else _MOST_TRIALS
     sound = {_key(one) for one in edited[:most] if _is_sound(document, [one.edit], known, judge)}
-    return tuple(
-        _without_edit(one) if _is_patch(one.edit) and _key(one) not in sound else one for one in told
-    )
+    return tuple(_without_edit(one) if is_patch(one.edit) and _key(one) not in sound else one for one in told)
 
 
 def _apart(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
@@ -54,7 +52,7 @@ def _apart(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
     taken: list[EditOperation] = []
     kept: list[Problem] = []
     for one in problems:
-        if _is_patch(one.edit):
+        if is_patch(one.edit):
             if any(_meet(ours, theirs) for ours in one.edit for theirs in taken if ours != theirs):
                 one = _without_edit(one)
             taken += one.edit
@@ -138,11 +136,6 @@ def _found(whole: list[Json], pointer: str) -> tuple[Json, str]:
     for part in way:
         holder = holder[int(part) if isinstance(holder, list) else part]
     return holder, last
-
-
-def _is_patch(edit: Edit) -> bool:
-    """A stretch of text is for a file that is no JSON yet: there is nothing to judge before it is applied."""
-    return bool(edit) and all(one.op != "rewrite" for one in edit)
 
 
 def _without_edit(problem: Problem) -> Problem:

@@ -15,6 +15,8 @@ from handrail.contract.outcome import Fault, Json, NextCall, Success
 from handrail.contract.tokens.continuation import (
     LIFETIME_SECONDS,
     NextAction,
+    Stale,
+    gone_refusal,
     has_results,
     stale_refusal,
     used_refusal,
@@ -395,18 +397,20 @@ class Editing:
         action = held.action.removesuffix("_preview")
         fingerprint = digest(resumed.digest).rpartition(":")[2]
         if self._rt.confirmed.is_used(fingerprint):
-            raise self._refuse_stale(resumed, NOTHING, is_used=True)
+            raise used_refusal(self._find_stale(resumed, NOTHING), held)
         try:
             prepared, _ = self._prepare(action, resumed.parameters)
         except Fault as fault:
-            if fault.kind in (EDIT_REFUSED, E_NOT_FOUND):
-                raise self._refuse_stale(resumed, NOTHING) from fault
+            if fault.kind == E_NOT_FOUND:
+                raise gone_refusal(self._find_stale(resumed, NOTHING), held) from fault
+            if fault.kind == EDIT_REFUSED:
+                raise stale_refusal(self._find_stale(resumed, NOTHING)) from fault
             raise
         if not held.context.results_digest or not has_results(held, prepared.digest):
-            raise self._refuse_stale(resumed, prepared.digest)
+            raise stale_refusal(self._find_stale(resumed, prepared.digest))
         now = self._rt.clock.unix_seconds()
         if write_plan(self._rt, self._root, prepared.files):
-            raise self._refuse_stale(resumed, NOTHING)
+            raise stale_refusal(self._find_stale(resumed, NOTHING))
         # Used up by what it wrote: of several at once the files let one through, a killed one may come again.
         self._rt.confirmed.claim(fingerprint, expires_at=now + LIFETIME_SECONDS, now=now)
         files = [one.before.path for one in prepared.files]
@@ -433,10 +437,10 @@ class Editing:
                 offers.append(offer_locate(source, find_one(source, Wanted(name=name, file=path)), action_id))
         return offers
 
-    def _refuse_stale(self, resumed: Resumed, actual: str, *, is_used: bool = False) -> Fault:
+    def _find_stale(self, resumed: Resumed, actual: str) -> Stale:
         stale = self._desk.find_stale(resumed, actual)
         assert stale is not None, "a preview has a digest, and this is another one"
-        return used_refusal(stale) if is_used else stale_refusal(stale)
+        return stale
 
     def _offer_together(self, found: Sequence[Found]) -> tuple[Offer, ...]:
         """What can be done with all of them at once."""

@@ -125,7 +125,8 @@ class Scanning:
     def _describe_match(self, match: Match) -> SearchResult:
         if match.found is not None:
             described = msgspec.structs.asdict(describe_definition(self._source, match.found))
-            return SearchResult(**described, match="definition")
+            is_import = match.found.definition.kind == "import"  # it names what is defined elsewhere
+            return SearchResult(**described, match="import" if is_import else "definition")
         text = self._source.text(match.path) or b""
         line, column = line_and_column(text, match.start)
         facts = self._project.facts(match.path)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
+from handrail.projections.claim_texts import spell_kind
 from handrail.projections.html.elements import Child, Html, element, join_html
-from handrail_serve.pages.claims import spell_kind
 from handrail_serve.pages.node import diff_lines
 from handrail_serve.pages.parts import (
     Payload,

@@ -102,7 +102,7 @@ def _row(gap: Payload, can_settle: bool) -> Html:
             element(
                 "span",
                 element("span", gap["goal"] or gap["session_id"], dir="auto"),
-                *(element("span", gap[name]) for name in ("project", "workflow_id") if gap[name]),
+                *(element("span", gap[name]) for name in ("project", "workflow_name") if gap[name]),
                 class_="under",
             ),
             element(

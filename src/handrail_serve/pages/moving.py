@@ -80,7 +80,9 @@ def import_page(most_bytes: int) -> Html:
             command_line("handrail session import work.handrail.json --dry-run --human"),
             element(
                 "p",
-                "With --part steps the preview shows what the pinned workflows ask of an agent.",
+                "With ",
+                element("code", "--part steps"),
+                " the preview shows what the pinned workflows ask of an agent.",
                 class_="soft small",
             ),
             class_="stack tight",

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from handrail.projections.claim_texts import spell_kind
 from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail.workflows.prompt_sections import authored_part
-from handrail_serve.pages.claims import sides, spell_kind
+from handrail_serve.pages.claims import sides
 from handrail_serve.pages.forms import answer_form, kind_of_ask, settle_form
 from handrail_serve.pages.parts import (
     Payload,

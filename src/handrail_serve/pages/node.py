@@ -9,9 +9,10 @@ import msgspec
 
 from handrail.contract.outcome import UNTRUSTED
 from handrail.engine.receipts import WHO_SAW
+from handrail.projections.claim_texts import spell_kind
 from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
-from handrail_serve.pages.claims import claim_row, spell_kind
+from handrail_serve.pages.claims import claim_row
 from handrail_serve.pages.parts import (
     Payload,
     ago,
@@ -265,7 +266,7 @@ def _json(body: dict[str, Any]) -> str:
 def _claims_about(artifact: Payload, node: Payload) -> list[Child]:
     """The evidence of a report, beside the artifact that it is about."""
     about = [one for one in node["claims"] if one["contract_ref"] == artifact["contract_ref"] != ""]
-    rows = [claim_row(one, node["artifacts"], is_imported=node["is_imported"]) for one in about]
+    rows = [claim_row(one, is_imported=node["is_imported"]) for one in about]
     return [element("h3", "How it is known"), element("ul", *rows, class_="facts dots")] if rows else []
 
 
@@ -273,7 +274,7 @@ def _evidence(node: Payload) -> Html:
     """What is known of the report itself, and the sum up to here."""
     told = {one["contract_ref"] for one in node["artifacts"] if one["kind"] not in _TOLD_ELSEWHERE}
     rest = [one for one in node["claims"] if not one["contract_ref"] or one["contract_ref"] not in told]
-    rows = [claim_row(one, node["artifacts"], is_imported=node["is_imported"]) for one in rest]
+    rows = [claim_row(one, is_imported=node["is_imported"]) for one in rest]
     left = node["omitted"].get("claims", 0)
     return element(
         "section",

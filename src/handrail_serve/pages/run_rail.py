@@ -42,14 +42,15 @@ def rail_list(graph: Payload, before: int | None = None) -> Html:
     shown = rows[-MOST_SHOWN:]
     earlier = len(rows) - len(shown)
     listing = _Listing(graph, shown)
+    listed = listing.rows()
     is_last = before is None
     return element(
         "div",
         _earlier(graph, shown[0]["row"], earlier) if earlier else None,
         element(
             "ol",
-            *listing.rows(),
-            *(_now(graph) if is_last else ()),
+            *listed,
+            *((*_now(graph), *listing.lanes_of_now) if is_last else ()),
             *(_ahead(row) for row in (graph["ahead"] if is_last else ())),
             class_="rail",
             id="rail",
@@ -108,6 +109,8 @@ class _Listing:
         self._by_id = {node["id"]: node for node in shown}
         self._children: dict[str, list[Payload]] = {}
         self._roots: list[Payload] = []
+        self.lanes_of_now: list[Html] = []
+        """What the step that waits at the preferred tip handed out: it stands below that step."""
         for node in shown:
             if node["parent"] in self._by_id:
                 self._children.setdefault(node["parent"], []).append(node)
@@ -126,6 +129,7 @@ class _Listing:
         """A node and what follows it straight on; what leaves the line is folded."""
         parts: list[tuple[str, list[Payload], list[Html]]] = []
         current: Payload | None = node
+        lanes: list[Html] = []
         while current is not None:
             name = self._past_loop(current["step_id"])
             if not parts or parts[-1][0] != name:
@@ -133,11 +137,18 @@ class _Listing:
             _, nodes, rows = parts[-1]
             nodes.append(current)
             rows.append(self._row(current))
-            rows += self._lanes(current)
+            if current["kind"] == "step":  # the step that handed them out is done
+                rows += lanes
+                lanes = []
+            lanes += self._lanes(current)
             rows += _skipped(current)  # passed by after its step was done
             below = self._children.get(current["id"], [])
             straight = next((child for child in below if child["lane"] == current["lane"]), None)
             rows += [self._aside(child, depth) for child in below if child is not straight]
+            if straight is None and current["id"] == self._graph["preferred_tip"]:
+                self.lanes_of_now = lanes
+            elif straight is None:
+                rows += lanes
             current = straight
         return [row for part in parts for row in _fold_rounds(*part)]
 
@@ -224,6 +235,8 @@ _LANE_BADGES = {
     "complete_with_gaps": ("done, with gaps", "warn", "gap"),
     "blocked": ("blocked", "bad", "blocked"),
     "closed": ("closed", "", "step"),
+    "handed_out": ("handed out", "", "open"),
+    "taken": ("done, taken by another branch", "good", "step"),
     "set_aside": ("set aside", "", "step"),
 }
 
@@ -232,7 +245,7 @@ def _lane(session_id: str, one: Payload) -> Html:
     words, tone, icon = _LANE_BADGES.get(one["status"], ("at work", "busy", "open"))
     who = one["worker"] or one["agent"]
     who = f"{who} of {one['account']}" if who and one["account"] else who or one["account"]
-    where = one["pending_title"] if one["status"] not in ("complete", "complete_with_gaps") else ""
+    where = one["pending_title"] if one["status"] not in ("complete", "complete_with_gaps", "taken") else ""
     spot = element(
         "a",
         element("span", f"{one['child_id']}: {one['title']}", class_="name"),

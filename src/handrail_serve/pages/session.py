@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handrail.engine.events import is_newer
+from handrail.projections.claim_texts import spell_kind
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail.projections.plain_words import CLOSE_WORDS
-from handrail_serve.pages.claims import spell_kind
 from handrail_serve.pages.needs import Card, need_card, whose_agent
 from handrail_serve.pages.parts import (
     Payload,
@@ -54,12 +54,11 @@ def session_page(
     actions: Child = None,
     resume: str = "",
     cards: Sequence[Card] = (),
-    gaps: Mapping[str, str] | None = None,
 ) -> Html:
     """`shown` is of session.show with the run that is open, `graph` of run.graph; None: there is no run.
 
     `actions` are the buttons that change something, `resume` the words that make an agent go on, `cards`
-    what the run waits for, `gaps` the words for people of its gaps.
+    what the run waits for.
     """
     session_id = shown["session_id"]
     run = shown["runs"][0] if shown["runs"] else None
@@ -73,9 +72,7 @@ def session_page(
         ),
         _health(shown),
         _tabs(session_id, graph, resume, actions),
-        _without_run(shown)
-        if graph is None or run is None
-        else _with_run(shown, graph, run, before, cards, gaps or {}),
+        _without_run(shown) if graph is None or run is None else _with_run(shown, graph, run, before, cards),
         live=session_id,
         new="step",
     )
@@ -152,12 +149,7 @@ def _tabs(session_id: str, graph: Payload | None, resume: str, actions: Child) -
 
 
 def _with_run(
-    shown: Payload,
-    graph: Payload,
-    run: Payload,
-    before: int | None,
-    cards: Sequence[Card],
-    gaps: Mapping[str, str],
+    shown: Payload, graph: Payload, run: Payload, before: int | None, cards: Sequence[Card]
 ) -> Html:
     runs: Sequence[Any] = graph["runs"]
     is_one = len(runs) == 1
@@ -169,7 +161,7 @@ def _with_run(
         element(
             "aside",
             _proof(run, titles),
-            _gaps(run, gaps),
+            _gaps(run),
             _outputs(run, titles),
             _in_force(shown["session_id"], run),
             class_="side",
@@ -193,7 +185,7 @@ def _runs(graph: Payload) -> Html:
                 "span",
                 element(
                     "a",
-                    run["workflow_name"],
+                    f"{run['child_id']}: {run['workflow_name']}" if run["child_id"] else run["workflow_name"],
                     href=run_path(graph["session_id"], run["id"]),
                     class_="row-link",
                     aria_current="page" if run["id"] == graph["run_id"] else None,
@@ -271,13 +263,13 @@ def _sentence(run: Payload, graph: Payload) -> str:
     return passed or "Every step was done."
 
 
-def _gaps(run: Payload, told: Mapping[str, str]) -> Child:
+def _gaps(run: Payload) -> Child:
     rows = [
         element(
             "li",
             badge(gap["severity"], "bad" if gap["severity"] == "critical" else "warn", "gap"),
             " ",
-            element("span", told.get(gap["id"], gap["summary"]), dir="auto"),
+            element("span", gap["summary"], dir="auto"),
             " ",
             element("span", "open" if gap["is_open"] else "settled", class_="soft"),
         )

@@ -109,11 +109,13 @@ async function fetchView(path) {
     title: decodeURIComponent(answer.headers.get("X-Handrail-Title") || "Handrail"),
     cursor: answer.headers.get("X-Handrail-Cursor") || "",
     needs: answer.headers.get("X-Handrail-Needs"),
+    closed: (answer.headers.get("X-Handrail-Closed") || "").split(" "),
   };
 }
 
 // Pages
 
+const bar = document.querySelectorAll("#nav a:not(#team)");
 let serial = 0;
 let pending = null;
 const here = () => (location.pathname === "/" ? "/sessions" : location.pathname) + location.search;
@@ -131,6 +133,7 @@ async function show({ isBack = false, isFirst = false, then = null } = {}) {
     if (by === token) spare = "";
     named = view.title;
     countNeeds(view.needs);
+    for (const one of bar) one.hidden = view.closed.includes(one.getAttribute("href"));
     feed.seen(view.cursor);
     arrive(isBack, isFirst);
     then?.();

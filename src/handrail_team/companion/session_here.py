@@ -25,6 +25,7 @@ from handrail.runtime.runtime import Runtime
 LOOKS_AT_A_SESSION: Final = ("code.status", "code.diff", "code.restore", "receipt.export")
 """Operations of a companion that read a session beside the files."""
 
+_MOST_NAMED: Final = 5
 Ask = Callable[[str, dict[str, Json]], Outcome]
 """Asks the server for the outcome of an operation."""
 
@@ -78,15 +79,22 @@ def _find_open(project: str, ask: Ask) -> str:
 
 
 def _find_newest(project: str, ask: Ask) -> str:
-    """The session of this project that changed last."""
-    outcome = ask("session.list", {"projectName": encode_project(project).name, "limit": 1})
+    """The session of this project that agents of this account began and that changed last."""
+    me = _require(ask("team.whoami", {}))["account"]
+    asked: dict[str, Json] = {"projectName": encode_project(project).name, "limit": _MOST_NAMED}
+    own = _list_sessions(ask("session.list", {**asked, "account": me}))
+    if own:
+        return own[0]
+    others = _list_sessions(ask("session.list", asked))
+    told = "Agents of yours began no run here, others did." if others else "There is no run here."
+    raise _missing(told, others)
+
+
+def _list_sessions(outcome: Outcome) -> list[str]:
     _require(outcome)
-    assert not isinstance(outcome, Failure), "only a success is left"
-    items = [] if outcome.page is None else outcome.page.items
-    for row in items:
-        assert isinstance(row, dict), "sessions are listed as objects"
-        return str(row["id"])
-    raise _missing("There is no run to make a receipt of.", [])
+    page = None if isinstance(outcome, Failure) else outcome.page
+    rows: Any = () if page is None else page.items
+    return [str(row["id"]) for row in rows]
 
 
 def _require(outcome: Outcome) -> dict[str, Any]:

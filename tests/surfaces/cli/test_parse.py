@@ -366,3 +366,8 @@ def test_a_long_list_of_commands_is_told_once(line: list[str], expected: str) ->
     assert told.details["problems"] == [
         {"param": "command", "problem": "is missing", "got": None, "expected": expected}
     ]
+
+
+@pytest.mark.parametrize("line", ["run continue --ack", "run close ses_1 --reason", "code search x --scope"])
+def test_a_flag_without_its_value_is_completed_by_nobody_else(line: str) -> None:
+    assert repair_line(line.split()) is None

@@ -91,7 +91,7 @@ def test_the_answer_of_a_person_lets_the_run_go_on_in_the_same_call(runtime: Run
             assert reply.structured_content["pending"]["stepId"] == "go"
             (form,) = asked
             assert form.message == (
-                'The step "Pick" of the workflow project.asks needs region from you: Where it runs. '
+                'The step "Pick" of the workflow "Asks" needs region from you: Where it runs. '
                 "Do not enter secrets. Your answer is kept in the log of the session, with the account that "
                 "this server runs under."
             )

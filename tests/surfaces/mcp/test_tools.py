@@ -28,7 +28,7 @@ ARGUMENTS = {
     ),
     "continue_workflow": (["ackToken", "stateToken", "context", "output", "project", "worker"], []),
     "checkpoint_workflow": (
-        ["checkpointToken", "stateToken", "output", "project"],
+        ["checkpointToken", "stateToken", "output", "project", "worker"],
         ["checkpointToken", "output"],
     ),
     "resume_session": (["query", "project"], []),

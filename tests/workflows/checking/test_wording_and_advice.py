@@ -55,6 +55,18 @@ def test_soft_words_are_looked_for_in_everything_an_author_writes(part: dict[str
     assert seen(linted(part)) == [("warning", "soft_words", pointer)]
 
 
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("Do it.\n<!-- Ask Ann. -->", True),
+        ("Write `<!-- -->` there.", False),
+        ("~~~\n<!-- x -->\n~~~\nDo it.", False),
+    ],
+)
+def test_a_comment_that_only_the_agent_reads_is_worth_a_warning(text: str, is_told: bool) -> None:
+    assert seen(linted(step("a", text))) == [("warning", "bad_value", "/steps/0")] * is_told
+
+
 def contains(value: str) -> dict[str, Any]:
     return {"type": "contains", "value": value, "message": "Say it."}
 

@@ -8,7 +8,9 @@ import pytest
 
 from handrail.workflows.spellings.decoded import has_workflow_id
 from handrail.workflows.spellings.markdown import decode_markdown
+from handrail.workflows.text_edits import apply_edit
 
+HIDDEN = "This stands inside HTML, where no page shows it."
 FRONT = "---\nid: project.x\nname: X\n---\n"
 
 
@@ -87,6 +89,8 @@ def test_a_step_fence_holds_what_is_no_prose_and_a_loop_has_deeper_headings() ->
             "Text\n---\n#tag and <!-- words -->\n  ## indented",
             "Text\n---\n#tag and <!-- words -->\n  ## indented",
         ),
+        ("<!--\n# Note\n```\n-->\n<pre>\n## b\n</PRE>", "<!--\n# Note\n```\n-->\n<pre>\n## b\n</PRE>"),
+        ("a {#b}\n\n---\n> c {#d}\n---", "a {#b}\n\n---\n> c {#d}\n---"),
         ("a\r\n\r\nb\r\n", "a\n\nb"),
         ("[x](wr.refs.y)", "[x](wr.refs.y)"),
         ("\ttab\n    code", "\ttab\n    code"),
@@ -127,6 +131,17 @@ def test_a_call_of_a_template_needs_no_id_and_a_loop_may_have_its_own() -> None:
             "Verify is there twice in this step.",
         ),
         (FRONT + "## X\nT\n", (5, 1), "This heading has no id."),
+        *(
+            (FRONT + f"## X {{#x}}\nT\n\n{html}\n\n{hidden}\n{end}\n", (10, 1), HIDDEN)
+            for html, end in (("<!--", "-->"), ("  <!-- off", "x --> y"), ("<pre class='a'>", "</pre>"))
+            for hidden in ("## Y {#y}\nU", "### Verify\n- a", "```step\nwhen: a\n```", "~~~prompt\nU\n~~~")
+        ),
+        (FRONT + "## X {#x}\n<!-- on\n\n## Y {#y}\nU\n", (6, 1), "This HTML is not closed."),
+        (FRONT + "## X {#x}\nT\n  ## Y {#y}\nU\n", (7, 1), "This heading is indented."),
+        (FRONT + "## X {#x}\nT\n   ### Verify\n- a\n", (7, 1), "This heading is indented."),
+        (FRONT + "## X {#x}\nT\n##Y {#y}\nU\n", (7, 1), "This heading has no space."),
+        (FRONT + "## X {#x}\nT\n\nA y {#y}\n---\nU\n", (8, 1), "This heading is underlined."),
+        (FRONT + "## X {#x}\nT\n\n Y {#y}\r\n==\r\nU\n", (8, 1), "This heading is underlined."),
         (FRONT + "## X {#x}\n```python\nT\n", (6, 1), "This fence is not closed."),
         (
             FRONT + "## X {#x}\n```step\nT: 1\n```\n```step\n```\nT\n",
@@ -137,12 +152,12 @@ def test_a_call_of_a_template_needs_no_id_and_a_loop_may_have_its_own() -> None:
         (
             FRONT + "## X {#x}\n```step\na: 1\nb: [\n```\nT\n",
             (9, 1),
-            "This is not YAML: expected the node content, but found '<stream end>'.",
+            "A bracket is not closed.",
         ),
         (
             FRONT + "## X {#x}\n```step\nwhen: a\n  id: b\n```\nT\n",
-            (8, 5),
-            "This is not YAML: mapping values are not allowed here.",
+            (8, 1),
+            "A colon stands here where no key can be.",
         ),
         (
             FRONT + "## X {#x}\n```step\nwhen: a\nid: b\n```\nT\n",
@@ -193,6 +208,39 @@ def test_what_is_no_construct_of_a_workflow_is_an_error_at_its_place(
 
     assert ((problem.line, problem.column), problem.message) == (place, message)
     assert problem.fix
+
+
+@pytest.mark.parametrize("lost", ["  ## Y {#y}", "##Y {#y}", "Y {#y}\n----", "Y {#y}  \r\n==="])
+def test_a_heading_that_would_be_text_is_one_after_its_edit(lost: str) -> None:
+    text = FRONT + f"## X {{#x}}\nT\n\n{lost}\n\nU\n"
+    (problem,) = decode_markdown(text).problems
+
+    decoded = decode_markdown(apply_edit(text, "md", problem.edit))
+
+    assert decoded.document["steps"] == [
+        {"id": "x", "title": "X", "prompt": "T"},
+        {"id": "y", "title": "Y", "prompt": "U"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("heading", "fix", "is_sure"),
+    [
+        ("## Two {#two} ##", "## Two {#two}", True),
+        ("## {#two} Two", "## Two {#two}", True),
+        ("## Two {#two} of them", "## Two of them {#two}", True),
+        ("## Two { #two }", "## Two {#two}", True),
+        ("## Two {two}", "## Two {#two}", True),
+        ("## Take stock {survey}", "## Take stock {#survey}", False),
+        ("## Two {#two} <!-- who -->", "## Two {#two}", False),
+    ],
+)
+def test_the_fix_of_a_heading_has_the_id_that_stands_in_it(heading: str, fix: str, is_sure: bool) -> None:
+    text = f"{FRONT}{heading}\nT\n"
+    (problem,) = decode_markdown(text).problems
+
+    assert problem.fix == f"Write `{fix}`."
+    assert (apply_edit(text, "md", problem.edit) == f"{FRONT}{fix}\nT\n") is is_sure
 
 
 def test_all_errors_of_the_form_are_reported_at_once() -> None:

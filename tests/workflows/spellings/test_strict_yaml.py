@@ -9,6 +9,7 @@ import pytest
 
 from handrail.workflows.limits import MAX_YAML_BYTES
 from handrail.workflows.spellings.strict_yaml import decode_yaml
+from handrail.workflows.text_edits import apply_edit
 
 
 def check_value(text: str, expected: Any) -> None:
@@ -76,10 +77,23 @@ LAUGHS = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
         ("a: x\x00y\n", (1, 5), "This character may not stand in YAML as it is."),
         ("a: x\u0085y\n", (1, 5), "This character may not stand in YAML as it is."),
         ("a: b\n\u2028c: d\n", (2, 1), "This character may not stand in YAML as it is."),
-        ("a:\n\tb: 1\n", (2, 1), "This is not YAML: found character '\\t' that cannot start any token."),
-        ("a: b: c\n", (1, 5), "This is not YAML: mapping values are not allowed here."),
-        ("a: [1, 2\n", (2, 1), "This is not YAML: expected ',' or ']', but got '<stream end>'."),
-        ("a: 'x\n", (2, 1), "This is not YAML: found unexpected end of stream."),
+        ("a:\n\tb: 1\n", (2, 1), "A tab indents this line."),
+        ("a: b: c\n", (1, 5), "A colon stands here where no key can be."),
+        ("a: [1, 2\n", (2, 1), "A bracket is not closed here."),
+        ("a: 'x\n", (2, 1), "A quote is not closed."),
+        ("a:\n  b: 1\n   c: 2\n", (3, 5), "A colon stands here where no key can be."),
+        (
+            "a:\n  - b: 1\n  c: 2\n",
+            (3, 3),
+            "This is a key, and the list that begins in line 2 has items.",
+        ),
+        ("a:\n  b: 1\n  - c\n", (3, 3), "This is an item of a list, and keys begin in line 2."),
+        (
+            "a:\n    b: 1\n  c: 2\nd: 3\n",
+            (3, 3),
+            "This line is indented by 2 spaces, unlike the lines that it could stand beside.",
+        ),
+        ("a:\n  b: 1\nc\n", (4, 1), "This is no key with a value."),
         ("a: " + "[" * 70, (1, 67), "This is nested too deep."),
     ],
 )
@@ -90,6 +104,31 @@ def test_what_a_workflow_may_not_use_is_refused_at_its_place(
 
     assert ((problem.line, problem.column), problem.message) == (place, message)
     assert problem.fix
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("a:\n  b:\n    c: 1\n   d: 2\n    e: 3\n", "a:\n  b:\n    c: 1\n    d: 2\n    e: 3\n"),
+        ("  a: 1\nb: 2\nc: 3\n", "a: 1\nb: 2\nc: 3\n"),
+        ("\ta: 1\nb: 2\n", "a: 1\nb: 2\n"),
+        ("a:\n  - b: 1\n   - c: 2\n  - d: 3\n", "a:\n  - b: 1\n  - c: 2\n  - d: 3\n"),
+    ],
+)
+def test_a_line_whose_indent_is_a_slip_is_moved_by_its_edit(text: str, meant: str) -> None:
+    (problem,) = decode_yaml(text).problems
+
+    assert apply_edit(text, "yaml", problem.edit) == meant
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a:\n    b: 1\n  c: 2\n", "a:\n  - b: 1\n    c: 2\n  d: 3\n", "a:\n  b: 1\n  - c\n"],
+)
+def test_a_line_that_could_be_moved_to_two_places_is_left_to_the_author(text: str) -> None:
+    (problem,) = decode_yaml(text).problems
+
+    assert problem.edit == ()
 
 
 def test_a_part_of_a_file_has_the_lines_of_the_file() -> None:

@@ -89,7 +89,7 @@ def find_syntax_trouble(text: str) -> SyntaxTrouble | None:
 def _other_language(text: str) -> SyntaxTrouble | None:
     """A whole file in another language is one problem, not one at its first character."""
     if _YAML.match(text):
-        fix = "Write the same as JSON: braces, double quotes, commas."
+        fix = "Name the file .yaml if it is one, or write the same as JSON: braces, double quotes, commas."
         return SyntaxTrouble("this is YAML, not JSON", 0, fix)
     if _MARKDOWN.match(text):
         fix = "Keep only the text between the lines of backticks."

@@ -243,6 +243,7 @@ _PREVIEWS = frozenset(
 )
 _REPEAT = "Repeat the query to get a new token."
 _RUN = "Get a new token by running: {}"
+_LOOK = "Look at the files that the preview named, then preview a new edit."
 _SHOWN_ACTIONS = 8
 _TEXT_LIMIT = 200
 _LARGEST_INTEGER = 2**53 - 1
@@ -327,10 +328,32 @@ def stale_refusal(stale: Stale) -> Fault:
     return Fault(catalogue.RESULTS_STALE, message, details=details)
 
 
-def used_refusal(stale: Stale) -> Fault:
-    """What a write says to a token that has written already."""
+def used_refusal(stale: Stale, continuation: Continuation) -> Fault:
+    """What a write says to a token that has written already: the same preview again would find nothing."""
     message = "This token was used: its edit is written, and nothing was written again. Preview a new edit."
-    return Fault(catalogue.RESULTS_STALE, message, details=_stale_details(stale, _STALE_WRITE))
+    line = _search_line(continuation, continuation.parameters.get("to", ""))
+    return _refuse_for_good(stale, message, f"See what it wrote: {line}" if line else _LOOK)
+
+
+def gone_refusal(stale: Stale, continuation: Continuation) -> Fault:
+    """What a write says of a preview whose definition is no longer there."""
+    message = "What the preview was about is no longer there, so nothing was written. Search for it again."
+    line = _search_line(continuation)
+    return _refuse_for_good(stale, message, f"Search again: {line}" if line else _LOOK)
+
+
+def _refuse_for_good(stale: Stale, message: str, suggestion: str) -> Fault:
+    stale = msgspec.structs.replace(stale, suggestion=suggestion, reissue_token="")
+    details = _stale_details(stale, _STALE_WRITE)
+    return Fault(catalogue.RESULTS_STALE, message, details=details, hint=suggestion)
+
+
+def _search_line(continuation: Continuation, *names: Json) -> str:
+    """The line that searches for one of these names, else for what the token is about; empty: unknown."""
+    named = [continuation.parameters[name] for name in _SUBJECTS if name in continuation.parameters]
+    subject = next((value for value in (*names, *named) if value != "" and _is_plain(value)), None)
+    search = "handrail code search" if _is_python(continuation) else "js-scan --search"
+    return "" if subject is None else f"{search} {_quote(subject)}"
 
 
 def file_gone(continuation: Continuation, file: str) -> Fault:
@@ -344,11 +367,8 @@ def definition_gone(continuation: Continuation, name: str) -> Fault:
 
 
 def _gone(continuation: Continuation, resource: str, name: str) -> Fault:
-    named = [continuation.parameters[name] for name in _SUBJECTS if name in continuation.parameters]
-    stem = name.rpartition("/")[2].partition(".")[0]
-    subject = next((value for value in (*named, stem) if value != "" and _is_plain(value)), None)
-    search = "handrail code search" if _is_python(continuation) else "js-scan --search"
-    suggestion = _REPEAT if subject is None else f"Search again: {search} {_quote(subject)}"
+    line = _search_line(continuation) or _search_line(continuation, name.rpartition("/")[2].partition(".")[0])
+    suggestion = f"Search again: {line}" if line else _REPEAT
     details: dict[str, Json] = {
         "resource": resource,
         "id": name[:_TEXT_LIMIT],

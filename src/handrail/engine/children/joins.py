@@ -39,6 +39,7 @@ from handrail.engine.history import (
     instance_of,
     path_to,
 )
+from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Complete, Running, SkippedStep, TraceEntry, leaf_at, leaves_of, step_key
 from handrail.engine.progress import JOIN_OPTIONS, ChildStatus, JoinOption
 from handrail.engine.reasons import shorten_message
@@ -55,11 +56,11 @@ _MOST_COLLECTED_BYTES = 131_072
 """Of one join: half of what a context may hold."""
 _MOST_NOTES_BYTES = 2_000
 _LONGEST_INPUT = 60
-_HOW = (
+HOW_TO_BEGIN = (
     "Send the workToken as stateToken of continue_workflow, or run `handrail run continue --state TOKEN`, "
     "and follow each reply."
 )
-_BRIEF_CHARACTERS: Final = 4 * MAX_BRIEF_TOKENS - len(_HOW) - len(" Given: . ")
+_BRIEF_CHARACTERS: Final = 4 * MAX_BRIEF_TOKENS - len(HOW_TO_BEGIN) - len(" Given: . ")
 """For what the work is and its inputs; the estimate takes four characters for a token."""
 _SHORTEST_GIVEN = 12
 
@@ -198,17 +199,18 @@ def _find_takes(history: History, node: Node, children: tuple[ChildState, ...]) 
         if run.parent is not None
         and run.parent.run_id == node.run_id
         and run.parent.node_id not in on_the_way
-        and _was_done(history, run, here)
+        and was_done(history, run, here)
     ]
     found = []
     for place, child in enumerate(children):
         same = [run for run in left if _work_of(history, run) == _work_of(history, child.run)]
-        if same and not _was_done(history, child.run, here):
+        if same and not was_done(history, child.run, here):
             found.append(Take(place=place, name=child.name, instead_of=child.run, run=same[-1]))
     return tuple(found)
 
 
-def _was_done(history: History, run: Run, here: Node) -> bool:
+def was_done(history: History, run: Run, here: Node) -> bool:
+    """Whether a run had ended when a node was made."""
     nodes = nodes_of(history, run.run_id)
     return any(isinstance(held.state, Complete) and held.index < here.index for held in nodes)
 
@@ -314,6 +316,7 @@ def was_always_waited_for(history: History, run: Run) -> bool:
 
 
 _UNWAITED: Final = {
+    "again": "it was closed and handed out once more, to somebody else",
     "closed": "the run that handed it out was closed",
     "left": "the run that handed it out has left for another branch",
     "passed": "the step that handed it out is done",
@@ -335,6 +338,8 @@ def _list_whys(history: History, run: Run) -> Iterator[str]:
             yield "left"
         elif history.nodes[tip].state != history.nodes[run.parent.node_id].state:
             yield "passed"
+        elif run.run_id not in {held.run_id for held in list_children(history, history.nodes[tip])}:
+            yield "again"
         run = above
 
 
@@ -428,7 +433,7 @@ def _hand_up(history: History, join: Join) -> list[GapRecorded]:
         msgspec.structs.replace(
             gap,
             gap_id="",
-            summary=shorten_message(f"{child.name}: {gap.summary}"),
+            summary=shorten_message(f"{child.name}: {explain_gap(gap)}"),
             waits_for=None,
             node_id=None,
         )
@@ -436,11 +441,10 @@ def _hand_up(history: History, join: Join) -> list[GapRecorded]:
         if child.is_done
         for gap in open_gaps(history, child.tip.node_id)
     ]
-    names = {child.run.run_id: child.name for child in join.children}
-    for path, runs in find_shared_files(history, [one.run for one in join.children]).items():
-        both = ", ".join(names[one] for one in runs)
-        summary = shorten_message(f"{path} is listed by {both}, which were open at the same time.")
-        gaps.append(GapRecorded(gap_id="", severity="info", reason="reported", summary=summary))
+    gaps += [
+        GapRecorded(gap_id="", severity="info", reason="reported", summary=summary)
+        for summary in list_shared(history, join)
+    ]
     for child in join.children:
         if child.is_done and child.branches > 1:
             summary = f"{child.name} has {child.branches} branches; what it delivered is of the newest."
@@ -448,9 +452,21 @@ def _hand_up(history: History, join: Join) -> list[GapRecorded]:
         if not child.is_done:
             why = "it was closed" if child.status == "closed" else "it was not needed"
             severity: Literal["critical", "info"] = "critical" if child.status == "closed" else "info"
-            summary = f"{join.step.id} went on without {child.name}: {why}."
+            summary = f"“{join.step.title}” went on without {child.name}: {why}."
             gaps.append(GapRecorded(gap_id="", severity=severity, reason="reported", summary=summary))
     return gaps
+
+
+def list_shared(history: History, join: Join) -> list[str]:
+    """The files that several children list, each with who they are."""
+    names = {child.run.run_id: child.name for child in join.children}
+    found = find_shared_files(history, [one.run for one in join.children])
+    return [
+        shorten_message(
+            f"{path} is listed by {', '.join(names[one] for one in runs)}, which were open at the same time."
+        )
+        for path, runs in found.items()
+    ]
 
 
 _LEVELS: Final[dict[EvidenceLevel, int]] = {"claimed": 0, "observed": 1, "ran": 2, "confirmed": 3}
@@ -482,17 +498,20 @@ def _collect(history: History, join: Join) -> list[dict[str, Any]]:
 
 
 def _list_artifacts(history: History, tip: NodeId) -> list[dict[str, Any]]:
-    """The newest valid artifact of each kind on the way to a node, with the weakest level of its claims."""
+    """The newest valid artifact of each kind on the way to a node, with the weakest level of its claims.
+
+    What the world contradicts, or nobody saw since, is the helper's word.
+    """
     newest: dict[str, dict[str, Any]] = {}
     for node in path_to(history, tip):
         for held in attached_to(history, node.node_id).artifacts:
             artifact = held.artifact
             if not artifact.contract_ref:
                 continue
-            levels = [
-                claim.level
+            levels: list[EvidenceLevel] = [
+                claim.level if claim.verdict == "holds" else "claimed"
                 for claim in claims_at(history, node.node_id)
-                if claim.contract_ref == artifact.contract_ref and claim.verdict == "holds"
+                if claim.contract_ref == artifact.contract_ref
             ]
             known = min(levels, key=_LEVELS.__getitem__, default="claimed")
             newest[artifact.kind] = {**artifact.body, "knownBy": known}
@@ -524,7 +543,7 @@ def write_brief(history: History, workflow: CompiledWorkflow, step: Delegate, ch
     said += "" if said.endswith((".", "?", "!")) else "."
     room = _BRIEF_CHARACTERS - len(said)
     shown = f" Given: {shorten(inputs, room)}." if inputs and room >= _SHORTEST_GIVEN else ""
-    return f"{said}{shown} {_HOW}"
+    return f"{said}{shown} {HOW_TO_BEGIN}"
 
 
 def _show(value: Any) -> str:

@@ -160,7 +160,7 @@ def _list_few(workflow: CompiledWorkflow, move: Move, count: int) -> list[GapRec
             gap_id=f"gap_{step.id}_few",
             severity="warning",
             reason="reported",
-            summary=f"{step.id} asks for {step.at_least} pieces of work"
+            summary=f"“{step.title}” asks for {step.at_least} pieces of work"
             + (
                 f" and handed out {found}: all must be done."
                 if found

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from handrail.contract.wording import format_count
-from handrail.engine.children.joins import Join, drop_done_takes, find_join, name_closed
+from handrail.engine.children.joins import Join, drop_done_takes, find_join, list_shared, name_closed
 from handrail.engine.history import History, steps_after
-from handrail.engine.progress import HANDED_OUT, JOIN_OPTIONS, STOPPED
+from handrail.engine.progress import JOIN_OPTIONS, STOPPED, say_handed_out
 from handrail.workflows.compiled import CompiledWorkflow
 
 if TYPE_CHECKING:
@@ -27,13 +27,12 @@ def add_join(
     join = find_join(history, workflow, standing.node, until=until)
     assert join is not None, "only a step that hands out work is joined"
     if is_recorded:
-        prompt = (standing.prompt or "") + _render_takes(join)
+        prompt = say_handed_out(join.step) + _render_takes(join)
         return replace(standing, join=join, is_waiting=bool(join.children), prompt=prompt)
     join = drop_done_takes(join)
     is_waiting = not (join.is_met or join.offered)
-    return replace(
-        standing, join=join, is_waiting=is_waiting, prompt=_render_wait(join) + _render_takes(join)
-    )
+    prompt = _render_wait(join) + _render_takes(join) + _render_shared(history, join)
+    return replace(standing, join=join, is_waiting=is_waiting, prompt=prompt)
 
 
 def stop(standing: Standing) -> Standing:
@@ -51,6 +50,12 @@ def _render_takes(join: Join) -> str:
     )
 
 
+def _render_shared(history: History, join: Join) -> str:
+    """Which files several children list, for whoever goes on: one may have undone what another did."""
+    told = list_shared(history, join) if join.is_met else []
+    return f" Look at these files before you go on: {' '.join(told)}" if told else ""
+
+
 def _render_wait(join: Join) -> str:
     """What a step with children says to who reads it now."""
     if join.is_met:
@@ -58,16 +63,15 @@ def _render_wait(join: Join) -> str:
         beside = f"; {left} more would not be waited for" if left else ""
         done = format_count(join.done, "piece")
         return f"What was handed out is done ({done} of work{beside}): nothing is left to do here, go on."
-    needed = f"at least {join.step.at_least} of them are" if join.step.at_least else "all of them are"
-    handed = HANDED_OUT.format(needed)
+    handed = say_handed_out(join.step)
     closed = name_closed(join)
     if not closed:
         return handed
     if join.offered:
         options = "; ".join(f"{one}: {JOIN_OPTIONS[one]}" for one in join.offered)
         return f"This step waits for {closed}. What it needs cannot be met any more. Choose: {options}."
-    told = f"It also waits for {closed}."
     possible = sum(one.status != "closed" for one in join.children)
     if possible >= join.needed:
-        return f"{handed} {told} The others are enough."
-    return f"{handed} {told} Once nobody is at work, one chooses: {', '.join(JOIN_OPTIONS)}."
+        return f"{handed} Not needed any more: {closed}; the others are enough."
+    options = ", ".join(JOIN_OPTIONS)
+    return f"{handed} It also waits for {closed}. Once nobody is at work, one chooses: {options}."

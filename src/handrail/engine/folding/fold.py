@@ -387,7 +387,8 @@ class _Folding:
         run_id, node_id = _present(body.scope.run_id), _present(body.scope.node_id)
         tag = node_tag(record.digest)
         parent = created.parent_node_id
-        done = 0 if parent is None else self._nodes[parent].steps_done + (created.node_kind == "step")
+        before = None if parent is None else self._nodes[parent]
+        is_next = created.node_kind == "step" and before is not None and before.state != created.state
         self._nodes[node_id] = Node(
             node_id=node_id,
             run_id=run_id,
@@ -397,7 +398,7 @@ class _Folding:
             tag=tag,
             index=record.index,
             at=body.at,
-            steps_done=done,
+            steps_done=is_next + (0 if before is None else before.steps_done),
         )
         self._by_tag[tag] = node_id
         self._inherited[node_id] = NOTHING_INHERITED if parent is None else self._inherited[parent]

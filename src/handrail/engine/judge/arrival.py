@@ -546,6 +546,6 @@ def list_unasked_gaps(leaf: Leaf, autonomy: Autonomy) -> tuple[GapRecorded, ...]
             gap_id="",
             severity="warning",
             reason="user_only_dependency:needs_user_artifact",
-            summary=f"The user was not asked the questions that come before {leaf.id}.",
+            summary=f"The user was not asked the questions that come before “{leaf.title}”.",
         ),
     )

@@ -30,7 +30,7 @@ from handrail.engine.artifact_shapes import (
     read_as,
 )
 from handrail.engine.events import Artifact
-from handrail.engine.judge.report_frame import TO_FILL_IN, find_misfits, gate_of
+from handrail.engine.judge.report_frame import TO_FILL_IN, find_misfits, gate_of, mark_of
 from handrail.engine.navigate import Complete, LoopFrame, Running, deciding_loop, leaf_at, open_loops
 from handrail.engine.reasons import InputProblem, Issue, shorten_message
 from handrail.workflows.compiled import CompiledWorkflow, Contract, InputSpec, InputType, Step
@@ -197,7 +197,9 @@ def _suggest_value(spec: InputSpec, given: Any) -> Any:
         converted = _convert_text(spec.type, given)
         if converted is not None:
             return converted
-    return TO_FILL_IN
+    if spec.type == "array" and isinstance(given, str | int | float) and given != TO_FILL_IN:
+        return [given]
+    return mark_of(spec)
 
 
 def _convert_text(kind: InputType, given: str) -> Any:

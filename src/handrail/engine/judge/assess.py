@@ -83,7 +83,7 @@ from handrail.engine.judge.requirements import (
     let_give,
     list_broken_rules,
 )
-from handrail.engine.navigate import Move, Running, deciding_loop, next_move
+from handrail.engine.navigate import Move, Running, deciding_loop, leaf_at, next_move
 from handrail.engine.reasons import (
     Block,
     Blocker,
@@ -389,7 +389,7 @@ def answer_report(
         asked = [held for held in reasons if not (is_given_later and held.waits_for.kind == "give")]
         reasons = (*asked, *(reason for reason in said.due if reason not in troubles))
         verdict = msgspec.structs.replace(verdict, claims=(*verdict.claims, *said.claims))
-    outcome = consequence(reasons, autonomy)
+    outcome = consequence(reasons, autonomy, leaf.title)
     match leaf:
         case Step() | Action() | Delegate():
             return Answer(verdict=verdict, outcome=outcome, context=context)
@@ -547,7 +547,8 @@ def find_way(
     undecided = loop_id if verdict.is_undecided else ""
     move = next_move(workflow, state, facts, undecided, effort)
     met = assess_arrival(workflow, move, facts)
-    return Way(move=move, outcome=consequence(met.reasons, autonomy), gaps=met.gaps)
+    title = leaf_at(workflow, state).title
+    return Way(move=move, outcome=consequence(met.reasons, autonomy, title), gaps=met.gaps)
 
 
 def choice_gaps(choice: Choice) -> tuple[Reason, ...]:
@@ -560,7 +561,7 @@ def choice_gaps(choice: Choice) -> tuple[Reason, ...]:
     reason = Reason(
         name="user_only_dependency:needs_user_choice",
         pointer=WorkflowStep(step_id=choice.id),
-        waits_for=WaitsFor(kind="choose", values={"step": choice.id}),
+        waits_for=WaitsFor(kind="choose", values={"step": choice.id, "title": choice.title}),
         message=f"The choice {choice.id} ({choice.non_assumable}) was made without the user.",
     )
     return (reason,)

@@ -14,7 +14,7 @@ import msgspec
 
 from handrail.contract.wording import make_readable
 from handrail.engine.judge.artifact_spots import find_spots
-from handrail.engine.judge.run_claims import list_paths
+from handrail.engine.judge.run_claims import OF_ANOTHER_RUN, list_paths
 from handrail.engine.judge.witnessed import ChangedPaths, LocatedPath, Sighting
 from handrail.workflows.evidence import ChangedInRun
 
@@ -148,7 +148,7 @@ class Comparison:
         found = {
             "came with a commit of this run": self.find_unlisted_arrivals(named),
             "left by another branch of this run": self.find_unlisted_leftovers(named),
-            "of another run of the session perhaps": self.find_unlisted_of_others(named),
+            OF_ANOTHER_RUN: self.find_unlisted_of_others(named),
             "changed in this run as ignore rules": list(self._sighting.beside.ignore_rules),
         }
         told = [f"{how} and not listed: {list_paths(paths)}" for how, paths in found.items() if paths]

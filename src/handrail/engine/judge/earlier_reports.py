@@ -7,6 +7,7 @@ The newest list of changes replaces what was said before it: a later step may ch
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import msgspec
@@ -14,9 +15,19 @@ import msgspec
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import make_readable
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
-from handrail.engine.events import Claim, ReceiptRecorded
+from handrail.engine.events import Claim, GapRecorded, ReceiptRecorded
 from handrail.engine.facts import facts_after
-from handrail.engine.history import History, Node, attached_to, claims_at, list_receipts, way_to
+from handrail.engine.history import (
+    History,
+    Node,
+    attached_to,
+    claims_at,
+    instance_of,
+    kept_in_instance,
+    list_receipts,
+    way_to,
+)
+from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.artifacts import Place, find_kind_contract, full_kind, judge_report
 from handrail.engine.judge.changed_claims import Comparison, find_named_files
 from handrail.engine.judge.requirements import INVALID, MISSING
@@ -24,6 +35,7 @@ from handrail.engine.judge.run_claims import (
     choose_strongest,
     explain_unfinished,
     find_check_receipts,
+    hide_status,
     is_command_of,
     is_of_present_files,
     judge_receipts,
@@ -34,7 +46,7 @@ from handrail.engine.judge.run_claims import (
     was_told,
     write_line,
 )
-from handrail.engine.judge.witnessed import RunResult, StandingClaims, Witnessed
+from handrail.engine.judge.witnessed import RunResult, Sighting, StandingClaims, Witnessed
 from handrail.engine.messages import write_fix
 from handrail.engine.navigate import Complete, Running, next_move
 from handrail.engine.reasons import Reason, WaitsFor, WorkflowStep, shorten_message
@@ -44,6 +56,37 @@ from handrail.workflows.evidence import ChangedInRun
 
 FACT_BYTES = 300
 MOST_PATHS_KEPT = 200
+
+
+def witness(
+    history: History, workflow: CompiledWorkflow, node: Node, word: PersonsWord, sighting: Sighting
+) -> Witnessed:
+    """What was seen, with what the history holds: receipts and the checks that the run is pinned to."""
+    instance = instance_of(history, node.node_id)
+    refused = [held for held in kept_in_instance(history, instance) if held.kind == "blocked_attempt"]
+    told = [claim for held in refused for claim in claims_at(history, held.node_id)]
+    receipts, checks = list_receipts(history, node.run_id), history.runs[node.run_id].checks
+    return Witnessed(
+        session_id=history.session_id,
+        standing=collect_standing(history, workflow, node),
+        told_receipts=frozenset(
+            ref for claim in told if claim.verdict in ("stale", "missing") for ref in claim.refs
+        ),
+        told_facts=frozenset(claim.fact for claim in told if claim.verdict in ("contradicted", "missing")),
+        sighting=sighting,
+        receipts=tuple(hide_status(receipt.fact, checks) for receipt in receipts),
+        imported=frozenset(
+            one.fact.receipt_id
+            for one in receipts
+            if history.imported is not None and one.index < history.imported.index
+        ),
+        checks=checks,
+        named_before=frozenset(
+            path for claim in told if claim.check == "changed_in_run" for path in claim.paths
+        ),
+        is_confirmed=word.is_given,
+        is_declined=word.is_declined,
+    )
 
 
 def collect_standing(history: History, workflow: CompiledWorkflow, node: Node) -> StandingClaims:
@@ -155,11 +198,16 @@ def _judge_again(known: Witnessed, receipt: ReceiptRecorded) -> RunResult:
     """As it was judged then: a receipt that came with a bundle still tells when its files have changed."""
     known = msgspec.structs.replace(known, imported=frozenset())
     own = tuple(one for one in known.receipts if is_command_of(one, receipt))
-    line = receipt.check or write_line(receipt)
-    command = suggest_command(known, line)
+    name = make_readable(receipt.check or write_line(receipt))[:120]
+    return judge_receipts(known, own, None, _suggest_again(known, receipt), name)
+
+
+def _suggest_again(known: Witnessed, receipt: ReceiptRecorded) -> str:
+    """The line that runs what a receipt is of, where it ran."""
+    command = suggest_command(known, receipt.check or write_line(receipt))
     if not receipt.check and receipt.directory not in (".", ELSEWHERE, NOT_TOLD):
-        command = command.replace(" --", f" --directory {receipt.directory} --", 1)
-    return judge_receipts(known, own, None, command, make_readable(line)[:120])
+        command = command.replace(" -- ", f" --directory {shlex.quote(receipt.directory)} -- ", 1)
+    return command
 
 
 def _find_unlisted(known: Witnessed) -> list[Outdated]:
@@ -196,10 +244,18 @@ def _find_unlisted(known: Witnessed) -> list[Outdated]:
     return [Outdated(claim=claim) for claim in (own, others) if claim.paths]
 
 
-def describe_outdated(outdated: list[Outdated]) -> str:
-    """What a gap says of them."""
-    facts = [one.claim.fact for one in outdated]
-    return shorten_message(f"The last files are not those that were checked and listed: {'; '.join(facts)}.")
+def list_outdated_gaps(outdated: list[Outdated]) -> list[GapRecorded]:
+    """Each waits for what would show it: a check for its next run, a list of changes for nothing by name."""
+    said = "The last files are not those that were checked and listed: "
+    return [make_gap(f"{said}{one.claim.fact}.", one.command) for one in outdated]
+
+
+def make_gap(said: str, command: str = "") -> GapRecorded:
+    """What evidence discloses. The command would settle it, if it passed on the present files."""
+    waits = WaitsFor(kind="check", values={"command": shorten_message(command)}) if command else None
+    return GapRecorded(
+        gap_id="", severity="warning", reason="reported", summary=shorten_message(said), waits_for=waits
+    )
 
 
 def find_unseen(known: Witnessed) -> str:
@@ -211,27 +267,23 @@ def find_unseen(known: Witnessed) -> str:
     return sighting.trouble if is_hidden else ""
 
 
-def _describe_unseen(known: Witnessed) -> list[str]:
+def weigh_end(known: Witnessed, own: tuple[Claim, ...]) -> tuple[list[Claim], list[GapRecorded]]:
+    """What the files that a run ends on do not bear out, and what gaps say; `own` are of the last report."""
     why = find_unseen(known)
     said = f"What was checked and listed could not be held against the last files: {why}."
-    return [shorten_message(said)] if why else []
-
-
-def weigh_end(known: Witnessed, own: tuple[Claim, ...]) -> tuple[list[Claim], list[str]]:
-    """What the files that a run ends on do not bear out, and what gaps say; `own` are of the last report."""
-    unseen = _describe_unseen(known)
+    unseen = [make_gap(said)] if why else []
     listed = {one.contract_ref for one in own if one.check == "changed_in_run" and one.verdict != "stale"}
     if listed:  # it replaces what was said before, and was held against these very files
         runs = tuple(claim for claim in own if _is_proof(claim))
         last = StandingClaims(runs=runs, list_ref=min(listed))
-        return [], [*_describe_failing(msgspec.structs.replace(known, standing=last)), *unseen]
+        return [], [*_list_failing_gaps(msgspec.structs.replace(known, standing=last)), *unseen]
     outdated = [one for one in find_outdated(known) if one.claim not in own]
-    said = [describe_outdated(outdated)] if outdated else []
-    return [one.claim for one in outdated], [*_describe_failing(known), *said, *unseen]
+    told = [*_list_failing_gaps(known), *list_outdated_gaps(outdated), *unseen]
+    return [one.claim for one in outdated], told
 
 
-def _describe_failing(known: Witnessed) -> list[str]:
-    return [shorten_message(f"The run ends although {one.fact}.") for one in find_failing(known)]
+def _list_failing_gaps(known: Witnessed) -> list[GapRecorded]:
+    return [make_gap(f"The run ends although {one.fact}.", one.command) for one in find_failing(known)]
 
 
 # Checks that fail at the end, and those that the project declares
@@ -242,6 +294,8 @@ class FailingCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     fact: str
     is_declared: bool
+    command: str
+    """What to run again."""
 
 
 def find_failing(known: Witnessed) -> list[FailingCheck]:
@@ -267,7 +321,9 @@ def find_failing(known: Witnessed) -> list[FailingCheck]:
             ended = describe_outcome(last.outcome)
             ended = "no test passed, or one failed" if ended == "exit 0" else ended
             fact = f"{name} fails on the present files ({ended}, {last.receipt_id})"
-            found[last.argv_digest] = FailingCheck(fact=fact, is_declared=bool(last.check))
+            found[last.argv_digest] = FailingCheck(
+                fact=fact, is_declared=bool(last.check), command=_suggest_again(known, last)
+            )
     return list(found.values())
 
 

@@ -33,11 +33,12 @@ from handrail.engine.judge.copied_examples import find_copied, list_prose
 from handrail.engine.judge.earlier_reports import (
     FACT_BYTES,
     MOST_PATHS_KEPT,
-    describe_outdated,
     explain_rewriting,
     find_failing,
     find_outdated,
     find_unrun_check,
+    list_outdated_gaps,
+    make_gap,
     weigh_step,
 )
 from handrail.engine.judge.named_places import read_place
@@ -53,7 +54,15 @@ from handrail.engine.judge.run_claims import (
     was_told,
 )
 from handrail.engine.judge.witnessed import AskedPlace, Look, RunResult, SeenPlace, Weighed, Witnessed
-from handrail.engine.reasons import BY_PERSON, Issue, OutputContract, Reason, WaitsFor, shorten_message
+from handrail.engine.reasons import (
+    BY_EVIDENCE,
+    BY_PERSON,
+    Issue,
+    OutputContract,
+    Reason,
+    WaitsFor,
+    shorten_message,
+)
 from handrail.workflows.compiled import Contract
 from handrail.workflows.evidence import (
     ChangedInRun,
@@ -100,7 +109,7 @@ def _bound_spots(body: Any, path: str) -> Iterator[Spot]:
     yield from values
 
 
-def _rows(rule: PathExists | PlaceExists | Ran | RedThenGreen, body: Any) -> list[Spot]:
+def list_rows(rule: PathExists | PlaceExists | Ran | RedThenGreen, body: Any) -> list[Spot]:
     """The texts that a rule is about."""
     return [
         (way, value, around)
@@ -124,9 +133,9 @@ def plan_look(place: Place, bodies: Iterable[dict[str, Any]]) -> Look:
         for rule in () if held is None else held.contract.evidence:
             match rule:
                 case PathExists() | PlaceExists():
-                    asked |= dict.fromkeys(read_place(rule, *spot[1:]) for spot in _rows(rule, body))
+                    asked |= dict.fromkeys(read_place(rule, *spot[1:]) for spot in list_rows(rule, body))
                 case Ran() | RedThenGreen():
-                    wants_tree = wants_tree or bool(_rows(rule, body))
+                    wants_tree = wants_tree or bool(list_rows(rule, body))
                 case ChangedInRun():
                     wants_tree = True
                     named |= dict.fromkeys(find_named_files(rule, body))
@@ -167,9 +176,7 @@ def weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> Weigh
         if reason is None and (is_unrun or claim.verdict in ("stale", "missing")):
             why = "nobody could run" if is_unrun else "did not pass"
             said = f"This step asks for a check that {why}: {claim.fact}."
-            gaps.append(
-                GapRecorded(gap_id="", severity="warning", reason="reported", summary=shorten_message(said))
-            )
+            gaps.append(make_gap(said, f"handrail check run {place.step.check}"))
     return Weighed(judged=weighed, claims=tuple(claims), reasons=tuple(reasons), gaps=tuple(gaps))
 
 
@@ -244,12 +251,12 @@ class _Weighing:
                 for pointer, message in find_inconsistent(rule, self._body):
                     self._refute("consistent", pointer, "required", message)
             case PathExists() | PlaceExists():
-                for spot in _rows(rule, self._body):
+                for spot in list_rows(rule, self._body):
                     self._weigh_place(rule, spot)
             case ChangedInRun():
                 self._weigh_changes(rule)
             case Ran() | RedThenGreen():
-                for spot in _rows(rule, self._body):
+                for spot in list_rows(rule, self._body):
                     self._weigh_run(rule, spot)
             case Person():
                 self._weigh_person(rule)
@@ -373,7 +380,9 @@ class _Weighing:
         paths = tuple(make_readable(path) for path in unlisted[:MOST_PATHS_KEPT])
         if set(paths) <= self._known.named_before:
             self._refute("changed_in_run", pointer, "shown", fact, paths)
-            self._disclose(f"The report leaves out what changed: {list_paths(unlisted)}.")
+            gap = make_gap(f"The report leaves out what changed: {list_paths(unlisted)}.")
+            waits = WaitsFor(kind="output", values={"artifact": self._found.artifact.kind} | BY_EVIDENCE)
+            self.gaps.append(msgspec.structs.replace(gap, waits_for=waits))
             return
         member = rule.left_out[1:].split("/")[0]
         advice = f"; list them, or name them in {member} with the reason" if member else "; list them"
@@ -384,7 +393,7 @@ class _Weighing:
         pointer = write_pointer(way)
         match rule:
             case Ran():
-                expected = self._expected_status(rule, way, around)
+                expected = find_expected_status(rule, self._body, way, around)
                 receipt_id = around.get(rule.receipt) if rule.receipt else None
                 result = match_run(self._known, text, expected, receipt_id)
                 if not expected and (doubt := find_doubted_pass(self._known, result, text)):
@@ -408,8 +417,8 @@ class _Weighing:
             self._disclose(f"{result.fact[:1].upper()}{result.fact[1:]}.")
         rewriting = explain_rewriting(self._known, result)
         if rewriting:
-            result = RunResult(verdict="unknown", fact=rewriting, refs=result.refs)
-            self._disclose(f"{rewriting[0].upper()}{rewriting[1:]}.")
+            result = msgspec.structs.replace(result, verdict="unknown", fact=rewriting)
+            self._disclose(f"{rewriting[0].upper()}{rewriting[1:]}.", result.command)
         level = "ran" if result.verdict in ("holds", "stale") else "claimed"
         told: dict[str, Any] = {"fact": result.fact, "refs": result.refs, "paths": result.paths}
         self._claim(check, pointer, level=level, verdict=result.verdict, **told)
@@ -422,7 +431,7 @@ class _Weighing:
         is_told = fact in self._known.told_facts
         self._claim(check, pointer, verdict="unknown" if is_told else "missing", fact=fact)
         if is_told:
-            self._disclose(f"The report rests on tests whose end nobody knows: {fact}.")
+            self._disclose(f"The report rests on tests whose end nobody knows: {fact}.", command)
             return
         fix = f"Run {command}, name the program alone, and make the call in nextCall again."
         self._miss(f"{pointer}: {fact}", RunResult(verdict="missing", command=command, fix=fix))
@@ -439,7 +448,7 @@ class _Weighing:
             text
             for rule in contract.evidence
             if isinstance(rule, Ran) and rule.demand != "shown"
-            for _, text, _ in _rows(rule, self._body)
+            for _, text, _ in list_rows(rule, self._body)
         ]
         unrun = find_unrun_check(self._known) if named else None
         is_told = bool(self.reasons or self._issues) and any(names_check(self._known, one) for one in named)
@@ -463,17 +472,17 @@ class _Weighing:
         for one in outdated:
             if one.command and one.claim.refs[-1] not in self._known.told_receipts:
                 self._miss(one.claim.fact, RunResult(verdict="stale", command=one.command))
-        if outdated and not self.reasons:
-            self._disclose(describe_outdated(outdated))
+        if not self.reasons:
+            self.gaps += list_outdated_gaps(outdated)
 
-    def _disclose(self, said: str) -> None:
-        summary = shorten_message(said)
-        self.gaps.append(GapRecorded(gap_id="", severity="warning", reason="reported", summary=summary))
+    def _disclose(self, said: str, command: str = "") -> None:
+        self.gaps.append(make_gap(said, command))
 
     def _miss_once(self, fact: str, result: RunResult) -> None:
         """Refused once for a receipt; who sends the report again with no newer one goes on with a gap."""
         if was_told(self._known, result):
-            self._disclose(f"The report rests on what did not pass on the present files: {result.fact}.")
+            said = f"The report rests on what did not pass on the present files: {result.fact}."
+            self._disclose(said, result.command)
         else:
             self._miss(fact, result)
 
@@ -491,15 +500,6 @@ class _Weighing:
                 fix=fix,
             )
         )
-
-    def _expected_status(self, rule: Ran, way: tuple[str, ...], around: dict[str, Any]) -> int | None:
-        told = around.get(rule.status) if rule.status else None
-        if isinstance(told, int) and not isinstance(told, bool):
-            return told
-        if rule.passes is None:
-            return 0
-        bound = msgspec.structs.replace(rule.passes, at=_bind(rule.passes.at, way))
-        return 0 if all(_holds(bound, value) for _, value, _ in _bound_spots(self._body, bound.at)) else None
 
     def _weigh_person(self, rule: Person) -> None:
         if self._known.is_confirmed:
@@ -532,6 +532,17 @@ class _Weighing:
 
 
 # Rules between members
+
+
+def find_expected_status(rule: Ran, body: Any, way: tuple[str, ...], around: dict[str, Any]) -> int | None:
+    """How a report says that a command ended; None: it does not tell."""
+    told = around.get(rule.status) if rule.status else None
+    if isinstance(told, int) and not isinstance(told, bool):
+        return told
+    if rule.passes is None:
+        return 0
+    bound = msgspec.structs.replace(rule.passes, at=_bind(rule.passes.at, way))
+    return 0 if all(_holds(bound, value) for _, value, _ in _bound_spots(body, bound.at)) else None
 
 
 def find_inconsistent(rule: Consistent, body: dict[str, Any]) -> list[tuple[str, str]]:

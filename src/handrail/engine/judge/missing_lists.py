@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -9,7 +10,7 @@ import msgspec
 from handrail.engine.navigate import ExitedLoop, Move, Running, find_loop, leaf_at, loop_values
 from handrail.engine.owners import describe_giver
 from handrail.engine.reasons import ContextKey, Reason, WaitsFor, shorten_message
-from handrail.workflows.compiled import CompiledWorkflow, Delegate, ForEach
+from handrail.workflows.compiled import CompiledWorkflow, Delegate, ForEach, Leaf, Step
 from handrail.workflows.conditions import Facts, named_value, nest_values
 from handrail.workflows.limits import MAX_CHILDREN
 
@@ -21,6 +22,22 @@ def counter_of(workflow: CompiledWorkflow, name: str) -> str:
     """The value that says how long a list of numbers is; empty for any other list."""
     spec = workflow.inputs.get(name)
     return spec.counted_by if spec is not None else ""
+
+
+def is_known(workflow: CompiledWorkflow, name: str, facts: Facts, *, is_list: bool) -> bool:
+    """An empty list that nobody sent is no answer: a loop over it would pass in silence."""
+    value = facts.values.get(name)
+    spec = workflow.inputs.get(name)
+    is_empty_default = is_list and value == [] and spec is not None and spec.default == []
+    return value is not None and not is_empty_default
+
+
+def names_default_list(workflow: CompiledWorkflow, leaf: Leaf, name: str, facts: Facts) -> bool:
+    """Whether the text of a step asks for a list under its output, and only the default is there so far."""
+    spec = workflow.inputs.get(name)
+    is_default = spec is not None and facts.values.get(name) == spec.default
+    text = leaf.prompt if isinstance(leaf, Step) else ""
+    return is_default and re.search(rf"^- context: .*\b{re.escape(name)}\b", text, re.MULTILINE) is not None
 
 
 def judge_handouts(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tuple[Reason, ...]:

@@ -22,6 +22,7 @@ from handrail.engine.artifact_shapes import (
     Judgement,
 )
 from handrail.engine.events import Blocked
+from handrail.engine.judge.missing_lists import is_known, names_default_list
 from handrail.engine.reasons import (
     Blocker,
     CapabilityPointer,
@@ -138,6 +139,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     allowed: str
     description: str = ""
     is_every_round: bool = False
+    is_told: bool = False
+    """The text of the step names it, and its default is in force."""
 
 
 class Steering(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,15 +176,17 @@ def _find_steering(workflow: CompiledWorkflow) -> dict[str, Steering]:
     }
 
 
-def list_asks(workflow: CompiledWorkflow, step_id: str, facts: Facts) -> list[Ask]:
+def list_asks(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[Ask]:
     """What a step asks for now: what nobody sent yet, and what decides about another round."""
     asks = []
     for held in steering_values(workflow).values():
-        if step_id not in held.asked_at:
+        if leaf.id not in held.asked_at:
             continue
-        is_every_round = step_id in held.every_round_at
-        if is_every_round or not _is_known(workflow, held, facts):
-            asks.append(make_ask(workflow, held, is_every_round=is_every_round))
+        is_every_round = leaf.id in held.every_round_at
+        is_told = held.is_list and names_default_list(workflow, leaf, held.name, facts)
+        if is_told or is_every_round or not is_known(workflow, held.name, facts, is_list=held.is_list):
+            ask = make_ask(workflow, held, is_every_round=is_every_round)
+            asks.append(msgspec.structs.replace(ask, is_told=is_told))
     return asks[:MOST_ASKED]
 
 
@@ -194,14 +199,6 @@ def make_ask(workflow: CompiledWorkflow, held: Steering, *, is_every_round: bool
         description=shorten(spec.description),
         is_every_round=is_every_round,
     )
-
-
-def _is_known(workflow: CompiledWorkflow, held: Steering, facts: Facts) -> bool:
-    """An empty list that nobody sent is no answer: a loop over it would pass in silence."""
-    value = facts.values.get(held.name)
-    spec = workflow.inputs.get(held.name)
-    is_empty_default = held.is_list and value == [] and spec is not None and spec.default == []
-    return value is not None and not is_empty_default
 
 
 def _allowed(spec: InputSpec, held: Steering) -> str:
@@ -393,12 +390,17 @@ _BESIDE_A_NAME = 7
 _INNER_LEVELS = 3
 
 
+def mark_of(spec: InputSpec | None) -> str | list[str]:
+    """What stands for the value of an input until the agent writes it: a list where one is needed."""
+    return [TO_FILL_IN] if spec is not None and spec.type == "array" else TO_FILL_IN
+
+
 def make_frame(
     workflow: CompiledWorkflow, leaf: Leaf, loop_id: str, asks: Sequence[Ask], autonomy: Autonomy
 ) -> dict[str, Any]:
     """What a report on a pending step brings, beside its token."""
     frame: dict[str, Any] = {}
-    context = {ask.name: TO_FILL_IN for ask in asks}
+    context: dict[str, Any] = {ask.name: mark_of(workflow.inputs.get(ask.name)) for ask in asks}
     match leaf:
         case Step():
             output: dict[str, Any] = {} if leaf.notes_optional else {"notesMarkdown": TO_FILL_IN}
@@ -454,7 +456,8 @@ def make_retry_frame(
     if artifacts:
         wanted["artifacts"] = artifacts
     found = add_observations({"output": wanted} if wanted else {}, blocked.every_blocker)
-    return found | ({"context": nest_values(dict.fromkeys(keys, TO_FILL_IN))} if keys else {})
+    marks = {key: frame.get("context", {}).get(key, TO_FILL_IN) for key in keys}
+    return found | ({"context": nest_values(marks)} if keys else {})
 
 
 def add_observations(frame: dict[str, Any], blockers: Sequence[Blocker]) -> dict[str, Any]:

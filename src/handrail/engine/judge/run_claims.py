@@ -44,6 +44,8 @@ from handrail.engine.receipts import (
 )
 
 MOST_PATHS_NAMED = 5
+OF_ANOTHER_RUN = "of another run of the session perhaps"
+"""How a changed file is told that nobody lists, and that a child which was open then may have changed."""
 _OWN_CHECK = ("handrail", "check", "run")
 _SHELLS = ("sh", "bash")
 MOST_PATHS_SINCE = 200
@@ -255,6 +257,18 @@ def find_named_check(checks: Sequence[PinnedCheck], command: str) -> str:
         if words[:1] == (one.name,) or (is_here and argv and digest_argv(argv) == one.argv_digest):
             return one.name
     return ""
+
+
+def find_suggested_receipts(known: Witnessed, command: str) -> tuple[ReceiptRecorded, ...]:
+    """The receipts of what a suggested command runs."""
+    before, _, program = command.partition(" -- ")
+    words = split_command(before)[len(_OWN_CHECK) :]
+    pinned = next((one for one in known.checks if words[:1] == (one.name,)), None)
+    if pinned is not None:
+        return find_check_receipts(known, pinned)
+    if "--directory" in words[:-1]:
+        program = f"cd {shlex.quote(words[words.index('--directory') + 1])} && {program}"
+    return find_receipts(known, program) if program else ()
 
 
 def write_line(receipt: ReceiptRecorded) -> str:

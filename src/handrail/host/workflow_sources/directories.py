@@ -15,10 +15,10 @@ from handrail.workflows.limits import (
     explain_misnaming,
     file_kind,
     is_looked_into,
+    is_page,
     kind_if_renamed,
-    spelling_of,
 )
-from handrail.workflows.spellings.decoded import has_workflow_id
+from handrail.workflows.spellings.decoded import is_workflow_page
 
 _Holds: TypeAlias = Literal["workflow", "contract"]
 
@@ -65,7 +65,8 @@ def list_files(
 
 def _is_another_page(file: WorkflowFile) -> bool:
     """Whether it is Markdown that is no workflow, such as a README beside them."""
-    return spelling_of(file.source_ref) == "md" and bool(file.content) and not has_workflow_id(file.content)
+    is_read = bool(file.content) or not file.source_ref.endswith(".md")
+    return is_read and is_page(file.source_ref) and not is_workflow_page(file.content)
 
 
 def list_named_files(directory: str, roots: Roots) -> list[WorkflowFile]:

@@ -21,9 +21,9 @@ from handrail.workflows.limits import (
     explain_misnaming,
     file_kind,
     is_looked_into,
-    spelling_of,
+    is_page,
 )
-from handrail.workflows.spellings.decoded import has_workflow_id
+from handrail.workflows.spellings.decoded import is_workflow_page
 
 SECONDS = 20
 _PLAIN_FILES = ("100644", "100755")
@@ -56,7 +56,7 @@ def read_git_files(source: GitSource, home: str, environment: Mapping[str, str])
             _read_file(f"{shown}/{name}", content), namespaces=source.namespaces, address=address
         )
         for (name, _), content in zip(names, contents, strict=True)
-        if spelling_of(name) != "md" or has_workflow_id(content)
+        if not is_page(name) or is_workflow_page(content)
     ]
 
 

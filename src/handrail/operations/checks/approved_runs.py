@@ -12,10 +12,11 @@ import msgspec
 
 from handrail.contract.outcome import Fault
 from handrail.engine.ask import collect_brought
-from handrail.engine.decide import Gathered, witness
+from handrail.engine.decide import Gathered
 from handrail.engine.history import History, Node
 from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.assess import assess, place_of
+from handrail.engine.judge.earlier_reports import witness
 from handrail.engine.judge.run_claims import find_named_check
 from handrail.engine.navigate import Running, leaf_at
 from handrail.operations.checks.receipt_runs import Command, record_receipt, run_command

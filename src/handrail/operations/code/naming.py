@@ -8,10 +8,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from handrail.contract.catalogue import CONTEXT_MISSING, E_IO, E_NOT_FOUND
-from handrail.contract.ids import BlobRef, NodeId, is_node_id
+from handrail.contract.ids import BlobRef, NodeId, RunId, is_node_id
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.wording import quote, shorten
-from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_of
+from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_of, list_recorded
 from handrail.engine.history import History, Node, RecordedTree
 from handrail.operations.finding import find_session
 from handrail.operations.kept_trees import StoredTree, load_optional, load_tree
@@ -19,6 +19,7 @@ from handrail.operations.sessions.open_work import find_open_work, open_by_token
 from handrail.ports.worktree import Tree, TreeEntry, Unseen
 from handrail.projections.overview import latest_run
 from handrail.projections.run_graph import preferred_tip
+from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.runtime import ReadPorts, looks_at_code
 from handrail.runtime.sessions import Session, pass_over, read_session
 
@@ -89,21 +90,28 @@ def _find_by_node(rt: ReadPorts, node_id: NodeId) -> tuple[Session, Node]:
     )
 
 
-def read_named(rt: ReadPorts, history: History, tip: Node, name: str, project: str) -> NamedTree:
+def read_named(
+    rt: ReadPorts, history: History, tip: Node, name: str, project: str, own: RunId | None = None
+) -> NamedTree:
     """The tree of a node id, a tree id, or `now`; without a name, that of the run's open place.
 
-    Raises Fault E_NOT_FOUND when there is no such tree, and E_IO when the files cannot be seen.
+    `own`: only what this run saw may be named.
+
+    Raises Fault E_NOT_FOUND when there is no such tree, TOKEN_SCOPE_MISMATCH when it is of another run, and
+    E_IO when the files cannot be seen.
     """
     if name == NOW:
         return NamedTree(name=NOW, tree=look(rt, project))
     if not name:
         recorded = find_nearest_tree(history, tip.node_id)
     elif name in history.nodes:
+        if own not in (None, history.nodes[NodeId(name)].run_id):
+            refuse_handed_out(history.runs[tip.run_id])
         recorded = find_tree_of(history, NodeId(name))
     else:
-        recorded = find_tree(history, name)
+        recorded = find_tree(history, name, own)
     if recorded is None:
-        raise _no_tree(rt, history, name or tip.node_id, project)
+        raise _no_tree(rt, history, name or tip.node_id, project, own)
     stored = load_tree(rt.log, history, recorded)
     if isinstance(stored, Unseen):
         raise Fault(
@@ -145,9 +153,9 @@ def read_tree_contents(
     return {**worktree.read_contents(project, present, missing), **found} if missing else found
 
 
-def _no_tree(rt: ReadPorts, history: History, name: str, project: str) -> Fault:
-    known = [node_id for node_id, held in history.trees.items() if held]
-    named = f" Nodes with one: {', '.join(known[-5:])}." if known else ""
+def _no_tree(rt: ReadPorts, history: History, name: str, project: str, own: RunId | None) -> Fault:
+    known = list(dict.fromkeys(held.fact.node_id for held in list_recorded(history, own)))
+    named = f" Nodes with one: {', '.join(known[:5])}." if known else ""
     return Fault(
         E_NOT_FOUND,
         f"There is no tree for {quote(name)} in session {history.session_id}.{named}",

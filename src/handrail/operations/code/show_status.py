@@ -7,7 +7,9 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import RunId
 from handrail.contract.outcome import Answer
+from handrail.engine.code_trees import list_recorded
 from handrail.engine.history import History
 from handrail.engine.navigate import Running, step_key
 from handrail.operations.code.naming import NOW, find_run_here, read_named
@@ -71,7 +73,7 @@ class CodeStatus(Answer, frozen=True, kw_only=True):
     differing: int
     files: list[ShownFile]
     trees: list[ShownTree]
-    """The newest ones of the session, the last one first."""
+    """The newest ones of the session, or of the child whose token was sent, the last one first."""
     is_unfinished: bool
     """A restore was killed; the next `code restore` finishes it first."""
 
@@ -85,7 +87,10 @@ def show_status(rt: ReadPorts, request: ShowStatus) -> CodeStatus:
     name = "" if request.node is UNSET or request.node == NOW else request.node
     session, tip = find_run_here(rt, request.session, project, name, request.state_token)
     history = session.history
-    then = read_named(rt, history, tip, name, project)
+    # A token of a child shows what its own run saw; the other runs are for whoever handed it out.
+    is_childs = request.state_token is not UNSET and history.runs[tip.run_id].parent is not None
+    own = tip.run_id if is_childs else None
+    then = read_named(rt, history, tip, name, project, own)
     recorded = then.recorded
     assert recorded is not None, "only a recorded tree is named here"
     now = rt.worktree().take_tree(project)
@@ -100,7 +105,7 @@ def show_status(rt: ReadPorts, request: ShowStatus) -> CodeStatus:
         reason=reason,
         differing=len(found),
         files=[ShownFile(path=one.path, change=describe_change(one)) for one in found[:MOST_SHOWN]],
-        trees=list_trees(history),
+        trees=list_trees(history, own),
         is_unfinished=rt.worktree().is_unfinished(project),
     )
 
@@ -115,13 +120,8 @@ def describe_change(one: Difference) -> FileChange:
     return "removed" if one.after.mode == "absent" else "changed"
 
 
-def list_trees(history: History) -> list[ShownTree]:
-    """The newest recorded trees of a session."""
-    held = sorted(
-        (tree for trees in history.trees.values() for tree in trees),
-        key=lambda tree: tree.index,
-        reverse=True,
-    )
+def list_trees(history: History, run_id: RunId | None = None) -> list[ShownTree]:
+    """The newest recorded trees of a session, or of one of its runs."""
     return [
         ShownTree(
             node_id=tree.fact.node_id,
@@ -130,7 +130,7 @@ def list_trees(history: History) -> list[ShownTree]:
             cause=tree.fact.cause,
             at=tree.at,
         )
-        for tree in held[:MOST_TREES_SHOWN]
+        for tree in list_recorded(history, run_id)[:MOST_TREES_SHOWN]
     ]
 
 

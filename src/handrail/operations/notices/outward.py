@@ -11,6 +11,7 @@ import msgspec
 
 from handrail.contract.ids import OutwardKind, SessionId
 from handrail.engine.events import AdvanceRecorded, Blocked, Event, GapRecorded, NodeCreated, decode_event
+from handrail.engine.messages import explain_gap, explain_to_person
 from handrail.engine.navigate import Complete
 from handrail.engine.reasons import waits_for_person
 from handrail.ports.log import Record
@@ -58,11 +59,12 @@ def _classify(event: Event) -> tuple[OutwardKind, str] | None:
     match event:
         case AdvanceRecorded(outcome=Blocked(blockers=blockers)):
             is_persons = any(map(waits_for_person, blockers))
-            return ("needs_person" if is_persons else "blocked", blockers[0].message if blockers else "")
+            why = explain_to_person(blockers[0], (), "").why if blockers else ""
+            return ("needs_person" if is_persons else "blocked", why)
         case NodeCreated(node_kind="step", state=Complete()):
             return "done", ""
-        case GapRecorded(severity="critical", resolves_gap_id="", summary=summary):
-            return "critical_gap", summary
+        case GapRecorded(severity="critical", resolves_gap_id="") as gap:
+            return "critical_gap", explain_gap(gap)
         case _:
             return None
 

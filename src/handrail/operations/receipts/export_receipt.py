@@ -14,7 +14,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.dsse import encode_for_signing, write_envelope
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
-from handrail.engine.code_trees import find_tree
+from handrail.engine.code_trees import find_latest_tree, find_tree
 from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Run, list_receipts
 from handrail.operations.finding import find_session
@@ -32,13 +32,13 @@ from handrail.projections.receipt_statement import (
     state_run,
     write_markdown,
 )
+from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import Chunked, Input, Operation, ValueRule
 from handrail.runtime.runtime import ReadPorts, Runtime, project_of
 from handrail.runtime.sessions import Session, read_session, require_healthy
 
 MOST_SESSIONS = 50
 """That are looked at for the newest run of a project."""
-TREE_SECONDS = 10.0
 
 
 _LINK = r"(https?://[A-Za-z0-9.-]+(:[0-9]+)?/)?[A-Za-z0-9._~%/@+=&?#,-]+"
@@ -83,7 +83,7 @@ class ExportedReceipt(Answer, frozen=True, kw_only=True):
     result: str
     """PASSED, FAILED, or WARNED where no check ran on the files of the commit."""
     is_clean: bool
-    """The checks ran on exactly the files of the commit."""
+    """The checks ran on exactly the files of the commit; without a check, the run last saw just these."""
     key_id: str
     """Empty: Markdown is not signed."""
     content: Any = UNSET
@@ -167,8 +167,8 @@ def _describe_subject(rt: ReadPorts, history: History, run: Run, project: str, n
     runs = [run, *(part for _, part in list_all_parts(history, run))]
     receipts = [held for one in runs for held in list_receipts(history, one.run_id)]
     trees = dict.fromkeys(held.fact.tree_after for held in receipts)
-    present = rt.worktree().take_tree(project, TREE_SECONDS)
-    is_here = isinstance(present, Tree) and present.head == named.commit
+    last = find_latest_tree(history, run_graph(history, run.run_id).preferred_tip)
+    is_seen = last is not None and (history.imported is None or last.index >= history.imported.index)
     return Subject(
         project=encode_project(project).name,
         commit=named.commit,
@@ -181,7 +181,9 @@ def _describe_subject(rt: ReadPorts, history: History, run: Run, project: str, n
             for one in runs
             for red, green in find_guards(history, one)
         },
-        is_clean=is_here and isinstance(present, Tree) and not present.entries,
+        is_clean=last is not None
+        and is_seen
+        and _compare(rt, history, project, last.fact.tree_id, committed) == (),
     )
 
 

@@ -20,7 +20,7 @@ OPERATION = Operation(
     tool_description=(
         "Save notes in the middle of a step, which stays pending. Repeating the call adds nothing."
     ),
-    tool_fields=("checkpointToken", "stateToken", "output", "project"),
+    tool_fields=("checkpointToken", "stateToken", "output", "project", "worker"),
     value_rules={"worker": WORKER_RULE},
     errors=("TOKEN_SCOPE_MISMATCH", "STORE_CORRUPT"),
 )

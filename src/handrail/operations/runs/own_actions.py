@@ -234,4 +234,5 @@ def _describe(action: Action, params: Mapping[str, Any], result: Mapping[str, An
         case _:
             told = "answered"
     asked = [f"{name} {quote(str(value))}" for name, value in params.items() if name not in _MEANS]
-    return f"{' '.join([action.operation, *asked[:_MOST_NAMED]])}: {told}.\nResult: {digest(dict(result))}"
+    done = " ".join([action.operation, *asked[:_MOST_NAMED]])
+    return f"{done}: {told}.\nDigest of the result: {digest(dict(result))}"

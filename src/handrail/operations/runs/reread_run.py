@@ -29,6 +29,7 @@ from handrail.operations.replies import (
     current_ledger,
     describe_closing,
     load_pinned_workflow,
+    name_own_work,
     show_children,
     show_evidence,
     success_of,
@@ -67,7 +68,9 @@ def rehydrate(ports: RehydratePorts, request: ContinueRun) -> Success:
         tokens = mint_new_node_tokens(ports.keys, history.session_id, standing)
     else:
         tokens = mint_fresh_tokens(ports.keys, ports.randomness, history.session_id, standing)
-    children, tokens = show_children(ports.keys, history, workflow, standing, tokens, is_present=True)
+    children, tokens = show_children(
+        ports.log, ports.keys, history, workflow, standing, tokens, is_present=True
+    )
     if request.output is not UNSET or request.context is not UNSET:
         require_healthy(session)
         raise _nothing_stored(request, tokens.ack)
@@ -87,17 +90,18 @@ def rehydrate(ports: RehydratePorts, request: ContinueRun) -> Success:
         warnings=(
             *session.warnings,
             *handle.warnings,
-            *warn_of_nobody(history, standing),
+            *(warn_of_nobody(history, standing.run) if standing.leaf is not None else ()),
             *warn_of_drift(ports.library, ports.workspace, request.project, standing.run, workflow),
             *_warn_of_other_files(ports, request, history, node),
         ),
         project=place.project,
         is_healthy=session.is_sound,
         children=children,
-        closing=describe_closing(history, node),
+        closing=describe_closing(history, workflow, node),
         evidence=show_evidence(history, node),
     )
-    return success_of(reply, current_ledger(history, node.run_id))
+    success = success_of(reply, current_ledger(history, node.run_id))
+    return name_own_work(ports.keys, history, standing.run, success)
 
 
 def _warn_of_other_files(
@@ -186,7 +190,7 @@ def add_children(ports: RehydratePorts, claims: AckClaims | ChoiceClaims, fault:
     workflow = load_pinned_workflow(ports.log, history.runs[node.run_id].workflow_hash)
     standing = standing_at(history, workflow, node, "rehydrate")
     children, tokens = show_children(
-        ports.keys, history, workflow, standing, Tokens(state=""), is_present=True
+        ports.log, ports.keys, history, workflow, standing, Tokens(state=""), is_present=True
     )
     token = tokens.work if standing.is_waiting else mint_state_token(ports.keys, history.session_id, node)
     call = NextCall(operation="run.continue", params={"stateToken": token})

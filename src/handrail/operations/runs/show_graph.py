@@ -158,6 +158,8 @@ class RunName(Answer, frozen=True, kw_only=True):
     branch_count: int
     node_count: int
     started_at: str
+    child_id: str = ""
+    """Of a run that another one handed out."""
 
 
 class ChildRow(Answer, frozen=True, kw_only=True):
@@ -169,7 +171,8 @@ class ChildRow(Answer, frozen=True, kw_only=True):
     run_id: str
     title: str
     status: str
-    """As of any run; `set_aside` where the run has left the branch that waits for it."""
+    """As of any run; `handed_out` before anything is reported, `taken` where its result counts on another
+    branch, `set_aside` where nobody waits for it."""
     pending_title: str
     agent: str
     """What the client that began the run calls itself; empty: a command line."""
@@ -305,16 +308,24 @@ def _list_children(
     history: History, workflows: Mapping[str, CompiledWorkflow], graphs: Graphs, graph: RunGraph
 ) -> list[ChildRow]:
     rows = []
+    taken = {closing.taken for closings in history.closings.values() for closing in closings}
     for run in history.runs.values():
         if run.parent is None or run.parent.run_id != graph.run_id:
             continue
         below, workflow = graphs[run.run_id], workflows[run.workflow_hash]
+        status: str = below.status
+        if run.run_id in taken:
+            status = "taken"
+        elif is_set_aside(history, run):
+            status = "set_aside"
+        elif status == "in_progress" and len(below.nodes) == 1:
+            status = "handed_out"
         row = ChildRow(
             node_id=run.parent.node_id,
             child_id=run.parent.child_id,
             run_id=run.run_id,
             title=workflow.name,
-            status="set_aside" if is_set_aside(history, run) else below.status,
+            status=status,
             pending_title=title_of(leaves_of(workflow), history.nodes[below.preferred_tip]),
             agent=run.agent,
             worker=name_workers(run),
@@ -425,6 +436,7 @@ def _name_run(history: History, workflows: Mapping[str, CompiledWorkflow], graph
         branch_count=len(graph.tips),
         node_count=len(graph.nodes),
         started_at=run.started_at,
+        child_id="" if run.parent is None else run.parent.child_id,
     )
 
 

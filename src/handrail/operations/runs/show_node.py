@@ -19,7 +19,7 @@ from handrail.engine.ask import kept_report, may_ask
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.command_lines import explain_not_run, is_status_own
-from handrail.engine.events import Artifact, Claim
+from handrail.engine.events import Artifact, Claim, ValidationPerformed
 from handrail.engine.facts import excerpt, preferences_at
 from handrail.engine.history import (
     Confirmation,
@@ -31,13 +31,14 @@ from handrail.engine.history import (
     confirmation_of,
     seen_at,
 )
-from handrail.engine.messages import explain_gap, join_parts
+from handrail.engine.messages import explain_gap, join_parts, spell_recorded_fault
 from handrail.engine.navigate import Running, leaf_at, leaves_of, step_key
 from handrail.engine.receipts import describe_outcome, has_passed
 from handrail.engine.standing import standing_at
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.runs.show_graph import done_title, title_of
+from handrail.projections.claim_texts import tell_claim
 from handrail.projections.evidence import (
     EvidenceSum,
     caveat_of,
@@ -150,8 +151,9 @@ class NodeGap(Answer, frozen=True, kw_only=True):
 
 
 class NodeClaim(Answer, frozen=True, kw_only=True):
-    """A place of the report, and how it is known."""
+    """A place of the report, what it says there, and how it is known."""
 
+    text: str
     contract_ref: str
     pointer: str
     check: str
@@ -305,7 +307,7 @@ def show_node(rt: ReadPorts, request: ShowNode) -> ShownNode:
     held = (*before, *history.receipts.get(node.node_id, ()))
     receipts = take_newest_rows(held, _receipt, LIST_BYTES)
     caveat = caveat_of(history) if is_from_elsewhere(history, node.node_id) else ""
-    claims, _ = take_first((_claim(claim, caveat) for claim in moment.claims), LIST_BYTES)
+    claims, _ = take_first((_claim(claim, moment, caveat) for claim in moment.claims), LIST_BYTES)
     omitted = {
         "artifacts": len(moment.artifacts) - len(artifacts),
         "receipts": receipts[1],
@@ -389,10 +391,7 @@ def _placed(
         is_imported=is_from_elsewhere(history, node.node_id),
         divergences=_divergences(moment),
         capabilities=_capabilities(moment),
-        validations=[
-            NodeValidation(contract_ref=one.contract_ref, result=one.result, issues=list(one.issues))
-            for one in moment.validations
-        ],
+        validations=list(map(_validation, moment.validations)),
         trace=describe_way(moment),
         preferences=msgspec.structs.asdict(preferences_at(history, node.node_id)),
         preferences_before=msgspec.structs.asdict(before) if changed and before is not None else None,
@@ -423,6 +422,11 @@ def _gaps(history: History, graph: RunGraph, moment: Moment) -> list[NodeGap]:
         )
         for gap in moment.gaps
     ]
+
+
+def _validation(one: ValidationPerformed) -> NodeValidation:
+    faults = list(map(spell_recorded_fault, one.issues))
+    return NodeValidation(contract_ref=one.contract_ref, result=one.result, issues=faults)
 
 
 def _divergences(moment: Moment) -> list[NodeDivergence]:
@@ -501,8 +505,9 @@ def _artifact(held: Artifact, asked: Mapping[str, str]) -> NodeArtifact:
     )
 
 
-def _claim(claim: Claim, caveat: str) -> NodeClaim:
+def _claim(claim: Claim, moment: Moment, caveat: str) -> NodeClaim:
     return NodeClaim(
+        text=tell_claim(claim, moment.artifacts),
         contract_ref=claim.contract_ref,
         pointer=claim.pointer,
         check=claim.check,
@@ -581,10 +586,10 @@ OPERATION = Operation(
         windows=("artifacts", "receipts", "claims"),
         untrusted=(
             *("goal", "title", "notes", "artifacts.kind", "artifacts.body", "blockers.message"),
-            *("blockers.fix", "gaps.summary", "claims.told", "divergences.summary", "capabilities.summary"),
-            *("trace", "validations.issues", "pending.title", "pending.prompt", "pending.report"),
-            *("person.note", "receipts.command", "receipts.tail", "origin.workflow_name", "origin.project"),
-            *("origin.branch", "context_keys", "parent.title", "children.title"),
+            *("blockers.fix", "gaps.summary", "claims.text", "claims.told", "divergences.summary"),
+            *("capabilities.summary", "trace", "validations.issues", "pending.title", "pending.prompt"),
+            *("pending.report", "person.note", "receipts.command", "receipts.tail", "origin.workflow_name"),
+            *("origin.project", "origin.branch", "context_keys", "parent.title", "children.title"),
         ),
     ),
     errors=("SESSION_NOT_FOUND", NODE_NOT_FOUND.code, "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),

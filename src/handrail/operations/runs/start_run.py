@@ -45,7 +45,7 @@ from handrail.engine.reasons import InputProblem
 from handrail.engine.reply import Reply, ReplyWarning
 from handrail.operations.child_projects import keep_first_trees
 from handrail.operations.declared_checks import pin_checks
-from handrail.operations.finding import find_requested
+from handrail.operations.finding import REQUESTED, find_begun, find_requested
 from handrail.operations.handles import require_place
 from handrail.operations.kept_trees import take_first_tree
 from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
@@ -117,7 +117,7 @@ def start_run(rt: WritePorts, request: StartRun) -> Success | DryRun:
     """Begin a run once per request id, or after a preview; the same id again gets the recorded reply."""
     if request.dry_run is not True and request.confirm is UNSET:
         return begin_run(rt, request)
-    project = project_of(rt, request.project)
+    project = _find_project(rt, request)
     return preview_or_write(
         rt,
         OPERATION,
@@ -130,7 +130,7 @@ def start_run(rt: WritePorts, request: StartRun) -> Success | DryRun:
 
 
 def _foresee(rt: ReadPorts, request: StartRun) -> None:
-    _preview(rt, request, project_of(rt, request.project))
+    _preview(rt, request, _find_project(rt, request))
 
 
 def _wait(rt: WritePorts, request: StartRun) -> None:
@@ -143,7 +143,7 @@ def begin_run(
     rt: WritePorts, request: StartRun, given: Given | None = None, actions: int = MOST_ACTIONS
 ) -> Success:
     """Begin a run of a workflow of the library, or of the one that is given; then run its first actions."""
-    project = project_of(rt, request.project)
+    project = _find_project(rt, request)
     found = _find_start(rt, request, project, given)
     return _answer_start(rt, request, project, found, actions)
 
@@ -284,7 +284,7 @@ def _asked(rt: ReadPorts, request: StartRun) -> _Asked:
         sent["preferences"] = msgspec.to_builtins(wanted)
     return _Asked(
         sent={name: value for name, value in msgspec.to_builtins(request).items() if name not in GATE_FIELDS},
-        key=rt.randomness.bytes(16).hex() if request.request_id is UNSET else "request:" + request.request_id,
+        key=rt.randomness.bytes(16).hex() if request.request_id is UNSET else REQUESTED + request.request_id,
         workflow_id=request.workflow_id,
         goal=goal,
         context=context,
@@ -315,8 +315,26 @@ def _session(rt: ReadPorts, request: StartRun) -> Session:
     if request.session is not UNSET:
         return _existing(rt, request.session)
     if request.request_id is not UNSET:
-        return find_requested(rt, request.request_id, project_of(rt, request.project))
+        return _find_gone(rt, request) or find_requested(
+            rt, request.request_id, project_of(rt, request.project)
+        )
     return empty_session(session_id_of(rt.randomness.bytes(8)))
+
+
+def _find_project(rt: ReadPorts, request: StartRun) -> str:
+    """The project; where it is gone, only the repeat of a start that was made in it is answered."""
+    gone = _find_gone(rt, request)
+    return project_of(rt, request.project) if gone is None else str(request.project)
+
+
+def _find_gone(rt: ReadPorts, request: StartRun) -> Session | None:
+    if request.request_id is UNSET or request.project is UNSET:
+        return None
+    try:
+        project_of(rt, request.project)
+    except Fault:
+        return find_begun(rt, request.request_id, request.project)
+    return None
 
 
 def _existing(rt: ReadPorts, asked: str) -> Session:
@@ -452,7 +470,7 @@ def _check_lists(facts: StartFacts, session: Session, asked: _Asked) -> None:
         for name, reason in unmet.items()
     ]
     if problems:
-        raise _misfit(asked, problems, nest_values(asked.context | dict.fromkeys(unmet, TO_FILL_IN)))
+        raise _misfit(asked, problems, nest_values(asked.context | {name: [TO_FILL_IN] for name in unmet}))
 
 
 def _misfit(asked: _Asked, problems: list[InputProblem], fixed: dict[str, Any]) -> Fault:

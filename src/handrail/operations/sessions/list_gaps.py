@@ -15,6 +15,7 @@ from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import GapRecorded, GapSeverity
 from handrail.engine.history import Node, attached_to, list_tellers
 from handrail.engine.messages import explain_gap
+from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
     Sessions,
@@ -69,6 +70,7 @@ class GapItem(Answer, frozen=True, kw_only=True):
     step_id: str
     """The step that was left with it."""
     workflow_id: str
+    workflow_name: str
     project: str
     goal: str
     health: str
@@ -134,7 +136,7 @@ def _find(
         found = [
             (f"{_FAR - order:025d}", item)
             for order, session in _with_gaps(rt, sessions, asked)
-            for item in _items(session)
+            for item in _items(rt, session)
             if request.severity in (UNSET, item.severity) and request.workflow in (UNSET, item.workflow_id)
         ]
     return found, {session_id: state for session_id, state in health.items() if state not in _NOT_DAMAGED}
@@ -157,16 +159,17 @@ def _with_gaps(
             yield stamp.order, session
 
 
-def _items(session: Session) -> Iterator[GapItem]:
+def _items(rt: ReadPorts, session: Session) -> Iterator[GapItem]:
     history = session.history
     graphs = run_graphs(history)
     project = session_project(history, graphs)
     for graph in graphs.values():
-        yield from _of_run(session, graph, project)
+        yield from _of_run(rt, session, graph, project)
 
 
-def _of_run(session: Session, graph: RunGraph, project: str) -> Iterator[GapItem]:
+def _of_run(rt: ReadPorts, session: Session, graph: RunGraph, project: str) -> Iterator[GapItem]:
     history = session.history
+    name = ""
     tellers = list_tellers(history, graph.preferred_tip)
     placed = [(node, gap) for node in tellers for gap in attached_to(history, node.node_id).gaps]
     settled = {gap.resolves_gap_id: _describe_settled(gap) for _, gap in placed if gap.resolves_gap_id}
@@ -174,6 +177,7 @@ def _of_run(session: Session, graph: RunGraph, project: str) -> Iterator[GapItem
     for node, gap in placed:
         if gap.resolves_gap_id:
             continue  # it is told with the gap that it settles
+        name = name or load_pinned_workflow(rt.log, history.runs[graph.run_id].workflow_hash).name
         state: GapState = "open" if gap.gap_id in still_open else "settled"
         yield _item(
             session,
@@ -182,6 +186,7 @@ def _of_run(session: Session, graph: RunGraph, project: str) -> Iterator[GapItem
             state="noted" if gap.severity == "info" else state,
             settled_by=settled.get(gap.gap_id, ""),
             project=project,
+            workflow_name=name,
         )
 
 
@@ -192,7 +197,14 @@ def _describe_settled(gap: GapRecorded) -> str:
 
 
 def _item(
-    session: Session, node: Node, gap: GapRecorded, *, state: GapState, settled_by: str, project: str
+    session: Session,
+    node: Node,
+    gap: GapRecorded,
+    *,
+    state: GapState,
+    settled_by: str,
+    project: str,
+    workflow_name: str,
 ) -> GapItem:
     history = session.history
     return GapItem(
@@ -207,6 +219,7 @@ def _item(
         node_id=node.node_id,
         step_id=completed_step(history, node),
         workflow_id=history.runs[node.run_id].workflow_id,
+        workflow_name=workflow_name,
         project=project,
         goal=session_title(history),
         health=session.health.state,
@@ -226,7 +239,7 @@ OPERATION = Operation(
         levels={"minimal": ("id", "state", "severity", "session_id"), "standard": None, "full": None},
         id_field="id",
         select="items",
-        untrusted=("summary", "settled_by", "project", "goal"),
+        untrusted=("summary", "settled_by", "workflow_name", "project", "goal"),
     ),
     default_sort="state (open first), severity (critical first), last activity of the session, id",
 )

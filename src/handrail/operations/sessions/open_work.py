@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import msgspec
 
 from handrail.contract.ids import RunId
+from handrail.contract.outcome import Fault
 from handrail.engine.children.joins import UNDONE, find_join, is_set_aside
 from handrail.engine.facts import encode_project
 from handrail.operations.finding import find_session
@@ -44,20 +45,26 @@ def find_open_work(rt: ReadPorts, project: str) -> OpenWork:
     """
     named = rt.workspace.work_token()
     if named:
-        return OpenWork(runs=(open_by_token(rt, named),))
+        try:
+            return OpenWork(runs=(open_by_token(rt, named),))
+        except Fault as fault:
+            fault.message = f"In HANDRAIL_WORK: {fault.message}"
+            raise
     runs: list[OpenRun] = []
     waiting: list[OpenRun] = []
     for found in _list_candidates(rt, project):
         history = found.session.history
-        below = list(_list_open(rt, found))
+        below = list(list_open_below(rt, found))
         if not below:
             runs.append(found)
             continue
         waiting.append(found)
         here = encode_project(project).directory
         for one in below:
-            held = history.runs[one.run_id].project
-            if held is not None and held.directory == here:
+            run = history.runs[one.run_id]
+            is_here = run.project is not None and run.project.directory == here
+            # Where a child works is open until its first call that writes, so it may be meant anywhere.
+            if is_here or not run.has_own_project:
                 runs.append(one)
     return OpenWork(runs=tuple(runs), waiting=tuple(waiting))
 
@@ -80,11 +87,11 @@ def _list_candidates(rt: ReadPorts, project: str) -> Iterator[OpenRun]:
             listed.add(candidate.run_id)
             session = find_session(rt, candidate.session_id)
             found = OpenRun(session=session, run_id=RunId(candidate.run_id))
-            if place == project or any(True for _ in _list_open(rt, found)):
+            if place == project or any(True for _ in list_open_below(rt, found)):
                 yield found
 
 
-def _list_open(rt: ReadPorts, found: OpenRun) -> Iterator[OpenRun]:
+def list_open_below(rt: ReadPorts, found: OpenRun) -> Iterator[OpenRun]:
     """The children that a waiting run waits for, and instead of one that waits itself, those below it."""
     history = found.session.history
     node = preferred_tip(history, found.run_id)
@@ -95,5 +102,5 @@ def _list_open(rt: ReadPorts, found: OpenRun) -> Iterator[OpenRun]:
     for child in join.children:
         if child.status in UNDONE and not is_set_aside(history, child.run):
             one = OpenRun(session=found.session, run_id=child.run.run_id)
-            below = list(_list_open(rt, one))
+            below = list(list_open_below(rt, one))
             yield from below or [one]

@@ -318,7 +318,7 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
         token = mint_state_token(rt.keys, history.session_id, tip)
         evidence = sum_evidence(history, tip.node_id)
         said = confirmation_of(history, tip.node_id)
-        children = list_handed(rt.keys, history, workflow, tip)
+        children = list_handed(rt.log, rt.keys, history, workflow, tip)
         if found.is_here:
             warnings = warn_of_drift(rt.library, rt.workspace, project, run, workflow)
     return Candidate(

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import RUN_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_newest, take_newest_rows
-from handrail.contract.ids import NodeId, RunId
+from handrail.contract.ids import RunId
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import name_person, quote
 from handrail.engine.children.joins import name_workers
@@ -29,6 +29,7 @@ from handrail.engine.history import (
     not_run_at,
     way_to,
 )
+from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import ExitedLoop, PassedBy, Running, leaves_of
 from handrail.engine.progress import describe_not_run
 from handrail.engine.reasons import shorten_message
@@ -407,7 +408,8 @@ def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
     workflow = load_pinned_workflow(rt.log, history.runs[run.run_id].workflow_hash)
     tip = run.graph.preferred_tip
     noted = [node for node in way_to(history, tip) if notes_at(history, node.node_id) is not None]
-    gaps = take_newest_rows(gaps_at(history, tip), partial(_gap_row, _open_ids(history, tip)), LIST_BYTES)
+    still_open = frozenset(gap.gap_id for gap in open_gaps(history, tip))
+    gaps = take_newest_rows(gaps_at(history, tip), partial(_gap_row, still_open), LIST_BYTES)
     artifacts = take_newest_rows(current_artifacts(history, tip), _artifact_row, LIST_BYTES)
     evidence = sum_evidence(history, tip) or EvidenceSum()
     claims = take_newest_rows(list_claims(history, tip), partial(_claim_row, history), LIST_BYTES)
@@ -532,16 +534,12 @@ def _closed_row(history: History, drawn: RunGraph) -> ClosedRow | None:
     return None if closing is None else ClosedRow(reason=closing.reason, note=closing.note, at=closing.at)
 
 
-def _open_ids(history: History, tip: NodeId) -> frozenset[str]:
-    return frozenset(gap.gap_id for gap in open_gaps(history, tip))
-
-
 def _gap_row(still_open: frozenset[str], gap: GapRecorded) -> GapRow:
     return GapRow(
         id=gap.gap_id,
         severity=gap.severity,
         reason=gap.reason,
-        summary=gap.summary,
+        summary=explain_gap(gap),
         is_open=gap.gap_id in still_open,
     )
 

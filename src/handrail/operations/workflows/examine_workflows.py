@@ -45,7 +45,8 @@ from handrail.workflows.problem_places import add_places
 from handrail.workflows.reading.reader import Reading
 from handrail.workflows.reading.sound_rest import is_follow_up
 from handrail.workflows.sound_edits import keep_sound_edits
-from handrail.workflows.spellings.spelling import decode_document
+from handrail.workflows.spellings.spelling import decode_partly
+from handrail.workflows.text_edits import spell_edits
 
 MOST_PROBLEMS = 20
 """Of one workflow, in an error about it; `workflow.validate` gives them all."""
@@ -101,7 +102,7 @@ def load_chosen_workflow(rt: ReadPorts, request: WorkflowChoice) -> Pinned:
     for one in examined:
         if one.pinned is not None:
             return one.pinned
-    raise _invalid(examined[0])
+    raise refuse(examined[0])
 
 
 def load_given(rt: ReadPorts, document: WorkflowText, project: str) -> tuple[CatalogEntry, Pinned]:
@@ -112,7 +113,7 @@ def load_given(rt: ReadPorts, document: WorkflowText, project: str) -> tuple[Cat
     catalog = load_catalog(rt, project)
     examined = examine_texts(catalog, [document])[0]
     if examined.pinned is None:
-        raise _invalid(examined)
+        raise refuse(examined)
     return with_base(_entry(catalog, document), catalog.entries), examined.pinned
 
 
@@ -255,8 +256,9 @@ def _examine(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
         )
         return _looked_at(catalog, edited, target).problems
 
-    document = decode_document(entry.content, entry.spelling, entry.decoded)
-    problems = keep_sound_edits(document, len(entry.content), examined.problems, judge)
+    document = decode_partly(entry.content, entry.spelling, entry.decoded)
+    sound = keep_sound_edits(document, len(entry.content), examined.problems, judge)
+    problems = spell_edits(entry.content, entry.spelling, sound)
     return msgspec.structs.replace(examined, problems=problems)
 
 
@@ -302,7 +304,14 @@ def _compiled_rest(catalog: Catalog, entry: CatalogEntry, reading: Reading) -> l
         return []
     rest = reading.rest
     told = compile_entry(catalog, entry, rest.workflow).problems
-    wrong = (one for one in told if one.severity == "error")
+    known = {one.pointer for one in reading.problems if one.code == "undeclared_name"}
+    wrong = [
+        one
+        for one in told
+        if one.severity == "error"
+        # A name that nothing declares is a placeholder that nothing fills.
+        and not (one.code == "bad_placeholder" and any(name.startswith(one.pointer) for name in known))
+    ]
     return [one for one in wrong if not is_follow_up(one, rest.document, rest.lost)]
 
 
@@ -395,7 +404,8 @@ def _one_of_them() -> Fault:
     )
 
 
-def _invalid(examined: Examined) -> Fault:
+def refuse(examined: Examined) -> Fault:
+    """Why a workflow cannot be used, with its problems."""
     errors = [problem for problem in examined.problems if problem.severity == "error"]
     return Fault(
         WORKFLOW_INVALID,

@@ -43,7 +43,7 @@ def graph_workflow(rt: ReadPorts, request: GraphWorkflow) -> WorkflowDrawing:
         workflow_id=pinned.workflow.id,
         workflow_hash=pinned.workflow_hash,
         drawn_as=drawn_as,
-        drawing=_drawing(workflow_graph(pinned.workflow), drawn_as),
+        drawing=_drawing(workflow_graph(pinned.workflow, pinned.slots), drawn_as),
     )
 
 

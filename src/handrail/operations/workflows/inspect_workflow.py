@@ -32,6 +32,7 @@ from handrail.workflows.compiled import (
     Loop,
     Pinned,
     Recommended,
+    SlotPlace,
     Step,
     Until,
     While,
@@ -125,6 +126,8 @@ class WorkflowDetail(Payload, frozen=True, kw_only=True):
     steps: list[StepOutline] = []
     """The first that fit; the compiled form has all."""
     steps_omitted: int = 0
+    slots: list[SlotPlace] = []
+    """Of part steps: where an overlay may add parts."""
     source: str = ""
     source_ref: str = ""
     """Of part source: the name of its file; a file of the project can be saved under it."""
@@ -174,6 +177,7 @@ def inspect_workflow(rt: ReadPorts, request: InspectWorkflow) -> Success:
         base=UNSET if pinned.workflow.base is None else pinned.workflow.base,
         steps=steps,
         steps_omitted=steps_omitted,
+        slots=list(pinned.slots) if part == "steps" else [],
         source=entry.content.decode() if part == "source" else "",
         source_ref=entry.source_ref if part == "source" else "",
         source_digest=blob_ref(entry.content) if part == "source" else "",

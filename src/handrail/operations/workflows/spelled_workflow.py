@@ -128,13 +128,29 @@ def print_or_write(
     told, meant = read_workflow(text.encode(), spelling), read_workflow(source.content, source.spelling)
     assert (told.workflow, told.extends) == (meant.workflow, meant.extends), "the text says the same workflow"
     notices = _notices(source, spelling)
+    return put_out(rt, called, request, source.workflow_id, spelling, text, notices)
+
+
+def put_out(
+    rt: WritePorts,
+    called: Operation,
+    request: SpellingChoice,
+    workflow_id: str,
+    spelling: Spelling,
+    text: str,
+    notices: tuple[Notice, ...],
+) -> DryRun | Success:
+    """The text printed, or written to the file that is named.
+
+    Raises Fault E_USAGE, VALIDATION_ERROR, and what the gate raises.
+    """
     if request.out is UNSET:
         if request.dry_run is True or request.confirm is not UNSET:
             usage = "--out FILE --dry-run, then --out FILE --confirm TOKEN"
             raise Fault(E_USAGE, "Without --out there is nothing to confirm.", details={"usage": usage})
-        answer = SpelledWorkflow(workflow_id=source.workflow_id, spelling=spelling, text=text)
+        answer = SpelledWorkflow(workflow_id=workflow_id, spelling=spelling, text=text)
         return Success(data=msgspec.to_builtins(answer), notices=notices)
-    return _write(rt, called, request, source.workflow_id, spelling, text.encode(), notices)
+    return _write(rt, called, request, workflow_id, spelling, text.encode(), notices)
 
 
 def _notices(source: Source, spelling: Spelling) -> tuple[Notice, ...]:

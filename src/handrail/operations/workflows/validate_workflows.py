@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -9,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import load_catalog
@@ -26,6 +28,8 @@ from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.catalog import Catalog
 from handrail.workflows.problem import Problem
 from handrail.workflows.problem_places import add_places
+from handrail.workflows.reading.findings import guess_name, quote_name
+from handrail.workflows.spellings.spelling import decode_document
 
 MOST_TARGETS = 1_000
 
@@ -129,8 +133,9 @@ def _examine_targets(rt: ReadPorts, request: ValidateWorkflows) -> list[_Target]
         raise Fault(VALIDATION_ERROR, "There is nothing to validate here.", details={"problems": [problem]})
     catalog = load_catalog(rt, project_of(rt, request.project))
     texts = iter(examine_texts(catalog, [one for one in targets if isinstance(one, WorkflowText)]))
+    checks = [check.name for check in rt.settings.of(project_of(rt, request.project)).checks]
     looked = [
-        _with_changed_base(rt, one)
+        _with_surroundings(rt, one, checks)
         for target in targets
         for one in (_by_id(catalog, target) if isinstance(target, str) else [_of_text(next(texts))])
     ]
@@ -146,16 +151,40 @@ def _by_id(catalog: Catalog, workflow_id: str) -> list[_Target]:
         return [_Target(workflow_id, missing=fault)]
 
 
-def _with_changed_base(rt: ReadPorts, target: _Target) -> _Target:
-    """What an overlay is told besides: its base is another one than when it last ran."""
+def _with_surroundings(rt: ReadPorts, target: _Target, checks: list[str]) -> _Target:
+    """What is told besides: the base is another one than when it last ran, a check is not declared."""
     found = target.found
-    told = "" if found is None or found.pinned is None else explain_changed_base(rt, found.pinned.workflow)
-    if found is None or found.entry is None or not told:
+    if found is None or found.entry is None or found.pinned is None:
         return target
-    fix = "Read the changes; a new run follows them, and a run that began does not."
-    problem = Problem(code="changed_meaning", message=told, pointer="/extends", fix=fix, severity="warning")
-    placed = add_places(found.entry.content, [problem], found.entry.spelling)
+    entry, told = found.entry, explain_changed_base(rt, found.pinned.workflow)
+    document = decode_document(entry.content, entry.spelling, entry.decoded)
+    problems = list(_undeclared_checks(document, "", checks))
+    if told:
+        fix = "Read the changes; a new run follows them, and a run that began does not."
+        problems.append(
+            Problem(code="changed_meaning", message=told, pointer="/extends", fix=fix, severity="warning")
+        )
+    if not problems:
+        return target
+    placed = add_places(entry.content, problems, entry.spelling)
     return target._replace(found=msgspec.structs.replace(found, problems=(*placed, *found.problems)))
+
+
+def _undeclared_checks(value: Json, pointer: str, declared: list[str]) -> Iterator[Problem]:
+    """Checks that steps want to have passed and nobody declares: a run pins them at its start."""
+    match value:
+        case {"evidence": {"check": str(name)}} if name not in declared:
+            near = guess_name(name, declared)
+            fix = (
+                f"Did you mean {near}?" if near else f"Declare {name} under checks of the project's settings."
+            )
+            message = f"The project declares no check {quote_name(name)}, so nothing will prove this step."
+            place = f"{pointer}/evidence/check"
+            yield Problem(code="unknown_id", message=message, pointer=place, fix=fix, severity="warning")
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inner:
+        if isinstance(one, dict | list):
+            yield from _undeclared_checks(one, join_pointer(pointer, key), declared)
 
 
 def _of_text(examined: Examined) -> _Target:

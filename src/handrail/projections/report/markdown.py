@@ -19,7 +19,7 @@ from handrail.projections.report.phrases import (
     describe_evidence,
     describe_moment,
     describe_omission,
-    describe_outputs,
+    describe_output,
     describe_place,
     describe_preferences,
     describe_receipt,
@@ -96,8 +96,7 @@ def _run(story: Story, run: RunStory) -> Iterator[str]:
     if run.artifacts:
         yield from ("### Current outputs", "")
         for held in run.artifacts:
-            words = describe_outputs(is_validated=held.is_validated)
-            yield from (f"{_inline(held.kind)}, from {_inline(held.step_id)}, {words}:", "")
+            yield from (f"{_inline(describe_output(held, run))}:", "")
             yield from _artifact(held.body)
     yield from (
         "### Preferences and capabilities",
@@ -117,7 +116,7 @@ def _moment(moment: Moment, number: int, run: RunStory) -> Iterator[str]:
     for one in moment.refused:
         facts += [f"Blocked: {_inline(one.why)}", *(_inline(fault) for fault in one.faults)]
     facts += [_inline(describe_gap(gap, moment.title)) for gap in moment.gaps]
-    facts += [f"Evidence: {_inline(describe_claim(claim))}" for claim in moment.claims]
+    facts += [f"Evidence: {_inline(describe_claim(claim, moment))}" for claim in moment.claims]
     facts += [_inline(f"{describe_answer(moment.answer)}.")] if moment.answer is not None else []
     facts += [f"Left the instructions ({one.reason}): {_inline(one.summary)}" for one in moment.divergences]
     if moment.preferences is not None:

@@ -34,7 +34,7 @@ from handrail.projections.report.phrases import (
     describe_evidence,
     describe_moment,
     describe_omission,
-    describe_outputs,
+    describe_output,
     describe_place,
     describe_preferences,
     describe_receipt,
@@ -346,7 +346,9 @@ def _describe_events(moment: Moment) -> Child:
         for gap in moment.gaps
     ]
     rows += [
-        element("li", f"Evidence: {describe_claim(claim)}", class_=_CLAIM_CLASSES.get(claim.verdict, ""))
+        element(
+            "li", f"Evidence: {describe_claim(claim, moment)}", class_=_CLAIM_CLASSES.get(claim.verdict, "")
+        )
         for claim in moment.claims
     ]
     if moment.answer is not None:
@@ -405,7 +407,7 @@ def _outputs(run: RunStory) -> Child:
         return None
     rows = [
         _folded(
-            f"{held.kind}, from {held.step_id}, {describe_outputs(is_validated=held.is_validated)}",
+            describe_output(held, run),
             _artifact(held.body),
             is_open=True,
         )

@@ -20,9 +20,11 @@ from handrail.engine.navigate import (
 )
 from handrail.engine.progress import describe_not_run
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, WHO_SAW, describe_outcome
+from handrail.projections.claim_texts import spell_kind, tell_claim
 from handrail.projections.evidence import describe_answer, describe_level
 from handrail.projections.plain_words import CLOSE_WORDS, LOOP_ENDS, STATUS_WORDS
 from handrail.projections.report.story import Branch, Moment, RunStory, Story
+from handrail.projections.run_graph import CurrentArtifact
 from handrail.workflows.conditions import GENERATED_PREFIX
 
 QUICK = 10
@@ -31,7 +33,8 @@ _KINDS = {"step": "", "checkpoint": "Checkpoint", "blocked_attempt": "Blocked at
 
 
 def title_of(story: Story) -> str:
-    return story.goal or (story.runs[-1].name if story.runs else f"Session {story.session_id}")
+    own = [run.name for run in story.runs if run.run.parent is None]  # a child speaks for no session
+    return story.goal or (own[-1] if own else f"Session {story.session_id}")
 
 
 def status_of(story: Story) -> str:
@@ -95,10 +98,9 @@ def describe_evidence(run: RunStory) -> str:
     )
 
 
-def describe_claim(claim: Claim) -> str:
-    """One place of a report, and how it is known."""
-    where = claim.pointer if claim.pointer != "/" else "the report as a whole"
-    return f"{where}: {describe_level(claim)}"
+def describe_claim(claim: Claim, moment: Moment) -> str:
+    """What a report claims, and how it is known."""
+    return f"{tell_claim(claim, moment.artifacts)}: {describe_level(claim)}"
 
 
 def describe_receipt(receipt: Receipt) -> str:
@@ -141,24 +143,27 @@ def _minute(at: str) -> int:
     return int(at[14:16])
 
 
-def describe_outputs(*, is_validated: bool) -> str:
-    """What is known about an output: its shape, never its truth."""
-    return "well-formed" if is_validated else "no contract asks for it"
+def describe_output(held: CurrentArtifact, run: RunStory) -> str:
+    """An output, the step that it is from, and what is known about it: its shape, never its truth."""
+    titles = [f"from “{one.title}”" for one in run.moments if one.node_id == held.node_id]
+    known = "well-formed" if held.is_validated else "no contract asks for it"
+    return ", ".join((spell_kind(held.kind), *titles, known))
 
 
 def describe_delivery(artifact: Artifact, moment: Moment, run: RunStory) -> tuple[str, bool]:
     """What became of an artifact that came at a moment, and whether it is shown there."""
+    kind = spell_kind(artifact.kind)
     if artifact.is_refused:
-        return f"{artifact.kind} did not fit and is stored only as refused.", False
+        return f"{kind} did not fit and is stored only as refused.", False
     if any(held.body == artifact.body for held in run.artifacts):
-        return f"Delivered {artifact.kind}, shown among the outputs.", False
+        return f"Delivered: {kind}, shown among the outputs.", False
     ids = [one.node_id for one in run.moments]
     after = run.moments[ids.index(moment.node_id) + 1 :]
     if any(held.kind == artifact.kind and not held.is_refused for one in after for held in one.artifacts):
-        return f"{artifact.kind}, replaced later:", True
+        return f"{kind}, replaced later:", True
     if moment.kind == "blocked_attempt":
-        return f"{artifact.kind}, brought by the blocked attempt:", True
-    return f"Delivered {artifact.kind}:", True
+        return f"{kind}, brought by the blocked attempt:", True
+    return f"Delivered: {kind}", True
 
 
 def describe_moment(moment: Moment) -> str:
@@ -247,7 +252,7 @@ def describe_trace(entry: TraceEntry) -> str:
         case ExitedLoop():
             return f"Left loop {entry.loop_id} after {entry.iterations}, because {LOOP_ENDS[entry.reason]}."
         case DetectedNonTipAdvance():
-            return f"Node {entry.node_id} had gone on before, so this is a fork."
+            return "The run had gone on from the step before, so this is a fork."
         case never:
             assert_never(never)
 

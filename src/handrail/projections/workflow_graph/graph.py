@@ -25,6 +25,7 @@ from handrail.workflows.compiled import (
     Loop,
     Part,
     Provenance,
+    SlotPlace,
     Step,
     Until,
     While,
@@ -130,9 +131,9 @@ class _Drawn(msgspec.Struct, frozen=True, kw_only=True):
     exits: tuple[_Exit, ...]
 
 
-def workflow_graph(workflow: CompiledWorkflow) -> WorkflowGraph:
+def workflow_graph(workflow: CompiledWorkflow, slots: Sequence[SlotPlace] = ()) -> WorkflowGraph:
     """The graph of a compiled workflow; the same workflow gives the same graph."""
-    builder = _Builder(workflow.conditions)
+    builder = _Builder(workflow.conditions, slots)
     start = builder.leaf(GraphNode(id=":start", kind="start", title="Start"), ())
     body = builder.parts(workflow.steps, start.exits, "")
     end = builder.leaf(GraphNode(id=":end", kind="end", title="Complete"), body.exits)
@@ -150,8 +151,14 @@ def workflow_graph(workflow: CompiledWorkflow) -> WorkflowGraph:
 class _Builder:
     """Collects nodes, edges and loops while the tree is walked once."""
 
-    def __init__(self, conditions: Mapping[str, Condition]) -> None:
+    def __init__(self, conditions: Mapping[str, Condition], slots: Sequence[SlotPlace]) -> None:
         self._held = conditions
+        self._slots: dict[str, tuple[str, ...]] = {}
+        """By part: the places beside it where an overlay may add others."""
+        for one in slots:
+            note = f"slot {one.id} {'before' if one.before else 'after'} it"
+            beside = one.before or one.after
+            self._slots[beside] = (*self._slots.get(beside, ()), note)
         self.conditions = {name: describe_condition(one) for name, one in conditions.items()}
         self._guards: dict[str, str] = {}
         """Condition nodes, each with the id of its condition, in their order."""
@@ -247,13 +254,15 @@ class _Builder:
                 return self.leaf(_node(part.id, "step", part.title, notes, loop), exits)
             case Choice():
                 self._choices.append((len(self._guards), part, loop))
-                drawn = self.leaf(_node(part.id, "choice", part.title, _choice_notes(part), loop), exits)
+                asked = (f"the user decides: {part.non_assumable}",) if part.non_assumable else ()
+                notes = (*asked, *self._beside(part))
+                drawn = self.leaf(_node(part.id, "choice", part.title, notes, loop), exits)
                 options = " | ".join(option.id for option in part.options)
                 return msgspec.structs.replace(
                     drawn, exits=(_Exit(source=part.id, kind="option", label=options),)
                 )
             case Action():
-                notes = (f"runs {part.operation}", *_origin(part.provenance))
+                notes = (f"runs {part.operation}", *self._beside(part))
                 return self.leaf(_node(part.id, "action", part.title, notes, loop), exits)
             case Delegate():
                 return self._delegate(part, exits, loop)
@@ -265,7 +274,7 @@ class _Builder:
     def _delegate(self, part: Delegate, exits: Sequence[_Exit], loop: str) -> _Drawn:
         """The step, and each child between it and what follows."""
         needed = f"needs at least {part.at_least}" if part.at_least else "needs all"
-        step = _node(part.id, "delegate", part.title, (needed, *_origin(part.provenance)), loop)
+        step = _node(part.id, "delegate", part.title, (needed, *self._beside(part)), loop)
         self.leaf(step, exits)
         children = []
         for child in part.children:
@@ -309,7 +318,7 @@ class _Builder:
             label=f"Loop {part.id}: {words}, at most {_times(part.max_iterations)}",
             first=self.nodes[first].id,
             last=repeat.id,
-            notes=_origin(part.provenance),
+            notes=self._beside(part),
             loop=loop,
         )
         self.loops.insert(place, box)  # an outer loop stands before the loops inside it
@@ -332,6 +341,10 @@ class _Builder:
             case never:
                 assert_never(never)
 
+    def _beside(self, part: Part) -> tuple[str, ...]:
+        """The slots beside a part, and where it came from."""
+        return (*self._slots.get(part.id, ()), *_origin(part.provenance))
+
     def _step_notes(self, step: Step) -> tuple[str, ...]:
         notes = [f"delivers {step.contract}"] if step.contract else []
         if step.require_confirmation is True:
@@ -342,7 +355,7 @@ class _Builder:
         if step.user_only is not None:
             notes.append(f"user only: {step.user_only.reason}")
         notes += [f"assessment {gate.assessment_id}" for gate in step.gates]
-        return (*notes, *_origin(step.provenance))
+        return (*notes, *self._beside(step))
 
 
 def _node(node_id: str, kind: NodeKind, title: str, notes: tuple[str, ...], loop: str) -> GraphNode:
@@ -351,11 +364,6 @@ def _node(node_id: str, kind: NodeKind, title: str, notes: tuple[str, ...], loop
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
-
-
-def _choice_notes(choice: Choice) -> tuple[str, ...]:
-    asked = () if choice.non_assumable is None else (f"the user decides: {choice.non_assumable}",)
-    return (*asked, *_origin(choice.provenance))
 
 
 def _origin(provenance: Provenance) -> tuple[str, ...]:

@@ -43,6 +43,8 @@ _FACTS_BEGIN = "The chat was compacted here"
 _GOAL_LENGTH = 80
 _TITLE_LENGTH = 80
 _MOST_TITLES = 5
+_TOLD_OF_PARTS = ("blocked", "needs_person", "closed")
+"""How work that was handed out may stand that its parent must hear of."""
 
 
 class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,25 +154,34 @@ def _given(content: bytes) -> _Given:
 def _before_compaction(
     rt: Runtime, project: str, trigger: str, changed_files: Callable[[str], int | None]
 ) -> HookAnswer:
-    """A checkpoint on the one run in progress; with equal facts there already, nothing."""
-    here = _find_work(rt, project)
-    work = here.candidates
-    if len(work) != 1:
-        several = f"{len(work)} runs in progress here, so no checkpoint was added" if work else ""
-        return HookAnswer(note=several or _damage(here.damaged).rstrip())
-    reply = _rehydrated(rt, work[0], project)
+    """A checkpoint on the work that was handed out, or the one run in progress; with equal facts, nothing."""
+    params = _find_own_work(rt)
+    if not params:
+        here = _find_work(rt, project)
+        work = here.candidates
+        if len(work) != 1:
+            several = f"{len(work)} runs in progress here, so no checkpoint was added" if work else ""
+            return HookAnswer(note=several or _damage(here.damaged).rstrip())
+        params = work[0].next_call.params
+    reply = _rehydrated(rt, params, project)
     if isinstance(reply, Failure):
         return _trouble(reply)
     notes = _facts(rt, project, trigger, changed_files(project))
     if "checkpointToken" not in reply or _is_there(reply, notes):
         return HookAnswer()
-    params: dict[str, Json] = {
+    saved: dict[str, Json] = {
         "checkpointToken": reply["checkpointToken"],
         "output": {"notesMarkdown": notes},
         "project": project,
     }
-    outcome = perform(rt, "run.checkpoint", params, caller=_CALLER)
+    outcome = perform(rt, "run.checkpoint", saved, caller=_CALLER)
     return _trouble(outcome) if isinstance(outcome, Failure) else HookAnswer()
+
+
+def _find_own_work(rt: Runtime) -> dict[str, Json]:
+    """The call of the work that was handed to this agent; empty: none was."""
+    token = rt.workspace.work_token()
+    return {"stateToken": token} if token else {}
 
 
 def _find_work(rt: Runtime, project: str) -> WorkHere:
@@ -206,6 +217,15 @@ def _is_there(reply: dict[str, Any], notes: str) -> bool:
 
 
 def _at_session_start(rt: Runtime, project: str) -> HookAnswer:
+    if params := _find_own_work(rt):
+        reply = _rehydrated(rt, params, project)
+        if isinstance(reply, Failure):
+            return _trouble(reply)
+        if reply["pending"] is None:
+            return HookAnswer(out="Handrail: the work that was handed to you is done.\n")
+        head = f"Handrail: work of {reply['session']['workflowId']} was handed to you.\n"
+        title = reply["pending"]["title"]
+        return HookAnswer(out=_one(head, title, params, [], reply, MOST_OUTPUT_BYTES))
     here = _find_work(rt, project)
     work, damage = here.candidates, _damage(here.damaged)
     if not work:
@@ -213,10 +233,17 @@ def _at_session_start(rt: Runtime, project: str) -> HookAnswer:
     most_bytes = MOST_OUTPUT_BYTES - len(damage.encode())
     if len(work) > 1:
         return HookAnswer(out=damage + _list_runs(work, most_bytes))
-    reply = _rehydrated(rt, work[0], project)
+    (one,) = work
+    reply = _rehydrated(rt, one.next_call.params, project)
     if isinstance(reply, Failure):
         return _trouble(reply)
-    return HookAnswer(out=damage + _one(work[0], reply, most_bytes))
+    head = f"Handrail: a run of {one.workflow_id} is in progress here (session {one.session_id}).\n"
+    if one.person_said:
+        head += f"It was {flatten_text(one.person_said)[:_GOAL_LENGTH]}\n"
+    told = [f"Goal: {flatten_text(one.goal)[:_GOAL_LENGTH]}"] if one.goal else []
+    return HookAnswer(
+        out=damage + _one(head, one.pending_title, one.next_call.params, told, reply, most_bytes)
+    )
 
 
 def _damage(damaged: Sequence[SessionId]) -> str:
@@ -228,34 +255,31 @@ def _damage(damaged: Sequence[SessionId]) -> str:
     return f"Handrail: damaged here and not to be continued: session {named}. Ask the user to run {verify}\n"
 
 
-def _rehydrated(rt: Runtime, candidate: Candidate, project: str) -> dict[str, Any] | Failure:
+def _rehydrated(rt: Runtime, params: dict[str, Json], project: str) -> dict[str, Any] | Failure:
     """The reply at the tip; reading it writes nothing."""
-    params: dict[str, Json] = {**candidate.next_call.params, "project": project}
-    outcome = perform(rt, "run.continue", params, caller=_CALLER)
+    outcome = perform(rt, "run.continue", {**params, "project": project}, caller=_CALLER)
     if isinstance(outcome, Failure):
         return outcome
     assert isinstance(outcome.data, dict), "a reply is an object"
     return outcome.data
 
 
-def _one(candidate: Candidate, reply: dict[str, Any], most_bytes: int) -> str:
+def _one(
+    head: str, title: str, params: dict[str, Json], told: list[str], reply: dict[str, Any], most_bytes: int
+) -> str:
     """The run, its step, the last notes as data, and the call that brings everything back."""
-    call = msgspec.json.encode(candidate.next_call.params).decode()
-    token = candidate.next_call.params["stateToken"]
-    head = (
-        f"Handrail: a run of {candidate.workflow_id} is in progress here (session {candidate.session_id}).\n"
-        f"Pending step: {flatten_text(candidate.pending_title)[:_TITLE_LENGTH]}\n"
-    )
-    if candidate.person_said:
-        head += f"It was {flatten_text(candidate.person_said)[:_GOAL_LENGTH]}\n"
+    head += f"Pending step: {flatten_text(title)[:_TITLE_LENGTH]}\n"
+    parts = [one for one in reply.get("children", ()) if one["status"] in _TOLD_OF_PARTS]
+    if parts:
+        named = (f"{one['childId']} {one['status'].replace('_', ' ')}" for one in parts[:_MOST_TITLES])
+        head += f"Of its parts: {', '.join(named)}\n"
     tail = (
-        f"To see the step and go on, call continue_workflow {call}\n"
-        f"or run: handrail run continue --state {token} --compact\n"
+        f"To see the step and go on, call continue_workflow {msgspec.json.encode(params).decode()}\n"
+        f"or run: handrail run continue --state {params['stateToken']} --compact\n"
     )
     entries = reply.get("recap", {}).get("entries", [])
     notes = [entry["notes"] for entry in entries if not entry["notes"].startswith(_FACTS_BEGIN)]
-    told = [f"Goal: {flatten_text(candidate.goal)[:_GOAL_LENGTH]}"] if candidate.goal else []
-    told += [f"Last notes: {notes[-1]}"] if notes else []
+    told = [*told, f"Last notes: {notes[-1]}"] if notes else told
     return head + _fence_within("\n".join(told), most_bytes - len((head + tail).encode())) + tail
 
 

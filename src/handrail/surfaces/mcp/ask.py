@@ -137,8 +137,9 @@ def _ask_for_input(runtime: Runtime, asked: NeededAnswer, tokens: tuple[str, ...
     title = flatten_text(asked.ask.leaf.title)[:LONGEST_TITLE]
     about = flatten_text(spec.description).rstrip(".")[:LONGEST_DESCRIPTION]
     ending = f": {about}" if about else ""
+    name = flatten_text(asked.workflow.name)[:LONGEST_TITLE]
     message = (
-        f'The step "{title}" of the workflow {asked.workflow.id} needs {needed.input} from you{ending}. '
+        f'The step "{title}" of the workflow "{name}" needs {needed.input} from you{ending}. '
         f"Do not enter secrets. {_KEPT}"
     )
     return Question(

@@ -29,6 +29,7 @@ _BEFORE_OPTIONS = {
     "await_user_confirmation": "Ask the user to choose one option, then make its call:",
     "rehydrate_only": "The options, none of which can be taken now:",
 }
+_BESIDE_CHILDREN = "Instead of doing it again, you may make the call of an option:"
 
 
 def reply_text(reply: dict[str, Any]) -> str:
@@ -141,7 +142,7 @@ def _calls(reply: dict[str, Any]) -> Iterator[str]:
     call = reply.get("nextCall")
     yield from _options(reply)
     yield from children_lines(reply)
-    if call is not None and "options" not in call:
+    if call is not None and (call["params"] or "options" not in call):
         is_childs = "stateToken" in call["params"] and "children" in reply
         before = "To do the first yourself" if is_childs else _BEFORE_CALL[reply["kind"], reply["nextIntent"]]
         yield f"{before}: {_call(call)}"
@@ -174,7 +175,7 @@ def _options(reply: dict[str, Any]) -> Iterator[str]:
     call = reply.get("nextCall") or {}
     params_by_id = {option["id"]: option["params"] for option in call.get("options", ())}
     if choices:
-        yield _BEFORE_OPTIONS[reply["nextIntent"]]
+        yield _BESIDE_CHILDREN if call.get("params") else _BEFORE_OPTIONS[reply["nextIntent"]]
     for choice in choices:
         about = f" ({flatten_text(choice['description'])})" if "description" in choice else ""
         yield f"- {choice['id']}: {flatten_text(choice['label'])}{about}"

@@ -64,6 +64,7 @@ _FLOOR = re.compile(
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
 _QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”")
 """A quotation is talked about, not asked for."""
+_CODE = re.compile(r"(`+|~~~+).*?\1", re.DOTALL)
 
 
 def find_soft_phrase(text: str) -> str:
@@ -87,24 +88,14 @@ def check_soft_words(parts: tuple[SourcePart, ...], trail: Trail) -> None:
                     message = f"{part.id} says {quote(phrase)} without saying what is enough."
                     fix = "Say the least that must be done, or what to do otherwise; or remove the words."
                     trail.report("soft_words", part.pointer, message, fix, "warning")
+                if any("<!--" in text and "<!--" in _CODE.sub("", text) for text in _texts(part)):
+                    message = f"{part.id} has an HTML comment: the agent reads it, and no page shows it."
+                    fix = (
+                        "Write it as text, or, if it is for authors, as a # comment in front matter or fence."
+                    )
+                    trail.report("bad_value", part.pointer, message, fix, "warning")
             case _:
                 pass
-
-
-_KEY_FENCE = re.compile(
-    r"\s*```[^\n`]*\n(?:when|output|type|validation|requireConfirmation|gates|userOnly): ?"
-)
-
-
-def check_key_fences(parts: tuple[SourcePart, ...], trail: Trail) -> None:
-    """Warn of a prompt that begins with keys of a step: a page has them in a fence `step`."""
-    for part in parts:
-        if isinstance(part, SourceLoop):
-            check_key_fences(part.body, trail)
-        elif isinstance(part, SourceStep) and any(map(_KEY_FENCE.match, _texts(part)[:2])):
-            message = f"The prompt of {part.id} begins with keys of a step, which the agent reads as text."
-            fix = "Write ```step at the beginning of the fence, or say in words what the lines are."
-            trail.report("unknown_key", part.pointer, message, fix, "warning")
 
 
 def _texts(part: SourceStep | SourceChoice) -> list[str]:
@@ -272,7 +263,6 @@ def check(source: SourceWorkflow, compilation: Compilation) -> tuple[Problem, ..
     check_first_step(workflow, pointers, trail)
     check_validation(workflow, pointers, trail)
     check_soft_words(source.steps, trail)
-    check_key_fences(source.steps, trail)
     check_usage(source, workflow, trail)
     check_prompt_sizes(workflow, pointers, trail)
     check_recommendation(source, workflow, trail)

@@ -20,7 +20,7 @@ from handrail.workflows.checking.set_names import (
     check_saved_name,
     check_set_names,
 )
-from handrail.workflows.checking.slots import UNSURE, Slot, name_slots, slots_in
+from handrail.workflows.checking.slots import UNSURE, Slot, name_slots, say_conditions, say_filter, slots_in
 from handrail.workflows.checking.value_checks import (
     check_comparison,
     check_count,
@@ -93,6 +93,8 @@ class _Names:
         self._read: set[str] = set()
         self._set: list[SetName] = []
         self._missing: Object = {}
+        self._just_known: frozenset[str] = frozenset()
+        """What the loop right before a part knows."""
         self._indexes = frozenset(_indexes(document["steps"]))
         self._contracts = {part.get("output", {}).get("contractRef") for part in _leaves(document["steps"])}
         self._all_variables = frozenset(
@@ -137,6 +139,7 @@ class _Names:
     def _parts(self, parts: list[Object], pointer: str, variables: frozenset[str]) -> None:
         for index, part in enumerate(parts):
             place = join_pointer(pointer, index)
+            self._just_known = frozenset(_variables(parts[index - 1])) if index else frozenset()
             check_saved_name(self._found, part, place, self._given.set_inside)
             match "slot" if "slot" in part else part.get("type", "step"):
                 case "slot":
@@ -250,6 +253,12 @@ class _Names:
             self._found.report("changed_meaning", pointer, message, fix)
             self._told.add(path.partition(".")[0])
             return
+        kind, member = split_artifact(path)
+        if member and self._is_artifact(path) and path.partition(".")[0] not in self._given.names | variables:
+            message = f"The loop goes through {quote_name(path)}, and a loop reads no artifact."
+            fix = f"Declare an input of type array, and let the step that delivers {kind} send the list."
+            self._found.report("undeclared_name", pointer, message, fix)
+            return
         self._name(path, pointer, variables, {"type": "array"})
         spec = self._given.inputs.get(path)
         if spec is None or path in variables:
@@ -290,6 +299,10 @@ class _Names:
         if path in self._given.inputs:
             check_comparison(self._found, self._given.inputs[path], condition, pointer)
         elif values := self._given.only_set(path):
+            # An option that sets a name like it, which is told, may be the one that gives the value.
+            given = self._given.set_inside
+            alike = guess_name(path, given.keys() - {path})
+            values = [*values, *(given[alike] if alike else ())]
             check_comparison(self._found, {"enum": values}, condition, pointer)
 
     def _name(
@@ -307,6 +320,8 @@ class _Names:
             return
         known = self._given.names | variables
         near, sure = guess_name(head, known), guess_surely(head, known)
+        if head in self._all_variables:
+            near = sure = ""
         if compared in self._given.inputs.get(near, {}).get("enum", ()):
             sure = sure or near  # of a near name, it is one of the values
         edit = replace_value(pointer, f"{sure}{dot}{rest}") if sure else NO_EDIT
@@ -352,20 +367,20 @@ class _Names:
             self._told.add(name)
             return
         message = f"{label_pointer(pointer)} reads {quote_name(name)}, and nothing declares it."
-        if near:
+        if name in self._all_variables:
+            message = f"{label_pointer(pointer)} reads {quote_name(name)}, which only its loop knows."
+            fix = f"Move the step into the loop, or say in words what is meant here instead of {name}."
+            self._found.report("undeclared_name", pointer, message, fix, edit, within)
+        elif near:
             fix = f"Did you mean {near}?" if edit else f"Did you mean {near}? Else declare it under inputs."
             self._found.report("undeclared_name", pointer, message, fix, edit, within)
-        elif name in self._all_variables:
-            message = f"{label_pointer(pointer)} reads {quote_name(name)}, which only its loop knows."
-            fix = f"Read {name} inside the loop, or say in words what is meant here."
-            self._found.report("undeclared_name", pointer, message, fix, within=within)
         elif name not in self._told:
             self._told.add(name)
             self._missing[name] = spec
             if self._extends:
                 declared = ", ".join(self._document.get("inputs", {})) or "none"
                 fix = f"Say it in words: an overlay reads only the inputs of {self._extends}: {declared}."
-                self._found.report("undeclared_name", pointer, message, fix, within=within)
+                self._found.report("undeclared_name", pointer, message, fix, edit, within)
                 return
             shown = msgspec.json.encode(spec).decode()
             fix = f'Declare it under inputs, such as "{name}": {shown}, or correct the name.'
@@ -386,24 +401,47 @@ class _Names:
             if all(slot.kind == "name" and slot.name in known for slot in slots):
                 continue
             # One edit for all of them: an author may apply it once or once for each.
-            repaired = text
+            repaired, sure = text, set[Slot]()
             for slot in reversed(slots):
-                path = _sure_path(slot, known)
-                repaired = slot.filled_with(repaired, path) if path else repaired
+                written = self._said(slot, text, known)
+                if written:
+                    repaired = repaired[: slot.start] + written + repaired[slot.end :]
+                    sure.add(slot)
+            flags = [name for name, spec in self._given.inputs.items() if spec.get("type") == "boolean"]
+            said = say_conditions(repaired, flags)
+            if said != repaired and not any(one.kind == "block" for one in slots_in(said, known)):
+                repaired, sure = said, sure | {one for one in slots if one.kind == "block"}
+            edit = replace_value(place, repaired)
             for slot in slots:
-                self._slot(slot, text, place, known, replace_value(place, repaired))
+                self._slot(slot, text, place, known, edit if slot in sure else NO_EDIT)
             self._loose(next((slot for slot in slots if slot.kind in UNSURE), None), text, place)
+
+    def _said(self, slot: Slot, text: str, known: frozenset[str]) -> str:
+        """What an edit may write in place of a placeholder; empty where only the author knows."""
+        is_of_loop = slot.name in self._all_variables - known
+        if not is_of_loop and (path := _sure_path(slot, known)):
+            return f"{{{{{path}}}}}"
+        if slot.kind == "filter" and slot.name in known:
+            return say_filter(text[slot.start : slot.end])
+        # A step right behind the loop may have been meant as one inside it.
+        is_lost = is_of_loop and slot.name not in self._just_known
+        is_lost = is_lost or bool(self._extends and not guess_name(slot.name, known))
+        # Nothing can declare it here: its words are left for the author to replace.
+        return f"[{slot.path.replace('_', ' ')}]" if slot.kind == "name" and is_lost else ""
 
     def _is_shown(self, slot: Slot) -> bool:
         """Whether it is a part of an artifact; `flow.py` checks that it is delivered by then."""
-        contract = split_artifact(slot.path)[0].replace(".", ".contracts.", 1)
+        return self._is_artifact(slot.path)
+
+    def _is_artifact(self, path: str) -> bool:
+        contract = split_artifact(path)[0].replace(".", ".contracts.", 1)
         return contract in self._contracts or find_contract(contract) is not None
 
     def _slot(self, slot: Slot, text: str, pointer: str, known: frozenset[str], edit: Edit) -> None:
         path, is_sure = _meant_path(slot, known, guess_name), bool(_sure_path(slot, known))
         if slot.kind in UNSURE:
             return
-        written, edit = text[slot.start : slot.end], edit if is_sure else NO_EDIT
+        written = text[slot.start : slot.end]
         if slot.kind != "name":
             message = f"Nothing fills {quote_name(written)}: a placeholder is a name in double braces."
             fix = f"Write {{{{{path}}}}}." if is_sure else _PLACEHOLDER_FIX[slot.kind]

@@ -82,6 +82,31 @@ def name_slots(text: str) -> str:
     return text
 
 
+_FILTER = re.compile(rf"\{{\{{\s*({_DOTTED})\s*\|\s*(\w+)\s*\}}\}}")
+_SHOWN_AS = {
+    **dict.fromkeys(("upper", "uppercase"), " (in upper case)"),
+    **dict.fromkeys(("lower", "lowercase"), " (in lower case)"),
+    **dict.fromkeys(("trim", "strip"), ""),
+}
+_CONDITION = re.compile(rf"\{{\{{#if ({_DOTTED})\}}\}}([^{{}}]*)\{{\{{/if\}}\}}")
+
+
+def say_filter(written: str) -> str:
+    """A placeholder with a filter as one without, and in words how to show it; empty if there are none."""
+    found = _FILTER.fullmatch(written)
+    return f"{{{{{found[1]}}}}}{_SHOWN_AS[found[2]]}" if found and found[2] in _SHOWN_AS else ""
+
+
+def say_conditions(text: str, flags: Collection[str]) -> str:
+    """The text with each text under the condition of a flag as words that say on what it depends."""
+
+    def said(found: re.Match[str]) -> str:
+        name, words = found.groups()
+        return f"(only if {name} is true, and it is {{{{{name}}}}}: {words})" if name in flags else found[0]
+
+    return _CONDITION.sub(said, text)
+
+
 _SIGNS = ("{", "%(", "$", "<%")
 
 

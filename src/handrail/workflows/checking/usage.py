@@ -40,6 +40,7 @@ from handrail.workflows.reading.findings import quote_name
 
 def check_usage(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Trail) -> None:
     conditions = set(_condition_ids(workflow.steps)) | set(_authored_refs(source.steps))
+    conditions |= {getattr(slot.when, "condition_id", "") for slot in source.slots}
     _report(source.inputs, _used_inputs(source, workflow), "/inputs", "input", trail)
     _report(source.functions, set(_functions(source.steps)), "/functions", "function", trail)
     for place, name in enumerate(source.conditions):

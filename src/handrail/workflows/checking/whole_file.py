@@ -27,7 +27,7 @@ from handrail.workflows.reading.findings import Findings, quote_name
 from handrail.workflows.reading.reader import BaseDocument, Reading, carry_problem, read_workflow
 from handrail.workflows.reading.sound_rest import is_follow_up
 from handrail.workflows.sound_edits import keep_sound_edits
-from handrail.workflows.spellings.spelling import decode_document
+from handrail.workflows.spellings.spelling import decode_document, decode_partly
 
 
 def read_checked(
@@ -40,7 +40,7 @@ def read_checked(
     reading = _read(content, spelling, decoded, base)
     if not reading.problems:
         return reading
-    document = decode_document(content, spelling, decoded)
+    document = decode_partly(content, spelling, decoded)
 
     def judge(edited: bytes) -> tuple[Problem, ...]:
         return _read(edited, "json", b"", base).problems

@@ -7,7 +7,7 @@ a run arrives there.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -27,7 +27,7 @@ from handrail.workflows.limits import (
 from handrail.workflows.model import SourceChild, SourceDelegate, SourceLoop, SourcePart, SourceWorkflow
 
 if TYPE_CHECKING:
-    from handrail.workflows.compiling.compilation import Compilation
+    from handrail.workflows.compiling.compilation import Compilation, Surroundings
 
 _TRY = re.compile(r"(.+)-[2-9]")
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
@@ -43,13 +43,13 @@ class ChildCompiler:
     def __init__(
         self,
         source: SourceWorkflow,
-        workflows: Mapping[str, SourceWorkflow],
+        around: Surroundings,
         trail: Trail,
         above: tuple[str, ...],
         compile_child: CompileChild,
     ) -> None:
         self._source = source
-        self._workflows = workflows
+        self._workflows, self._ids = around.workflows, around.workflow_ids
         self._trail = trail
         self._above = (*above, source.id)
         self._compile = compile_child
@@ -90,7 +90,7 @@ class ChildCompiler:
             return None
         source = self._workflows.get(child.workflow)
         if source is None:
-            self._trail.unknown("workflow", child.workflow, self._workflows, place, "It is left out.")
+            self._trail.unknown("workflow", child.workflow, self._ids, place, "It is left out.")
             return None
         made = self._compile(source)
         if made.pinned is None:
@@ -120,6 +120,7 @@ class ChildCompiler:
             preconditions=(),
             questions=(),
             steps=child.steps,
+            slots=(),
         )
         used = self._compile(source)
         passed: dict[str, str] = {}
@@ -145,7 +146,9 @@ class ChildCompiler:
         for name, spec in declared.items():
             if spec.required and name not in given and not spec.from_goal:
                 message = f"{child.id} needs {name}, and nothing gives it."
-                self._trail.report("missing_key", child.pointer, message, f'Add "{name}" to inputs.')
+                self._trail.report(
+                    "missing_key", child.pointer, message, f'Add "{name}" to the inputs of {child.id}.'
+                )
 
     def _check_brief(self, child: SourceChild) -> None:
         if (estimate_tokens(child.brief) or 0) > MAX_BRIEF_TOKENS:

@@ -113,6 +113,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     and one with open names comes last."""
     workflows: dict[str, SourceWorkflow] = {}
     """What a step may hand out, by id."""
+    workflow_ids: tuple[str, ...] = ()
+    """All that one could name: what a misspelt one may have meant."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,8 @@ normalise, freeze. The same meaning gives the same hash on every machine.
 
 from __future__ import annotations
 
+import msgspec
+
 from handrail.contract.ids import WorkflowHash, WorkflowId, blob_ref
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.json.places import join_pointer
@@ -16,6 +18,7 @@ from handrail.workflows.compiled import (
     WITH_EVIDENCE,
     CompiledWorkflow,
     Pinned,
+    SlotPlace,
     decode_compiled,
     names_checks,
 )
@@ -37,7 +40,7 @@ from handrail.workflows.compiling.overlay_guards import describe_base
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.contracts.heavy_parts import find_heavy_parts
-from handrail.workflows.model import SourceWorkflow
+from handrail.workflows.model import SourceSlot, SourceWorkflow
 
 
 def compile_workflow(
@@ -55,16 +58,19 @@ def compile_workflow(
     pointers = {part.id: pointer_of(part) for part in walk(parts)}
     children = ChildCompiler(
         source,
-        around.workflows,
+        around,
         trail,
         above,
-        lambda child: compile_workflow(child, around, (*above, source.id)),
+        # The base is that of the whole: with it, each child would change whenever the base does.
+        lambda child: compile_workflow(
+            child, msgspec.structs.replace(around, base=None), (*above, source.id)
+        ),
     )
     check_count(source, trail)
     try:
         workflow = _compiled(source, around, parts, trail, children)
         _report_heavy(source, workflow, pointers, trail)
-        pinned = None if trail.has_errors else _freeze(workflow, tuple(children.pins.values()))
+        pinned = None if trail.has_errors else _freeze(workflow, tuple(children.pins.values()), source.slots)
     except Fault as fault:  # RFC 8785 takes I-JSON only: 2^53 + 1 in a default, a schema or a condition
         fix = fault.hint or "Write a value that every JSON reader keeps."
         trail.report("bad_value", "", fault.message, fix)
@@ -87,6 +93,9 @@ def _compiled(
 ) -> CompiledWorkflow:
     truths = [name for name, spec in source.inputs.items() if spec.type == "boolean"]
     table = ConditionTable(source.conditions, trail, truths)
+    for slot in source.slots:
+        if slot.when is not None:  # an unknown name is reported; an empty slot compiles to nothing
+            table.condition(slot.when)
     shelf = Shelf(around, source, trail)
     assembly = Assembly(
         source=source,
@@ -141,7 +150,9 @@ def _report_heavy(
         trail.report("too_large", here, found.message, found.fix)
 
 
-def _freeze(workflow: CompiledWorkflow, children: tuple[Pinned, ...]) -> Pinned:
+def _freeze(
+    workflow: CompiledWorkflow, children: tuple[Pinned, ...], slots: tuple[SourceSlot, ...]
+) -> Pinned:
     content = canonical_bytes(to_plain_json(workflow))
     # What a run gets later is decoded from these bytes, so the first step sees exactly that, too.
     return Pinned(
@@ -149,4 +160,10 @@ def _freeze(workflow: CompiledWorkflow, children: tuple[Pinned, ...]) -> Pinned:
         content=content,
         workflow_hash=WorkflowHash(blob_ref(content)),
         children=children,
+        slots=tuple(
+            SlotPlace(
+                id=one.id, title=one.title, description=one.description, before=one.before, after=one.after
+            )
+            for one in slots
+        ),
     )

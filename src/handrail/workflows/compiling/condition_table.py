@@ -124,7 +124,8 @@ class ConditionTable:
     def _meant(self, name: str) -> Json:
         if name in self._truths:
             return {"kind": "compare", "input": name, "op": "equals", "value": True}
-        return {"kind": f"always_{name}"} if name in ("true", "false") else None
+        truth = {"always": "true", "never": "false"}.get(name, name)
+        return {"kind": f"always_{truth}"} if truth in ("true", "false") else None
 
     def _add(self, condition: Condition) -> ConditionId:
         name = sha256(canonical_bytes(to_plain_json(condition))).hexdigest()

@@ -23,6 +23,8 @@ from handrail.workflows.model import RefPart, SourceWorkflow, TightenedContract
 from handrail.workflows.problem import NO_EDIT, Problem, add_value, remove_value, rename_key, replace_value
 from handrail.workflows.problem_places import add_places, suggest_repair
 from handrail.workflows.reading.findings import guess_name, guess_surely, quote_name
+from handrail.workflows.reading.reader import value_at
+from handrail.workflows.reading.value_fit import json_type
 
 # A project's own contract: one JSON file with a schema, embedded into every workflow that names it
 
@@ -105,7 +107,9 @@ def find_contract_problems(contract: Contract) -> list[Problem]:
     wrong = find_violations(contract.schema, contract.example) if contract.example else []
     misspelt = {f"{one.pointer.rpartition('/')[0]}/{one.meant}" for one in wrong if one.meant}
     # A misspelt member is not also reported as missing.
-    return [_example_problem(one) for one in wrong if one.rule != "required" or one.pointer not in misspelt]
+    told = [one for one in wrong if one.rule != "required" or one.pointer not in misspelt]
+    sample = make_example(msgspec.structs.replace(contract, example={})) if told else {}
+    return [_example_problem(one, sample) for one in told]
 
 
 def _kind_trouble(contract: Contract) -> Problem | None:
@@ -141,8 +145,11 @@ def _schema_problem(trouble: Trouble) -> Problem:
     )
 
 
-def _example_problem(wrong: Violation) -> Problem:
-    """The example must be what its own schema accepts: an agent copies it."""
+def _example_problem(wrong: Violation, sample: Json = None) -> Problem:
+    """The example must be what its own schema accepts: an agent copies it.
+
+    `sample` is a document that fits. Its value at the place serves until the author writes another.
+    """
     message = f"Its example is wrong at {wrong.pointer or 'its root'}: {wrong.message}"
     pointer, edit = f"/example{wrong.pointer}", NO_EDIT
     if wrong.pointer == "/kind":
@@ -150,7 +157,17 @@ def _example_problem(wrong: Violation) -> Problem:
     elif wrong.rule == "additionalProperties" and wrong.meant:
         edit = rename_key(pointer, wrong.meant)
     fix = f"Write it as {wrong.meant}." if wrong.meant else "Correct the example, or the schema."
+    fitting = value_at(sample, wrong.pointer) if wrong.rule in _ABOUT_VALUES else None
+    if fitting is not None and not edit:
+        edit = replace_value(pointer, fitting)
+        fix = f"{fix} {msgspec.json.encode(fitting).decode()} would fit: write one of your own instead."
     return Problem(code="broken_contract", message=message, pointer=pointer, fix=fix, edit=edit)
+
+
+_ABOUT_VALUES = frozenset(
+    ("type", "minLength", "maxLength", "pattern", "minimum", "maximum", "minItems", "format")
+)
+"""Rules about the value at a place. What an enum lists is a choice, and only the author has it."""
 
 
 def _unreadable(fault: Fault, content: bytes) -> Problem:
@@ -192,8 +209,12 @@ def _problems(document: dict[str, Json], contract_id: str) -> Iterator[Problem]:
                 code="wrong_type", message=message, pointer=join_pointer("", name), fix=f"Write {words}."
             )
     if "schema" not in document and not any(_key_meant(name, document) == "schema" for name in document):
-        fix = 'Add "schema": a JSON Schema of an object.'
-        yield Problem(code="missing_key", message="schema is missing.", pointer="", fix=fix)
+        fix, edit = 'Add "schema": a JSON Schema of an object.', NO_EDIT
+        if isinstance(example := document.get("example"), dict) and example:
+            fix += " One with the members of the example is a beginning: say what each must hold."
+            kind = document.get("artifactKind") or contract_id.replace(".contracts.", ".")
+            edit = add_value("/schema", _schema_of({**example, "kind": kind}))
+        yield Problem(code="missing_key", message="schema is missing.", pointer="", fix=fix, edit=edit)
     if not _ID.fullmatch(contract_id):
         message = f"{quote_name(contract_id)} cannot be the id of a contract."
         fix = "Name it <namespace>.contracts.<name>, such as project.contracts.api_change; wr. is reserved."
@@ -214,6 +235,13 @@ def _problems(document: dict[str, Json], contract_id: str) -> Iterator[Problem]:
     schema, evidence = document.get("schema"), document.get("evidence")
     if isinstance(schema, dict) and isinstance(evidence, list):
         yield from read_evidence(evidence, schema).problems
+
+
+def _schema_of(example: dict[str, Json]) -> Schema:
+    """A schema that asks for the members of an example, each of the type that it has there."""
+    typed = {name: {"type": json_type(value)} for name, value in example.items() if name != "kind"}
+    kind = {"kind": {"const": example["kind"]}}
+    return {"type": "object", "properties": {**kind, **typed}, "required": list(typed)}
 
 
 _OTHER_KEYS = {"jsonSchema": "schema", "kind": "artifactKind", "sample": "example", "title": "description"}

@@ -5,7 +5,7 @@ Nothing is checked here: the document has been, so a value that does not fit is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 import msgspec
@@ -48,6 +48,7 @@ from handrail.workflows.model import (
     SourceOption,
     SourcePart,
     SourceRepeat,
+    SourceSlot,
     SourceStep,
     SourceTemplateCall,
     SourceWorkflow,
@@ -136,6 +137,24 @@ def build_parts(parts: list[Object], pointer: str, origin: Origin) -> tuple[Sour
     return tuple(
         _part(part, f"{pointer}/{index}", origin) for index, part in enumerate(parts) if "slot" not in part
     )
+
+
+def _slots(parts: list[Object], pointer: str, origin: Origin) -> Iterator[SourceSlot]:
+    for index, part in enumerate(parts):
+        if "slot" in part:
+            yield SourceSlot(
+                id=part["slot"],
+                title=part.get("title", ""),
+                description=part.get("description", ""),
+                when=optional_when(part, f"{pointer}/{index}", origin),
+                before=_first_id(parts[index + 1 :]),
+                after=_first_id(reversed(parts[:index])),
+            )
+        yield from _slots(part.get("body", []), f"{pointer}/{index}/body", origin)
+
+
+def _first_id(parts: Iterable[Object]) -> str:
+    return next((str(part.get("loopId") or part.get("id", "")) for part in parts if "slot" not in part), "")
 
 
 def _part(value: Object, pointer: str, origin: Origin) -> SourcePart:
@@ -361,6 +380,7 @@ def build_workflow(document: Object, origin: Origin) -> SourceWorkflow:
         conditions={one["id"]: build_condition(one) for one in document.get("conditions", ())},
         assessments=_assessments(document, origin),
         steps=build_parts(document["steps"], "/steps", origin),
+        slots=tuple(_slots(document["steps"], "/steps", origin)),
         about=document.get("about", ""),
         examples=tuple(document.get("examples", ())),
         tags=tuple(document.get("tags", ())),

@@ -195,10 +195,31 @@ class _Composing:
                 self._unknown("slot", name, list(self._slots), pointer, is_key=True)
             else:
                 slot.after += [
-                    _Node(part, source=f"{pointer}/{place}")
+                    self._filling(part, f"{pointer}/{place}", slot.value.get("when"))
                     for place, part in enumerate(parts)
                     if not self._is_slot(part, f"{pointer}/{place}")
                 ]
+
+    def _filling(self, part: Object, source: str, when: Json) -> _Node:
+        """A part for a slot: it runs where the slot's condition holds, and its own if it has one."""
+        node = _Node(part, source=source)
+        own = part.get("when")
+        if when is not None and own is None:
+            node.value["when"] = when
+        elif when is not None:
+            both = [self._condition(one) for one in (when, own)]
+            if None not in both:  # else the name of one is wrong, which is reported
+                node.value["when"] = {"kind": "and", "of": both}
+                node.marks["/when/of/1"] = f"{source}/when"
+        return node
+
+    def _condition(self, when: Json) -> Json:
+        """A condition itself, where it is named."""
+        name = when if isinstance(when, str) else when.get("conditionId")
+        if not name:
+            return when
+        declared = (one for one in self._base.get("conditions", ()) if one["id"] == name)
+        return next(({key: held for key, held in one.items() if key != "id"} for one in declared), None)
 
     def add_parts(self) -> None:
         for place, added in enumerate(self._overlay.get("add", ())):

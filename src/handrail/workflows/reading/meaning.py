@@ -212,10 +212,12 @@ def _regex(found: Findings, value: Object, pointer: str) -> None:
         return  # the compiler refuses as many; looking at each would take as long as they ask for
     trouble = explain_refusal(pattern)
     if trouble:
-        fix = (
-            "Write a plainer Python regular expression: no repetition inside a repetition, and only short "
-            "ones beside look-around or a back reference."
-        )
+        fix = "Close what is open, and write \\ before a sign that means itself."
+        if "is not a regular expression" not in trouble:
+            fix = (
+                "Write a plainer Python regular expression: no repetition inside a repetition, and only "
+                "short ones beside look-around or a back reference."
+            )
         found.report("bad_pattern", join_pointer(pointer, "pattern"), trouble, fix)
 
 
@@ -261,9 +263,10 @@ def _step(found: Findings, value: Object, pointer: str) -> None:
     _unique(found, value, _ids_in(value, "promptFragments"), pointer)
     if "delegate" not in value:
         return
+    told = {one.pointer for one in found.problems}
     for name in value:
-        if name not in _BESIDE_DELEGATE and name not in ("prompt", "promptBlocks"):
-            place = join_pointer(pointer, name)
+        place = join_pointer(pointer, name)
+        if name not in _BESIDE_DELEGATE and name not in ("prompt", "promptBlocks") and place not in told:
             message = f"{quote_name(name)} does not go with delegate: nobody does this step itself."
             found.report("bad_value", place, message, "Move it into a step before or after.")
 

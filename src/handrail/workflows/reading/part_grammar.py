@@ -297,6 +297,7 @@ _PART_SHAPES: dict[str, Shape] = {
             "slot": required_key(ID, "What an overlay fills it by."),
             "title": optional_key(TITLE, "What people see."),
             "description": optional_key(REMARK, "What belongs here."),
+            "when": optional_key(WHEN, "What is added here is skipped where this condition does not hold."),
         },
     ),
 }

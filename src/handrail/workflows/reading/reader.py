@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -13,7 +14,7 @@ from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.dialect.translation import to_native
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES, Spelling
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.problem import NO_EDIT, Edit, EditOperation, Problem, rename_key
+from handrail.workflows.problem import NO_EDIT, Edit, EditOperation, Problem, rename_key, rewrite_text
 from handrail.workflows.problem_places import add_places, locate_depth, suggest_repair
 from handrail.workflows.reading.build import Origin, build_workflow
 from handrail.workflows.reading.compose_overlay import compose
@@ -43,12 +44,13 @@ def origin_in(document: Json, pointers: Mapping[str, str]) -> Callable[[str], st
             known, _, last = known.rpartition("/")
             rest = f"/{last}{rest}"
         start = pointers.get(known, "")
-        return start + _existing(_value_at(document, start), rest)
+        return start + _existing(value_at(document, start), rest)
 
     return origin
 
 
-def _value_at(document: Json, pointer: str) -> Json:
+def value_at(document: Json, pointer: str) -> Json:
+    """What a pointer leads to; None where that is nothing."""
     value = document
     for part in pointer.split("/")[1:]:
         value = _member(value, part)
@@ -95,11 +97,11 @@ def _carry_operation(
     operation: EditOperation, made: Json, origin: Origin, document: Json
 ) -> EditOperation | None:
     if operation.op == "replace":
-        place, held = origin(operation.path), _value_at(made, operation.path)
-        is_same = held is not None and held == _value_at(document, place)
+        place, held = origin(operation.path), value_at(made, operation.path)
+        is_same = held is not None and held == value_at(document, place)
         return msgspec.structs.replace(operation, path=place) if is_same else None
     holder, _, key = operation.path.rpartition("/")
-    there = _value_at(document, origin(holder))
+    there = value_at(document, origin(holder))
     if operation.op != "add" or not isinstance(there, dict) or unescape_key(key) in there:
         return None
     return msgspec.structs.replace(operation, path=f"{origin(holder)}/{key}")
@@ -112,6 +114,7 @@ EXTENDS = "extends"
 
 _FIX = "Correct the text at that place: one JSON object in UTF-8, without a byte order mark."
 _TEXT_FIX = "Save the file as UTF-8, without a byte order mark."
+_NAMES: dict[Spelling, str] = {"json": "JSON", "yaml": "YAML", "md": "Markdown"}
 _FIXES = {
     "bytes": "Split the workflow, or move long texts into the documents that it refers to.",
     "depth": f"Write a flatter document: at most {MAX_JSON_DEPTH} lists and objects inside each other.",
@@ -229,9 +232,11 @@ def _unreadable(fault: Fault, content: bytes, spelling: Spelling) -> Problem:
     fix, edit = (_FIXES[over], NO_EDIT) if over else ("", NO_EDIT)
     if spelling == "json" and not over:
         fix, edit = suggest_repair(content)
+    elif content.startswith(BOM_UTF8):
+        fix, edit = "Remove the byte order mark.", rewrite_text(1, 1, 1, "")
     return Problem(
         code="unreadable",
-        message=fault.message,
+        message=fault.message.replace("JSON", _NAMES[spelling], 1),
         pointer="",
         fix=fix or (_FIX if spelling == "json" else _TEXT_FIX),
         line=line,
@@ -299,7 +304,8 @@ def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocum
     reading = _read_native(composed.document, origin)
     problems = tuple(carry_problem(one, composed.document, origin, document) for one in reading.problems)
     if reading.workflow is None:
-        return msgspec.structs.replace(reading, problems=problems, document=document)
+        rest = _rest_of_overlay(document, base)
+        return msgspec.structs.replace(reading, problems=problems, document=document, rest=rest)
     workflow = msgspec.structs.replace(
         reading.workflow, overlay=composed.overlay, has_open_names=base.has_open_names
     )
@@ -312,9 +318,12 @@ def _rest_of_overlay(document: dict[str, Json], base: BaseDocument) -> Rest | No
     def check(overlay: Json) -> tuple[Problem, ...]:
         found = Findings()
         problems = _check_overlay(overlay)
-        if not problems:
-            compose(found, overlay, base.document)
-        return problems or tuple(found.problems)
+        made = None if problems else compose(found, overlay, base.document)
+        if made is None:
+            return problems or tuple(found.problems)
+        origin = origin_in(overlay, made.pointers)
+        wrong = _check_native(made.document)
+        return tuple(carry_problem(one, made.document, origin, overlay) for one in wrong)
 
     kept = keep_sound(document, check)
     composed = None if kept is None else compose(Findings(), kept.document, base.document)

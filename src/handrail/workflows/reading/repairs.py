@@ -166,7 +166,7 @@ def advise_on_key(
             *(one for key in native for one in add_value(join_pointer(pointer, key), native[key])),
         )
         return next(iter(native)), f"Write it as {became}.", edit
-    moved = _into_for_each(name, value, known, pointer)
+    moved = into_for_each(name, value, known, pointer)
     if moved:
         return "", "An item is named inside forEach: {input, as, indexAs}.", moved
     if name == "id" and "slot" in known:
@@ -185,11 +185,11 @@ def advise_on_key(
     if there:
         return "", f"{there} is already there: keep the value that you mean under {there}.", NO_EDIT
     # An overlay has nothing that is kept without meaning.
-    kept = "" if "extends" in known else ", or move it under extra of the workflow"
+    kept = "" if _OF_OVERLAYS & set(known) else ", or move it under extra of the workflow"
     return "", f"Remove it{kept}; known keys: {', '.join(known)}.", NO_EDIT
 
 
-def _into_for_each(name: str, value: dict[str, Json], known: tuple[str, ...], pointer: str) -> Edit:
+def into_for_each(name: str, value: dict[str, Json], known: tuple[str, ...], pointer: str) -> Edit:
     """The edit for a name of the item that stands beside the list, as it does where work is handed out."""
     each, place = value.get("forEach"), join_pointer(pointer, "forEach")
     if name not in ("as", "indexAs") or "forEach" not in known:
@@ -204,6 +204,7 @@ def _into_for_each(name: str, value: dict[str, Json], known: tuple[str, ...], po
     return NO_EDIT
 
 
+_OF_OVERLAYS = {"extends", "append", "after", "demand"}
 _NOT = ' with {"kind": "not", "of": …}: the part is skipped where the condition does not hold.'
 _SAID_OTHERWISE = {
     "doWhile": ("until", "Write until with the opposite condition: it is checked after each iteration."),
@@ -254,6 +255,8 @@ def join_pair(value: Json, shape: Shape) -> str:
     if not isinstance(value, dict) or len(value) != 1 or not _is_prose(shape):
         return ""
     [(name, rest)] = value.items()
+    if name in ("text", "content") and isinstance(rest, str):
+        return rest  # as other languages hold a text
     # A word in lower case may be a key of another language.
     is_words = name[:1].isupper() or " " in name.strip()
     is_key = bool(guess_name(name, _KEYS_OF_TEXTS)) or not is_words or not isinstance(rest, str)

@@ -19,16 +19,27 @@ from handrail.contract.outcome import Json
 from handrail.contract.wording import explain_unseen
 from handrail.workflows.dialect.crossing import as_json
 from handrail.workflows.dialect.translation import native_condition
-from handrail.workflows.problem import NO_EDIT, ProblemCode, add_value, rename_key, replace_value
+from handrail.workflows.problem import (
+    NO_EDIT,
+    Edit,
+    ProblemCode,
+    add_value,
+    remove_value,
+    rename_key,
+    replace_value,
+)
 from handrail.workflows.reading.examples import list_examples
-from handrail.workflows.reading.findings import Findings, guess_name, label_pointer, quote_name
+from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, label_pointer, quote_name
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.meaning import MEANINGS
 from handrail.workflows.reading.overlay_grammar import STEP_NAME
+from handrail.workflows.reading.part_grammar import PARTS
 from handrail.workflows.reading.repairs import (
     advise_on_key,
+    guess_key,
     guess_value,
     guess_word,
+    into_for_each,
     join_pair,
     make_id,
     make_workflow_id,
@@ -105,12 +116,10 @@ def _wrong_type(found: Findings, shape: Shape, value: Json, pointer: str) -> Non
     record = SHAPES[shape.name] if isinstance(shape, Named) else shape
     if isinstance(record, Record) and not isinstance(value, list):
         fix = _show_object(shape, record, value, pointer) or fix
-    made = guess_value(value, shape)
-    if made is msgspec.UNSET:
-        made = _guess_whole(record, value)
-    if made is msgspec.UNSET or not _fits(shape, made):
-        edit = NO_EDIT
-    else:
+    guesses = (guess_value(value, shape), _guess_whole(record, value))
+    made = next((one for one in guesses if one is not msgspec.UNSET and _fits(shape, one)), msgspec.UNSET)
+    edit = NO_EDIT
+    if made is not msgspec.UNSET:
         edit, fix = replace_value(pointer, made), f"Write {as_json(made)}."
     found.report("wrong_type" if pointer else "not_an_object", pointer, message, fix, edit)
 
@@ -126,7 +135,12 @@ def _guess_whole(shape: Shape, value: Json) -> Json | msgspec.UnsetType:
             needed = [name for name, key in keys.items() if key.is_required] or shape.any_of
             made: list[Json] = [{name: value} for name in needed]
             fitting = [one for one in made if _fits(shape, one)]
-            return fitting[0] if len(fitting) == 1 else msgspec.UNSET
+            # What is appended takes nothing away.
+            return fitting[0] if len(fitting) == 1 or "append" in needed else msgspec.UNSET
+        case ByType(shapes=(Word(values=values), *_)) if isinstance(value, int) and values == _ALL:
+            return {"atLeast": value}
+        case Items() if shape == PARTS and isinstance(value, str):
+            return [{"id": "first_step", "title": "First step", "prompt": value}]
         case _:
             return msgspec.UNSET
 
@@ -174,12 +188,21 @@ def _named(found: Findings, name: str, value: Json, pointer: str, kinds: Tagged 
 
 def _tagged(found: Findings, shape: Tagged, value: dict[str, Json], pointer: str) -> None:
     own = next((record for name, record in shape.own_keys.items() if name in value), "")
+    own = own or _misspelt_own(shape, value)
     if own and shape.tag not in value:
         _named(found, own, value, pointer)
         return
     tag = _meant_tag(found, shape, value, pointer)
     if tag:
         _named(found, shape.records[tag], value, pointer, shape)
+
+
+def _misspelt_own(shape: Tagged, value: dict[str, Json]) -> str:
+    """The record that has a key of its own, where that one is misspelt."""
+    if not shape.own_keys or shape.tag in value or not shape.default:
+        return ""
+    odd = value.keys() - _keys_of(shape.records[shape.default])
+    return next((one for name, one in shape.own_keys.items() if guess_surely(name, odd)), "") if odd else ""
 
 
 def _meant_tag(found: Findings, shape: Tagged, value: dict[str, Json], pointer: str) -> str:
@@ -247,8 +270,18 @@ def _record(
 ) -> None:
     assumed = "" if kinds is None else kinds.tag
     dealt_with = {assumed}
-    for name in value:
-        if name not in record.keys and not found.is_full:
+    strange = [name for name in value if name not in record.keys]
+    lost = [name for name in strange if not guess_key(name, value, tuple(record.keys))]
+    if lost and (inner := _find_inner(record, value, lost)):
+        _report_beside(found, inner, lost, value, pointer)
+        dealt_with.update((inner, *record.any_of))
+        strange = [name for name in strange if name not in lost]
+    for name in strange:
+        if found.is_full:
+            break
+        if name == "as" and (edit := into_for_each(name, value, tuple(record.keys), pointer)):
+            _report_item(found, value, pointer, edit)
+        else:
             dealt_with.add(_unknown_key(found, name, value, tuple(record.keys), pointer, kinds))
     for name, key in record.keys.items():
         if name in value and name != assumed:
@@ -263,6 +296,38 @@ def _record(
     if len(there) > 1:
         message = f"{' and '.join(there)} exclude each other."
         found.report("bad_value", join_pointer(pointer, there[1]), message, "Keep exactly one of them.")
+
+
+def _find_inner(record: Record, value: dict[str, Json], strange: list[str]) -> str:
+    """The one key of the record whose object was meant to hold all the members that are not known here."""
+    held = {name: value[name] for name in strange}
+    absent = {name: key.shape for name, key in record.keys.items() if name not in value}
+    inner = [name for name, shape in absent.items() if isinstance(shape, Named) and _fits(shape, held)]
+    return inner[0] if len(inner) == 1 else ""
+
+
+def _report_beside(
+    found: Findings, inner: str, strange: list[str], value: dict[str, Json], pointer: str
+) -> None:
+    held = {name: value[name] for name in strange}
+    gone = tuple(one for name in strange for one in remove_value(join_pointer(pointer, name)))
+    verb = "belongs" if len(strange) == 1 else "belong"
+    message = f"{' and '.join(map(quote_name, strange[:4]))} {verb} to {inner}, which is missing."
+    fix = f"Write {as_json({inner: held})[1:-1]}."
+    place = join_pointer(pointer, strange[0])
+    found.report("unknown_key", place, message, fix, (*gone, *add_value(join_pointer(pointer, inner), held)))
+
+
+def _report_item(found: Findings, value: dict[str, Json], pointer: str, edit: Edit) -> None:
+    """Report the name of an item that is beside its list, once: at the list."""
+    place, each = join_pointer(pointer, "forEach"), value["forEach"]
+    whole = {**(each if isinstance(each, dict) else {"input": each}), "as": value["as"]}
+    fix = f'Write "forEach": {as_json(whole)}, and no as beside it.'
+    if isinstance(each, str):
+        found.report("wrong_type", place, "forEach is a text, not an object.", fix, edit)
+    else:
+        found.report("missing_key", place, "as is missing: it is beside forEach.", fix, edit)
+    found.closed.add(place)
 
 
 def _example(name: str, shape: Shape) -> Json:
@@ -391,12 +456,20 @@ def _form_meant(shape: Text, value: str) -> str:
     return made if made and re.fullmatch(shape.pattern, made, re.ASCII) else ""
 
 
+_ALL = ("all",)
+_ANY = ("any", "one", "first", "some")
+"""How many must be done, and other words for one of them."""
+
+
 def _word(found: Findings, values: tuple[str, ...], value: str, pointer: str) -> None:
     if value not in values:
         near = guess_word(value, values)
         perhaps = near or guess_name(value, values)
         fix = f"Did you mean {perhaps}?" if perhaps else f"Write one of {', '.join(values)}."
         edit = replace_value(pointer, near) if near else NO_EDIT
+        if values == _ALL:
+            fix = 'Write "all", or {"atLeast": 1} for fewer.'
+            edit = replace_value(pointer, {"atLeast": 1}) if value in _ANY else NO_EDIT
         found.report(
             "bad_value", pointer, f"{label_pointer(pointer)} cannot be {quote_name(value)}.", fix, edit
         )

@@ -76,6 +76,21 @@ _HAS_ID = re.compile(rb"^(?:id|\"id\"|'id')[ \t]*:", re.MULTILINE)
 _END = re.compile(rb"^---[ \t\r]*$", re.MULTILINE)
 
 
+_PART = re.compile(r"^ {0,3}#{2,}[ \t]*[^#\s].*\{#[^{}\s]*\}", re.MULTILINE)
+_OTHER_KEY = re.compile(r"^\s*[\"']?(?:id\w?|name)[\"']?[ \t]*[:=]", re.MULTILINE | re.IGNORECASE)
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def is_workflow_page(content: bytes) -> bool:
+    """Whether Markdown is a workflow, or meant to be one: with keys, and then steps, in whatever form."""
+    if has_workflow_id(content):
+        return True
+    text = content.decode("utf-16" if content.startswith(_UTF_16) else "utf-8", "replace")
+    text = text.replace("\r", "\n")
+    first = _PART.search(text)
+    return first is not None and _OTHER_KEY.search(text.removeprefix("\ufeff"), 0, first.start()) is not None
+
+
 def has_workflow_id(content: bytes) -> bool:
     """Whether the front matter of a Markdown file has an `id`; other Markdown is no workflow."""
     first, _, rest = content.partition(b"\n")

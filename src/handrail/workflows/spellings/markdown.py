@@ -6,6 +6,7 @@ Everything else is text, and reaches the agent as it stands.
 from __future__ import annotations
 
 import re
+from json import dumps
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
@@ -18,14 +19,16 @@ from handrail.workflows.spellings.markdown_text import (
     BLOCKS,
     FENCE,
     HEADING,
-    JOINED_HEADING,
     Line,
     Misplaced,
     begins_part,
     closing_of,
+    closing_of_html,
     find_block,
+    find_lost_heading,
     find_other_id,
     find_yaml_end,
+    is_construct,
     join_lines,
     meant_fence,
     read_items,
@@ -40,6 +43,16 @@ _STEP_LEVEL = 2
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
 _UNKNOWN = "?"
 """Stands for a block that was reported; its text is not read."""
+_OF_DATA = ("", "yaml", "yml")
+_KEY = re.compile(r"([A-Za-z]\w*):(?:\s|$)")
+_KEYS_OF_STEPS = {
+    *("when", "output", "delegate", "forEach", "maxIterations", "options", "validation", "gates", "userOnly"),
+    *("requireConfirmation", "templateId", "functionRefs", "promptFragments", "nonAssumable"),
+}
+_KEYS_OF_PARTS = _KEYS_OF_STEPS | {
+    *("type", "while", "until", "count", "guidance", "agentRole", "evidence", "notesOptional"),
+    *("operation", "params", "saveAs", "args", "slot", "description"),
+}
 _TEXT_FIX = "Text that has headings of its own stands in a fence `prompt`."
 
 
@@ -50,7 +63,7 @@ def decode_markdown(text: str) -> Decoded:
     if lines[0].text.rstrip() != RULE or not end:
         return Decoded(problems=(_no_front(lines),))
     front = decode_yaml(join_lines(lines[1:end]) + "\n", first_line=2)
-    reading = _Reading(front)
+    reading = _Reading(front, lines[: end + 1])
     reading.read(lines[end + 1 :])
     return reading.finish(end + 1)
 
@@ -102,7 +115,10 @@ class _Text:
 class _Reading:
     """A Markdown file while it is read."""
 
-    def __init__(self, front: Decoded) -> None:
+    def __init__(self, front: Decoded, written: list[Line]) -> None:
+        self._front = written
+        self._early: list[Line] = []
+        """What stands before the first step."""
         self.problems = list(front.problems)
         self.document: dict[str, Json] = dict(front.document) if isinstance(front.document, dict) else {}
         self.values = {**front.values, "": (1, 1)}
@@ -130,18 +146,40 @@ class _Reading:
             if fence is not None:
                 at = self._fence(lines, at, fence)
                 continue
+            after = lines[at + 1].text.rstrip("\r") if at + 1 < len(lines) else ""
             heading = HEADING.fullmatch(words)
-            if heading is None and (joined := JOINED_HEADING.match(words)) is not None:
-                edit = rewrite_text(line.number, joined.end() + 1, 0, " ")
-                self._report(
-                    (line.number, 1), "This heading has no space.", f"Write {joined[0]} and a space.", edit
-                )
-            elif heading is not None:
+            if heading is not None:
                 below = next((one.text for one in lines[at + 1 :] if one.text.strip()), "")
                 self._heading(line.number, len(heading[1]), heading[2] or "", heading.start(2), below)
+            elif (lost := find_lost_heading(words, after)) is not None:
+                at += lost.is_underlined
+                length = len(line.text) + lost.is_underlined * (1 + len(after))
+                # In a loop it may be a step of the body or one behind it.
+                is_sure = not (lost.is_underlined and any(part.is_loop for part in self._open))
+                edit = rewrite_text(line.number, 1, length, lost.written) if is_sure else NO_EDIT
+                self._report((line.number, 1), lost.message, lost.fix, edit)
+            elif (closing := closing_of_html(words)) is not None:
+                at = self._html(lines, at, closing)
+                continue
             else:
                 self._text_line(Line(line.number, words))
             at += 1
+
+    def _html(self, lines: list[Line], at: int, closing: re.Pattern[str]) -> int:
+        """Read what a page shows as no Markdown; where reading goes on."""
+        ends = (n for n in range(at + 1, len(lines)) if closing.fullmatch(lines[n].text.rstrip("\r")))
+        end = next(ends, at)
+        if end == at:
+            place = (lines[at].number, 1)
+            self._report(place, "This HTML is not closed.", "Close it before the next heading.")
+        for line in lines[at : end + 1]:
+            words = line.text.rstrip("\r")
+            if is_construct(words):
+                fix = f"Move it out of the HTML, or remove it. {_TEXT_FIX}"
+                self._report((line.number, 1), "This stands inside HTML, where no page shows it.", fix)
+            else:
+                self._text_line(Line(line.number, words))
+        return end + 1
 
     def _heading(self, number: int, level: int, words: str, column: int, below: str) -> None:
         title, part_id = split_title(words)
@@ -162,6 +200,18 @@ class _Reading:
             if level < _STEP_LEVEL and not self._parts and title == self.document.get("name"):
                 fix = "Remove it: the name stands in the front matter."
                 edit = rewrite_text(number, 1, column + len(words), "")
+            elif level < _STEP_LEVEL and not self._parts and part_id is None and title:
+                # It is for readers of the page: the agent reads no more of it than before.
+                kept = (
+                    f"# {title}" if "name" in self.document else f"name: {dumps(title, ensure_ascii=False)}"
+                )
+                fix = (
+                    f"Keep it in the front matter as `{kept}`, or write `## {title} {{#step_id}}` for a step."
+                )
+                edit = (
+                    *rewrite_text(number, 1, column + len(words), ""),
+                    *rewrite_text(len(self._front), 1, 0, f"{kept}\n"),
+                )
             self._report(place, message, fix, edit)
             return
         if holder is None or holder.is_loop:
@@ -171,7 +221,7 @@ class _Reading:
             fix = f"Write {'#' * holder.level} for a step, or `type: loop` in the fence `step` above it."
             self._report(place, message, fix)
         elif title not in BLOCKS:
-            sure = find_same_word(title.strip(" :*_"), BLOCKS) or find_block(title, below)
+            sure = find_same_word(title.strip(" :*_#"), BLOCKS) or find_block(title, below)
             near = sure or find_clearly_nearest(title, BLOCKS)
             known = ", ".join(BLOCKS)
             fix = f"Did you mean {near}?" if near else f"Block headings are {known}. {_TEXT_FIX}"
@@ -219,11 +269,20 @@ class _Reading:
             last = find_yaml_end(lines[at + 1 : end]) if is_step else 0
             has_room = 0 < last < len(lines) - at - 1
             edit = rewrite_text(start.number + last + 1, 1, 0, f"{fence[2]}\n") if has_room else NO_EDIT
+            after = lines[at + 1 + last].text.rstrip() if has_room else ""
+            if FENCE.fullmatch(after) and not after.strip("`~"):  # it was closed with another mark
+                edit = rewrite_text(start.number + last + 1, 1, len(after), fence[2])
+                end = at + last + 2
             fix = f"Close it with a line {fence[2]}."
             self._report((start.number, 1), "This fence is not closed.", fix, edit)
             self._unread.update(_WORD.findall(join_lines(lines[at + 1 : end])))
             return end
-        if not (meant := meant_fence(fence[3])):
+        if not (meant := meant_fence(fence[3])) and self._is_meant_as_keys(lines[at + 1 : end], fence[3]):
+            edit = rewrite_text(start.number, 1, len(start.text), f"{fence[2]}step")
+            fix = f"Write {fence[2]}step; what the agent is to read as it stands comes after a sentence."
+            self._report((start.number, 1), "These are keys of a step, and would be its text.", fix, edit)
+            self._unread.update(_WORD.findall(join_lines(lines[at + 1 : end])))
+        elif not meant:
             for line in lines[at : end + 1]:
                 self._text_line(Line(line.number, line.text.rstrip("\r")))
         elif fence[3] not in ("step", "prompt") or fence[1]:
@@ -242,6 +301,15 @@ class _Reading:
         else:
             self._prompt_fence(start.number, lines[at + 1 : end])
         return end + 1
+
+    def _is_meant_as_keys(self, lines: list[Line], info: str) -> bool:
+        """Whether a fence right below a heading holds what only a fence `step` can mean."""
+        part = self._open[-1] if self._open else None
+        if part is None or part.has_fence or any(map(_is_there, part.texts.values())) or info not in _OF_DATA:
+            return False
+        said = [found[1] for line in lines if (found := _KEY.match(line.text)) is not None]
+        is_all = all(_KEY.match(line.text) or line.text[:1] in ("", " ", "#", "-") for line in lines)
+        return is_all and any(key in _KEYS_OF_STEPS for key in said) and set(said) <= _KEYS_OF_PARTS
 
     def _step_fence(self, number: int, lines: list[Line]) -> None:
         part = self._open[-1]
@@ -274,6 +342,9 @@ class _Reading:
                 line = lines[place[0] - number - 1]
                 is_same = part.document.get(key) == value and place[1] == 1
                 edit = rewrite_text(place[0], 1, len(line.text) + 1, "") if is_same else NO_EDIT
+                if isinstance(value, str) and key != "prompt" and place[1] == 1 and not is_same:
+                    fix = f"{fix} As a comment it stays for whoever reads the page."
+                    edit = rewrite_text(*place, 0, "# ") if value in line.text else NO_EDIT
                 self._report(place, f"{key} does not stand in a fence `step`.", fix, edit)
             else:
                 part.document[key] = value
@@ -290,16 +361,41 @@ class _Reading:
     def _text_line(self, line: Line) -> None:
         if self._open:
             self._text_of(line.number).lines.append(line)
-        elif line.text.strip() and not self._parts:
-            fix = "Begin a step above it: `## Title {#step_id}`."
-            self._report((line.number, 1), "This text belongs to no step.", fix)
-            self._parts.append(_Part(_STEP_LEVEL, "/steps/0", (line.number, 1), 1))  # one report is enough
+        elif not self._parts and (self._early or line.text.strip()):
+            self._early.append(line)
+
+    def _report_early(self) -> None:
+        """Text before the first step: said with every step, it is lost in none."""
+        lines = trim_blank(self._early)
+        if not lines:
+            return
+        first, text = lines[0].number, join_lines(lines)
+        fix = "Write it under guidance if every step is to say it, under about if it is for people."
+        is_whole = lines[-1].number - first + 1 == len(lines) and not self._damaged
+        kept = self._as_guidance(dumps(text, ensure_ascii=False)) if is_whole else NO_EDIT
+        edit = (*rewrite_text(first, 1, len(text), ""), *kept) if kept else NO_EDIT
+        self.problems.append(report((first, 1), "This text belongs to no step.", fix, edit))
+
+    def _as_guidance(self, text: str) -> Edit:
+        """One more rule in the front matter."""
+        place = self.values.get("/guidance")
+        if place is None:
+            return rewrite_text(len(self._front), 1, 0, f"guidance: [{text}]\n")
+        line, column = place
+        match self._front[line - 1].text[column - 1 : column]:
+            case "[":
+                return rewrite_text(line, column + 1, 0, f"{text}, ")
+            case "-":
+                return rewrite_text(line, column, 0, f"- {text}\n{' ' * (column - 1)}")
+            case _:
+                return NO_EDIT
 
     def _text_of(self, number: int) -> _Text:
         part = self._open[-1]
         return part.texts.setdefault(part.current, _Text((number, 1)))
 
     def finish(self, last_line: int) -> Decoded:
+        self._report_early()
         self.document["steps"] = [self._finish_part(part) for part in self._parts]
         self.values.setdefault("/steps", (last_line, 1))
         if self.problems:
@@ -319,7 +415,8 @@ class _Reading:
     def _finish_part(self, part: _Part) -> Json:
         self._open = [part]
         is_call = part.document.get("type") == "template_call"
-        if not is_call and not part.document.keys() & {"id", "loopId", "slot"}:
+        is_slot = any(find_same_word(key, ("slot",)) for key in part.document)
+        if not is_call and not is_slot and not part.document.keys() & {"id", "loopId"}:
             fix, edit = self._find_id(part)
             self._report(part.place, "This heading has no id.", fix, edit)
         if part.body:
@@ -336,9 +433,15 @@ class _Reading:
         title = str(part.document.get("title") or "Title")
         other = find_other_id(title)
         if other is not None:
-            written, own = other
-            edit = rewrite_text(part.place[0], part.end - len(written), len(written), f"{{#{own}}}")
-            return f"Write {{#{own}}} for {written}.", edit
+            own, rest, is_sure = other
+            whole = f"{'#' * part.level} {rest} {{#{own}}}"
+            edit = rewrite_text(part.place[0], 1, part.end - 1, whole) if is_sure else NO_EDIT
+            return f"Write `{whole}`.", edit
+        block = find_same_word(title.strip(" :*_#"), BLOCKS)
+        if block and not part.pointer.endswith("/0") and not part.has_fence:
+            deeper = f"{'#' * (part.level + 1)} {block}"
+            fix = f"Write `{deeper}`: a block is one level deeper than its step."
+            return fix, rewrite_text(part.place[0], 1, part.end - 1, deeper)
         own = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_") or "step_id"
         fix = f"Write `{'#' * part.level} {title} {{#{own}}}`. {_TEXT_FIX}"
         # Without a fence it may be a heading of the text itself.

@@ -33,10 +33,17 @@ _OTHER_BLOCKS = {
 }
 """Headings that say the same elsewhere, where a list stands below them."""
 HEADING = re.compile(r"(#+)(?:[ \t]+(.*?))?[ \t]*")
-JOINED_HEADING = re.compile(r"#{1,6}(?=[^#\s].*\{#[^{}\s]*\}[ \t]*$)")
-"""A heading with an id that would be text, since its space is missing."""
+_WITH_ID = r"[^#\s].*\{#[^{}\s]*\}[ \t]*$"
+_LOST = re.compile(
+    rf"(?P<joined>#{{1,6}}(?={_WITH_ID}))|(?P<indented> {{1,3}}(?=#{{2,6}}[ \t]+(?:{_WITH_ID}"
+    rf"|(?:{'|'.join(BLOCKS)})[ \t]*$)))|(?P<underlined> {{0,3}}(?=[^\s>#].*\{{#[^{{}}\s]*\}}[ \t]*$))"
+)
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
+_HTML = re.compile(r" {0,3}<(?:!--|(pre|script|style|textarea)(?=[\s>]|$))", re.IGNORECASE)
 _OTHER_ID = re.compile(r"(?:\{[ \t]*(#|id[=:])|\((#)|\[(#)|\{)[ \t]*([a-z0-9_-]+)[ \t]*[\])}]$")
 """An id at the end of a heading in the form of another tool."""
+_INNER_ID = re.compile(r"\{#([^{}\s]+)\}")
+_REMARK = re.compile(r"[ \t]*<!--.*")
 _TITLE = re.compile(r"(?:(.*?)[ \t]*)?\{#([^{}\s]*)\}")
 _OWN_FENCES = ("prompt", "step")
 FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*([^`]*?)[ \t]*")
@@ -77,15 +84,63 @@ def split_title(words: str) -> tuple[str, str | None]:
     return (found[1] or "", found[2]) if found else (words, None)
 
 
-def find_other_id(title: str) -> tuple[str, str] | None:
-    """What a title ends with for its id, and the id. A word in plain braces must be the title's."""
+class Lost(NamedTuple):
+    """A heading to every reader of the page that would be text here."""
+
+    message: str
+    fix: str
+    written: str
+    """What stands for it, in place of the line, and of the next one if that underlines it."""
+    is_underlined: bool = False
+
+
+def find_lost_heading(line: str, after: str) -> Lost | None:
+    """A heading with an id, or of a block, in a form that is not read."""
+    found = _LOST.match(line)
+    if found is None:
+        return None
+    rest = line[found.end() :]
+    if found["joined"]:
+        return Lost("This heading has no space.", f"Write {found[0]} and a space.", f"{found[0]} {rest}")
+    if found["indented"]:
+        return Lost("This heading is indented.", "Begin it at the start of its line.", rest)
+    if not _UNDERLINE.fullmatch(after) or _ITEM.match(rest):
+        return None
+    fix = f"Write `## {rest.rstrip()}` and no line below it."
+    return Lost("This heading is underlined.", fix, f"## {rest.rstrip()}", is_underlined=True)
+
+
+def closing_of_html(line: str) -> re.Pattern[str] | None:
+    """What ends a comment or a `pre` that goes on after this line; headings in it are none on a page."""
+    found = _HTML.match(line)
+    if found is None:
+        return None
+    closing = re.compile(f".*</{found[1]}>.*" if found[1] else ".*-->.*", re.IGNORECASE)
+    return None if closing.fullmatch(line) else closing
+
+
+def is_construct(line: str) -> bool:
+    """Whether a line is a heading or a fence of a workflow, wherever it stands."""
+    heading = HEADING.fullmatch(line)
+    return begins_part(line) or (heading is not None and (heading[2] or "") in BLOCKS)
+
+
+def find_other_id(title: str) -> tuple[str, str, bool] | None:
+    """The id that a title has in another form or place, the title without it, and whether that is certain."""
+    inner = _INNER_ID.search(title)
+    if inner is not None:
+        rest = re.sub(
+            r"[ \t]+#*$", "", f"{title[: inner.start()].rstrip()} {title[inner.end() :].strip()}".strip()
+        )
+        return inner[1], _REMARK.sub("", rest), _REMARK.search(rest) is None
     found = _OTHER_ID.search(title)
     if found is None:
         return None
-    has_sign = any(found.group(1, 2, 3))
-    words = re.sub(r"[^a-z0-9]+", " ", title[: found.start()].lower()).split()
+    rest = title[: found.start()].rstrip()
+    words = re.sub(r"[^a-z0-9]+", " ", rest.lower()).split()
+    # A word in plain braces may be one of the title.
     is_own = set(re.split("[_-]", found[4])) <= set(words)
-    return (found[0], found[4]) if has_sign or is_own else None
+    return found[4], rest, is_own or any(found.group(1, 2, 3))
 
 
 def find_block(title: str, below: str) -> str:
@@ -236,15 +291,20 @@ def _words(part: Json) -> str:
 def has_constructs(lines: list[str]) -> bool:
     """Whether something in the text would be taken for a heading or a fence of the workflow."""
     closing = None
-    for line in lines:
+    is_html = False
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
         if closing is not None:
+            if is_html and is_construct(line):
+                return True
             closing = None if closing.fullmatch(line) else closing
-        elif HEADING.fullmatch(line) or line.startswith("#"):
+        elif HEADING.fullmatch(line) or line.startswith("#") or find_lost_heading(line, after):
             return True
         elif (fence := FENCE.fullmatch(line)) is not None:
             if meant_fence(fence[3]):
                 return True
-            closing = closing_of(fence[2])
+            closing, is_html = closing_of(fence[2]), False
+        elif (closing := closing_of_html(line)) is not None:
+            is_html = True
     return closing is not None
 
 

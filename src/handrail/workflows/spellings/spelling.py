@@ -25,6 +25,17 @@ def decode_document(content: bytes, spelling: Spelling, decoded: bytes = b"") ->
         return None
 
 
+def decode_partly(content: bytes, spelling: Spelling, decoded: bytes = b"") -> Json:
+    """The document of a file; of a page whose form is wrong in places, what was read of it."""
+    document = decode_document(content, spelling, decoded)
+    if document is not None or spelling == "json":
+        return document
+    try:
+        return decode_spelled(content, spelling).partial
+    except Fault:
+        return None
+
+
 def decode_spelled(content: bytes, spelling: _Parsed) -> Decoded:
     """The document with its places and comments.
 

@@ -31,7 +31,7 @@ from handrail.contract.wording import quote
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_YAML_BYTES, MAX_YAML_VALUES
 from handrail.workflows.problem import NO_EDIT, Edit, rewrite_text
 from handrail.workflows.spellings.decoded import Comment, Decoded, Lines, Place, report
-from handrail.workflows.spellings.yaml_repairs import mend_yaml
+from handrail.workflows.spellings.yaml_repairs import Stop, explain_stop, mend_yaml
 
 WORDS: dict[str, Json] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -77,9 +77,12 @@ def _decode(text: str, first_line: int) -> Decoded:
     except MarkedYAMLError as trouble:
         mark = trouble.problem_mark or trouble.context_mark
         place = building.lines.place(min(mark.index, len(text))) if mark is not None else (1, 1)
+        first = trouble.context_mark or mark
+        begins = building.lines.place(min(first.index, len(text))) if first is not None else (1, 1)
+        stop = Stop(_words_of(trouble), str(trouble.context), *place, *begins)
+        message, fix = explain_stop(text, stop, first_line - 1)
         is_filled = "{{" in text.split("\n")[place[0] - 1]
-        fix = _PLACEHOLDER_FIX if is_filled else _SYNTAX_FIX
-        return _refuse(first_line, place, f"This is not YAML: {_words_of(trouble)}.", fix)
+        return _refuse(first_line, place, message, _PLACEHOLDER_FIX if is_filled else fix)
     except YAMLError as trouble:
         place = building.lines.place(min(getattr(trouble, "position", 0), len(text)))
         return _refuse(first_line, place, _ODD_CHARACTER, _CHARACTER_FIX)
@@ -113,7 +116,6 @@ def read_plain(word: str) -> Json:
 _ODD_BREAK = re.compile("[\x85\u2028\u2029\ufeff]")
 """Characters that YAML parsers disagree about: some take them for line ends."""
 _ODD_CHARACTER = "This character may not stand in YAML as it is."
-_SYNTAX_FIX = "Correct the text at that place; indent with spaces, and quote texts with special characters."
 _PLACEHOLDER_FIX = 'Quote each text that has a placeholder or a colon in it: prompt: "Read {{file}}."'
 _CHARACTER_FIX = 'Write it as an escape in a double-quoted text, such as "\\u0007".'
 _PLAIN_FIX = "Write every value where it is needed."

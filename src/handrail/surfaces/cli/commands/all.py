@@ -160,6 +160,7 @@ WORKFLOW_ROWS = (
         raw="text",
         examples=(
             "handrail workflow fmt my_check.json --format raw",
+            "handrail workflow fmt my_check.json --fix --format raw",
             "handrail workflow fmt my_check.json --out my_check.json --dry-run --compact",
             "handrail workflow fmt my_check.json --out my_check.json --confirm CONFIRM_TOKEN",
         ),

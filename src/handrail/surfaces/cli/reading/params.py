@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 MOST_FILES = 1_000
 
-_SUFFIX = ".json"
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR})
 _DENIED = frozenset({errno.EACCES, errno.EPERM})
 _UNSUITABLE = frozenset({errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL, errno.ENXIO})
@@ -73,7 +72,7 @@ def workflow_files(rt: Runtime, path: str, project: str) -> Sequence[WorkflowFil
     if not found:
         raise Fault(
             E_NOT_FOUND,
-            f"The directory {quote(path)} holds no {_SUFFIX} file.",
+            f"The directory {quote(path)} holds no workflow file.",
             details={"resource": "file", "id": shorten(path)},
             hint="Name a directory with workflow files, a file or an id.",
         )
@@ -83,7 +82,7 @@ def workflow_files(rt: Runtime, path: str, project: str) -> Sequence[WorkflowFil
 def _too_many(path: str) -> Fault:
     return Fault(
         REQUEST_TOO_LARGE,
-        f"The directory {quote(path)} holds more than {MOST_FILES} {_SUFFIX} files.",
+        f"The directory {quote(path)} holds more than {MOST_FILES} workflow files.",
         details={"what": "files", "limit": MOST_FILES},
         hint="Name the directories inside it one by one.",
     )

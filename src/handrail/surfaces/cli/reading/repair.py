@@ -93,7 +93,10 @@ def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
         if param["kind"] == "switch":
             flags.append(param["flag"] + equals + inline)
             continue
-        if not equals and at < len(arguments):
+        if not equals and at == len(arguments):
+            flags.append(param["flag"])  # its value is the caller's alone
+            continue
+        if not equals:
             inline = arguments[at]
             at += 1
         if param["kind"] == "choice" and inline not in param["choices"]:

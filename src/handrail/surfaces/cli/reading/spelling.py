@@ -114,14 +114,14 @@ def _own_next_calls(held: dict[str, Json]) -> list[tuple[str, str, Json]]:
         return []
     choose = when_chosen(held)
     calls = [(f"{choose} {one['id']}", one["params"]) for one in call.get("options", [])]
-    if not calls:
-        is_childs = bool(held.get("children")) and "ackToken" not in call["params"]
+    if call["params"] or not calls:
+        is_childs = str(call["params"].get("stateToken", "")).startswith("wk")
         when = (
             "To do the first child yourself"
             if is_childs
             else _WHEN.get(str(held.get("nextIntent")), "To go on")
         )
-        calls = [(when, call["params"])]
+        calls.append((when, call["params"]))
     return [(when, call["tool"], params) for when, params in calls]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from handrail.contract.outcome import Json
-from handrail.surfaces.cli.rendering import code, gate, installation, runs, sessions, workflows
+from handrail.surfaces.cli.rendering import code, gate, installation, nodes, runs, sessions, workflows
 from handrail.surfaces.cli.rendering.text import Page, join_lines, text_of
 
 Look: TypeAlias = Callable[[dict[str, Json], Page], list[str]]
@@ -28,6 +28,8 @@ _LOOKS: dict[str, Look] = {
     "session.gaps": sessions.gaps_lines,
     "session.timeline": sessions.timeline_lines,
     "run.graph": sessions.graph_lines,
+    "run.node": nodes.node_lines,
+    "run.compare": nodes.compare_lines,
     "session.resume": sessions.resume_lines,
     "session.show": sessions.session_lines,
     "session.rename": sessions.renamed_lines,

@@ -13,6 +13,7 @@ from handrail.surfaces.cli.rendering.text import (
     one_line,
     size_text,
     spell_for_people,
+    typed_line,
     width_of,
     wrap,
 )
@@ -138,18 +139,18 @@ def reference_lines(payload: dict[str, Json], page: Page) -> list[str]:
     commands = payload["commands"]
     if len(commands) == 1:
         views = payload.get("selection", {}).get("views", ())
-        others = [f"{INDENT}handrail reference --command '{one}' --human" for one in views]
+        others = [INDENT + typed_line(f"handrail reference --command '{one}' --human", page) for one in views]
         return [*_command(commands[0], page), *(["", "Other views:", *others] if others else [])]
     if payload.get("selection", {}).get("kind") == "schema":
         return [line for label, schema in payload["schemas"].items() for line in _type(label, schema, page)]
     rows = [["COMMAND", "EFFECT", "WHAT IT DOES"]]
     rows += [[one["path"], one["effect"], one_line(one["description"])] for one in commands]
-    more = "handrail reference --command 'run continue' --human"
+    more = typed_line("handrail reference --command 'run continue' --human", page)
     return [
         *format_table(rows, page.width, [2]),
         "",
         f"{format_count(len(commands), 'command')}. One of them: {more}",
-        "Everything, for programs: handrail reference",
+        "Everything, for programs: " + typed_line("handrail reference", page),
     ]
 
 

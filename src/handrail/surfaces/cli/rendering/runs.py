@@ -6,6 +6,7 @@ import msgspec
 
 from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
+from handrail.engine.children.joins import HOW_TO_BEGIN
 from handrail.engine.messages import explain_all, judged_words, spell_purpose
 from handrail.engine.reply import SHOWN_FIRST
 from handrail.surfaces.cli.reading.spelling import when_chosen
@@ -18,6 +19,7 @@ from handrail.surfaces.cli.rendering.text import (
     spell_command,
     spell_step,
     text_of,
+    typed_line,
     wrap,
 )
 
@@ -54,7 +56,7 @@ def children_lines(reply: dict[str, Json], page: Page) -> list[str]:
     for child in reply.get("children", []):
         facts = [one_line(child[name]) for name in ("status", "worker") if child.get(name)]
         status = f" ({', '.join(facts)})" if facts else ""
-        told = one_line(child.get("brief") or child.get("result", ""))
+        told = one_line(child.get("brief", "").removesuffix(HOW_TO_BEGIN) or child.get("result", ""))
         lines += wrap(f"{one_line(child['childId'])}{status}{f': {told}' if told else ''}", page.width)
         if child.get("workToken"):
             lines.append(f"{INDENT}{spell_command({'params': {'stateToken': child['workToken']}}, page)}")
@@ -91,7 +93,8 @@ def file_lines(payload: dict[str, Json], page: Page) -> list[str]:
     blocked = _blocked(payload, page)
     lines += [*blocked, ""] if blocked else []
     for way in payload["next_actions"]:
-        command = f"handrail run file --resume {one_line(payload['continuation_tokens'][way['id']])}"
+        token = one_line(payload["continuation_tokens"][way["id"]])
+        command = typed_line(f"handrail run file --resume {token}", page)
         lines += [f"{one_line(way['label'])}:", f"{INDENT}{command}{' --fix' if way['guard'] else ''}"]
     named = [("Session", "session_id"), ("Run", "run_id"), ("Workflow", "workflow_id")]
     return [*lines, *format_aligned([(label, one_line(payload[key])) for label, key in named])]

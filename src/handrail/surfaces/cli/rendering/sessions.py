@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from handrail.contract.outcome import Json
 from handrail.contract.wording import MORE_WORK, count_work, format_count
 from handrail.engine.events import is_newer
+from handrail.projections.claim_texts import spell_kind
+from handrail.projections.evidence import WORTH_WORDS
 from handrail.surfaces.cli.rendering.runs import children_lines
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
@@ -24,22 +26,22 @@ from handrail.surfaces.cli.rendering.text import (
     repeat_line,
     size_text,
     spell_command,
+    spell_status,
     spell_step,
+    typed_line,
     wrap,
 )
 
 _LEGEND = "o step   # checkpoint   x blocked attempt   * where the run stands"
 _MOST_FACTS = 10
 _FINISHED = ("complete", "complete_with_gaps", "closed")
-_START = "Start one: handrail run start WORKFLOW_ID --request-id KEY --human"
-_WORKFLOWS = "See what can be started: handrail workflow list --human"
 
 
 def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """Each session, the latest first; a selection of fields as a table."""
     items = payload["items"]
     if not items:
-        return ["No session was found.", _searched(payload), _WORKFLOWS, _START]
+        return ["No session was found.", _searched(payload), *_how_to_start(page)]
     more = describe_list(payload, page)[1:]
     is_whole = all("id" in item and "status" in item for item in items)
     return [
@@ -47,7 +49,14 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
         "",
         f"{format_count(len(items), 'session')} shown.",
         *more,
-        "One of them: handrail session show ID --human",
+        "One of them: " + typed_line("handrail session show ID --human", page),
+    ]
+
+
+def _how_to_start(page: Page) -> list[str]:
+    return [
+        "See what can be started: " + typed_line("handrail workflow list --human", page),
+        "Start one: " + typed_line("handrail run start WORKFLOW_ID --request-id KEY --human", page),
     ]
 
 
@@ -60,7 +69,7 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
     items = payload["items"]
     searched = _searched(payload)
     if not items:
-        return ["Nothing was found to go on with.", searched, _WORKFLOWS, _START]
+        return ["Nothing was found to go on with.", searched, *_how_to_start(page)]
     lines = [] if payload.get("matched", True) else ["Nothing matches. The latest work instead:", ""]
     for item in items:
         status = item.get("status", "")
@@ -101,7 +110,7 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
     health = session.get("health", {})
     reason = f" ({one_line(health['reason'])})" if health.get("reason") else ""
     facts = [
-        ("Status", one_line(session.get("status", "")).replace("_", " ")),
+        ("Status", spell_status(session.get("status", ""))),
         ("Health", one_line(health.get("state", "")) + reason),
         ("Title", one_line(session.get("goal", ""))),
         ("Project", one_line(session.get("project", ""))),
@@ -118,15 +127,17 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
     lines += ["", *notes] if notes else []
     if session.get("runs_omitted"):
         earlier = format_count(session["runs_omitted"], "earlier run")
-        lines += ["", f"{earlier} left out; one of them: handrail session show {name} --run RUN_ID --human"]
+        line = typed_line(f"handrail session show {name} --run RUN_ID --human", page)
+        lines += ["", f"{earlier} left out; one of them: {line}"]
     for run in session["runs"]:
         lines += ["", *_run(run, page)]
     lines += ["", _LEGEND] if session["runs"] else ["", "It has no run."]
     if banner:
         return lines
     if session.get("status") in _FINISHED:
-        return [*lines, f"As a report: handrail session export {name} --as markdown --human"]
-    return [*lines, f"Go on with it: handrail session resume {name} --human"]
+        report = typed_line(f"handrail session export {name} --as markdown --human", page)
+        return [*lines, f"As a report: {report}"]
+    return [*lines, f"Go on with it: {typed_line(f'handrail session resume {name} --human', page)}"]
 
 
 def _imported(label: dict[str, Json]) -> str:
@@ -150,7 +161,7 @@ def _notes(held: dict[str, Json], told_by: str) -> list[str]:
 
 def _run(run: dict[str, Json], page: Page) -> list[str]:
     name, workflow_id = one_line(run.get("workflow_name", "")), one_line(run.get("workflow_id", ""))
-    status = one_line(run.get("status", "")).replace("_", " ")
+    status = spell_status(run.get("status", ""))
     lines = [f"Run {one_line(run['id'])}: {name} ({workflow_id}), {status}"]
     for line, equal in itertools.groupby(one_line(one) for one in run.get("graph", [])):
         times = len(list(equal))
@@ -185,7 +196,7 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         checked = "well-formed" if artifact.get("is_validated") else "no contract asks for it"
         step = spell_step(one_line(artifact.get("step_id") or ""))
         where = f" of {step}" if step else " from after the end"
-        lines.append(f"{INDENT}Artifact {one_line(artifact['kind'])}{where}, {checked}")
+        lines.append(f"{INDENT}{one_line(spell_kind(artifact['kind']))}{where}, {checked}")
     for said in run.get("confirmations", [])[-_MOST_FACTS:]:
         what = f"chose {one_line(said['option_id'])}" if said.get("option_id") else one_line(said["answer"])
         note = f": {one_line(said['note'])}" if said.get("note") else ""
@@ -200,7 +211,7 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
 
 
 def _evidence(counts: dict[str, Json]) -> str:
-    return ", ".join(f"{count} {one_line(name)}" for name, count in counts.items() if count)
+    return ", ".join(f"{counts[name]} {words}" for name, words in WORTH_WORDS.items() if counts.get(name))
 
 
 def _closed(closing: dict[str, Json]) -> str:
@@ -242,7 +253,8 @@ def receipt_lines(payload: dict[str, Json], page: Page) -> list[str]:
     if "path" in payload:
         place = one_line(payload["path"])
         commit = one_line(payload["commit"])
-        return [told, f"To check it: handrail receipt verify {place} --commit {commit} --key PUB"]
+        line = typed_line(f"handrail receipt verify {place} --commit {commit} --key PUB", page)
+        return [told, f"To check it: {line}"]
     return [told, f"Into a file: {repeat_line(page, out='FILE')}"]
 
 
@@ -289,7 +301,7 @@ def _standing(item: Mapping[str, Json], page: Page) -> list[str]:
     parts = f"{item['parts_done']} of {item['parts']} parts done" if item.get("parts") else ""
     pending = f"at “{one_line(item['pending_title'])}”" if item.get("pending_title") else ""
     return [
-        one_line(item.get("status", "")).replace("_", " "),
+        spell_status(item.get("status", "")),
         damage,
         one_line(item.get("silence", "")),
         "needs you" if item.get("needs_person") else "",
@@ -323,7 +335,9 @@ def needs_lines(payload: dict[str, Json], page: Page) -> list[str]:
         facts = [*map(one_line, whose), agent, one_line(item["silence"]), ago(item["since"], page)]
         lines += wrap(_join(facts), page.width, INDENT)
         if item["command"]:
-            lines.append(INDENT + _typed(one_line(item["command"]), page))
+            lines.append(INDENT + typed_line(one_line(item["command"]), page))
+        elif item.get("fix"):
+            lines += wrap(one_line(item["fix"]), page.width, INDENT)
         lines.append("")
     return [*lines, f"{format_count(payload['total'], 'thing')} in all.", *describe_list(payload, page)[1:]]
 
@@ -336,13 +350,16 @@ def gaps_lines(payload: dict[str, Json], page: Page) -> list[str]:
     for item in items:
         told = f"{item['state']}, {item['severity']}: {one_line(item['summary'])}"
         lines += wrap(told[:1].upper() + told[1:], page.width)
-        whose = (one_line(item["goal"]), one_line(item["project"]), ago(item["at"], page))
+        whose = (
+            *(one_line(item[name]) for name in ("goal", "workflow_name", "project")),
+            ago(item["at"], page),
+        )
         lines += wrap(_join(whose), page.width, INDENT)
         if item["settled_by"]:
             lines += wrap(f"Settled: {one_line(item['settled_by'])}", page.width, INDENT)
         elif item["state"] == "open":
             named = f"{one_line(item['id'])} --session {one_line(item['session_id'])}"
-            lines.append(INDENT + _typed(f"handrail session settle {named} --note TEXT", page))
+            lines.append(INDENT + typed_line(f"handrail session settle {named} --note TEXT", page))
         lines.append("")
     sums = _join(f"{number} {name}" for name, number in counts.items())
     return [*lines, f"Gaps: {sums}.", *describe_list(payload, page)[1:]]
@@ -375,7 +392,7 @@ def _moment(item: Mapping[str, Json]) -> str:
 def graph_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """A run from its start to where it stands."""
     named = one_line(payload["workflow_name"]) or one_line(payload["workflow_id"])
-    status = one_line(payload["status"]).replace("_", " ")
+    status = spell_status(payload["status"])
     done = f"{payload['done']} of about {payload['at_least']} steps done" if payload["at_least"] else ""
     lines = wrap(_join([f"{named}: {status}", done, one_line(payload["agent"])]), page.width)
     lines += wrap(one_line(payload["banner"]), page.width) if payload["banner"] else []
@@ -385,7 +402,7 @@ def graph_lines(payload: dict[str, Json], page: Page) -> list[str]:
     for node in payload["nodes"]:
         lines.append(cut(_node(node, payload["preferred_tip"]), page.width))
     for child in payload["children"]:
-        status = one_line(child["status"]).replace("_", " ")
+        status = spell_status(child["status"])
         facts = [
             f"{one_line(child['child_id'])}: {status}",
             *map(one_line, (child["pending_title"], child["worker"])),
@@ -415,8 +432,3 @@ def _node(node: Mapping[str, Json], tip: str) -> str:
         "the way that counts ends here" if node["id"] == tip and not node["is_tip"] else "",
     ]
     return f"{lane}{mark} {_join(facts)}"
-
-
-def _typed(line: str, page: Page) -> str:
-    """A line of ours as it is typed here."""
-    return page.program + line.removeprefix("handrail")

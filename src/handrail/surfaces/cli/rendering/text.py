@@ -251,6 +251,16 @@ def repeat_line(page: Page, *, without: str = "", **flags: str) -> str:
     return " ".join([page.program, *kept, added])
 
 
+def typed_line(line: str, page: Page) -> str:
+    """A line of ours as it is typed here: by the name or the path that runs the program."""
+    return page.program + line.removeprefix("handrail")
+
+
+def spell_status(status: str) -> str:
+    """`complete_with_gaps` → `complete with gaps`."""
+    return one_line(status).replace("_", " ")
+
+
 def heading(name: str) -> str:
     """The name of a column in capitals, with spaces between its words."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name).upper()

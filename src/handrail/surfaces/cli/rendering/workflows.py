@@ -15,6 +15,7 @@ from handrail.surfaces.cli.rendering.text import (
     item_table,
     lines_of,
     one_line,
+    typed_line,
     value_lines,
     wrap,
 )
@@ -28,14 +29,14 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
     if not items:
         return [
             *describe_list(payload, page),
-            "Make one: handrail workflow new project.NAME --dry-run --human",
+            "Make one: " + typed_line("handrail workflow new project.NAME --dry-run --human", page),
         ]
     broken = [item for item in items if isinstance(item, dict) and _has_error(item)]
     lines = [*item_table(items, page), "", f"{format_count(len(items), 'workflow')} shown."]
     lines += describe_list(payload, page)[1:]
     if broken:
         lines += ["Cannot be used as they are:", *(line for item in broken for line in _broken(item, page))]
-    return [*lines, "One of them: handrail workflow inspect ID --human"]
+    return [*lines, "One of them: " + typed_line("handrail workflow inspect ID --human", page)]
 
 
 def _broken(item: dict[str, Json], page: Page) -> list[str]:
@@ -77,7 +78,7 @@ def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
         if left := workflow.get(f"{name}sOmitted"):
             omitted = format_count(left, f"more {name}")
             lines.append(f"{INDENT}{omitted} left out; --part compiled has all.")
-    start = f"handrail run start {workflow_id} --request-id KEY --human"
+    start = typed_line(f"handrail run start {workflow_id} --request-id KEY --human", page)
     return [*lines, "", *format_aligned([("Start it", start)])]
 
 

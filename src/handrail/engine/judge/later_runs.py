@@ -1,0 +1,103 @@
+"""What a command that ran later shows: gaps that it settles, and reports before it that it bears out. Pure.
+
+A report is judged once, when it comes. A program that runs on the same files afterwards is the stronger word
+about them, so what its report was worth is recorded again; and a gap that waits for a check is settled by
+the check, and by no sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from handrail.contract.wording import make_readable
+from handrail.engine.events import Claim, EvidenceRecorded, GapRecorded
+from handrail.engine.history import History, Node, attached_to, way_to
+from handrail.engine.judge.artifact_spots import Spot, write_pointer
+from handrail.engine.judge.artifacts import find_kind_contract
+from handrail.engine.judge.earlier_reports import FACT_BYTES
+from handrail.engine.judge.evidence import find_expected_status, list_rows
+from handrail.engine.judge.run_claims import (
+    explain_hidden_tests,
+    find_suggested_receipts,
+    judge_receipts,
+    match_run,
+)
+from handrail.engine.judge.settling import settle
+from handrail.engine.judge.witnessed import Witnessed
+from handrail.engine.reasons import shorten_message
+from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.evidence import Ran
+
+
+def settle_by_runs(gaps: Iterable[GapRecorded], known: Witnessed | None) -> list[GapRecorded]:
+    """The open gaps on the branch that wait for a check, and it passes on the present files."""
+    if known is None or not known.receipts:
+        return []
+    told = list(gaps)
+    settled = {gap.resolves_gap_id for gap in told}
+    found = []
+    for gap in told:
+        waits = gap.waits_for
+        if waits is None or waits.kind != "check" or gap.gap_id in settled:
+            continue
+        command = waits.values.get("command", "")
+        result = judge_receipts(known, find_suggested_receipts(known, command), 0, "", "")
+        if result.verdict == "holds":
+            said = f"{make_readable(command)} passed on the present files."
+            found.append(settle(gap.gap_id, shorten_message(said), result.refs))
+    return found
+
+
+def weigh_again(
+    history: History, workflow: CompiledWorkflow, node: Node, known: Witnessed | None
+) -> Iterator[EvidenceRecorded]:
+    """Reports on the way that name a command which ran on their very files since, with what it showed."""
+    if known is None or not known.sighting.tree or not known.receipts:
+        return
+    for held in way_to(history, node.node_id):
+        recorded = history.evidence.get(held.node_id)
+        if recorded is None or recorded.tree != known.sighting.tree or held.kind == "blocked_attempt":
+            continue
+        claims = tuple(_weigh_claim(history, workflow, held, claim, known) for claim in recorded.claims)
+        if claims != recorded.claims:
+            yield msgspec.structs.replace(recorded, claims=claims)
+
+
+def _weigh_claim(
+    history: History, workflow: CompiledWorkflow, node: Node, claim: Claim, known: Witnessed
+) -> Claim:
+    if claim.check != "ran" or claim.verdict not in ("missing", "unknown", "stale"):
+        return claim
+    for rule, body, (way, text, around) in _find_rows(history, workflow, node, claim):
+        if explain_hidden_tests(known, text):
+            break
+        expected = find_expected_status(rule, body, way, around)
+        result = match_run(known, text, expected, around.get(rule.receipt) if rule.receipt else None)
+        if result.verdict in ("holds", "contradicted"):
+            return msgspec.structs.replace(
+                claim,
+                level="ran" if result.verdict == "holds" else "observed",
+                verdict=result.verdict,
+                fact=shorten_message(result.fact, FACT_BYTES),
+                refs=result.refs,
+                paths=result.paths,
+            )
+    return claim
+
+
+def _find_rows(
+    history: History, workflow: CompiledWorkflow, node: Node, claim: Claim
+) -> Iterator[tuple[Ran, dict[str, Any], Spot]]:
+    """The place of a report that a claim is about, with the rule that asks for its receipt."""
+    for kept in attached_to(history, node.node_id).artifacts:
+        if not claim.contract_ref or kept.artifact.contract_ref != claim.contract_ref:
+            continue
+        held = find_kind_contract(workflow, kept.artifact.kind, claim.contract_ref)
+        rules = () if held is None else held.contract.evidence
+        for rule in (one for one in rules if isinstance(one, Ran)):
+            for spot in list_rows(rule, kept.artifact.body):
+                if write_pointer(spot[0]) == claim.pointer:
+                    yield rule, kept.artifact.body, spot

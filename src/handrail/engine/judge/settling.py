@@ -1,0 +1,151 @@
+"""The gap of a run that ends unverified, and what settles a gap: an output, an observation, evidence. Pure.
+
+What a later run of a command settles needs the receipts, and stands in `standing.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, cast
+
+import msgspec
+
+from handrail.contract.json.canonical import digest
+from handrail.engine.artifact_shapes import VERIFICATION_REPORT, find_contradictions
+from handrail.engine.events import Artifact, CapabilityObserved, GapRecorded
+from handrail.engine.reasons import BLOCKER_CODES, BY_EVIDENCE, ReasonName
+from handrail.workflows.conditions import Facts
+
+EVIDENCE = "evidence"
+"""How the ids of gaps begin that evidence opened; the agent's sentence settles none of them."""
+UNVERIFIED = "verification"
+"""How the id of such a gap ends, so that a later verification finds it."""
+PASSED = "passed"
+
+
+def unverified_gaps(facts: Facts, artifacts: Iterable[Artifact]) -> list[GapRecorded]:
+    """The gap of a run that ends here although its last verification did not pass.
+
+    `facts` hold with the whole last report applied, whose `artifacts` are looked at one by one: where it
+    brings several verifications, each must have passed.
+    """
+    own = [artifact.body for artifact in artifacts if _is_verification(artifact)]
+    last = facts.artifacts.get(VERIFICATION_REPORT)
+    reports = own or ([dict(last)] if last is not None else [])
+    failing = [report for report in reports if not _is_passed(report)]
+    if not failing:
+        return []
+    verdict = "incomplete" if all(report.get("verdict") == "incomplete" for report in failing) else "failed"
+    return [
+        GapRecorded(
+            gap_id=UNVERIFIED,
+            severity="critical" if verdict == "failed" else "warning",
+            reason="reported",
+            summary=f"The run ends although its last verification report says {verdict}.",
+            evidence_refs=tuple(digest(report) for report in failing),
+        )
+    ]
+
+
+def settle_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Artifact]) -> list[GapRecorded]:
+    """The gaps on the branch that a verification settles if it passed after the end."""
+    reports = [artifact for artifact in artifacts if _is_verification(artifact)]
+    if not reports or not all(_is_passed(report.body) for report in reports):
+        return []
+    evidence = tuple(report.digest for report in reports)
+    return _settle_gaps(gaps, {UNVERIFIED: "A later verification passed."}, evidence)
+
+
+def settle_by_observation(
+    gaps: Callable[[], Iterable[GapRecorded]], observed: Iterable[CapabilityObserved]
+) -> list[GapRecorded]:
+    """The gaps on the branch that an observed capability settles; a claim settles none."""
+    works: dict[str, str] = {
+        seen.capability: f"{seen.capability} was tried and works."
+        for seen in observed
+        if seen.status == "available" and seen.provenance != "manual_claim"
+    }
+    return _settle_gaps(gaps(), works) if works else []
+
+
+def settle_by_output(
+    gaps: Callable[[], Iterable[GapRecorded]], artifacts: Iterable[Artifact]
+) -> list[GapRecorded]:
+    """The gaps on the branch of outputs that did not come, and came and were judged now."""
+    came = {one.kind: one.digest for one in artifacts if one.contract_ref}
+    told = list(gaps()) if came else []
+    settled = {gap.resolves_gap_id for gap in told}
+    waits = {gap.gap_id: gap.waits_for.values for gap in told if gap.waits_for is not None}
+    due = {gap: held["artifact"] for gap, held in waits.items() if BY_EVIDENCE.items() <= held.items()}
+    due = {gap: kind for gap, kind in due.items() if gap not in settled and kind in came}
+    return [settle(gap, f"{kind} came.", (came[kind],)) for gap, kind in due.items()]
+
+
+def settle(gap_id: str, summary: str, evidence: tuple[str, ...]) -> GapRecorded:
+    return GapRecorded(
+        gap_id="",
+        severity="info",
+        reason="reported",
+        summary=summary,
+        resolves_gap_id=gap_id,
+        evidence_refs=evidence,
+    )
+
+
+def _settle_gaps(
+    gaps: Iterable[GapRecorded], by_name: Mapping[str, str], evidence: tuple[str, ...] = ()
+) -> list[GapRecorded]:
+    """Settle the open gaps whose id ends in one of these names, with the summary beside the name."""
+    told = list(gaps)
+    settled = {gap.resolves_gap_id for gap in told}
+    return [
+        settle(gap.gap_id, summary, evidence)
+        for gap in told
+        for name, summary in by_name.items()
+        if gap.gap_id.endswith(f"_{name}") and gap.gap_id not in settled
+    ]
+
+
+def name_evidence_gaps(gaps: Iterable[GapRecorded]) -> list[GapRecorded]:
+    """Gaps that evidence opened, named as such."""
+    return [
+        msgspec.structs.replace(gap, gap_id=gap.gap_id or f"{EVIDENCE}{number}")
+        for number, gap in enumerate(gaps, 1)
+    ]
+
+
+def is_evidence_gap(gap: GapRecorded) -> bool:
+    """Whether only evidence or a person settles it: what was judged, what a check or a person decides."""
+    code, waits = BLOCKER_CODES.get(cast("ReasonName", gap.reason)), gap.waits_for
+    if code not in (None, "MISSING_REQUIRED_OUTPUT"):
+        return True
+    if waits is not None and (waits.kind == "check" or BY_EVIDENCE.items() <= waits.values.items()):
+        return True
+    return gap.gap_id.rpartition("_")[2].startswith(EVIDENCE) or is_ending_gap(gap)
+
+
+def is_ending_gap(gap: GapRecorded) -> bool:
+    """Whether the gap says how its run ended."""
+    return gap.gap_id.endswith(f"_{UNVERIFIED}")
+
+
+def _is_verification(artifact: Artifact) -> bool:
+    """Only what was found valid counts."""
+    return artifact.kind == VERIFICATION_REPORT and bool(artifact.contract_ref)
+
+
+def _is_passed(report: dict[str, Any]) -> bool:
+    """Whether a report passed and does not contradict itself; an older log may hold one that does."""
+    return report.get("verdict") == PASSED and not find_contradictions(VERIFICATION_REPORT, report)
+
+
+def how_to_settle(gap: GapRecorded) -> str:
+    """What an agent can do about an open gap."""
+    if is_ending_gap(gap):  # which only a verification settles
+        return "a checkpoint with a verification report that passed settles it."
+    if is_evidence_gap(gap):
+        return f"only evidence or a person settles it (`handrail session settle {gap.gap_id} --note TEXT`)."
+    return (
+        'once it is settled, report {"kind":"wr.gap","severity":"info","summary":"…",'
+        f'"resolvesGapId":"{gap.gap_id}"}}.'
+    )

@@ -1,0 +1,32 @@
+"""The nearest known name: it begins like what was written, or is a slip away; the inside of a word is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.contract.suggest import find_nearest, find_only_near
+
+REASONS = ("abandoned", "done_elsewhere", "superseded")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("done", "done_elsewhere"),
+        ("elsewhere", "done_elsewhere"),
+        ("abandon", "abandoned"),
+        ("abandonned", "abandoned"),
+        ("super", "superseded"),
+        ("finished", ""),
+        ("one", ""),
+        ("seeded", ""),
+    ],
+)
+def test_what_begins_a_word_is_meant_and_what_stands_inside_of_one_is_not(written: str, meant: str) -> None:
+    assert find_only_near(written, REASONS) == meant
+    assert find_nearest(written, REASONS) == ([meant] if meant else [])
+
+
+def test_what_begins_the_name_comes_before_what_begins_a_word_in_it() -> None:
+    assert find_nearest("run", ["dry_run", "runs", "truncate"])[0] == "runs"
+    assert find_nearest("change", ["wr.small_change", "change_files"]) == ["change_files", "wr.small_change"]

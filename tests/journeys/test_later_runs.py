@@ -1,0 +1,228 @@
+"""What a report rests on is told before it and counted after it: a later check settles its gap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.journeys.doors import command, events_of, of_kind, worth
+from tests.journeys.given_workflows import NEVER_STOP, step
+from tests.journeys.test_until_the_end import (
+    CHANGE,
+    RIGHT,
+    TESTS,
+    VERIFY,
+    WRONG,
+    Site,
+    changed,
+    site,
+    verified,
+)
+from tests.journeys.test_worth import claims_of
+
+__all__ = ["site"]
+DECIDED = {
+    "kind": "wr.decision",
+    "question": "Where?",
+    "options": [
+        {"id": "sum", "description": "After the sum", "advantages": ["Exact."], "drawbacks": ["Later."]},
+        {"id": "line", "description": "On each line", "advantages": ["Early."], "drawbacks": ["It drifts."]},
+    ],
+    "chosen": "sum",
+    "rationale": "The total is checked.",
+    "decidedBy": "agent",
+    "revisitWhen": "Lines must add up.",
+}
+RAN = {"source": "command", "ref": TESTS, "result": "It is found.", "exitCode": 0}
+
+
+def report_stale(site: Site) -> dict[str, Any]:
+    """A change that is reported on other files than those that were checked: refused once, then a gap."""
+    site.write("src/bill.py", RIGHT)
+    site.run(*TESTS.split())
+    site.write("src/bill.py", RIGHT + "# rounds\n")
+    assert site.send(changed("src/bill.py"))["kind"] == "blocked"
+    went_on = site.send(changed("src/bill.py"))
+    assert [one["code"] for one in went_on["warnings"]] == ["GAP_RECORDED"]
+    return went_on
+
+
+def list_gaps(site: Site) -> list[dict[str, Any]]:
+    return [event["data"] for event in of_kind(events_of(site.runtime, site.reply), "gap_recorded")]
+
+
+@pytest.mark.promise("gaps.settled")
+@pytest.mark.parametrize("evidence", [(RAN,), ()], ids=["named again", "only run again"])
+def test_a_gap_of_a_stale_check_is_settled_by_the_check(
+    site: Site, evidence: tuple[dict[str, Any], ...]
+) -> None:
+    site.begin()
+    report_stale(site)
+    site.run(*TESTS.split())
+
+    done = site.send(verified(*evidence))
+
+    opened, settled = list_gaps(site)
+    assert settled["resolvesGapId"] == opened["gapId"]
+    assert settled["evidenceRefs"][0].startswith("rcp_")
+    assert (done["evidence"]["stale"], done["evidence"]["ran"]) == (0, 1)
+    assert "gap" not in done["closing"]
+    assert "before files changed" not in done["closing"]
+    shown = command(site.runtime, "session", "show", done["session"]["sessionId"])[1]["data"]["runs"][0]
+    assert shown["status"] == "complete"
+
+
+@pytest.mark.promise("gaps.settled")
+def test_a_check_that_fails_or_is_another_settles_no_gap(site: Site) -> None:
+    site.begin(step("change", **CHANGE), step("tell"))
+    report_stale(site)
+    site.run("true")
+    site.write("src/bill.py", WRONG)
+    site.run(*TESTS.split())
+
+    done = site.send()
+
+    assert all("resolvesGapId" not in one for one in list_gaps(site))
+    assert "open gap" in done["closing"]
+
+
+@pytest.mark.promise("gaps.settled")
+def test_a_check_that_passes_on_files_that_changed_since_settles_the_gap_too(site: Site) -> None:
+    site.begin(step("one", **CHANGE), step("two", **CHANGE))
+    report_stale(site)
+    site.write("src/bill.py", RIGHT + "# rounds to cents\n")
+    site.run(*TESTS.split())
+
+    done = site.send(changed("src/bill.py"))
+
+    assert worth(done) == {"ran": 1, "seen": 1}
+    assert "gap" not in done["closing"]
+
+
+@pytest.mark.promise("gaps.settled")
+def test_a_declared_check_that_was_asked_for_settles_its_gap_where_nothing_stops(site: Site) -> None:
+    site.declare(tests={"command": TESTS.split()})
+    site.begin(preferences=NEVER_STOP)
+    site.write("src/bill.py", RIGHT)
+    site.run("true")
+    site.send(changed("src/bill.py", check="true"))
+    site.run_declared("tests")
+
+    done = site.send(verified())
+
+    opened, settled = list_gaps(site)
+    assert settled["resolvesGapId"] == opened["gapId"]
+    assert "gap" not in done["closing"]
+
+
+@pytest.mark.promise("gaps.settled")
+def test_a_list_that_leaves_nothing_out_settles_the_gap_of_one_that_did(site: Site) -> None:
+    site.begin(step("one", **CHANGE), step("two", **CHANGE))
+    site.write("src/bill.py", RIGHT)
+    site.write("new.py", "value = 1\n")
+    site.run(*TESTS.split())
+    site.send(changed("src/bill.py"))
+    went_on = site.send(changed("src/bill.py"))
+    assert "leaves out what changed: new.py" in went_on["warnings"][0]["message"]
+
+    done = site.send(
+        changed("src/bill.py")
+        | {"files": [*changed("src/bill.py")["files"], *changed("new.py", change="added")["files"]]}
+    )
+
+    opened, settled = list_gaps(site)
+    assert settled["resolvesGapId"] == opened["gapId"]
+    assert "gap" not in done["closing"]
+
+
+@pytest.mark.promise("evidence.doors")
+def test_what_an_agent_said_is_shown_by_a_run_of_the_same_line_on_the_same_files(site: Site) -> None:
+    site.begin()
+    site.write("src/bill.py", RIGHT)
+    site.send(changed("src/bill.py"))
+    site.run(*TESTS.split())
+
+    done = site.send(verified(RAN))
+
+    assert worth(done) == {"ran": 1, "seen": 1}
+    assert "only the agent's word" not in done["closing"]
+    assert {one["door"] for one in claims_of(site, done) if one["text"] == TESTS} == {"handrail"}
+
+
+@pytest.mark.promise("evidence.doors")
+@pytest.mark.parametrize(("said", "told"), [(1, "contradicted"), (0, "ran")])
+def test_the_stronger_word_about_the_same_files_stands(site: Site, said: int, told: str) -> None:
+    site.begin(step("change", **CHANGE), step("tell", **VERIFY))
+    site.write("src/bill.py", RIGHT)
+    site.send(changed("src/bill.py", status=said))
+    site.run(*TESTS.split())
+
+    done = site.send(verified(RAN))
+
+    first = [one for one in claims_of(site, done) if one["step_id"] == "change" and one["text"] == TESTS]
+    assert [one["verdict"] for one in first] == ["contradicted" if said else "holds"]
+    assert done["evidence"][told] == 1
+
+
+@pytest.mark.promise("evidence.doors")
+def test_a_red_run_that_only_the_agent_saw_is_not_shown_by_a_green_one_on_other_files(site: Site) -> None:
+    site.begin(step("change", **CHANGE), step("again", **VERIFY))
+    site.write("src/bill.py", WRONG)
+    site.send(changed("src/bill.py", status=1))
+    site.write("src/bill.py", RIGHT)
+    site.run(*TESTS.split())
+
+    done = site.send(verified(RAN))
+
+    assert (done["evidence"]["claimed"], done["evidence"]["ran"]) == (1, 1)
+    assert f"only the agent's word: {TESTS} (" in done["closing"]
+
+
+@pytest.mark.promise("evidence.worth")
+def test_the_sum_counts_a_file_and_a_command_once_however_often_they_are_reported(site: Site) -> None:
+    site.begin(step("one", **CHANGE), step("two", **CHANGE), step("verify", **VERIFY))
+    site.write("src/bill.py", RIGHT)
+    site.run(*TESTS.split())
+    site.send(changed("src/bill.py"))
+    site.send(changed("./src/bill.py"))
+
+    done = site.send(verified(RAN))
+
+    assert worth(done) == {"ran": 1, "seen": 1}
+
+
+@pytest.mark.promise("check.declared-counts")
+@pytest.mark.parametrize(
+    ("contract", "prompt", "told"),
+    [
+        ("changed_files", "Change it.", "Run your checks as: "),
+        ("bug_fix", "Correct it.", "Run the guard before the change and after it as: "),
+        ("changed_files", "Change it and run `handrail check run -- ./check.sh`.", ""),
+        ("decision", "Decide.", ""),
+    ],
+)
+def test_a_step_of_an_own_workflow_tells_the_line_that_shows_a_check_before_the_work(
+    site: Site, contract: str, prompt: str, told: str
+) -> None:
+    asked = step("change", prompt=prompt, output={"contractRef": f"wr.contracts.{contract}"})
+
+    first = site.begin(asked)
+
+    line = f"{told}handrail check run --session {first['session']['sessionId']} -- COMMAND"
+    assert (line in first["pending"]["prompt"]) == bool(told)
+    assert ("--session" in first["pending"]["prompt"]) == bool(told)
+
+
+@pytest.mark.promise("evidence.worth")
+def test_the_closing_line_names_as_many_things_of_the_agents_word_as_it_counts(site: Site) -> None:
+    plan = {"output": {"contractRef": "wr.contracts.decision"}}
+    site.begin(step("decide", **plan), step("change", **CHANGE))
+    site.send(DECIDED)
+    site.write("src/bill.py", RIGHT)
+
+    done = site.send(changed("src/bill.py"))
+
+    assert worth(done) == {"seen": 1, "claimed": 2}
+    assert f"only the agent's word: {TESTS} (a check that Handrail runs would show it); " in done["closing"]
+    assert "decision (no check is about it)." in done["closing"]
