@@ -11,7 +11,7 @@ from handrail.contract.catalogue import WORKFLOW_ID_RESERVED, WORKFLOW_INVALID, 
 from handrail.contract.outcome import Failure, Fault, NextCall
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
-from handrail.runtime.hub import input_problems
+from handrail.runtime.input_problems import input_problems
 from handrail.runtime.misplaced_token import offer_call
 from handrail.runtime.operation import Registry
 from handrail.runtime.runtime import ReadPorts, project_or_root

@@ -391,7 +391,7 @@ def input_problems(registry: Registry, parsed: Parsed) -> list[Problem]:
     params = params_in_line(parsed)
     if not params:
         return []
-    from handrail.runtime.hub import input_problems as found_in
+    from handrail.runtime.input_problems import input_problems as found_in
 
     labels = {param["name"].partition(".")[0]: label_of(param) for param, _ in parsed.values}
     return [
