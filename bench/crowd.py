@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
-from handrail.engine.folding.fold import fold
+from handrail.engine.folding import fold
 from handrail.event_log.files.log import FileLog
 from handrail.ports.log import Draft
 from handrail.runtime.runtime import NeverInterrupted

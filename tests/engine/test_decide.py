@@ -23,7 +23,7 @@ from handrail.engine.events import (
     Scope,
 )
 from handrail.engine.facts import excerpt
-from handrail.engine.folding.fold import fold
+from handrail.engine.folding import fold
 from handrail.engine.history import Node
 from handrail.engine.navigate import Complete, Running
 from tests.engine.written_log import (

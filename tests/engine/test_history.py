@@ -10,7 +10,7 @@ import pytest
 from handrail.contract.ids import BlobRef, NodeId, RunId, node_tag
 from handrail.contract.json.canonical import genesis
 from handrail.engine.decide import decide_advance, decide_start
-from handrail.engine.folding.fold import extend, fold
+from handrail.engine.folding import extend, fold
 from handrail.engine.history import (
     Notes,
     context_at,

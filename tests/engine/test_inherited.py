@@ -8,7 +8,7 @@ import pytest
 
 from handrail.engine.events import Artifact, ContextSet, Preferences, Scope
 from handrail.engine.facts import facts_at
-from handrail.engine.folding.fold import add_context, grow_context
+from handrail.engine.folding import add_context, grow_context
 from handrail.engine.history import (
     NOTHING_INHERITED,
     Decided,

@@ -25,7 +25,7 @@ from handrail.engine.decide import (
 )
 from handrail.engine.events import NodeCreated, PlannedEvent, PreferencesDelta, encode_event
 from handrail.engine.facts import WorkDone
-from handrail.engine.folding.fold import extend, fold
+from handrail.engine.folding import extend, fold
 from handrail.engine.history import History, Node
 from handrail.ports.log import Record
 from handrail.workflows.compiled import CompiledWorkflow, Part, Step

@@ -13,7 +13,7 @@ from handrail.contract.redaction import Secrets
 from handrail.engine.decide import decide_advance, decide_checkpoint
 from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
 from handrail.engine.facts import WorkDone
-from handrail.engine.folding.fold import extend
+from handrail.engine.folding import extend
 from handrail.engine.history import History, Node
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.report import Output, blobs_of, read_report

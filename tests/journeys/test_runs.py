@@ -203,7 +203,7 @@ def test_n_fresh_attempts_at_one_node_give_n_branches(runtime: Runtime) -> None:
 @pytest.mark.promise("context.lineage")
 def test_a_fork_never_sees_its_siblings_context(runtime: Runtime) -> None:
     from handrail.contract.ids import SessionId
-    from handrail.engine.folding.fold import fold
+    from handrail.engine.folding import fold
     from handrail.engine.history import context_at
 
     first = start(runtime, context={"ticket": "A-1", "depth": 1})

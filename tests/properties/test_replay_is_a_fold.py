@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from handrail.contract.ids import NodeId
 from handrail.engine.facts import facts_at
-from handrail.engine.folding.fold import extend, fold
+from handrail.engine.folding import extend, fold
 from handrail.engine.history import History, Node, context_at, path_to
 from handrail.engine.navigate import Complete
 from handrail.projections.overview import run_overview, session_status

@@ -1,6 +1,6 @@
 """What a session's log says: the folded value, and the questions that are asked of it. Pure.
 
-`fold` and `extend` (engine/folding/fold.py) make it from records.
+`fold` and `extend` (engine/folding.py) make it from records.
 """
 
 from bisect import bisect_right

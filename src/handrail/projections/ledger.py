@@ -34,7 +34,7 @@ from handrail.engine.events import (
     RunStarted,
     decode_event,
 )
-from handrail.engine.folding.fold import StoredRecord, grow_context
+from handrail.engine.folding import StoredRecord, grow_context
 from handrail.engine.navigate import ExitedLoop, Running, State, step_key
 
 MOST_LEDGER_WORK = 10_000_000

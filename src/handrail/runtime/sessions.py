@@ -46,7 +46,7 @@ from handrail.contract.ids import BlobRef, SessionId, WorkflowHash, node_tag
 from handrail.contract.json.canonical import chain_digest
 from handrail.contract.outcome import Fault, NextCall, Notice
 from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
-from handrail.engine.folding.fold import extend, fold
+from handrail.engine.folding import extend, fold
 from handrail.engine.history import History
 from handrail.engine.reply import ReplyWarning, imported_warnings
 from handrail.ports.log import (
@@ -270,7 +270,7 @@ def commit(
                 rt.trees_due.append(NoticeDue(session_id=own, records=records, notify=told))
             grown = Session(history=extend(session.history, records), health=session.health)
             if _is_worth_remembering(session.history.head, grown.history.head):
-                from handrail.engine.folding.cache import encode_history
+                from handrail.runtime.history_cache import encode_history
 
                 witness.hold.remember(encode_history(grown.history))
             return _keep_if_sound(rt.log, grown)
@@ -310,7 +310,7 @@ def _recall_history(reader: EventReader, session_id: SessionId) -> History | Non
     remembered = reader.recall(session_id)
     if remembered is None:
         return None
-    from handrail.engine.folding.cache import decode_history
+    from handrail.runtime.history_cache import decode_history
 
     history = decode_history(remembered.content)
     if history is None or history.session_id != session_id:

@@ -11,7 +11,7 @@ import pytest
 from handrail.contract.outcome import Fault
 from handrail.engine.bundles.limits import MOST_BYTES, MOST_DEPTH, MOST_VALUES
 from handrail.engine.bundles.reading import read_bundle
-from handrail.engine.folding.fold import fold
+from handrail.engine.folding import fold
 from tests.engine.bundles.made import (
     Change,
     Document,

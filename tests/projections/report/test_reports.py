@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from handrail.contract.ids import SessionId
-from handrail.engine.folding.fold import fold
+from handrail.engine.folding import fold
 from handrail.projections.report.markdown import markdown_report
 from handrail.projections.report.page import report_page
 from handrail.projections.report.story import story_of

@@ -52,7 +52,7 @@ from handrail.engine.events import (
     TreeRecorded,
     decode_event,
 )
-from handrail.engine.folding.fold import fold
+from handrail.engine.folding import fold
 from handrail.engine.history import History
 from handrail.workflows.compiled import CompiledWorkflow
 

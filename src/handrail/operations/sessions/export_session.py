@@ -16,7 +16,7 @@ from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.engine.bundles.document import Producer, Salvage
 from handrail.engine.bundles.writing import write_bundle
 from handrail.engine.events import decode_event
-from handrail.engine.folding.fold import fold
+from handrail.engine.folding import fold
 from handrail.operations.finding import find_records
 from handrail.ports.log import Health, Loaded, Record
 from handrail.projections.report.markdown import markdown_report

@@ -17,7 +17,7 @@ The invariants:
 
 What would break it: a clock or the environment in `_apply`, because a replay must be the same in every
 process; a fact that reaches nodes which already followed, because recorded replies would change; an event
-that folds to something else without a higher FOLD_VERSION (engine/folding/cache.py), because cached
+that folds to something else without a higher FOLD_VERSION (runtime/history_cache.py), because cached
 histories would survive the change.
 """
 
@@ -60,7 +60,7 @@ from handrail.engine.events import (
     decode_event,
 )
 from handrail.engine.facts import settle_account, settle_helper
-from handrail.engine.folding.growing import Growth, append_items
+from handrail.engine.growing import Growth, append_items
 from handrail.engine.history import (
     NOTHING_ATTACHED,
     NOTHING_INHERITED,
