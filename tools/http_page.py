@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import NoReturn, cast
+
+import msgspec
 
 from handrail.contract.catalogue import KINDS
 from handrail.wiring import build_runtime, registry
+from handrail_serve.accounts.door import Door
 from handrail_serve.api import PREFIX, methods_of, why_not_served
 from handrail_serve.app import App, Parts
 from handrail_serve.calls import LAFS_TYPE
 from handrail_serve.companions.agent_card import A2A, PROTOCOL_VERSION
 from handrail_serve.guard import ALWAYS, loopback_identity
+from handrail_serve.routes import Route
 from handrail_serve.serving import DEFAULT_PORT
 from tools.page_parts import page, table
 
@@ -127,20 +131,31 @@ def _serve_nothing(_: object, __: bytes, ___: object) -> NoReturn:
 
 def _addresses() -> str:
     identity = loopback_identity(DEFAULT_PORT, "token")
-    app = App(Parts(runtime=build_runtime({}), identity=identity, answer_mcp=_serve_nothing))
+    parts = Parts(runtime=build_runtime({}), identity=identity, answer_mcp=_serve_nothing)
+    app = App(parts)
     operations = {PREFIX + called.name for called in registry().operations()}
     others = [route for route in app.router.routes if route.pattern not in operations]
+    known = {route.pattern for route in app.router.routes}
+    team = App(msgspec.structs.replace(parts, door=cast(Door, object())))  # who comes in asks it, a page not
+    added = [_row(route) for route in team.router.routes if route.pattern not in known | operations]
     shells = [route for route in others if route.is_shell]
-    rows = [
-        [f"`{route.pattern}`", ", ".join(route.methods), "yes" if route.needs_bearer else "no", route.serves]
-        for route in others
-        if route not in shells
-    ]
+    rows = [_row(route) for route in others if route not in shells]
     pages = ", ".join(f"`{route.pattern}`" for route in shells)
     rows.insert(0, [pages, ", ".join(shells[0].methods), "no", shells[0].serves])
     rows.append([f"`{PREFIX}{{operation}}`", "GET, HEAD, POST", "yes", "An operation; the table below."])
     text = "`*` stands for one part of an address, and `**` for any rest."
-    return f"## Addresses\n\n{table(['address', 'methods', 'token', 'serves'], rows)}\n\n{text}"
+    heads = ["address", "methods", "token", "serves"]
+    also = f"A server of a team (`--team`) answers these too:\n\n{table(heads, added)}"
+    return f"## Addresses\n\n{table(heads, rows)}\n\n{text}\n\n{also}"
+
+
+def _row(route: Route) -> list[str]:
+    return [
+        f"`{route.pattern}`",
+        ", ".join(route.methods),
+        "yes" if route.needs_bearer else "no",
+        route.serves,
+    ]
 
 
 def _checks() -> str:

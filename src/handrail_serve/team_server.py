@@ -125,7 +125,7 @@ def run_team_server(
     )
 
     def announce_ready() -> None:
-        door.start_sending()
+        door.start_sending(address)
         write_server_start_line(runtime, Caller(tool="handrail http", command="serve --team"))
         write_line(f"handrail {__version__} serve --team: {address}/; database {door.facts().place}")
         print_address(f"{address}/")

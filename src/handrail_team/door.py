@@ -11,13 +11,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
 import msgspec
 
 from handrail import __version__
-from handrail.contract.accounts import Principal
+from handrail.contract.accounts import Principal, Role
 from handrail.contract.catalogue import (
     E_CONFIG,
     E_NOT_FOUND,
@@ -28,16 +29,20 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.ids import ObservationKey, SessionId
 from handrail.contract.outcome import Fault, Json
+from handrail.contract.tokens.confirm import refusal
 from handrail.operations.notices.outward import encode_notice, list_outward
 from handrail.ports.log import Record
 from handrail.ports.process import AuditLine
 from handrail.ports.store import DatabaseFacts
+from handrail.runtime.operation import Effect, Operation
 from handrail.runtime.runtime import (
     NO_PLACES,
     Runtime,
     no_check_programs,
     no_clients,
     no_committed_files,
+    no_http_client,
+    no_installation,
     no_known_checks,
     no_updates,
     no_worktree,
@@ -54,8 +59,9 @@ from handrail_team.accounts.machines import CHANCE_BYTES, ask_to_enter, fetch_to
 from handrail_team.accounts.names import fold_name
 from handrail_team.accounts.provider import STATE_SECONDS, Provider, ProviderOptions, State
 from handrail_team.accounts.refusals import refuse_credential
-from handrail_team.accounts.roles import SCOPES, require_right
+from handrail_team.accounts.roles import SCOPES, need_of, require_right
 from handrail_team.companion.answer import answer_companion
+from handrail_team.companion.sent import ServersSettings
 from handrail_team.sender import Sender
 from handrail_team.store.audit import TeamAudit
 from handrail_team.store.confirmed_tokens import TeamConfirmedTokens
@@ -188,23 +194,43 @@ class TeamDoor:
             **self.rooms(principal.workspace),
             workspace=AccountWorkspace(principal),
             principal=principal,
-            may=partial(require_right, principal),
+            settings=ServersSettings(runtime.settings),
+            may=partial(self._require_right, principal),
             accounts=self.directory,
+            members=partial(self.roles, principal.workspace),
             is_at_console=principal.kind == "person",
         )
+
+    def _require_right(self, principal: Principal, called: Operation, effect: Effect) -> None:
+        """What a person alone may is asked of the role that they have now, not of the one that was kept."""
+        need = need_of(called, effect)
+        if need is not None and need.is_persons and principal.kind == "person":
+            now = self.roles(principal.workspace).get(principal.account)
+            if now != principal.role:
+                self.forget()
+                if now is None:
+                    raise refuse_credential()
+                require_right(msgspec.structs.replace(principal, role=now), called, effect)
+                raise refusal("target_changed")
+        require_right(principal, called, effect)
 
     def answer_companion(self, runtime: Runtime, content: bytes) -> bytes:
         principal = runtime.principal
         assert principal is not None, "a companion has signed in"
         return answer_companion(runtime, content, partial(self.names, principal.workspace))
 
-    def start_sending(self) -> None:
+    def start_sending(self, origin: str) -> None:
         base = self._base
+        with suppress(Fault):  # the database may be away; then links have the address of the one before
+            self.directory.keep_origin(origin)
         Sender(self.directory, base.settings, base.http_client(), base.clock, self.open_workspace).start()
 
     def marks(self, workspace: str) -> Callable[[], Mapping[str, str]]:
         log: HotLog = self.rooms(workspace)["log"]
         return lambda: {stamp.session_id: str(stamp.order) for stamp in log.list_sessions()}
+
+    def roles(self, workspace: str) -> Mapping[str, Role]:
+        return {one.account: one.role for one in self.directory.members(workspace)}
 
     def names(self, workspace: str) -> Mapping[str, str]:
         return {one.account: one.name for one in self.directory.members(workspace)}
@@ -350,6 +376,9 @@ def _build_room(base: Runtime, database: Database) -> dict[str, Any]:
         "places": NO_PLACES,
         "trees_due": None,
         "authored": NoAuthoredFiles(),
+        **dict.fromkeys(("installation", "provenance", "receipt_keys", "mcp_processes"), no_installation),
+        **dict.fromkeys(("http_client", "proof"), no_http_client),
+        **dict.fromkeys(("team", "start_notice"), None),
     }
 
 

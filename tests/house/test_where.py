@@ -11,10 +11,11 @@ COMPANION = (
     *("check.*", "code.*", "clients.setup", "program.update", "self.*", "lafs.check"),
     *("workflow.validate", "workflow.simulate", "workflow.fmt", "workflow.convert", "workflow.graph"),
     *("workflow.new", "workflow.save", "workflow.diff", "workflow.builtins", "workflow.schema"),
-    *("receipt.*", "store.selftest"),
-    *("team.init", "team.login", "team.logout", "team.link", "team.unlink"),
+    *("receipt.*", "store.selftest", "store.copy", "settings.set"),
+    *("team.init", "team.new_workspace", "team.login", "team.logout", "team.link", "team.unlink"),
 )
-"""Files, programs, clients and keys of the machine, and workflows that a caller names as files."""
+"""Files, settings, programs, clients and keys of the machine, files that a caller names, and what only who
+has the database does."""
 BOTH = ("workflow.list", "workflow.inspect", "run.start")
 """The companion sends what the project declares, the server compiles it."""
 

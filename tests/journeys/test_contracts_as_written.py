@@ -406,7 +406,7 @@ def closed(**members: dict[str, Any]) -> dict[str, Any]:
         (closed(path=TEXT, line={"type": "integer"}), {}, {"path": "…", "line": "…"}, True),
         ({"$ref": "#/$defs/place"}, {}, {"path": "…"}, True),
         ({"type": "array", "items": closed(claim=TEXT)}, {"row": []}, [{"claim": "…"}], False),
-        ({"type": "array", "items": closed(claim=TEXT)}, {"row": [{"claim": "It is."}]}, ["…"], True),
+        ({"type": "array", "items": closed(claim=TEXT)}, {"row": [{"claim": "It is."}]}, [{"…": "…"}], True),
         (
             {
                 "type": "array",

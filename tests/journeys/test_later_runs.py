@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from handrail.operations.checks.run_check import RunCheck, run_check
+from tests.host.worktree.project import commit
+from tests.hostile.repository.checkout import run_git
 from tests.journeys.doors import command, events_of, of_kind, worth
 from tests.journeys.given_workflows import NEVER_STOP, step
 from tests.journeys.test_until_the_end import (
@@ -226,3 +230,26 @@ def test_the_closing_line_names_as_many_things_of_the_agents_word_as_it_counts(s
     assert worth(done) == {"seen": 1, "claimed": 2}
     assert f"only the agent's word: {TESTS} (a check that Handrail runs would show it); " in done["closing"]
     assert "decision (no check is about it)." in done["closing"]
+
+
+@pytest.mark.promise("receipt.where-it-ran")
+def test_a_check_in_another_checkout_says_where_it_ran_and_counts_for_the_same_files(
+    site: Site, tmp_path: Path
+) -> None:
+    clone = tmp_path / "clone"
+    first = site.begin(step("change", **CHANGE), step("tell"))
+    site.write("src/bill.py", RIGHT)
+    commit(site.root, "rounds")
+    run_git(tmp_path, "clone", "-q", str(site.root), str(clone))
+    asked = RunCheck(argv=TESTS.split(), state_token=first["stateToken"], project=str(clone))
+
+    told = run_check(site.runtime, asked)
+    here = run_check(site.runtime, RunCheck(argv=["true"], state_token=first["stateToken"]))
+    site.send(changed("src/bill.py"))
+    done = site.send()
+
+    assert [one.message for one in told.notices] == [
+        f"It ran in another checkout, {clone}: it counts where that has the same files."
+    ]
+    assert here.notices == ()
+    assert done["evidence"]["ran"] == 1

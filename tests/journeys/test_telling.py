@@ -188,7 +188,10 @@ def test_a_loop_without_its_list_blocks_until_the_list_comes(
         "USER_ONLY_DEPENDENCY",
         {"kind": "context_key", "key": "files"},
     )
-    assert blocked["nextCall"]["params"] == {"ackToken": blocked["retryAckToken"], "context": {"files": "…"}}
+    assert blocked["nextCall"]["params"] == {
+        "ackToken": blocked["retryAckToken"],
+        "context": {"files": ["…"]},
+    }
     assert after["pending"]["stepId"] == "each@0::read"
 
 
@@ -232,7 +235,7 @@ def test_a_choice_that_leads_into_such_a_loop_can_be_made_again(runtime: Runtime
     after = tool_call(runtime, "continue_workflow", **call | {"context": {"files": ["a"]}}).structured
 
     assert blocked["kind"] == "blocked"
-    assert call["context"] == {"files": "…"}
+    assert call["context"] == {"files": ["…"]}
     assert after["pending"]["stepId"] == "each@0::read"
 
 
@@ -396,7 +399,7 @@ def test_the_next_call_frames_what_must_be_sent(runtime: Runtime) -> None:
             {
                 "kind": "wr.decision",
                 "question": "…",
-                "options": ["…"],
+                "options": [{"…": "…"}],
                 "chosen": "…",
                 "rationale": "…",
                 "decidedBy": "…",

@@ -69,6 +69,57 @@ def test_comments_stay_from_yaml_to_markdown_and_json_drops_them_with_a_notice(r
     assert '"title": "Work"' in outcome.data["text"]
 
 
+LINKS = """---
+id: project.given
+name: Given
+description: For a test.
+---
+
+## Work {#work}
+
+Do the work.
+
+### Constraints
+
+- [one thing at a time](wr.refs.small_steps)
+- [small steps](wr.refs.small_steps)
+- [x] is text.
+
+### Verify
+
+[no guesses](wr.refs.evidence_before_claims)
+
+### Deliver
+
+- notes: [what was seen](wr.refs.evidence_before_claims)
+"""
+
+
+def test_the_words_of_a_link_stay_the_authors_also_by_way_of_yaml(runtime: Runtime) -> None:
+    laid = answered(runtime, "workflow.fmt", document=text(LINKS, "given.md"))["text"]
+    there = answered(runtime, "workflow.convert", document=text(LINKS, "given.md"), to="yaml")["text"]
+    back = answered(runtime, "workflow.convert", document=text(there, "given.yaml"), to="md")["text"]
+
+    assert (laid, back) == (LINKS, LINKS)
+    assert [line.strip() for line in there.split("\n") if "#" in line] == [
+        "# [one thing at a time]",
+        "# [no guesses]",
+        "# [what was seen]",
+    ]
+
+
+def test_a_comment_in_brackets_beside_a_text_is_no_link(runtime: Runtime) -> None:
+    written = there = answered(runtime, "workflow.convert", document=text(LINKS, "given.md"), to="yaml")[
+        "text"
+    ]
+    written = written.replace('- "[x] is text."', '# [todo]\n        - "[x] is text."')
+
+    page = answered(runtime, "workflow.convert", document=text(written, "given.yaml"), to="md")["text"]
+
+    assert written != there
+    assert "```step\n# [todo]\n```" in page
+
+
 def test_a_workflow_of_the_library_is_converted_by_its_id(runtime: Runtime) -> None:
     assert isinstance(runtime.library, GivenFiles)
     runtime.library.add(PAGE.encode(), "given.md")

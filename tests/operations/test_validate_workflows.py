@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles
 from tests.operations.asked import answered, refused, text, workflow
@@ -70,6 +72,17 @@ def test_a_report_only_is_an_answer(runtime: Runtime) -> None:
 
     assert report["ok"] is False
     assert report["counts"]["error"] == 10
+
+
+def test_an_id_is_told_with_the_file_that_has_it(runtime: Runtime) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    content = json.dumps(workflow(description="")).encode()
+    runtime.library.held = [WorkflowFile(source_kind="project", source_ref="sub/a.json", content=content)]
+
+    report = answered(runtime, "workflow.validate", workflowIds=["project.given"], reportOnly=True)
+
+    (item,) = report["items"]
+    assert (item["target"], item["source_ref"], item["ok"]) == ("project.given", "sub/a.json", False)
 
 
 def test_one_broken_file_hides_no_other(runtime: Runtime) -> None:

@@ -94,16 +94,8 @@ def _caller_leaves(params: dict[str, Any]) -> Make:
     return make
 
 
-def _name_taken(team: Team) -> TeamRace:
-    return TeamRace(
-        {"name": "more", "requestId": "mine"},
-        lambda: team.second.data("team.new_workspace", name="more", requestId="theirs"),
-    )
-
-
 _INVITED = {"name": "Dora", "role": "owner", "requestId": "invited"}
 _TOKEN = {"name": "tester", "requestId": "tester"}
-_MORE = {"name": "more", "requestId": "more"}
 TEAM_RACES: dict[str, tuple[Make, ...]] = {
     "team.set_member": (
         _role,
@@ -115,8 +107,7 @@ TEAM_RACES: dict[str, tuple[Make, ...]] = {
     "team.reset": (_reset_of_another, _caller_falls({"member": "Cleo", "requestId": "reset"})),
     "team.invite": (_caller_falls(_INVITED), _caller_leaves(_INVITED)),
     "team.new_token": (_caller_falls(_TOKEN), _caller_leaves(_TOKEN)),
-    "team.new_workspace": (_name_taken, _caller_falls(_MORE), _caller_leaves(_MORE)),
 }
-MADE_ONCE = frozenset({"team.init", "team.revoke_token"})
-"""The operator, whom nobody can change, makes a team as long as it has no owner; what is ended may be ended
-twice."""
+MADE_ONCE = frozenset({"team.init", "team.new_workspace", "team.revoke_token"})
+"""The operator, whom nobody can change, makes a team as long as it has no owner, and workspaces; what is
+ended may be ended twice."""

@@ -178,8 +178,46 @@ def answers_of(index: SessionIndex) -> dict[str, set[SessionId]]:
         view.keep(entries)
     with index.open_view("form 1") as view:
         assert {one.facts for one in view.look()} == {b"facts"}
-        assert view.subjects(A) == b"subjects"
+        assert view.subjects([A, SessionId("ses_none")]) == {A: b"subjects"}
         return {" ".join(words): set(view.with_words(words)) for words in ASKED}
+
+
+PARTS = ("'", "\\", "it's", "a\\b", "*", "ö", "ß", "c:", ":*", "ab", "x", "no such", " ", "ses_", "01")
+TEXTS = {A: "it's a\\b ö*", B: "größe c:* xab", C: "plain xx"}
+
+
+@pytest.mark.promise("team.search")
+def test_any_part_of_a_text_is_found_and_what_lacks_it_is_left_out(held: Database) -> None:
+    log = TeamLog(held)
+    for session_id in TEXTS:
+        append(log, session_id, 0, plan("x:1"))
+    with TeamSessionIndex(log).open_view("form") as view:
+        unknown = [one.stamp.session_id for one in view.find(["said"], ["zzz"])]
+        view.keep(
+            [
+                Entry(
+                    session_id=one.stamp.session_id,
+                    version=one.version,
+                    facts=b"facts",
+                    subjects=b"",
+                    words=" said " if one.stamp.session_id == C else " ",
+                    about=TEXTS[one.stamp.session_id],
+                )
+                for one in view.look()
+            ]
+        )
+        found = {
+            part: {one.stamp.session_id: one.lacks_words for one in view.find(["said"], [part])}
+            for part in PARTS
+        }
+        pages = [*view.look(1), *view.look(1, view.look(1)[-1].stamp)]
+        everything = list(view.look())
+
+    assert set(unknown) == set(TEXTS), "what the index does not know is not left out"
+    for part, given in found.items():
+        assert given == {C: False} | {one: True for one, text in TEXTS.items() if part in text and one != C}
+    assert pages == everything[:2]
+    assert view.count() == len(everything) == 3
 
 
 def test_an_entry_counts_until_the_session_goes_on_or_the_form_changes(held: Database) -> None:

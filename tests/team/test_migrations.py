@@ -16,8 +16,8 @@ from handrail_team.store.migrations import MIGRATIONS, NEWEST, migrate, version_
 
 TABLES = {
     *("schema_versions", "sessions", "events", "blobs", "session_blobs", "keyring"),
-    *("confirmed_tokens", "audit", "search", "outbox"),
-    *("workspaces", "accounts", "memberships", "credentials"),
+    *("confirmed_tokens", "audit", "search", "found_by", "outbox"),
+    *("workspaces", "accounts", "memberships", "credentials", "servers"),
 }
 FIRST = "be46c31aa7a909ca91d3dc6bd04932636c749ac9143e53f9cda5113cb980aed7"
 

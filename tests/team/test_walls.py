@@ -26,9 +26,9 @@ pytestmark = pytest.mark.thorough
 
 SERVED = [called for called in registry().operations() if called.where != "companion"]
 PERSONS = {
-    *("run.confirm", "session.settle_gap", "session.rename", "session.delete", "store.gc", "store.copy"),
+    *("run.confirm", "session.settle_gap", "session.rename", "session.delete", "store.gc"),
     "keys.rotate",
-    *("team.invite", "team.reset", "team.set_member", "team.new_workspace", "team.new_token"),
+    *("team.invite", "team.reset", "team.set_member", "team.new_token"),
     *("team.revoke_token", "team.audit", "team.tokens"),
 }
 """What no agent may, whatever its person may: written by hand, from the chapter about teams."""
@@ -250,3 +250,46 @@ def test_a_revoked_token_works_nowhere_within_five_seconds(
     monkeypatch.setattr("handrail_team.door.time.monotonic", lambda: now + 5)
 
     assert (agent.call("session.list").status, elsewhere.call("session.list").status) == (401, 401)
+
+
+def list_files(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.promise("team.walls")
+def test_no_account_changes_a_file_or_a_setting_of_the_server(team_database: str, tmp_path: Path) -> None:
+    server = Server(team_database, tmp_path)
+    side = settle(server, "here")
+    before, preferences = list_files(tmp_path), side.person.data("preferences.show")
+
+    for called in SERVED:
+        given = fill(called, side.ids, side.tokens) or {}
+        shown = side.person.call(called.name, **given)
+        confirm = shown.document.get("data", {}).get("confirm_token") if shown.status == 200 else None
+        if confirm and called.name != "session.delete":
+            given.pop("dryRun")
+            side.person.call(called.name, **given, confirm=confirm)
+
+    assert list_files(tmp_path) == before
+    assert side.person.data("preferences.show") == preferences
+
+
+@pytest.mark.promise("team.rights")
+def test_who_lost_a_role_confirms_nothing_with_the_one_that_was_kept(
+    team_database: str, tmp_path: Path
+) -> None:
+    server = Server(team_database, tmp_path)
+    workspace = server.workspace("main")
+    owner = server.join(workspace, "Ana", "owner")
+    ben, cleo = (server.join(workspace, name) for name in ("Ben", "Cleo"))
+    session = owner.agent("builder").start()["session"]["sessionId"]
+    asked = {"session": session, "answer": "yes"}
+    known = [one.call("session.list").status for one in (ben, cleo)]
+
+    other = Server(team_database, tmp_path / "other")
+    elsewhere = Caller(other, owner.token, is_page=True)
+    elsewhere.gated("team.set_member", member="Ben", role="viewer")
+    elsewhere.gated("team.set_member", member="Cleo", remove=True)
+    told = [one.call("run.confirm", **asked).status for one in (ben, cleo)]
+
+    assert (known, told) == ([200, 200], [403, 401])

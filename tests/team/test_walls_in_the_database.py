@@ -6,14 +6,16 @@ import psycopg
 import pytest
 
 from handrail.contract.outcome import Fault
+from handrail.ports.store import Entry
 from handrail_proof.log_promises import A, append, blob, code_of, keys, plan
 from handrail_team.store.confirmed_tokens import TeamConfirmedTokens
 from handrail_team.store.database import Database
 from handrail_team.store.log import TeamLog
+from handrail_team.store.session_index import TeamSessionIndex
 
 TABLES = (
     *("sessions", "events", "blobs", "session_blobs", "search", "keyring", "confirmed_tokens", "audit"),
-    *("outbox", "workspaces", "accounts", "memberships", "credentials"),
+    *("outbox", "found_by", "workspaces", "accounts", "memberships", "credentials", "servers"),
 )
 
 
@@ -37,9 +39,11 @@ def test_one_session_id_in_two_workspaces_is_two_sessions(team_database: str) ->
 def test_sql_without_a_workspace_sees_and_adds_nothing(team_database: str) -> None:
     held = Database(team_database, is_team=True)
     append(TeamLog(held.within("ws_a")), A, 0, plan("a:1"), [blob(b"ours")])
+    keep_words(held.within("ws_a"), "ours")
     counts = {}
 
     with psycopg.connect(team_database, autocommit=True) as link:
+        link.execute("SELECT set_config('handrail.words', '!x', false)")  # what nobody's session has not
         for setting in (None, "", "=", "*", "=ws_b", "ws_a"):
             if setting is not None:
                 link.execute("SELECT set_config('handrail.workspace', %s, false)", (setting,))
@@ -54,6 +58,49 @@ def test_sql_without_a_workspace_sees_and_adds_nothing(team_database: str) -> No
 
     assert set(counts.values()) == {0}
     assert seen == (1,)
+
+
+def keep_words(held: Database, words: str) -> None:
+    with TeamSessionIndex(TeamLog(held)).open_view("form") as view:
+        entries = [
+            Entry(
+                session_id=one.stamp.session_id,
+                version=one.version,
+                facts=b"f",
+                subjects=b"",
+                words=words,
+                about=words,
+            )
+            for one in view.look()
+        ]
+        view.keep(entries)
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.walls")
+def test_a_search_finds_words_of_its_own_workspace_alone_and_by_the_index(team_database: str) -> None:
+    held = Database(team_database, is_team=True)
+    here, there = held.within("ws_a"), held.within("ws_b")
+    for database in (here, there):
+        append(TeamLog(database), A, 0, plan("a:1"))
+    keep_words(here, "ours")
+    keep_words(there, "theirs")
+
+    found = []
+    for database in (here, there):
+        with TeamSessionIndex(TeamLog(database)).open_view("form") as view:
+            for word in ("ours", "theirs"):
+                found.append((len(view.with_words([word])), len(view.find([word], [word]))))
+    with psycopg.connect(team_database, autocommit=True) as link:
+        for setting in ("handrail.workspace", "=ws_a"), ("handrail.words", "'ours'"):
+            link.execute("SELECT set_config(%s, %s, false)", setting)
+        link.execute("SET enable_seqscan = off")
+        plan_ = link.execute("EXPLAIN SELECT session_id FROM handrail.found_by").fetchall()
+        left = link.execute("DELETE FROM handrail.found_by").rowcount
+
+    assert found == [(1, 1), (0, 0), (0, 0), (1, 1)]
+    assert "found_by_words" in str(plan_), "the wall asks for the words, so that their index serves"
+    assert left == 1
 
 
 @pytest.mark.thorough

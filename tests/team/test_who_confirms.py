@@ -215,6 +215,27 @@ def test_without_accounts_any_person_confirms_and_the_answer_says_so(runtime: Ru
     assert (kept["data"]["by"], kept["data"]["door"]) == ("role:admin", "terminal")
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.who-confirms")
+@pytest.mark.parametrize("workflow", ["ours.other", "ours.admin"])
+def test_no_mode_passes_over_who_can_confirm_in_a_team(server: Server, workflow: str) -> None:
+    """An agent that never stops waits too, once somebody is there who may look at what it did."""
+    workspace = server.workspace("main")
+    agent = server.join(workspace, "Ana").agent("builder")
+    alone = agent.start(workflowId=workflow, requestId="alone", preferences=NEVER_STOP)
+    passed = agent.data("run.continue", ackToken=alone["ackToken"], output={"notesMarkdown": "Published."})
+    ben = server.join(workspace, "Ben", "admin")
+
+    begun = agent.start(workflowId=workflow, requestId="with-ben", preferences=NEVER_STOP)
+    blocked = agent.data("run.continue", ackToken=begun["ackToken"], output={"notesMarkdown": "Published."})
+    told = confirm(ben, begun["session"]["sessionId"])
+    done = agent.data("run.continue", **blocked["nextCall"]["params"])
+
+    assert (passed["kind"], [one["code"] for one in passed["warnings"]]) == ("ok", ["NOT_ASKED"])
+    assert (blocked["kind"], told.status, done["kind"]) == ("blocked", 200, "ok")
+    assert not done.get("warnings")
+
+
 def test_a_mode_that_never_stops_has_a_critical_gap(runtime: Runtime) -> None:
     reply = begin(runtime, confirmed_step({"by": "other"}), fields={}, preferences=NEVER_STOP)
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.ids import (
     AttemptId,
+    Autonomy,
     Confirmations,
     ObservationKey,
     RunId,
@@ -230,6 +231,8 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     """Whose word counts."""
     can_ask: bool = False
     """Whether the client can ask a person."""
+    has_confirmer: bool = False
+    """Whether an account can give the confirmation that the step wants of somebody by name or role."""
     troubles: tuple[Reason, ...] = ()
     """Why an action of ours did not run."""
     handed: Mapping[WorkflowHash, CompiledWorkflow] = NOTHING_HANDED
@@ -275,12 +278,15 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     told = work.context | work.result | persons
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
+    # Who works cannot choose a mode that passes over the person who is to look at it.
+    stops = gathered.has_confirmer and autonomy == "full_auto_never_stop"
+    mode: Autonomy = "full_auto_stop_on_user_deps" if stops else autonomy
     known = _witness(history, workflow, node, word, gathered.sighting)
     answer = answer_report(
         workflow,
         node.state,
         leaf,
-        autonomy,
+        mode,
         facts_after(history, workflow, node, told, ()),
         notes=work.notes,
         artifacts=work.artifacts,

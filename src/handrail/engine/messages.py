@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from handrail.contract.ids import RunId
 from handrail.engine.events import GapRecorded
 from handrail.engine.history import History
 from handrail.engine.reasons import (
@@ -125,34 +126,30 @@ _FIXES: Final[Mapping[tuple[str, str], str]] = {
 """What to do about a reason; a name in braces is a verb of the reader or a value of the reason."""
 
 _PERSONS_FIXES: Final[Mapping[tuple[str, str], str]] = {
-    ("confirm", "missing"): "Ask the user to run `{confirm}` in a terminal, then {again} again.",
+    ("confirm", "missing"): "Ask the user to {answer}, then {again} again.",
     ("confirm", "another_report"): (
-        "Ask the user to run `{confirm}` in a terminal, which shows this report, then {again} again; or send "
+        "Ask the user to {answer}, which shows this report, then {again} again; or send "
         "the report that they confirmed, word for word."
     ),
     ("confirm", "declined"): (
         "Ask the user what to change, change it, and {again} with that: they are asked about it again. This "
-        "report passes only if they say yes with `{confirm}` in a terminal."
+        "report passes only if they say yes {by_answer}."
     ),
-    ("allow_write", "missing"): "Ask the user to run `{confirm}` in a terminal, then {again} again.",
-    ("allow_write", "another_report"): "Ask the user to run `{confirm}` in a terminal, then {again} again.",
+    ("allow_write", "missing"): "Ask the user to {answer}, then {again} again.",
+    ("allow_write", "another_report"): "Ask the user to {answer}, then {again} again.",
     ("allow_write", "declined"): (
-        "Ask the user what to change. This is written only if they say yes with `{confirm}` in a terminal."
+        "Ask the user what to change. This is written only if they say yes {by_answer}."
     ),
     ("choose", "missing"): (
-        "Ask the user to run `{confirm}` in a terminal and take an option there, then make the call of that "
-        "option."
+        "Ask the user to {answer} and take an option there, then make the call of that option."
     ),
-    ("choose", "declined"): (
-        "Ask the user why. The run goes on when they take an option with `{confirm}` in a terminal."
-    ),
+    ("choose", "declined"): ("Ask the user why. The run goes on when they take an option {by_answer}."),
     (
         "give",
         "missing",
-    ): "Ask the user to run `{confirm}` in a terminal and answer there, then {again} again.",
+    ): "Ask the user to {answer} and answer there, then {again} again.",
     ("give", "declined"): (
-        "Ask the user why. The run goes on when they answer with `{confirm}` in a terminal; then {again} "
-        "again."
+        "Ask the user why. The run goes on when they answer {by_answer}; then {again} again."
     ),
 }
 """Where only the answer of a person counts: with the line that they run."""
@@ -181,8 +178,7 @@ def write_fix(waits: WaitsFor, reader: Reader = "agent") -> str:
         form = _EVIDENCE_FIX
     if "who" in waits.values and waits.state == "missing":
         form = _NAMED_FIX
-    line = waits.values.get("line", RUN_CONFIRM)
-    words = msgspec.structs.asdict(VERBS[reader]) | {"confirm": line} | waits.values
+    words = msgspec.structs.asdict(VERBS[reader]) | _say_answer(waits.values) | waits.values
     try:
         return form.format_map(words)
     except KeyError:  # a log of another version lacks a name
@@ -195,12 +191,33 @@ def confirm_line(history: History, run_id: str) -> str:
     return f"{RUN_CONFIRM} --session {history.session_id}{run}"
 
 
-def name_session(blockers: Iterable[Blocker], history: History, run_id: str) -> list[Blocker]:
-    """Blockers as a caller reads them: the line that a person runs names the session, and the run of several.
+def say_answer(history: History, run_id: RunId) -> str:
+    """What a person does to answer a run."""
+    return _say_answer(_find_place(history, run_id))["answer"]
+
+
+def _find_place(history: History, run_id: RunId) -> dict[str, str]:
+    """The page where a person answers a run of a team, else the line."""
+    if history.runs[run_id].actor is not None and history.imported is None:
+        return {"page": f"/sessions/{history.session_id}"}
+    return {"line": confirm_line(history, run_id)}
+
+
+def _say_answer(values: Mapping[str, str]) -> dict[str, str]:
+    if page := values.get("page", ""):
+        there = f"in the Console of the team, at {page}"
+        return {"answer": f"answer {there}", "by_answer": there}
+    line = f"`{values.get('line', RUN_CONFIRM)}` in a terminal"
+    return {"answer": f"run {line}", "by_answer": f"with {line}"}
+
+
+def name_session(blockers: Iterable[Blocker], history: History, run_id: RunId) -> list[Blocker]:
+    """Blockers as a caller reads them: the line that a person runs names the session, and the run of several;
+    in a team a person answers on a page, and no line of a terminal counts.
 
     That is not recorded: a bundle takes the log into another session.
     """
-    line = {"line": confirm_line(history, run_id)}
+    line = _find_place(history, run_id)
     told: list[Blocker] = []
     for blocker in blockers:
         waits = blocker.waits_for
@@ -361,7 +378,8 @@ def _explain_to_person(told: Told, waits: WaitsFor | None, issues: Sequence[Issu
         why = form.format_map(values)
     except KeyError:  # a log of another version lacks a name
         why = f"What the agent reports for {step} is not enough yet."
-    own = _own_faults(told, issues) if waits.kind in ("notes", "output", "assessment") else []
+    is_detailed = waits.kind in ("notes", "output", "assessment") and waits.state != "missing"
+    own = _own_faults(told, issues) if is_detailed else []  # of what is missing, `why` says all
     return Parts(
         code=told.code,
         why=why[:1].upper() + why[1:],

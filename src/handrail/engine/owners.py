@@ -172,9 +172,9 @@ def find_refused(
             found += _refuse_weaker(workflow, key, value, held.get(key), "agent")
     if option is None:
         return found
-    from handrail.engine.messages import confirm_line  # noqa: PLC0415 - only a choice may need its line
+    from handrail.engine.messages import say_answer  # noqa: PLC0415 - only a choice may need its line
 
-    line = confirm_line(history, node.run_id)
+    line = say_answer(history, node.run_id)
     for key, value in option.sets.items():
         found += _refuse_weaker(workflow, key, value, held.get(key), taken_by, line)
     return found
@@ -257,8 +257,8 @@ def _refuse_for(key: str, held: Held, by: ValueOwner, line: str = "") -> InputPr
         expected = "no value: only a person changes what a person decided"
         if by == "agent_option":
             expected = (
-                f"an option that keeps it; or ask the user to run `{line}` in a terminal, and then make the "
-                "call of the option that they take there"
+                f"an option that keeps it; or ask the user to {line}, and then make the call "
+                "of the option that they take there"
             )
     return InputProblem(key=key, problem=shorten_message(problem), expected=expected)
 

@@ -9,6 +9,7 @@ from handrail.engine.ask import may_ask
 from handrail.engine.decide import Gathered, plan_attempt_look
 from handrail.engine.facts import Helper, WorkDone, encode_project, find_long_notes
 from handrail.engine.history import History, Node, Run
+from handrail.engine.judge.arrival import named_confirmer
 from handrail.engine.navigate import Running, leaf_at
 from handrail.operations.handles import LONGEST_WORKER, WORKER_RULE, Prepared, is_worker
 from handrail.operations.replies import load_handed, load_pinned_workflow
@@ -82,6 +83,7 @@ def gather(
         kept_notes=_load_kept_notes(rt.log, history, node),
         confirmations=find_confirmations(rt, workflow, node, run, own),
         can_ask=rt.can_ask,
+        has_confirmer=_has_confirmer(rt, history, workflow, node),
         handed=load_handed(rt.log, history, run, workflow),
         helper=helper,
     )
@@ -95,6 +97,15 @@ def gather(
     sighting = msgspec.structs.replace(seen.sighting, machine=rt.companion)
     gathered = msgspec.structs.replace(gathered, sighting=sighting)
     return msgspec.structs.replace(prepared, gathered=gathered, tree=seen.tree)
+
+
+def _has_confirmer(rt: WritePorts, history: History, workflow: CompiledWorkflow, node: Node) -> bool:
+    """Whether an account may give what the pending step wants of somebody whom its author names."""
+    if rt.members is None or not isinstance(node.state, Running):
+        return False
+    from handrail.runtime.who_confirms import has_confirmer  # noqa: PLC0415 - only a team has accounts
+
+    return has_confirmer(rt, history, node, named_confirmer(leaf_at(workflow, node.state)))
 
 
 def find_confirmations(

@@ -22,7 +22,7 @@ from handrail.engine.facts import run_place
 from handrail.engine.history import Run
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.same_project import is_begun_here
-from handrail.operations.workflow_catalog import compile_entry, problem_row
+from handrail.operations.workflow_catalog import compile_entry, rows_of
 from handrail.ports.workspace import WorkflowLibrary, Workspace
 from handrail.workflows.catalog import Catalog, CatalogEntry
 from handrail.workflows.compiled import CompiledWorkflow, Contract, Pinned
@@ -47,7 +47,7 @@ def pin(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Pinned
     raise Fault(
         WORKFLOW_INVALID,
         f"The workflow file {quote(entry.source_ref)} cannot be used: {errors[0].message}"[:1024],
-        details={"workflow_id": entry.id, "problems": [problem_row(problem) for problem in errors[:20]]},
+        details={"workflow_id": entry.id, "problems": rows_of(entry, errors)},
     )
 
 

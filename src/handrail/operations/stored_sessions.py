@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -34,6 +35,8 @@ READ_TO_PROVEN = "read only as far as proven"
 """How a search treats a damaged session that it does not leave out."""
 SUMMARY_VERSION = 3
 """Raise it when a history is summarised differently while the fields stay the same."""
+MOST_FOUND = 1_000
+"""Sessions that a search looks at before it knows that it needs more."""
 MOST_NEW = 200
 """Sessions that a list reads only for the index, beside those of its page."""
 
@@ -53,19 +56,48 @@ class Sessions:
     ) -> None:
         # A warm server does not look again at bytes that it has read; what it took for sound must not
         # become what a new process believes.
+        self._log = rt.log
         self._reader: EventReader = rt.log if view is None else view.reader
         self._view = view
         self._interruptions = rt.interruptions
         self._workflows: dict[str, CompiledWorkflow] = {}
         self._read: dict[SessionId, Summary] = {}
+        self._only = only
         self._indexed: dict[SessionId, Indexed] = {}
-        self.stamps: Sequence[SessionStamp]
-        """Last activity first."""
-        if view is None:
-            self.stamps = rt.log.list_sessions() if only is None else only
-        else:
-            self._indexed = {held.stamp.session_id: held for held in view.look()}
-            self.stamps = tuple(held.stamp for held in self._indexed.values())
+        """What was looked at."""
+
+    @cached_property
+    def stamps(self) -> Sequence[SessionStamp]:
+        """All of them, last activity first."""
+        if self._view is None:
+            return self._log.list_sessions() if self._only is None else self._only
+        return self._learn(self._view.look())
+
+    def count(self) -> int:
+        return len(self.stamps) if self._view is None else self._view.count()
+
+    def latest(self, most: int, after: SessionStamp | None = None) -> Sequence[SessionStamp]:
+        """At least as many of the first ones, or of those after this one, as there are."""
+        return self.stamps if self._view is None else self._learn(self._view.look(most, after))
+
+    def find(self, words: Sequence[str], parts: Sequence[str] = ()) -> Iterator[SessionStamp]:
+        """Without some that surely have neither all the words nor all the parts; no more than are needed."""
+        if self._view is None:
+            yield from self.stamps
+            return
+        found = self._learn(self._view.find(words, parts, MOST_FOUND))
+        yield from found
+        if len(found) == MOST_FOUND:
+            yield from self._learn(self._view.find(words, parts, after=found[-1]))
+
+    def lacks_words(self, session_id: SessionId) -> bool:
+        """Whether `find` saw that it has not all the words."""
+        held = self._indexed.get(session_id)
+        return held is not None and held.lacks_words
+
+    def _learn(self, found: Sequence[Indexed]) -> Sequence[SessionStamp]:
+        self._indexed |= {held.stamp.session_id: held for held in found}
+        return [held.stamp for held in found]
 
     def facts(self, session_id: SessionId) -> SessionFacts:
         """What a list shows of a session, also of one that cannot be read."""
@@ -84,16 +116,28 @@ class Sessions:
         """Whether its log is sound and its workflow cannot be read: nobody can say where it stands."""
         return not self.is_resumable(session_id) and self.facts(session_id).health == "healthy"
 
-    def subjects(self, stamp: SessionStamp) -> tuple[Subject, ...]:
-        """What a search looks at; nothing for a session that cannot be resumed."""
-        held = self._indexed.get(stamp.session_id)
-        kept = self._view.subjects(stamp.session_id) if self._view and held and held.facts else None
-        found = self._summary(stamp.session_id).subjects if kept is None else _SUBJECTS.decode(kept)
-        return tuple(msgspec.structs.replace(subject, order=stamp.order) for subject in found or ())
+    def subjects(self, stamps: Sequence[SessionStamp]) -> Iterator[Subject]:
+        """What a search looks at; nothing of a session that cannot be resumed."""
+        for at in range(0, len(stamps), MOST_NEW):
+            kept = self._find_subjects([stamp.session_id for stamp in stamps[at : at + MOST_NEW]])
+            for stamp in stamps[at : at + MOST_NEW]:
+                is_kept = stamp.session_id in kept
+                found = kept[stamp.session_id] if is_kept else self._summary(stamp.session_id).subjects
+                yield from (msgspec.structs.replace(subject, order=stamp.order) for subject in found or ())
+
+    def _find_subjects(self, session_ids: Sequence[SessionId]) -> dict[SessionId, tuple[Subject, ...]]:
+        """Of those that the index knows."""
+        known = [one for one in session_ids if one in self._indexed and self._indexed[one].facts is not None]
+        kept = self._view.subjects(known) if self._view and known else {}
+        return {session_id: _SUBJECTS.decode(one) for session_id, one in kept.items()}
 
     def find_without_words(self, words: Sequence[str]) -> frozenset[SessionId]:
         """Sessions of which the index knows for certain that they do not have all these words."""
-        known = frozenset(held.stamp.session_id for held in self._indexed.values() if held.facts is not None)
+        known = frozenset(
+            session_id
+            for session_id, held in self._indexed.items()
+            if held.facts is not None and held.is_searched
+        )
         if self._view is None or not known or not words:
             return frozenset()
         return known - self._view.with_words(words)
@@ -102,8 +146,11 @@ class Sessions:
         """Add what was read to the index, and some sessions that it does not know yet; errors are ignored."""
         if self._view is None:
             return
-        unknown = [held.stamp.session_id for held in self._indexed.values() if held.facts is None]
-        with suppress(Fault):  # the answer is complete; a call that must stop now stops with it
+        looked = self._indexed.values()
+        unknown = [one.stamp.session_id for one in looked if one.facts is None or not one.is_searched]
+        with suppress(Fault, IndexTrouble):  # the answer is complete; a call that must stop now stops with it
+            for session_id, subjects in self._find_subjects(unknown[:MOST_NEW]).items():
+                self._read[session_id] = Summary(facts=self.facts(session_id), subjects=subjects)
             for session_id in unknown[:MOST_NEW]:
                 self._summary(session_id)
         entries = [
@@ -196,6 +243,11 @@ def describe_unsound(unsound: Mapping[SessionId, str], treated: str) -> str:
     return told
 
 
+def about(session_id: SessionId, facts: SessionFacts) -> str:
+    """The text of which a list finds any part."""
+    return " ".join((session_id, facts.goal, facts.project, facts.workflow_id, *facts.tags)).casefold()
+
+
 def _entry(held: Indexed | None, summary: Summary) -> Entry | None:
     """None for what the index must not answer: damage, a missing workflow, files that may be changing."""
     if held is None or not held.version or summary.subjects is None:
@@ -206,6 +258,7 @@ def _entry(held: Indexed | None, summary: Summary) -> Entry | None:
         facts=msgspec.msgpack.encode(summary.facts),
         subjects=msgspec.msgpack.encode(summary.subjects),
         words=" ".join(sorted(words_in(summary.subjects))),
+        about=about(held.stamp.session_id, summary.facts),
     )
 
 

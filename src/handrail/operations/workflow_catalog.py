@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import UNSET
@@ -23,7 +24,7 @@ from handrail.workflows.compiling.compilation import BaseCompilation, Compilatio
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.compiling.expand_templates import calls_routine
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.problem import Problem, edit_rows
+from handrail.workflows.problem import Problem, drop_edits, edit_rows
 from handrail.workflows.problem_places import add_places
 from handrail.workflows.reading.reader import Reading
 
@@ -238,6 +239,12 @@ def problem_row(problem: Problem) -> dict[str, Any]:
     }
 
 
+def rows_of(entry: CatalogEntry, problems: Iterable[Problem]) -> list[dict[str, Any]]:
+    """The first problems of a file beside other things. Edits of a text are for who asks about the file."""
+    told = list(problems)[:20]
+    return [problem_row(one) for one in (told if entry.spelling == "json" else drop_edits(told))]
+
+
 def _routines(catalog: Catalog, caller: CatalogEntry) -> tuple[SourceWorkflow, ...]:
     """The routines a call may mean, bundled ones first.
 
@@ -266,6 +273,6 @@ def _invalid(entry: CatalogEntry) -> Fault:
         f"The workflow file {quote(entry.source_ref)} cannot be used: {errors[0].message}"[:1024],
         details={
             "workflow_id": entry.id,
-            "problems": [problem_row(problem) for problem in errors[:20]],
+            "problems": rows_of(entry, errors),
         },
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol, TypeAlias
 
@@ -196,6 +196,10 @@ class Indexed(msgspec.Struct, frozen=True, kw_only=True):
     stamp: SessionStamp
     version: str
     facts: bytes | None
+    is_searched: bool = True
+    """Whether the index can find it by what it says; it may have facts that it got from an older program."""
+    lacks_words: bool = False
+    """Whether it surely lacks one of the words that were asked for."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -207,6 +211,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     subjects: bytes
     words: str
     """Every word that it can be found by, between spaces."""
+    about: str = ""
+    """The text of which a list finds any part, in the case that is compared."""
 
 
 class IndexView(Protocol):
@@ -215,14 +221,28 @@ class IndexView(Protocol):
     reader: EventReader
     """What is kept must be read with this: it trusts nothing that this process read before."""
 
-    def look(self) -> Sequence[Indexed]:
-        """Just the sessions of `EventReader.list_sessions`, in its order."""
+    def count(self) -> int:
+        """How many `look` gives without a question."""
+
+    def look(self, most: int = 0, after: SessionStamp | None = None) -> Sequence[Indexed]:
+        """Just the sessions of `EventReader.list_sessions`, in its order: all, or at least as many of the
+        first ones, or of those after this one."""
+
+    def find(
+        self,
+        words: Sequence[str],
+        parts: Sequence[str] = (),
+        most: int = 0,
+        after: SessionStamp | None = None,
+    ) -> Sequence[Indexed]:
+        """The same without some that surely have neither all these words nor, where parts are given, all
+        these in their `about`."""
 
     def with_words(self, words: Sequence[str]) -> frozenset[SessionId]:
         """The indexed sessions that have all these words."""
 
-    def subjects(self, session_id: SessionId) -> bytes | None:
-        """What `keep` was given."""
+    def subjects(self, session_ids: Sequence[SessionId]) -> Mapping[SessionId, bytes]:
+        """What `keep` was given, of those that it was given any of."""
 
     def keep(self, entries: Sequence[Entry]) -> None:
         """Add or replace these, and drop what is no longer in the store; nothing is read after it."""

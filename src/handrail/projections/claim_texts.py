@@ -8,7 +8,7 @@ from typing import Any
 from handrail.engine.events import Artifact, Claim
 from handrail.projections.plain_words import HEADLINES, spell_name
 
-LONGEST_TEXT = 120
+_LONGEST = 120
 """Of each part that is quoted."""
 _OWN_CHECKS = {"person": "A person's answer", "notes": "The notes"}
 
@@ -64,4 +64,4 @@ def _read(body: Any, keys: Iterable[str]) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, TypeVar
 
@@ -17,7 +17,7 @@ from handrail.contract.redaction import Secrets
 from handrail.runtime.operation import CORE, Effect, Operation, Registry
 
 if TYPE_CHECKING:
-    from handrail.contract.accounts import Actor, Principal
+    from handrail.contract.accounts import Actor, Principal, Role
     from handrail.contract.outcome import Json
     from handrail.ports.actions import OwnAction
     from handrail.ports.checks import CheckPrograms, KnownChecks
@@ -277,6 +277,8 @@ class ReadPorts(RehydratePorts, frozen=True, kw_only=True):
     """The machine that looks at files and starts programs for this call; empty: this one."""
     principal: Principal | None = None
     """Who calls a server with accounts; None: there are none, and the caller is who runs the program."""
+    origin: str = ""
+    """Where there are accounts: under which address people reach the server, for links."""
     index: Callable[[], SessionIndex | None] = no_index
     """Of the sessions, for lists and searches; None: they are read from the log."""
     facts: Callable[[], FactStore] = no_facts
@@ -307,6 +309,8 @@ class WritePorts(ReadPorts, frozen=True, kw_only=True):
     """What carries out the actions of a workflow, where it is not a part of this program."""
     trees_due: list[Due] | None = None
     """Left by the call for its surface, which does them after the reply; None: nobody does."""
+    members: Callable[[], Mapping[str, Role]] | None = None
+    """Where there are accounts: who is in the workspace of the caller, in which role."""
     commits: Commits = msgspec.field(default_factory=Commits)
     """What the call at hand has changed; the hub gives each call its own."""
 
@@ -335,8 +339,6 @@ class Runtime(WritePorts, frozen=True, kw_only=True):
     """Where calls of projects that belong to a team go; None: there is no team."""
     may: Callable[[Operation, Effect], None] | None = None
     """Where there are accounts: raises the Fault that keeps this caller from an operation."""
-    origin: str = ""
-    """Where there are accounts: under which address people reach the server, for links."""
     accounts: object = None
     """Where there are accounts: what the operations about them work with."""
     keeper: Callable[[], StoreKeeper] = no_keeper

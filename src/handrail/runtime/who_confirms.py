@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from handrail.contract.accounts import ROLES, Principal
+from handrail.contract.accounts import ROLES, Principal, Role
 from handrail.contract.catalogue import E_FORBIDDEN, E_HUMAN_REQUIRED
 from handrail.contract.ids import RunId
 from handrail.contract.outcome import Fault
@@ -45,11 +45,25 @@ def find_answerers(rt: ReadPorts, history: History, node: Node, wanted: str) -> 
     return "" if is_one else CONFIRMERS[wanted]
 
 
+def has_confirmer(rt: WritePorts, history: History, node: Node, wanted: str) -> bool:
+    """Whether somebody in the workspace may confirm the step; without accounts nobody is looked for."""
+    if not wanted or rt.members is None:
+        return False
+    if wanted.startswith(_ROLE):
+        least, workers = wanted.removeprefix(_ROLE), frozenset[str]()
+    else:
+        least, workers = "member", find_workers(rt, history, node)
+    return any(_is_at_least(role, least) and account not in workers for account, role in rt.members().items())
+
+
+def _is_at_least(role: Role, least: str) -> bool:
+    return ROLES.index(role) >= ([*ROLES].index(least) if least in ROLES else len(ROLES))
+
+
 def is_confirmer(rt: ReadPorts, history: History, node: Node, wanted: str, principal: Principal) -> bool:
     """Whether they are who the step names."""
     if wanted.startswith(_ROLE):
-        named = wanted.removeprefix(_ROLE)
-        return ROLES.index(principal.role) >= ([*ROLES].index(named) if named in ROLES else len(ROLES))
+        return _is_at_least(principal.role, wanted.removeprefix(_ROLE))
     return principal.account not in find_workers(rt, history, node)
 
 

@@ -37,8 +37,11 @@ class Door(Protocol):
     def answer_companion(self, runtime: Runtime, content: bytes) -> bytes:
         """The answer to a call of a companion, which looks for the server. Raises Fault E_VALIDATION."""
 
-    def start_sending(self) -> None:
-        """Send notices about runs to the address of the settings, from a thread of its own."""
+    def start_sending(self, origin: str) -> None:
+        """Send notices about runs to the address of the settings, from a thread of its own.
+
+        `origin` is where this server is reached; the links that its operator makes lead there.
+        """
 
     def marks(self, workspace: str) -> Marks:
         """What changes with every commit, of the sessions of a workspace."""

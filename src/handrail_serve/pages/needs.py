@@ -131,15 +131,24 @@ def _name(row: Payload) -> str:
     return f"need-{row['session_id']}-{row.get('gap_id') or row['node_id']}"
 
 
-def need_card(card: Card, tag: str = "li", title: str = "h3") -> Html:
+def need_card(card: Card) -> Html:
     """One need: what, since when, whose; the question; what is known; the door."""
+    return _draw(card, "li", "h3", _whose(card.row))
+
+
+def own_card(card: Card) -> Html:
+    """The same on the page of its own session, whose head says whose it is."""
+    return _draw(card, "div", "h2", None)
+
+
+def _draw(card: Card, tag: str, title: str, whose: Child) -> Html:
     row = card.row
     answered = card.answer
     return element(
         tag,
         element("p", _state(card), "since ", ago(row["since"]), class_="cluster"),
         element(title, element("a", _ask(card), href=where(row)), dir="auto"),
-        _whose(row),
+        whose,
         _known(card),
         _door(card, answered),
         class_=f"need {row['kind']}{' answered' if answered is not None else ''}",

@@ -9,7 +9,7 @@ from handrail.engine.events import is_newer
 from handrail.projections.claim_texts import spell_kind
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail.projections.plain_words import CLOSE_WORDS
-from handrail_serve.pages.needs import Card, need_card, whose_agent
+from handrail_serve.pages.needs import Card, own_card, whose_agent
 from handrail_serve.pages.parts import (
     Payload,
     ago,
@@ -173,7 +173,7 @@ def _with_run(
 
 def _waiting(cards: Sequence[Card]) -> Child:
     """What the run waits for, where a person can do something about it."""
-    shown = [need_card(card, "div", "h2") for card in cards]
+    shown = [own_card(card) for card in cards]
     return element("div", *shown, class_="strip", id="waiting") if shown else None
 
 

@@ -35,6 +35,7 @@ from handrail_team.accounts.refusals import (
     refuse_credential,
     refuse_invitation,
     refuse_name,
+    refuse_other_name,
     refuse_sign_in,
     refuse_taken,
 )
@@ -122,8 +123,8 @@ class Directory:
 
     # Workspaces
 
-    def make_workspace(self, name: str, request_id: str, owner: Asking = "") -> Workspace:
-        """A new workspace, with this account as its owner; the one of the same request id if there is one.
+    def make_workspace(self, name: str, request_id: str) -> Workspace:
+        """A new workspace with nobody in it; the one of the same request id if there is one.
 
         Raises Fault E_CONFLICT when another has the name.
         """
@@ -139,14 +140,10 @@ class Directory:
                 if known[1] != name or known[3] != request_id:
                     raise refuse_taken("workspace", known[1])
                 return Workspace(id=known[0], name=known[1], made_at=known[2])
-            if isinstance(owner, Principal):
-                require_as_found(link, owner.workspace, owner, owner.role)
             link.execute(
                 "INSERT INTO handrail.workspaces VALUES (%s, %s, %s, %s)",
                 (made.id, made.name, made.made_at, request_id or None),
             )
-            if owner:
-                self._join(link, account_of(owner), made.id, "owner")
             return made
 
         return self._anywhere.write(add)
@@ -176,6 +173,19 @@ class Directory:
             f"There is no workspace {quote(named)}." if named else "Say which workspace: there are several.",
             hint="`handrail team workspace list` names them; give one with --workspace.",
         )
+
+    def keep_origin(self, origin: str) -> None:
+        """Note where a server is reached, for the links that the operator makes."""
+        asked = (
+            "INSERT INTO handrail.servers VALUES (%s, %s) ON CONFLICT (origin)"
+            " DO UPDATE SET seen_at = excluded.seen_at"
+        )
+        self._anywhere.send((asked, (origin, self._clock.unix_seconds())))
+
+    def find_origin(self) -> str:
+        """Where the server that started last is reached; empty: none has."""
+        rows = self._anywhere.fetch("SELECT origin FROM handrail.servers ORDER BY seen_at DESC LIMIT 1")
+        return str(rows[0][0]) if rows else ""
 
     # Members
 
@@ -326,8 +336,8 @@ class Directory:
         """Use an invitation: an account with this passphrase, and a token for its page.
 
         Who has an account already joins with it, by its name and passphrase: one person is one account in
-        every workspace. Raises Fault E_AUTH when the invitation is not good, E_CONFLICT when the name is
-        somebody else's, and E_VALIDATION when it is none.
+        every workspace. A link to a new passphrase is for one name. Raises Fault E_AUTH when the invitation
+        is not good, E_CONFLICT when the name is somebody else's, and E_VALIDATION when it is none.
         """
         kept = keep_passphrase(passphrase, self._randomness.bytes(SALT_BYTES))
         mine = self._recognise(name, passphrase)
@@ -336,9 +346,12 @@ class Directory:
             held = self._use_invitation(link, digest_secret(invitation))
             account = held.account
             if account:
-                link.execute(
-                    "UPDATE handrail.accounts SET passphrase = %s WHERE account = %s", (kept, account)
+                changed = link.execute(
+                    "UPDATE handrail.accounts SET passphrase = %s WHERE account = %s AND sign_in = %s",
+                    (kept, account, fold_name(name)),
                 )
+                if not changed.rowcount:
+                    raise refuse_other_name()
                 link.execute(
                     "UPDATE handrail.credentials SET ended_at = %s"
                     " WHERE account = %s AND kind = 'page' AND ended_at = 0",

@@ -33,6 +33,15 @@ def refuse_invitation() -> Fault:
     )
 
 
+def refuse_other_name() -> Fault:
+    return Fault(
+        E_CONFLICT,
+        "This link is for a new passphrase of another name. Nothing was changed, and the link stays good.",
+        details={"reason": "other_name"},
+        hint="Give the name that you sign in with; who sent the link knows it.",
+    )
+
+
 def refuse_taken(what: str, name: str, hint: str = "Choose another one.") -> Fault:
     return Fault(
         E_CONFLICT,

@@ -24,42 +24,39 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     """No agent may, whatever its person may."""
 
 
-_BY_EFFECT: dict[Effect, Need] = {
-    "read": Need(role="viewer"),
-    "record": Need(role="member"),
-    "create": Need(role="member"),
-    "ack": Need(role="member"),
-    "gated": Need(role="admin", is_persons=True),
-    "dangerous": Need(role="admin", is_persons=True),
-}
-_BY_NAME: dict[str, Need] = {
-    "run.confirm": Need(role="member", is_persons=True),
-    "session.settle_gap": Need(role="member", is_persons=True),
-    "session.rename": Need(role="member", is_persons=True),
-    "preferences.set": Need(role="member"),
+_READER = Need(role="viewer")
+_WORKER = Need(role="member")
+_PERSON = Need(role="member", is_persons=True)
+_ADMIN = Need(role="admin", is_persons=True)
+NEEDS: dict[str, Need] = {
+    **dict.fromkeys(("workflow.list", "workflow.inspect", "preferences.show", "ledger.show"), _READER),
+    **dict.fromkeys(("session.list", "session.show", "session.needs", "session.search"), _READER),
+    **dict.fromkeys(("session.timeline", "session.resume", "session.gaps", "session.events"), _READER),
+    **dict.fromkeys(("session.export", "run.graph", "run.node", "run.compare"), _READER),
+    **dict.fromkeys(("store.verify", "store.du"), _READER),
+    **dict.fromkeys(("team.whoami", "team.members", "team.workspaces"), _READER),
+    **dict.fromkeys(("session.start", "run.start", "run.continue", "run.checkpoint", "run.close"), _WORKER),
+    # What a companion did on its machine, and the server records.
+    **dict.fromkeys(("check.run", "check.replay", "check.approve", "check.note", "session.work"), _WORKER),
+    "preferences.set": _WORKER,
+    **dict.fromkeys(("run.confirm", "session.settle_gap", "session.rename"), _PERSON),
+    **dict.fromkeys(("team.admit", "team.new_token"), _PERSON),
+    **dict.fromkeys(("team.revoke_token", "team.tokens"), Need(role="viewer", is_persons=True)),
+    **dict.fromkeys(("session.import", "session.delete", "store.gc"), _ADMIN),
+    **dict.fromkeys(("team.invite", "team.set_member", "team.reset", "team.audit"), _ADMIN),
     "keys.rotate": Need(role="owner", is_persons=True),
-    "team.invite": Need(role="admin", is_persons=True),
-    "team.admit": Need(role="member", is_persons=True),
-    "team.new_workspace": Need(role="owner", is_persons=True),
-    "team.new_token": Need(role="member", is_persons=True),
-    "team.revoke_token": Need(role="viewer", is_persons=True),
-    "team.set_member": Need(role="admin", is_persons=True),
-    "team.reset": Need(role="admin", is_persons=True),
-    "team.audit": Need(role="admin", is_persons=True),
-    "team.tokens": Need(role="viewer", is_persons=True),
 }
-"""Where the effect alone does not say it; a call of these that only reads asks what reading asks."""
+"""Every operation that a server of a team offers. It refuses all others to everybody: what reads or changes
+the home, the settings or the disk of the server is its operator's, on its machine."""
 _ALWAYS: Final = frozenset({"team.audit", "team.tokens"})
-"""What is more than any other reading."""
+"""What is more than any other reading; a call of the others that only reads asks what reading asks."""
 
 
 def need_of(called: Operation, effect: Effect) -> Need | None:
     """What a call asks of its caller; None: no server of a team offers it."""
-    if called.where == "companion" or effect not in _BY_EFFECT:
-        return None
-    if effect == "read" and called.name not in _ALWAYS:
-        return _BY_EFFECT["read"]
-    return _BY_NAME.get(called.name, _BY_EFFECT[effect])
+    need = None if called.where == "companion" else NEEDS.get(called.name)
+    is_plain = need is not None and effect == "read" and called.name not in _ALWAYS
+    return _READER if is_plain else need
 
 
 def require_right(principal: Principal, called: Operation, effect: Effect) -> None:
@@ -68,8 +65,9 @@ def require_right(principal: Principal, called: Operation, effect: Effect) -> No
     if need is None:
         raise Fault(
             FEATURE_DISABLED,
-            "This operation looks at files or starts programs, which the server of a team never does.",
-            hint="Run it on the machine where the work is done.",
+            "This operation is about files, programs or settings of a machine; the server of a team offers "
+            "nobody its own.",
+            hint="Run it on the machine that you mean; what is the server's is done by its operator there.",
         )
     if ROLES.index(principal.role) < ROLES.index(need.role):
         raise _forbidden(

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NoReturn, cast
 import msgspec
 
 from handrail.contract.catalogue import E_VALIDATION, KINDS, RESULTS_STALE, VALIDATION_ERROR
-from handrail.contract.ids import Autonomy, ObservationKey, RiskPolicy, SourceKind
+from handrail.contract.ids import ObservationKey, SourceKind
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json
 from handrail.ports.actions import Preview
@@ -166,12 +166,28 @@ class SentSettings:
     def desired(self, project: str = "") -> DesiredSettings:
         return self._own.desired(project)
 
-    def set_preferences(
-        self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
-    ) -> bool:
-        del autonomy, risk_policy, shown
-        message = "The preferences of a user are kept on their machine, and set there."
+    def keep(self, changes: Mapping[str, Json], held: Mapping[str, Json]) -> bool:
+        return self._own.keep(changes, held)
+
+    def check(self, changes: Mapping[str, Json]) -> None:
+        self._own.check(changes)
+
+
+class ServersSettings:
+    """`ports.SettingsFiles` of a server for who has an account: its operator alone changes them."""
+
+    def __init__(self, own: SettingsFiles) -> None:
+        self.of = own.of
+        self.problems = own.problems
+        self.desired = own.desired
+
+    def keep(self, changes: Mapping[str, Json], held: Mapping[str, Json]) -> bool:
+        del changes, held
+        message = "The settings and preferences of a user are kept on their machine, and set there."
         raise Fault(E_VALIDATION, message, details={"param": "session"}, hint="Name a session of the team.")
+
+    def check(self, changes: Mapping[str, Json]) -> None:
+        self.keep(changes, {})
 
 
 _SERVERS: Final = ("bundled", "user")

@@ -56,7 +56,10 @@ InWorkspace = Annotated[
 ]
 Origin = Annotated[
     str,
-    Meta(description="Where the server of the team is reached, for the link.", pattern=r"^https?://[^\s/]+$"),
+    Meta(
+        description="Where the team is reached, for the link; by default as its server says.",
+        pattern=r"^https?://[^\s/]+$",
+    ),
 ]
 RequestId = Annotated[str, Meta(description="Your key; a repeat makes nothing new.", pattern=REQUEST_ID)]
 Name = Annotated[str, Meta(min_length=1, max_length=128)]
@@ -171,11 +174,12 @@ def list_all(rows: Sequence[Answer], data: dict[str, Any]) -> Success:
     return Success(data=data, page=Page(items=items, style="none", limit=max(1, len(items))))
 
 
-def spell_link(rt: Runtime, origin: str | UnsetType, secret: str) -> str:
+def spell_link(rt: Runtime, directory: Directory, origin: str | UnsetType, secret: str) -> str:
     """Where an invitation is accepted; the secret is behind the `#`, which no browser sends to a server."""
     if not secret:
         return ""
-    return f"{(rt.origin or DEFAULT_ORIGIN) if origin is UNSET else origin}/join#invitation={secret}"
+    place = (rt.origin or directory.find_origin() or DEFAULT_ORIGIN) if origin is UNSET else origin
+    return f"{place}/join#invitation={secret}"
 
 
 def spell_time(unix_seconds: int) -> str:

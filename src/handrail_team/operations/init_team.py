@@ -78,7 +78,7 @@ def init_team(rt: Runtime, request: InitTeam) -> DryRun | Success | Answer:
         return MadeTeam(
             workspace_id=workspace.id,
             workspace=workspace.name,
-            link=spell_link(rt, request.origin, made.secret),
+            link=spell_link(rt, directory, request.origin, made.secret),
             expires_at=spell_time(made.expires_at),
             is_new=bool(made.secret),
         )

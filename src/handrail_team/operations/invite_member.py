@@ -60,7 +60,7 @@ def invite_member(rt: Runtime, request: InviteMember) -> DryRun | Success | Answ
         )
         return Invitation(
             id=made.id,
-            link=spell_link(rt, request.origin, made.secret),
+            link=spell_link(rt, team.directory, request.origin, made.secret),
             role=role,
             expires_at=spell_time(made.expires_at),
             is_new=bool(made.secret),

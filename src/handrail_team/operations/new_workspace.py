@@ -1,4 +1,4 @@
-"""`team.new_workspace`: a workspace, with whoever makes it as its owner."""
+"""`team.new_workspace`: one more workspace of a team. For the operator: a role counts in its own one."""
 
 from __future__ import annotations
 
@@ -41,11 +41,10 @@ class MadeWorkspace(Answer, frozen=True, kw_only=True):
 
 def new_workspace(rt: Runtime, request: NewWorkspace) -> DryRun | Success | Answer:
     """Make it. Raises Fault E_CONFLICT when the name is taken."""
-    owner = rt.principal or ""
     directory = open_directory(rt, request.store)
 
     def work() -> MadeWorkspace:
-        made = directory.make_workspace(request.name, given(request.request_id, ""), owner)
+        made = directory.make_workspace(request.name, given(request.request_id, ""))
         return MadeWorkspace(id=made.id, name=made.name, made_at=made.made_at)
 
     change = Change(action="create", resource="workspace", id=request.name)
@@ -55,6 +54,7 @@ def new_workspace(rt: Runtime, request: NewWorkspace) -> DryRun | Success | Answ
 OPERATION = Operation(
     name="team.new_workspace",
     effect="create",
+    where="companion",
     summary="Make a workspace of a team; nothing in one is seen from another.",
     input=NewWorkspace,
     output=MadeWorkspace,

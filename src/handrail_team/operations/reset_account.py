@@ -65,7 +65,7 @@ def reset_account(rt: Runtime, request: ResetAccount) -> DryRun | Success | Answ
         )
         return Invitation(
             id=made.id,
-            link=spell_link(rt, request.origin, made.secret),
+            link=spell_link(rt, team.directory, request.origin, made.secret),
             role=held.role,
             expires_at=spell_time(made.expires_at),
             is_new=bool(made.secret),

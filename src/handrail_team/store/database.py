@@ -25,7 +25,15 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.outcome import Fault
 from handrail.ports.store import DatabaseFacts
-from handrail_team.store.migrations import NEWEST, SCOPE, migrate, require_walls, scope_of, version_of
+from handrail_team.store.migrations import (
+    ASKED_WORDS,
+    NEWEST,
+    SCOPE,
+    migrate,
+    require_walls,
+    scope_of,
+    version_of,
+)
 
 _T = TypeVar("_T")
 
@@ -136,14 +144,19 @@ class Database:
             self._free.release()
 
     def fetch(
-        self, asked: LiteralString, values: Sequence[object] = (), patience_s: float = 0
+        self, asked: LiteralString, values: Sequence[object] = (), patience_s: float = 0, words: str = ""
     ) -> list[tuple[Any, ...]]:
-        """Every row that a reading gives, with more patience where it asks for it; none without tables."""
+        """Every row that a reading gives, with more patience where it asks for it; none without tables.
+
+        `words` of a search are those of `found_by`.
+        """
 
         def read(link: Link) -> list[tuple[Any, ...]]:
             if not self._has_tables(link):
                 return []
             with self._one_trip(link):
+                if words:
+                    link.execute(ASKED_WORDS, (words,))
                 found = link.execute(asked, values, binary=True)
             return found.fetchall()
 

@@ -35,6 +35,7 @@ from handrail.ports.store import (
 from handrail_team.store.database import LONG_PATIENCE_S, Link
 from handrail_team.store.keys import SERVERS, check_ring, list_workspaces
 from handrail_team.store.log import BLOB, TeamLog
+from handrail_team.store.migrations import ANY_WORDS, ASKED_WORDS
 
 DAY_NS: Final = 86_400 * 1_000_000_000
 _WAIT_MS: Final = 5_000
@@ -327,7 +328,8 @@ def _remove_unchanged(link: Link, session: SessionToRemove, wait_ms: int) -> int
     row = link.execute(locked, (session.session_id,)).fetchone()
     if row is None or row[0] != session.head_digest:
         return None
-    for table in ("events", "session_blobs", "search", "sessions"):
+    link.execute(ASKED_WORDS, (ANY_WORDS,))
+    for table in ("events", "session_blobs", "search", "found_by", "sessions"):
         asked = sql.SQL("DELETE FROM handrail.{} WHERE session_id = %s")
         link.execute(asked.format(sql.Identifier(table)), (session.session_id,))
     return session.bytes

@@ -27,6 +27,14 @@ _IS_ANYWHERE: Final = f"{_HERE} = '*'"
 _HAS_A_MEMBERSHIP: Final = "account IN (SELECT m.account FROM handrail.memberships m)"
 _WHO: Final = ("workspaces", "accounts", "memberships", "credentials")
 
+_IS_HERE_ONCE: Final = f"workspace = (SELECT substr({_HERE}, 2)) AND (SELECT left({_HERE}, 1) = '=')"
+_LISTED: Final = ("sessions", "search")
+_WORDS: Final = "nullif(current_setting('handrail.words', true), '')::tsquery"
+ASKED_WORDS: Final = "SELECT set_config('handrail.words', %s, true)"
+"""Said before `found_by` is read or changed, with the words of a search."""
+ANY_WORDS: Final = "!'='"
+"""No session has this word, so all are found without it."""
+
 SCOPE: Final = "SELECT set_config('handrail.workspace', %s, true)"
 """Said first in every transaction, with `scope_of`; it ends with the transaction."""
 
@@ -151,6 +159,26 @@ MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (
             "accounts",
             f"{_IS_ANYWHERE} OR {_HAS_A_MEMBERSHIP}",
         ),
+    ),
+    (  # 4: lists and searches of very many sessions
+        "CREATE INDEX sessions_latest ON handrail.sessions (workspace, stamp DESC, session_id)",
+        # Which workspace it is, is worked out once and not for each of a hundred thousand rows.
+        *(f"ALTER POLICY {table}_all ON handrail.{table} USING ({_IS_HERE_ONCE})" for table in _LISTED),
+        "ALTER TABLE handrail.search ADD COLUMN found text NOT NULL DEFAULT ''",
+        "CREATE INDEX search_known ON handrail.search (workspace, session_id, version, form)"
+        " WHERE found = version",
+        "CREATE TABLE handrail.found_by ("
+        " session_id text NOT NULL, workspace text NOT NULL DEFAULT '', words tsvector NOT NULL,"
+        " PRIMARY KEY (session_id, workspace))",
+        "CREATE INDEX found_by_words ON handrail.found_by USING gin (words)",
+        *_own("found_by", is_new=False),
+        "CREATE TABLE handrail.servers (origin text PRIMARY KEY, seen_at bigint NOT NULL)",
+        *_close("servers"),
+        _wall("servers", _IS_ANYWHERE),
+        # Behind a wall the database uses no index for a word that a statement asks for, only for one that the
+        # wall itself asks for. So the words are a setting, and without it there is no row.
+        "CREATE POLICY found_by_all ON handrail.found_by FOR ALL"
+        f" USING (words @@ {_WORDS} AND {_IS_HERE}) WITH CHECK ({_IS_HERE})",
     ),
 )
 NEWEST: Final = len(MIGRATIONS)

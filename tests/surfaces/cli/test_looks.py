@@ -204,8 +204,7 @@ Run run_1: Small change (wr.small_change), in progress
   o Plan
   x blocked, Change  (3 times)
   * Change
-  Pending: change
-  Mode:    guided, balanced
+  Mode: guided, balanced
 
 o step   # checkpoint   x blocked attempt   * where the run stands
 Go on with it: handrail session resume ses_1 --human

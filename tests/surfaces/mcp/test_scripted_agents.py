@@ -55,6 +55,7 @@ def answered(params: dict[str, Any], prompt: str) -> dict[str, Any]:
         name: WORDS.get(asked[name], asked[name].split(" | ")[0]) if value == PLACEHOLDER else value
         for name, value in params.get("context", {}).items()
     }
+    sent = {name: ["one"] if value == [PLACEHOLDER] else value for name, value in sent.items()}
     kept = {name: value for name, value in params.items() if name not in ("output", "context")}
     return kept | ({"context": sent} if sent else {})
 

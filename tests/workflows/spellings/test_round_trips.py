@@ -109,6 +109,29 @@ def told(content: str, spelling: Spelling) -> list[tuple[int, int, str]]:
     return [(one.line, one.column, one.code) for one in examined.problems if one.severity == "error"]
 
 
+LATER = {
+    "id": "project.x",
+    "name": "X",
+    "description": "For a test.",
+    "steps": [
+        {"id": "one", "title": "One", "prompt": "First.\nThen read {{ wr.plan.slices }}."},
+        {"id": "two", "title": "Two", "prompt": "Plan.", "output": {"contractRef": "wr.contracts.plan"}},
+        {"id": "three", "title": "Three", "prompt": "First.\nThen read {{wr.plan.slcies}}."},
+    ],
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_wrong_part_of_an_artifact_is_told_where_it_is_written(spelling: Spelling) -> None:
+    content = write_document(LATER, spelling, {})
+
+    lines = content.split("\n")
+    assert [(code, lines[line - 1][column - 1 :][:12]) for line, column, code in told(content, spelling)] == [
+        ("read_too_early", "{{ wr.plan.s"),
+        ("undeclared_name", "{{wr.plan.sl"),
+    ]
+
+
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_what_is_wrong_is_told_at_its_place_in_the_authors_own_text(spelling: Spelling) -> None:
     shape = WRONG[spelling]

@@ -551,9 +551,10 @@ class _Marks:
         match schema.get("type"):
             case "array":
                 items, row = schema.get("items"), _first(shown)
+                blank = {TO_FILL_IN: TO_FILL_IN} if isinstance(row, dict) else TO_FILL_IN
                 if _shows_all(items, row, self._root, _INNER_LEVELS - level):
-                    return [TO_FILL_IN]
-                return [self._inner(items, row, level) or TO_FILL_IN]
+                    return [blank]
+                return [self._inner(items, row, level) or blank]
             case "object":
                 return self._inner(schema, shown, level) or {TO_FILL_IN: TO_FILL_IN}
             case _:

@@ -8,11 +8,13 @@ or was restored from a backup is read again. Whatever is wrong with the index, t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from hashlib import blake2b
 
 import apsw
+import msgspec
 
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.event_log.files.disk import make_directory
@@ -90,7 +92,34 @@ class FileIndexView:
         self._gone: tuple[SessionId, ...] = ()
         """Sessions that are in the index and no longer in the store."""
 
-    def look(self) -> Sequence[Indexed]:
+    def count(self) -> int:
+        return len(self._found)
+
+    def look(self, most: int = 0, after: SessionStamp | None = None) -> Sequence[Indexed]:
+        del most, after  # who looks at the files of one has looked at those of all
+        return self._found
+
+    def find(
+        self,
+        words: Sequence[str],
+        parts: Sequence[str] = (),
+        most: int = 0,
+        after: SessionStamp | None = None,
+    ) -> Sequence[Indexed]:
+        del parts, most
+        if after is not None:  # the first answer had them all
+            return ()
+        found = self._found
+        having = self.with_words(words) if words else frozenset()
+        return [
+            msgspec.structs.replace(
+                held, lacks_words=held.facts is not None and held.stamp.session_id not in having
+            )
+            for held in found
+        ]
+
+    @cached_property
+    def _found(self) -> Sequence[Indexed]:
         with _translate_errors():
             places = dict(_list_sessions(self._log.sessions))
             self._connection.execute("BEGIN")
@@ -121,10 +150,11 @@ class FileIndexView:
             )
             return frozenset(SessionId(row[0]) for row in rows)
 
-    def subjects(self, session_id: SessionId) -> bytes | None:
+    def subjects(self, session_ids: Sequence[SessionId]) -> Mapping[SessionId, bytes]:
+        asked = "SELECT id, subjects FROM sessions WHERE id = ?"
         with _translate_errors():
-            rows = self._connection.execute("SELECT subjects FROM sessions WHERE id = ?", (session_id,))
-            return next((bytes(row[0]) for row in rows), None)
+            rows = self._connection.executemany(asked, ((session_id,) for session_id in session_ids))
+            return {SessionId(session_id): bytes(kept) for session_id, kept in rows}
 
     def keep(self, entries: Sequence[Entry]) -> None:
         if not entries and not self._gone:

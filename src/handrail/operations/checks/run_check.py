@@ -20,6 +20,7 @@ from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Paylo
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
+from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Run, list_receipts
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.receipts import (
@@ -161,6 +162,9 @@ def run_check(rt: WritePorts, request: RunCheck) -> Success:
     elif receipt.directory != "." and not receipt.check:
         message = f"It ran in {receipt.directory}: a report that means this run names {receipt.receipt_id}."
         notices.append(Notice(type="check_in_folder", message=message[:1000], severity="info"))
+    elif _is_other_checkout(target.run, project):
+        message = f"It ran in another checkout, {project}: it counts where that has the same files."
+        notices.append(Notice(type="check_in_folder", message=message[:1000], severity="info"))
     if receipt.steering:
         message = f"It ran under {', '.join(sorted(receipt.steering))}, so it stands for no declared check."
         notices.append(Notice(type="check_steered", message=message[:1000], severity="warning"))
@@ -170,6 +174,12 @@ def run_check(rt: WritePorts, request: RunCheck) -> Success:
         raise _stopped(receipt)
     told = _describe(rt, recorded, receipt)
     return Success(data=msgspec.to_builtins(told), notices=(*notices, *ran.notices))
+
+
+def _is_other_checkout(run: Run, project: str) -> bool:
+    """Whether it is the run's repository in another place; a helper may have a place of its own."""
+    began = run.project if run.parent is None else None
+    return began is not None and began.directory not in ("", encode_project(project).directory)
 
 
 def _go_to_own_project(rt: ReadPorts, run: Run, request: RunCheck, project: str) -> tuple[str, RunCheck]:

@@ -80,7 +80,7 @@ class NeedRow(Answer, frozen=True, kw_only=True):
     reply: str
     """What to paste into the chat of the agent."""
     command: str
-    """What a person can run instead, where there is something."""
+    """What a person can run instead, where there is something; in a team the page where they answer."""
     last_activity: str
 
 
@@ -118,7 +118,7 @@ def _find(rt: ReadPorts, request: ListNeeds, *, with_index: bool) -> tuple[list[
     silence = find_silence(rt)
     me = rt.principal if request.whose == "me" else None
     with open_stored_sessions(rt, with_index=with_index) as sessions:
-        for stamp in sessions.stamps[:MOST_SESSIONS]:
+        for stamp in sessions.latest(MOST_SESSIONS)[:MOST_SESSIONS]:
             facts = sessions.facts(stamp.session_id)
             if me is not None:
                 mine = [need for need in facts.needs if _is_mine(rt, stamp.session_id, facts, need, me)]
@@ -128,8 +128,8 @@ def _find(rt: ReadPorts, request: ListNeeds, *, with_index: bool) -> tuple[list[
             if sessions.has_lost_workflow(stamp.session_id):
                 found.append(_damaged(stamp.session_id, facts, _NO_WORKFLOW))
             else:
-                found += _rows(stamp.session_id, facts, silence)
-        return found, len(sessions.stamps)
+                found += _rows(rt, stamp.session_id, facts, silence)
+        return found, sessions.count()
 
 
 def _is_mine(rt: ReadPorts, session_id: SessionId, facts: SessionFacts, need: Need, me: Principal) -> bool:
@@ -146,17 +146,21 @@ def _is_mine(rt: ReadPorts, session_id: SessionId, facts: SessionFacts, need: Ne
     return is_confirmer(rt, history, history.nodes[node_id], need.confirmed_by, me)
 
 
-def _rows(session_id: SessionId, facts: SessionFacts, silence: FindSilence) -> Iterator[NeedRow]:
+def _rows(
+    rt: ReadPorts, session_id: SessionId, facts: SessionFacts, silence: FindSilence
+) -> Iterator[NeedRow]:
     if facts.health != "healthy":
         yield _damaged(session_id, facts, _describe(facts))
         return
+    page = "" if rt.principal is None else f"{rt.origin}/sessions/{session_id}"
     for need in facts.needs:
+        command = _find_command(session_id, facts, need)
         yield _row(
             session_id,
             facts,
             need,
             reply=reply_to_need(session_id, need),
-            command=_find_command(session_id, facts, need),
+            command=(page or command) if command else "",  # in a team a person answers there alone
             silence=silence(facts),
         )
 

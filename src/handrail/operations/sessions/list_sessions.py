@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
@@ -15,6 +15,7 @@ from handrail.operations.sessions.search_sessions import Texts
 from handrail.operations.stored_sessions import (
     FindSilence,
     Sessions,
+    about,
     describe_unsound,
     find_silence,
     open_stored_sessions,
@@ -22,8 +23,9 @@ from handrail.operations.stored_sessions import (
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
 from handrail.projections.overview import SessionFacts
+from handrail.projections.resume_candidates import words_of
 from handrail.runtime.operation import Input, Operation, ValueRule
-from handrail.runtime.paging import MOST_ITEMS, page_of
+from handrail.runtime.paging import DEFAULT_LIMIT, MOST_ITEMS, page_of, read_place
 from handrail.runtime.runtime import ReadPorts
 
 _TIMES = "a UTC time such as 2026-11-15T09:30:00Z"
@@ -171,7 +173,7 @@ def _list(rt: ReadPorts, request: ListSessions, *, with_index: bool) -> Success:
     is_filtered = any(given is not UNSET for given in filters)
     with open_stored_sessions(rt, with_index=with_index) as sessions:
         chosen: Iterable[SessionStamp] = (
-            _matching(rt, sessions, request, silence) if is_filtered else sessions.stamps
+            _matching(rt, sessions, request, silence) if is_filtered else _next(rt, sessions, request)
         )
         page = page_of(
             rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp, silence)
@@ -185,17 +187,27 @@ def _list(rt: ReadPorts, request: ListSessions, *, with_index: bool) -> Success:
     return Success(data={"scope": scope}, page=page)
 
 
+def _next(rt: ReadPorts, sessions: Sessions, request: ListSessions) -> Sequence[SessionStamp]:
+    """The sessions of this page, and one more."""
+    place = read_place(rt, OPERATION, request)
+    limit = DEFAULT_LIMIT if request.limit is UNSET else request.limit
+    after = place and SessionStamp(session_id=SessionId(place[1]), order=_FAR - int(place[0]))
+    return sessions.latest(limit + 1, after or None)
+
+
 def _matching(
     rt: ReadPorts, sessions: Sessions, request: ListSessions, silence: FindSilence
 ) -> Iterator[SessionStamp]:
     query = "" if request.query is UNSET else request.query
     texts = Texts(rt, sessions, query)
-    for stamp in sessions.stamps:
+    parts = query.casefold().split()
+    for stamp in sessions.find(sorted(words_of(query)), parts) if parts else sessions.stamps:
         facts = sessions.facts(stamp.session_id)
         is_silent = request.silence is UNSET or silence(facts) == request.silence
         is_lost = request.needs is True and sessions.has_lost_workflow(stamp.session_id)
         is_wanted = is_silent and _is_wanted(facts, request, is_lost=is_lost)
-        if is_wanted and (_is_about(stamp, facts, query) or texts.has_all(stamp)):
+        text = about(stamp.session_id, facts)
+        if is_wanted and (all(part in text for part in parts) or texts.has_all(stamp)):
             yield stamp
 
 
@@ -219,12 +231,6 @@ def _is_wanted(facts: SessionFacts, request: ListSessions, *, is_lost: bool) -> 
     if at and request.since is not UNSET and _comparable(at) < _comparable(request.since):
         return False
     return not (at and request.until is not UNSET and _comparable(at) >= _comparable(request.until))
-
-
-def _is_about(stamp: SessionStamp, facts: SessionFacts, query: str) -> bool:
-    parts = (stamp.session_id, facts.goal, facts.project, facts.workflow_id, *facts.tags)
-    text = " ".join(parts).casefold()
-    return all(word in text for word in query.casefold().split())
 
 
 def _comparable(time: str) -> str:

@@ -226,8 +226,7 @@ class _Search(msgspec.Struct, frozen=True, kw_only=True):
     """Sessions that cannot go on, with their health."""
 
     def all_of_them(self) -> Iterator[Subject]:
-        for stamp, _ in self.chosen:
-            yield from self.sessions.subjects(stamp)
+        yield from self.sessions.subjects([stamp for stamp, _ in self.chosen])
 
     def that_may_match(self, wanted: ResumeQuery) -> Iterator[Subject]:
         """Leave out sessions that certainly do not match; the ranking decides about the rest."""
@@ -236,9 +235,13 @@ class _Search(msgspec.Struct, frozen=True, kw_only=True):
             return
         words = sorted(words_of(wanted.query))
         lacking = self.sessions.find_without_words(words)
-        for stamp, facts in self.chosen:
-            if stamp.session_id not in lacking or may_be_found(facts, wanted):
-                yield from self.sessions.subjects(stamp)
+        yield from self.sessions.subjects(
+            [
+                stamp
+                for stamp, facts in self.chosen
+                if stamp.session_id not in lacking or may_be_found(facts, wanted)
+            ]
+        )
 
 
 @contextmanager
@@ -257,7 +260,8 @@ def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
     chosen: list[tuple[SessionStamp, SessionFacts]] = []
     unsound: dict[SessionId, str] = {}
     events = read = closed = 0
-    for stamp in sessions.stamps[:most]:
+    count = sessions.count()
+    for stamp in sessions.latest(most)[:most]:
         read += 1
         facts = sessions.facts(stamp.session_id)
         if not sessions.is_resumable(stamp.session_id):
@@ -272,13 +276,13 @@ def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
         scope = "no session of this store has that id"
     else:
         left_out = describe_unsound(unsound, "left out")
-        scope = f"{len(chosen)} of {len(sessions.stamps)} sessions, the latest first{left_out}"
+        scope = f"{len(chosen)} of {count} sessions, the latest first{left_out}"
         scope += f"; {format_count(closed, 'closed run')} left out" if closed else ""
     return _Search(
         sessions=sessions,
         chosen=tuple(chosen),
         scope=scope,
-        is_whole=read == len(sessions.stamps),
+        is_whole=read == count,
         unsound=unsound,
     )
 

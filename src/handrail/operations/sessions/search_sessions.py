@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Annotated
 
 import msgspec
@@ -101,9 +102,10 @@ def _search(rt: ReadPorts, request: SearchSessions, *, with_index: bool) -> Succ
                 yield (f"{_FAR - stamp.order:025d}", stamp.session_id, f"{number:03d}"), row
 
     with open_stored_sessions(rt, with_index=with_index) as sessions:
-        candidates = _candidates(sessions, words) if words else []
+        may_match = (one for one in sessions.find(sorted(words)) if not sessions.lacks_words(one.session_id))
+        candidates = list(islice(may_match, MOST_READ + 1)) if words else []
         page = page_of(rt, OPERATION, request, find(), lambda one: one[0], lambda one: one[1])
-        count = len(sessions.stamps)
+        count = sessions.count()
     is_whole = len(candidates) <= MOST_READ
     searched = "all sessions of this store" if is_whole else f"the latest {MOST_READ} sessions that may match"
     listed = HitList(scope=searched + describe_unsound(unsound, READ_TO_PROVEN), session_count=count)
@@ -115,13 +117,14 @@ class Texts:
 
     def __init__(self, rt: ReadPorts, sessions: Sessions, query: str) -> None:
         self._rt = rt
+        self._sessions = sessions
         self._words = words_of(query)
-        found = _candidates(sessions, self._words)[:MOST_READ] if self._words else []
-        self._candidates = {stamp.session_id for stamp in found}
+        self._left = MOST_READ if self._words else 0
 
     def has_all(self, stamp: SessionStamp) -> bool:
-        if stamp.session_id not in self._candidates:
+        if not self._left or self._sessions.lacks_words(stamp.session_id):
             return False
+        self._left -= 1
         self._rt.interruptions.end_here()
         try:
             session = read_session(self._rt.log, stamp.session_id)
@@ -133,11 +136,6 @@ class Texts:
         goals = " ".join(run.seen.get("goal", "") for run in session.history.runs.values())
         opened = "" if session.history.opening is None else session.history.opening.goal
         return self._words <= words_of(f"{opened} {goals}") or bool(_hits(session, self._words))
-
-
-def _candidates(sessions: Sessions, words: frozenset[str]) -> list[SessionStamp]:
-    lacking = sessions.find_without_words(sorted(words))
-    return [stamp for stamp in sessions.stamps if stamp.session_id not in lacking]
 
 
 def _hits(session: Session, words: frozenset[str]) -> list[HitRow]:

@@ -98,7 +98,11 @@ def _both_given() -> Fault:
 
 
 def _set_globally(rt: WritePorts, request: SetPreferences, wanted: PreferencesDelta) -> DryRun | Success:
+    given = {AUTONOMY: wanted.autonomy, RISK_POLICY: wanted.risk_policy}
+    changes = {name: value for name, value in given.items() if value is not None}
+
     def resolve() -> Plan[Settings]:
+        rt.settings.check(changes)
         shown = rt.settings.of()
         held = global_preferences(shown)
         before = Preferences(autonomy=held.autonomy, risk_policy=held.risk_policy)
@@ -107,8 +111,6 @@ def _set_globally(rt: WritePorts, request: SetPreferences, wanted: PreferencesDe
 
     def write(shown: Settings) -> ShownPreferences:
         held = {AUTONOMY: shown.autonomy, RISK_POLICY: shown.risk_policy}
-        given = {AUTONOMY: wanted.autonomy, RISK_POLICY: wanted.risk_policy}
-        changes = {name: value for name, value in given.items() if value is not None}
         if not rt.settings.keep(changes, held):
             raise refusal("target_changed")
         rt.commits.note(NextCall(operation="preferences.show"))

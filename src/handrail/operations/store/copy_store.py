@@ -163,6 +163,7 @@ def _copy(rt: Runtime, request: CopyStore, way: CopyWay, found: _Found) -> Copie
 OPERATION = Operation(
     name="store.copy",
     effect="gated",
+    where="companion",
     summary="Copy sessions from one store into another and compare them event by event.",
     input=CopyStore,
     output=CopiedStore,

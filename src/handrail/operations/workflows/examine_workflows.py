@@ -84,7 +84,7 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
     pinned: Pinned | None = None
     problems: tuple[Problem, ...] = ()
     entry: CatalogEntry | None = None
-    """The file of one that can be started."""
+    """Its file; none for a contract."""
 
 
 def load_chosen_workflow(rt: ReadPorts, request: WorkflowChoice) -> Pinned:
@@ -272,7 +272,7 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
         dangling = (*_dangling(catalog, reading.document), *_compiled_rest(catalog, entry, reading))
         problems = (*reading.problems, *named, *dangling) if is_read else tuple(named)
         placed = _in_order(entry, problems) if _is_text(entry.content) else problems
-        return Examined(target=target, workflow_id=_stated_id(entry, reading), problems=placed)
+        return Examined(target=target, workflow_id=_stated_id(entry, reading), problems=placed, entry=entry)
     compilation = compile_entry(catalog, entry, source)
     advice = check(source, compilation)
     problems = _in_order(entry, (*reading.problems, *named, *compilation.problems, *advice))

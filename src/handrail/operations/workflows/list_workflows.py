@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Payload, Success
-from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog, problem_row
+from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog, rows_of
 from handrail.operations.workflows.workflow_inputs import InputOutline, outline_inputs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
@@ -154,7 +154,7 @@ def _row(catalog: Catalog, entry: CatalogEntry) -> WorkflowRow:
         suggested_id=entry.suggested_id,
         inputs=[replace(held, description="") for held in outline_inputs(entry.inputs)],
         source_ref=entry.source_ref if problems else "",
-        problems=[problem_row(problem) for problem in problems[:20]],
+        problems=rows_of(entry, problems),
     )
 
 

@@ -19,6 +19,7 @@ from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.write_permission import DryRun, GatedInput, Plan, dry_run_of, preview_or_write
 from handrail.workflows.limits import Spelling, spelling_of
+from handrail.workflows.problem import drop_edits
 from handrail.workflows.reading.reader import EXTENDS, read_workflow
 from handrail.workflows.spellings.decoded import Comment
 from handrail.workflows.spellings.spelling import decode_document, decode_spelled, write_document
@@ -100,8 +101,8 @@ def _source(content: bytes, spelling: Spelling, named: str) -> Source:
         raise Fault(
             WORKFLOW_INVALID,
             f"{quote(named)} cannot be written anew, line {errors[0].line}: {errors[0].message}"[:1024],
-            details={"workflow_id": "", "problems": problem_rows(errors[:MOST_PROBLEMS])},
-            hint="Correct the problems, each at its line and column.",
+            details={"workflow_id": "", "problems": problem_rows(drop_edits(errors[:MOST_PROBLEMS]))},
+            hint="Correct the problems, each at its line; `workflow fmt FILE --fix` does what is certain.",
         )
     comments = {} if spelling == "json" else decode_spelled(content, spelling).comments
     return Source(

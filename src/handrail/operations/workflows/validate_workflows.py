@@ -74,6 +74,8 @@ class CheckedWorkflow(Answer, frozen=True, kw_only=True):
     target: str
     workflow_id: str
     ok: bool
+    source_ref: str | UnsetType = UNSET
+    """Of an id: its file, in the folder of its source."""
     problems: list[dict[str, Any]]
     error: ItemError | UnsetType = UNSET
 
@@ -207,6 +209,7 @@ def _report(looked: list[_Target], skipped: list[str], least: Severity) -> Valid
             target=one.target,
             workflow_id="" if one.found is None else one.found.workflow_id,
             ok=one.error is UNSET,
+            source_ref=_file_of(one),
             problems=problem_rows(problem for problem in one.problems if problem.severity in _SHOWN[least]),
             error=one.error,
         )
@@ -222,6 +225,11 @@ def _report(looked: list[_Target], skipped: list[str], least: Severity) -> Valid
         items=items,
         skipped=skipped,
     )
+
+
+def _file_of(one: _Target) -> str | UnsetType:
+    entry = None if one.found is None else one.found.entry
+    return UNSET if entry is None or entry.source_ref == one.target else entry.source_ref
 
 
 def _negative(report: ValidationReport, looked: list[_Target]) -> Fault:
@@ -255,7 +263,7 @@ OPERATION = Operation(
         select="top",
         drop_order=("items",),
         windows=("items",),
-        untrusted=("items.target", "items.workflow_id", "items.problems", "items.error"),
+        untrusted=("items.target", "items.workflow_id", "items.source_ref", "items.problems", "items.error"),
     ),
     errors=("WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND"),
 )

@@ -170,6 +170,7 @@ def _ask(rt: WritePorts, one: PackedSetting, before: Json, after: Json, typed: s
 OPERATION = Operation(
     name="settings.set",
     effect="gated",
+    where="companion",
     summary="Set one setting of the user; a rule is loosened only by a person.",
     input=SetSetting,
     output=SettingSet,

@@ -147,8 +147,8 @@ class _Flow:
 
     def _shows(self, texts: list[str], pointer: str, there: frozenset[str]) -> None:
         """A text that names a part of an artifact stands behind the step that delivers it."""
-        paths = dict.fromkeys(match[1] for text in texts for match in PLACEHOLDER.finditer(text))
-        for path in paths:
+        paths = {match[1]: match[0] for text in texts for match in PLACEHOLDER.finditer(text)}
+        for path, written in paths.items():
             kind, member = split_artifact(path)
             schema = self._schemas.get(kind)
             if schema is None or not member or path.partition(".")[0] in self._workflow.inputs:
@@ -157,12 +157,12 @@ class _Flow:
             if kind not in there:
                 message = f"{{{{{path}}}}} is shown here, but only later steps deliver {kind}."
                 fix = "Show it in a step behind the one that delivers it."
-                self.found.report("read_too_early", pointer, message, fix)
+                self.found.report("read_too_early", pointer, message, fix, within=written)
             elif known and member.partition(".")[0] not in known:
                 message = f"{kind} has no member {quote_name(member.partition('.')[0])}."
                 near = guess_name(member, known)
                 fix = f"Did you mean {{{{{kind}.{near}}}}}?" if near else f"Use one of {', '.join(known)}."
-                self.found.report("undeclared_name", pointer, message, fix)
+                self.found.report("undeclared_name", pointer, message, fix, within=written)
 
     def _gate(self, gate: Gate, pointer: str) -> None:
         """Some assessment must pass it: a level of each dimension, in a form that its contract takes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -232,7 +231,7 @@ def _unreadable(fault: Fault, content: bytes, spelling: Spelling) -> Problem:
     fix, edit = (_FIXES[over], NO_EDIT) if over else ("", NO_EDIT)
     if spelling == "json" and not over:
         fix, edit = suggest_repair(content)
-    elif content.startswith(BOM_UTF8):
+    elif content.startswith("\ufeff".encode()):
         fix, edit = "Remove the byte order mark.", rewrite_text(1, 1, 1, "")
     return Problem(
         code="unreadable",

@@ -14,7 +14,7 @@ from handrail.contract.suggest import find_clearly_nearest, find_same_word
 from handrail.contract.wording import quote
 from handrail.workflows.limits import MAX_PROBLEMS, MAX_YAML_BYTES
 from handrail.workflows.problem import NO_EDIT, Edit, Problem, rewrite_text
-from handrail.workflows.spellings.decoded import RULE, Decoded, Place, report
+from handrail.workflows.spellings.decoded import RULE, Comment, Decoded, Place, report
 from handrail.workflows.spellings.markdown_text import (
     BLOCKS,
     FENCE,
@@ -32,6 +32,7 @@ from handrail.workflows.spellings.markdown_text import (
     join_lines,
     meant_fence,
     read_items,
+    read_link,
     read_named,
     read_part,
     split_title,
@@ -481,18 +482,28 @@ class _Reading:
             if isinstance(named, Misplaced):
                 self._report((named.number, 1), named.message, named.fix)
                 return text
-            for line, name, _ in named:
-                self._mark(pointer, name, (line, 1))
-            return {name: value for _, name, value in named}
+            for name, item in named:
+                self._mark(pointer, name, (item.number, 1))
+                self._note_link(join_pointer(pointer, name), item.link)
+            return {name: item.value for name, item in named}
         if items is not None:
             for at, item in enumerate(items):
                 self.values[f"{pointer}/{at}"] = self.keys[f"{pointer}/{at}"] = (item.number, 1)
+                self._note_link(f"{pointer}/{at}", item.link)
             return [item.value for item in items]
         if key == "outputRequired":
             self._report(held.heading, "Deliver has no list.", "Write `- name: what it must hold`.")
         elif not text and held.fence is None:
             self._report(held.heading, "This block has no text.", "Write it, or remove the heading.")
-        return text if held.fence is not None else read_part(text)
+        if held.fence is not None:
+            return text
+        self._note_link(pointer, read_link(text))
+        return read_part(text)
+
+    def _note_link(self, pointer: str, words: str) -> None:
+        """The words of a link are for readers: other spellings have them as a comment."""
+        if words:
+            self.comments[pointer] = Comment(before=(f" [{words}]",))
 
     def _whole_text(self, held: _Text) -> tuple[str, int]:
         """The text, and the line at which it begins."""

@@ -6,11 +6,12 @@ Reading and writing stand side by side: what is written plainly is what reads ba
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_same_word
 
@@ -48,7 +49,7 @@ _TITLE = re.compile(r"(?:(.*?)[ \t]*)?\{#([^{}\s]*)\}")
 _OWN_FENCES = ("prompt", "step")
 FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*([^`]*?)[ \t]*")
 _ITEM = re.compile(r"([-*+]|[0-9]{1,4}[.)]) +(?=\S)")
-_REF = re.compile(r"\[[^\[\]]*\]\((wr\.refs\.[^()\s]+)\)")
+_REF = re.compile(r"\[([^\[\]]*)\]\((wr\.refs\.[^()\s]+)\)")
 _NAMED = re.compile(r"([^:]*[^:\s]): (.*)", re.DOTALL)
 
 
@@ -76,6 +77,7 @@ class Item(NamedTuple):
 
     number: int
     value: Json
+    link: str = ""
 
 
 def split_title(words: str) -> tuple[str, str | None]:
@@ -183,7 +185,17 @@ def join_lines(lines: list[Line]) -> str:
 def read_part(text: str) -> Json:
     """A text, or the ref that a lone link leads to."""
     ref = _REF.fullmatch(text)
-    return text if ref is None else {"kind": "ref", "refId": ref[1]}
+    return text if ref is None else {"kind": "ref", "refId": ref[2]}
+
+
+def read_link(text: str) -> str:
+    """The author's words of a lone link to a ref; empty where it has those that are written for it."""
+    ref = _REF.fullmatch(text)
+    return "" if ref is None or "\n" in ref[1] or ref[1] == _link_words(ref[2]) else ref[1]
+
+
+def _link_words(ref: str) -> str:
+    return ref.rpartition(".")[2].replace("_", " ")
 
 
 def read_items(lines: list[Line]) -> list[Item] | Misplaced | None:
@@ -214,21 +226,22 @@ def read_items(lines: list[Line]) -> list[Item] | Misplaced | None:
 def _closed(held: list[Line]) -> Iterator[Item]:
     kept = trim_blank(held)
     if kept:
-        yield Item(held[0].number, read_part(join_lines(kept)))
+        text = join_lines(kept)
+        yield Item(held[0].number, read_part(text), read_link(text))
 
 
-def read_named(items: list[Item]) -> list[tuple[int, str, Json]] | Misplaced:
+def read_named(items: list[Item]) -> list[tuple[str, Item]] | Misplaced:
     """Items of the form `name: text`."""
-    named: list[tuple[int, str, Json]] = []
+    named: list[tuple[str, Item]] = []
     for item in items:
         found = _NAMED.fullmatch(item.value) if isinstance(item.value, str) else None
         if found is None:
             message = "An item of Deliver has a name."
             return Misplaced(number=item.number, message=message, fix="Write `- name: what it must hold`.")
-        if any(name == found[1] for _, name, _ in named):
+        if any(name == found[1] for name, _ in named):
             message = "This name is there twice."
             return Misplaced(number=item.number, message=message, fix="Keep one of them.")
-        named.append((item.number, found[1], read_part(found[2])))
+        named.append((found[1], Item(item.number, read_part(found[2]), read_link(found[2]))))
     return named
 
 
@@ -243,9 +256,9 @@ def write_text(text: str) -> list[str] | None:
     return lines if is_same and not has_constructs(lines) else None
 
 
-def write_block(key: str, value: Json) -> list[str] | None:
-    """A prompt block as plain lines."""
-    lines = _block_lines(key, value)
+def write_block(key: str, value: Json, links: Mapping[str, str]) -> list[str] | None:
+    """A prompt block as plain lines; `links` are the words of its refs, by pointers into it."""
+    lines = _block_lines(key, value, links)
     if lines is None or write_text("\n".join(lines)) is None:
         return None
     return lines if read_block_value(key, [Line(0, line) for line in lines]) == value else None
@@ -261,17 +274,19 @@ def read_block_value(key: str, lines: list[Line]) -> Json:
     if key != "outputRequired":
         return [item.value for item in items]
     named = read_named(items)
-    return None if isinstance(named, Misplaced) else {name: value for _, name, value in named}
+    return None if isinstance(named, Misplaced) else {name: item.value for name, item in named}
 
 
-def _block_lines(key: str, value: Json) -> list[str] | None:
+def _block_lines(key: str, value: Json, links: Mapping[str, str]) -> list[str] | None:
     match value:
         case dict() if key == "outputRequired":
-            items = [f"{name}: {_words(one)}" for name, one in value.items()]
+            items = [
+                f"{name}: {_words(one, links.get(join_pointer('', name), ''))}" for name, one in value.items()
+            ]
         case list():
-            items = [_words(one) for one in value]
+            items = [_words(one, links.get(f"/{at}", "")) for at, one in enumerate(value)]
         case _:
-            return _words(value).split("\n")
+            return _words(value, links.get("", "")).split("\n")
     marks = [f"{at}. " if key == "procedure" else "- " for at in range(1, len(items) + 1)]
     return [line for mark, item in zip(marks, items, strict=True) for line in _hang(mark, item)]
 
@@ -281,10 +296,10 @@ def _hang(mark: str, item: str) -> list[str]:
     return [mark + first, *(" " * len(mark) + line if line else "" for line in rest)]
 
 
-def _words(part: Json) -> str:
+def _words(part: Json, link: str) -> str:
     if isinstance(part, dict):
         ref = str(part.get("refId", ""))
-        return f"[{ref.rpartition('.')[2].replace('_', ' ')}]({ref})"
+        return f"[{link or _link_words(ref)}]({ref})"
     return str(part)
 
 

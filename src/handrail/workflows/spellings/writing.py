@@ -144,6 +144,7 @@ def _remarks(comment: Comment, indent: str) -> Iterator[str]:
 
 
 _HEADINGS = {key: title for title, key in BLOCKS.items()}
+_LINK = re.compile(r" \[([^\[\]\r\n]+)\]")
 _PLAIN_ID = re.compile(r"[^{}\s]+")
 
 
@@ -163,7 +164,13 @@ def write_markdown(document: dict[str, Json], comments: Comments) -> str:
 def _part(part: dict[str, Json], pointer: str, level: int, comments: Comments) -> Iterator[str]:
     fence = dict(part)
     yield from ("", _heading(fence, level))
-    prose = _prose(fence, level)
+    blocks = f"{pointer}/promptBlocks"
+    links = {
+        at: words for at in _refs(part.get("promptBlocks")) if (words := _link(comments.get(blocks + at)))
+    }
+    prose = _prose(fence, level, links)
+    if "promptBlocks" not in fence:  # else they are comments there
+        comments = {at: one for at, one in comments.items() if at.removeprefix(blocks) not in links}
     body = fence.get("body")
     has_body = isinstance(body, list) and bool(body) and all(isinstance(one, dict) for one in body)
     if has_body:
@@ -189,7 +196,26 @@ def _heading(fence: dict[str, Json], level: int) -> str:
     return "#" * level + words
 
 
-def _prose(fence: dict[str, Json], level: int) -> list[str]:
+def _refs(blocks: Json) -> Iterator[str]:
+    """Where the blocks of a prompt have refs."""
+    for key, value in blocks.items() if isinstance(blocks, dict) else ():
+        inner = (
+            value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
+        )
+        places = {join_pointer("", key): value} | {
+            join_pointer(join_pointer("", key), name): one for name, one in inner.items()
+        }
+        yield from (at for at, one in places.items() if isinstance(one, dict) and "refId" in one)
+
+
+def _link(comment: Comment | None) -> str:
+    """The author's words of a link, which are a comment in other spellings; empty where there are none."""
+    is_alone = comment is not None and len(comment.before) == 1 and not comment.beside
+    found = _LINK.fullmatch(comment.before[0]) if comment is not None and is_alone else None
+    return found[1] if found else ""
+
+
+def _prose(fence: dict[str, Json], level: int, links: dict[str, str]) -> list[str]:
     """The text below the heading; what it says is taken out of the fence."""
     if isinstance(fence.get("prompt"), str):
         return ["", *_prompt(fence.pop("prompt"))]
@@ -198,7 +224,9 @@ def _prose(fence: dict[str, Json], level: int) -> list[str]:
         return []
     lines: list[str] = []
     for key, value in sorted(blocks.items(), key=lambda block: block[0] != "goal"):
-        written = write_block(key, value)
+        at = join_pointer("", key)
+        own = {place[len(at) :]: words for place, words in links.items() if _is_below(at, place)}
+        written = write_block(key, value, own)
         if written is None and isinstance(value, str) and key != "outputRequired":
             written = _fenced(value)
         if written is None or (key != "goal" and key not in _HEADINGS):

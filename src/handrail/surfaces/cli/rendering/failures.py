@@ -83,7 +83,7 @@ def _report(details: dict[str, Json], operation: str, page: Page) -> list[str]:
         return []
     if operation == "workflow.validate":  # as compilers write it: file, line, column, message
         return [
-            f"{one_line(item['target'])}:{one_line(_describe_problem(problem))}"
+            f"{one_line(item.get('source_ref') or item['target'])}:{one_line(_describe_problem(problem))}"
             for item in report.get("items", [])
             for problem in item["problems"]
         ]

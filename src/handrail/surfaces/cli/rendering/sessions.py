@@ -176,7 +176,6 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         ("Handed out", f"as {one_line(run['child_id'])}" if run.get("child_id") else ""),
         ("Worker", f"{one_line(run['worker'])}, by their own word" if run.get("worker") else ""),
         ("Closed", _closed(run.get("closed") or {})),
-        ("Pending", spell_step(one_line(run.get("pending_step") or ""))),
         ("Mode", ", ".join(one_line(str(value)) for value in preferences.values())),
         ("Forks", str(forks) if forks else ""),
         ("Skipped", one_line(run.get("not_run_told") or "")),

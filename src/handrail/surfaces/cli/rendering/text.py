@@ -253,7 +253,7 @@ def repeat_line(page: Page, *, without: str = "", **flags: str) -> str:
 
 def typed_line(line: str, page: Page) -> str:
     """A line of ours as it is typed here: by the name or the path that runs the program."""
-    return page.program + line.removeprefix("handrail")
+    return page.program + line.removeprefix("handrail") if line.startswith("handrail") else line
 
 
 def spell_status(status: str) -> str:
