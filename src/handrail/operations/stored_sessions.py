@@ -18,7 +18,6 @@ import msgspec
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
 from handrail.engine.events import is_newer
-from handrail.engine.history_cache import FOLD_VERSION
 from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import EventReader, SessionStamp
 from handrail.ports.store import Entry, Indexed, IndexTrouble, IndexView
@@ -26,6 +25,7 @@ from handrail.projections.needs import needs_of
 from handrail.projections.overview import UNDER_WAY, SessionFacts, add_standing, session_facts
 from handrail.projections.resume_candidates import Subject, subjects_of, words_in
 from handrail.projections.run_graph import run_graphs
+from handrail.runtime.history_cache import FOLD_VERSION
 from handrail.runtime.permission import settings_or_defaults
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import pass_over, read_session
