@@ -50,7 +50,6 @@ from handrail.engine.judge.artifacts import (
 )
 from handrail.engine.judge.report_frame import Ask, list_asks, make_frame
 from handrail.engine.judge.requirements import describe_rule
-from handrail.engine.messages import name_run
 from handrail.engine.navigate import (
     Complete,
     EvaluatedCondition,
@@ -218,6 +217,8 @@ def _render_checks(history: History, workflow: CompiledWorkflow, leaf: Leaf, nod
     names = [check.name for check in history.runs[node.run_id].checks[:MOST_CHECKS_SHOWN]]
     if ChangedInRun not in kinds or (not names and _OWN_LINE in text):
         return ""
+    from handrail.engine.messages import name_run  # noqa: PLC0415 - few steps ask for a check
+
     if names:
         others = f" (or {', '.join(names[1:])})" if names[1:] else ""
         return f"Before you report, run: {_OWN_LINE} {names[0]} {name_run(history, node)}{others}"
