@@ -278,9 +278,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     told = work.context | work.result | persons
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
-    # Who works cannot choose a mode that passes over the person who is to look at it.
-    stops = gathered.has_confirmer and autonomy == "full_auto_never_stop"
-    mode: Autonomy = "full_auto_stop_on_user_deps" if stops else autonomy
+    mode = _mode_at(autonomy, gathered)
     known = _witness(history, workflow, node, word, gathered.sighting)
     answer = answer_report(
         workflow,
@@ -334,6 +332,12 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     return plan_advance(
         history, node, attempt.attempt_id, work, accepted, gathered.seen, salt, gathered.sighting
     )
+
+
+def _mode_at(autonomy: Autonomy, gathered: Gathered) -> Autonomy:
+    """Who works cannot choose a mode that passes over the person who is to look at it."""
+    stops = gathered.has_confirmer and autonomy == "full_auto_never_stop"
+    return "full_auto_stop_on_user_deps" if stops else autonomy
 
 
 def _join_children(
