@@ -31,17 +31,17 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "lines of source": Budget(147_784, 121_981),
-    "lines of handrail": Budget(109_802, 92_000),
-    "lines of handrail_serve": Budget(9_623, 9_000),
-    "lines of handrail_code": Budget(17_931, 15_000),
+    "lines of source": Budget(149_955, 121_981),
+    "lines of handrail": Budget(111_730, 92_000),
+    "lines of handrail_serve": Budget(9_604, 9_000),
+    "lines of handrail_code": Budget(17_947, 15_000),
     "lines of handrail_proof": Budget(3_217, 2_500),
-    "lines of handrail_team": Budget(7_211, 9_000),
-    "source files of handrail": Budget(442, 340),
-    "lines of tests": Budget(137_920, 105_000),
+    "lines of handrail_team": Budget(7_457, 9_000),
+    "source files of handrail": Budget(448, 340),
+    "lines of tests": Budget(140_499, 105_000),
     "modules loaded by `run continue`": Budget(85, 75),
-    "files reached from `run continue`": Budget(55, 45),
-    "lines reached from `run continue`": Budget(17_991, 12_000),
+    "files reached from `run continue`": Budget(53, 45),
+    "lines reached from `run continue`": Budget(17_062, 12_000),
     "modules that know the foreign dialect": Budget(0, 0),
     "modules in the largest folder": Budget(20, 12),
 }

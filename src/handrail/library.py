@@ -20,7 +20,7 @@ from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Failure, Json, Notice, Outcome, Success
 from handrail.operations.kept_trees import take_for_command
-from handrail.operations.notices.outward import tell_people
+from handrail.operations.notices.outward import notify_people
 from handrail.runtime.hub import DEFAULT_ASK, perform, try_afterwards
 from handrail.runtime.runtime import Due, NoticeDue, Runtime
 from handrail.wiring import build_runtime
@@ -81,5 +81,5 @@ class Handrail:
 
 def _take_tree(runtime: Runtime, due: Due, seconds: float) -> str:
     if isinstance(due, NoticeDue):
-        return try_afterwards(runtime, lambda: tell_people(runtime, due))
+        return try_afterwards(runtime, lambda: notify_people(runtime, due))
     return try_afterwards(runtime, lambda: take_for_command(runtime, due, seconds))

@@ -168,11 +168,11 @@ def _answer(
     return answer_command(runtime, process, parsed, ask, measure)
 
 
-def _tell_people(runtime: "Runtime", process: "Process", due: "NoticeDue") -> None:
-    from handrail.operations.notices.outward import tell_people
+def _notify_people(runtime: "Runtime", process: "Process", due: "NoticeDue") -> None:
+    from handrail.operations.notices.outward import notify_people
 
-    if why := tell_people(runtime, due):
-        process.tell(f"handrail: notify: {why}\n".encode(errors="backslashreplace"))
+    if why := notify_people(runtime, due):
+        process.write_error(f"handrail: notify: {why}\n".encode(errors="backslashreplace"))
 
 
 def _take_trees(runtime: "Runtime", process: "Process") -> None:
@@ -181,11 +181,11 @@ def _take_trees(runtime: "Runtime", process: "Process") -> None:
 
     for due in process.trees_due:
         if isinstance(due, NoticeDue):
-            _tell_people(runtime, process, due)
+            _notify_people(runtime, process, due)
             continue
         why = take_for_command(runtime, due, process.seconds_so_far())
         if why:
-            process.tell(f"handrail: tree: skipped ({why})\n".encode(errors="backslashreplace"))
+            process.write_error(f"handrail: tree: skipped ({why})\n".encode(errors="backslashreplace"))
 
 
 def _take_tree_for_server(runtime: "Runtime", due: "Due") -> None:
@@ -193,9 +193,9 @@ def _take_tree_for_server(runtime: "Runtime", due: "Due") -> None:
     from handrail.runtime.runtime import NoticeDue
 
     if isinstance(due, NoticeDue):
-        from handrail.operations.notices.outward import tell_people
+        from handrail.operations.notices.outward import notify_people
 
-        tell_people(runtime, due)
+        notify_people(runtime, due)
         return
     take_due_tree(runtime, due, SERVER_SECONDS)
 

@@ -92,11 +92,11 @@ def _verdict(home: str, pristine: _Pristine, seed: int) -> str:
             return "detected" if broken.code != INTERNAL_ERROR.code else "a defect, not a named trouble"
         except Fault:
             return "detected"
-        if answer != wanted and not _says_unhealthy(answer):
+        if answer != wanted and not _is_unhealthy(answer):
             return "another answer than before, and no word about damage"
     return "detected" if is_detected else "harmless"
 
 
-def _says_unhealthy(answer: bytes) -> bool:
+def _is_unhealthy(answer: bytes) -> bool:
     """Reading goes on up to the proven point, and the answer says so."""
     return bool(msgspec.json.decode(answer)["nextIntent"] == "rehydrate_only")

@@ -19,13 +19,13 @@ from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Failure, Json
 from handrail.contract.redaction import Secrets
 from handrail.engine.folding import fold
-from handrail.engine.history_cache import encode_history
 from handrail.event_log.files.segments import SegmentLimits
 from handrail.event_log.files.upkeep.verify import check_store
 from handrail.host.audit import AuditFiles
 from handrail.ports.log import Loaded, Record
 from handrail.ports.process import AuditLine
 from handrail.ports.store import ProofPart, StoreCheck
+from handrail.runtime.history_cache import encode_history
 from handrail.runtime.hub import perform
 from handrail_proof.crash_states import Tree
 from handrail_proof.disks import QuietDisk

@@ -66,7 +66,7 @@ def selftest_store(rt: Runtime, request: SelftestStore) -> SelftestReport:
     for part in rt.proof().run(order):
         rt.interruptions.end_here()
         parts.append(part)
-        rt.progress.tell(len(parts), 0, "parts of the proof done")
+        rt.progress.report(len(parts), 0, "parts of the proof done")
     return _judge(order, tuple(parts), request)
 
 

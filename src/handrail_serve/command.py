@@ -81,7 +81,7 @@ def run_server(
             )
         )
 
-        def tell_ready() -> None:
+        def announce_ready() -> None:
             place.announce(_describe(runtime, address, token, console_token))
             write_server_start_line(runtime, Caller(tool="handrail http", command=options.command))
             write_line(_greeting(runtime, address, place.state_path, options.store))
@@ -89,7 +89,7 @@ def run_server(
             if options.opens_browser:
                 _show(place, address, console_token)
 
-        return serve(app, bound, tell_ready)
+        return serve(app, bound, announce_ready)
 
 
 def _prepare(runtime: Runtime, take_tree: Callable[[Runtime, Due], None]) -> Runtime:

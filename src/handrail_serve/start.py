@@ -51,7 +51,7 @@ def serve(
         announce_process(runtime, "http", tuple(adapter.tools))
         return HttpDoor(adapter).answer
 
-    observer = build_observer(environment, _tell)
+    observer = build_observer(environment, _write_line)
     runtime = replace(build_runtime(environment, secrets=secrets), observer=observer)
     try:
         if team is not None:
@@ -60,7 +60,7 @@ def serve(
             if team.workflows:
                 runtime = replace(runtime, library=DirectoryLibrary(home, environment, team.workflows))
             known = replace(runtime, origin=team.origin)
-            door = runtime.registry.adapter("team_door")(team.store, known, team.provider, _tell)
+            door = runtime.registry.adapter("team_door")(team.store, known, team.provider, _write_line)
             return run_team_server(options, team, runtime=runtime, build_mcp=build_mcp, door=door)
         return run_server(
             options,
@@ -101,5 +101,5 @@ def _build_a2a(served: Served, in_thread: InThread) -> A2aCalls:
     return Calls(served, in_thread)
 
 
-def _tell(line: str) -> None:
+def _write_line(line: str) -> None:
     os.write(2, line.encode("ascii", "backslashreplace") + b"\n")

@@ -124,10 +124,10 @@ def run_team_server(
         )
     )
 
-    def tell_ready() -> None:
+    def announce_ready() -> None:
         door.start_sending(address)
         write_server_start_line(runtime, Caller(tool="handrail http", command="serve --team"))
         write_line(f"handrail {__version__} serve --team: {address}/; database {door.facts().place}")
         print_address(f"{address}/")
 
-    return serve(app, bound, tell_ready, (team.tls_cert, team.tls_key) if team.tls_cert else None)
+    return serve(app, bound, announce_ready, (team.tls_cert, team.tls_key) if team.tls_cert else None)

@@ -23,6 +23,7 @@ from handrail.demo.story import (
     VERIFIED,
     VERIFY,
     add_typos,
+    play_story,
     show_changed_mind,
     show_forgotten_artifact,
     show_killed_agent,
@@ -31,7 +32,6 @@ from handrail.demo.story import (
     show_repeated_call,
     show_takeover,
     show_whole_run,
-    tell_story,
 )
 
 ACK = "ak1" + "0123456789abcdefghjkmnpqrstvwxyz" + "0123456789abcdefghjkm"
@@ -331,7 +331,7 @@ def test_a_fork_that_hides_what_was_left_is_noticed(
 
 def test_an_answer_that_lacks_something_breaks_the_story() -> None:
     with pytest.raises(Broken, match="session"):
-        tell_story(GivenScene([answer({"pending": None})], []))
+        play_story(GivenScene([answer({"pending": None})], []))
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -9,7 +9,6 @@ from handrail.engine.command_lines import split_command
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.folding import fold
 from handrail.engine.history import Node, list_receipts
-from handrail.engine.history_cache import decode_history, encode_history
 from handrail.engine.plans import plan_receipt
 from handrail.engine.receipts import (
     MOST_RECEIPTS,
@@ -25,6 +24,7 @@ from handrail.engine.receipts import (
     has_passed,
 )
 from handrail.projections.run_graph import preferred_tip
+from handrail.runtime.history_cache import decode_history, encode_history
 from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog
 
 

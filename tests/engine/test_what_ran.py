@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from handrail.engine.judge.earlier_reports import find_failing
 from handrail.engine.judge.red_then_green import match_red_then_green
-from handrail.engine.judge.standing import find_failing
 from handrail.engine.judge.witnessed import (
     AskedPlace,
     ChangedPaths,

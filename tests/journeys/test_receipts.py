@@ -517,10 +517,10 @@ class CountedProgress:
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def tell(self, done: int, total: int, what: str) -> None:
+    def report(self, done: int, total: int, what: str) -> None:
         raise AssertionError(f"nothing is counted here: {done} of {total} {what}")
 
-    def say(self, line: str) -> None:
+    def write(self, line: str) -> None:
         self.said.append(line)
 
 

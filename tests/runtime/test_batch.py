@@ -150,10 +150,10 @@ def test_each_target_is_told_as_progress(runtime: Runtime) -> None:
     told: list[tuple[int, int, str]] = []
 
     class Told:
-        def tell(self, done: int, total: int, what: str) -> None:
+        def report(self, done: int, total: int, what: str) -> None:
             told.append((done, total, what))
 
-        def say(self, line: str) -> None:
+        def write(self, line: str) -> None:
             raise AssertionError(f"no other program talks here: {line}")
 
     ran(msgspec.structs.replace(runtime, progress=Told()), "abc", "b")

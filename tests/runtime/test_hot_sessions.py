@@ -15,11 +15,11 @@ from handrail.contract.ids import BlobRef, SessionId, WorkflowHash, blob_ref
 from handrail.contract.outcome import Failure
 from handrail.engine.folding import fold
 from handrail.engine.history import History
-from handrail.engine.history_cache import encode_history
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.memory import MemoryLog
 from handrail.ports.log import Blob, Loaded, Remembered
 from handrail.runtime import sessions
+from handrail.runtime.history_cache import encode_history
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import MOST_WORKFLOWS, HotLog, read_session

@@ -20,14 +20,14 @@ NOWHERE = "http://127.0.0.1:9/simple"
 UV_DEFAULTS = ("UV_DEFAULT_INDEX", "UV_NO_CONFIG")
 
 
-def told_at(installed: Installation, environment: dict[str, str], *without: str) -> str:
+def notes_at(installed: Installation, environment: dict[str, str], *without: str) -> str:
     ran = installed.run("update", "--dry-run", environment=environment, without=without)
     return str(data(ran)["target_version"])
 
 
 @pytest.mark.parametrize("name", ["UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL"])
 def test_a_variable_of_uv_names_the_index(venv: Installation, index: Index, name: str) -> None:
-    assert told_at(venv, {name: index.url}, *UV_DEFAULTS) == NEW
+    assert notes_at(venv, {name: index.url}, *UV_DEFAULTS) == NEW
 
 
 def test_a_file_of_uv_names_the_index_and_uv_takes_the_release_from_there(
@@ -38,7 +38,7 @@ def test_a_file_of_uv_names_the_index_and_uv_takes_the_release_from_there(
     (tmp_path / "uv/uv.toml").write_text(table, encoding="utf-8")
     (tmp_path / "own.toml").write_text(table, encoding="utf-8")
 
-    of_the_user = told_at(venv, {"XDG_CONFIG_HOME": str(tmp_path)}, *UV_DEFAULTS)
+    of_the_user = notes_at(venv, {"XDG_CONFIG_HOME": str(tmp_path)}, *UV_DEFAULTS)
     named = {"UV_CONFIG_FILE": str(tmp_path / "own.toml")}
     updated = data(venv.run("update", environment=named, without=UV_DEFAULTS))
 
@@ -46,7 +46,7 @@ def test_a_file_of_uv_names_the_index_and_uv_takes_the_release_from_there(
 
 
 def test_the_receipt_of_a_uv_tool_names_the_index(installation: Installation) -> None:
-    assert told_at(installation, {}, *UV_DEFAULTS) == NEW
+    assert notes_at(installation, {}, *UV_DEFAULTS) == NEW
 
 
 def test_uv_stops_at_the_first_index_that_knows_the_package(
@@ -57,7 +57,7 @@ def test_uv_stops_at_the_first_index_that_knows_the_package(
     both = {"UV_INDEX": other.url, "UV_DEFAULT_INDEX": index.url}
 
     other.trouble = {"status": 404}
-    after_a_silent_one = told_at(venv, both)
+    after_a_silent_one = notes_at(venv, both)
     other.trouble = {"body": (b'{"files": []}', "application/json")}
     after_an_empty_one = venv.run("update", "--dry-run", environment=both)
     other.close()
@@ -75,7 +75,7 @@ def test_a_setting_of_pip_names_the_index(pip: Installation, index: Index, tmp_p
     values = {"PIP_CONFIG_FILE": str(file), "PIP_EXTRA_INDEX_URL": index.url, "PIP_INDEX_URL": index.url}
     others = {"PIP_INDEX_URL": NOWHERE} if name == "PIP_EXTRA_INDEX_URL" else {}
 
-    assert told_at(pip, {**others, name: values[name]}, "PIP_INDEX_URL") == NEW
+    assert notes_at(pip, {**others, name: values[name]}, "PIP_INDEX_URL") == NEW
 
 
 @pytest.mark.other_manager
@@ -97,13 +97,13 @@ def test_an_index_may_be_files(pip: Installation, index: Index, tmp_path: Path, 
     if has_page:
         (simple / "index.html").write_text(f"<!DOCTYPE html>{''.join(links)}", encoding="utf-8")
 
-    assert told_at(pip, {"PIP_INDEX_URL": (tmp_path / "simple").as_uri()}) == NEW
+    assert notes_at(pip, {"PIP_INDEX_URL": (tmp_path / "simple").as_uri()}) == NEW
 
 
 def test_pip_looks_at_every_index_and_one_in_trouble_hides_no_other(pip: Installation, index: Index) -> None:
     both = {"PIP_INDEX_URL": NOWHERE, "PIP_EXTRA_INDEX_URL": index.url}
 
-    assert told_at(pip, both) == NEW
+    assert notes_at(pip, both) == NEW
 
 
 def test_our_own_setting_stands_before_everything_else(installation: Installation, index: Index) -> None:

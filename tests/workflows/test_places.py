@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.workflows.places import add_places, locate, locate_depth, locate_keys
 from handrail.workflows.problem import Problem, ProblemCode
+from handrail.workflows.problem_places import add_places, locate, locate_depth, locate_keys
 
 TEXT = """{
   "name": "é\\u00e9 \\"x\\" {[",  "a/b": [1, 22,

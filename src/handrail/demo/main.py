@@ -22,7 +22,7 @@ from handrail.contract.outcome import Call, Failure, Fault, Json, Outcome, Succe
 from handrail.contract.wording import quote
 from handrail.demo.processes import make_demo_environment
 from handrail.demo.scene import Broken, Narrator, Scene
-from handrail.demo.story import Totals, tell_story
+from handrail.demo.story import Totals, play_story
 
 USAGE = "handrail demo [--keep DIR] [--format text|json]"
 
@@ -85,7 +85,7 @@ def _play(options: Options, place: str, started: int) -> int:
     if is_text:
         _write("Handrail in a few seconds: real processes, a scratch directory, no network.\n")
     try:
-        totals = tell_story(scene)
+        totals = play_story(scene)
     except Broken as broken:
         narrator.check(f"The story reaches its end; but {broken}", passed=False)
     finally:

@@ -27,7 +27,7 @@ CHAPTER_SECONDS = 0.4
 CHECK_SECONDS = 0.1
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
+class ShownCheck(msgspec.Struct, frozen=True, kw_only=True):
     """One claim of the demo and whether it held."""
 
     claim: str
@@ -48,7 +48,7 @@ class Narrator:
         self._write = write
         self._pause = pause
         self.chapters: list[Chapter] = []
-        self.checks: list[Check] = []
+        self.checks: list[ShownCheck] = []
 
     def begin(self, title: str) -> None:
         """Begin a new, numbered chapter."""
@@ -58,13 +58,13 @@ class Narrator:
 
     def say(self, text: str) -> None:
         """A paragraph."""
-        self._tell(textwrap.wrap(text, WIDTH - len(_INDENT)))
+        self._show_lines(textwrap.wrap(text, WIDTH - len(_INDENT)))
 
     def quote(self, text: str, lines: int = 3) -> None:
         """The beginning of somebody's text, as it was written."""
         wrapped = [part for line in text.splitlines() for part in textwrap.wrap(line, WIDTH - 12)]
         more = ["…"] if len(wrapped) > lines else []
-        self._tell([f"  | {line}" for line in (*wrapped[:lines], *more)])
+        self._show_lines([f"  | {line}" for line in (*wrapped[:lines], *more)])
 
     def command(self, arguments: Sequence[str]) -> None:
         """A call as it would be typed; tokens are shortened, and the end is cut if it is long."""
@@ -72,27 +72,27 @@ class Narrator:
         shown = _shortened(typed)
         line = _cut(shown, WIDTH - len(_INDENT))
         is_open = line != shown and line.count("'") % 2 == 1
-        self._tell([line[:-2] + "…'" if is_open else line])
+        self._show_lines([line[:-2] + "…'" if is_open else line])
 
     def row(self, name: str, value: object) -> None:
         """One fact beside its name."""
-        self._tell([_cut(f"  {name:<12} {_shortened(str(value))}", WIDTH - len(_INDENT))])
+        self._show_lines([_cut(f"  {name:<12} {_shortened(str(value))}", WIDTH - len(_INDENT))])
 
     def block(self, lines: Sequence[str]) -> None:
         """Lines that must keep their shape."""
-        self._tell([_cut(f"  {line}", WIDTH - len(_INDENT)) for line in lines])
+        self._show_lines([_cut(f"  {line}", WIDTH - len(_INDENT)) for line in lines])
 
     def check(self, claim: str, passed: bool) -> None:
         """A claim, printed with its verdict."""
-        self.checks.append(Check(claim=claim, passed=passed))
+        self.checks.append(ShownCheck(claim=claim, passed=passed))
         mark = "[ok]" if passed else "[FAILED]"
-        self._tell(textwrap.wrap(f"{mark} {claim}", WIDTH - len(_INDENT), subsequent_indent="     "))
+        self._show_lines(textwrap.wrap(f"{mark} {claim}", WIDTH - len(_INDENT), subsequent_indent="     "))
         self._pause(CHECK_SECONDS)
 
     def has_passed(self) -> bool:
         return bool(self.checks) and all(check.passed for check in self.checks)
 
-    def _tell(self, lines: Sequence[str]) -> None:
+    def _show_lines(self, lines: Sequence[str]) -> None:
         self.chapters[-1].told.extend(lines)
         self._write("".join(f"{_INDENT}{line}".rstrip() + "\n" for line in lines))
 

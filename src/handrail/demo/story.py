@@ -103,7 +103,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     graph: list[str] = []
 
 
-def tell_story(scene: Scene) -> Totals:
+def play_story(scene: Scene) -> Totals:
     """Play everything.
 
     Raises Broken when a call does not do what it always does.

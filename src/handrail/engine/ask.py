@@ -459,10 +459,10 @@ def describe_answer(fact: ConfirmationRecorded, *, with_note: bool = False) -> s
     if fact.asked == "give" and fact.answer == "confirmed" and not fact.value:
         said = "done"
     note = f" ({fact.note})" if with_note and fact.note else ""
-    return f"answered by {name_person(fact.who)}: {said}{note}{say_unchecked(fact)}"
+    return f"answered by {name_person(fact.who)}: {said}{note}{describe_unchecked(fact)}"
 
 
-def say_unchecked(fact: ConfirmationRecorded) -> str:
+def describe_unchecked(fact: ConfirmationRecorded) -> str:
     """That nobody checked who answered where the step says who has to; empty: it was, or anybody may."""
     return f", {UNCHECKED}" if fact.by and fact.door != "account" else ""
 

@@ -278,9 +278,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     told = work.context | work.result | persons
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
-    # Who works cannot choose a mode that passes over the person who is to look at it.
-    stops = gathered.has_confirmer and autonomy == "full_auto_never_stop"
-    mode: Autonomy = "full_auto_stop_on_user_deps" if stops else autonomy
+    mode = _mode_at(autonomy, gathered)
     known = _witness(history, workflow, node, word, gathered.sighting)
     answer = answer_report(
         workflow,
@@ -336,6 +334,12 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     )
 
 
+def _mode_at(autonomy: Autonomy, gathered: Gathered) -> Autonomy:
+    """Who works cannot choose a mode that passes over the person who is to look at it."""
+    stops = gathered.has_confirmer and autonomy == "full_auto_never_stop"
+    return "full_auto_stop_on_user_deps" if stops else autonomy
+
+
 def _join_children(
     history: History, attempt: Attempt, gathered: Gathered, leaf: Leaf, salt: int
 ) -> tuple[Joined | None, list[PlannedEvent]]:
@@ -369,7 +373,7 @@ def _judge_end(
     ending = unverified_gaps(facts, verdict.artifacts)
     if known is None:
         return verdict, ending
-    from handrail.engine.judge.standing import weigh_end  # noqa: PLC0415 - only the end of a run needs it
+    from handrail.engine.judge.earlier_reports import weigh_end  # noqa: PLC0415 - only the end of a run needs it
 
     claims, gaps = weigh_end(known, verdict.claims)
     return replace(verdict, claims=(*verdict.claims, *claims)), [*ending, *gaps]
@@ -405,7 +409,7 @@ def plan_attempt_look(
         bodies += collect_brought(history, node, place).artifacts
     standing: StandingClaims | None = None
     if (history.evidence or history.receipts) and isinstance(node.state, Running):
-        from handrail.engine.judge.standing import find_due_look  # noqa: PLC0415 - few reports need it
+        from handrail.engine.judge.earlier_reports import find_due_look  # noqa: PLC0415 - few reports need it
 
         standing = find_due_look(history, workflow, node, place, bodies, context or {})
     if not bodies and standing is None and (place.step is None or not place.step.check):
@@ -483,7 +487,7 @@ def _witness(
 ) -> Witnessed | None:
     if sighting is None:
         return None
-    from handrail.engine.judge.standing import witness  # noqa: PLC0415 - a simulation weighs nothing
+    from handrail.engine.judge.earlier_reports import witness  # noqa: PLC0415 - a simulation weighs nothing
 
     return witness(history, workflow, node, word, sighting)
 

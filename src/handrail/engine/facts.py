@@ -527,7 +527,7 @@ def excerpt(notes: str, limit: int = RECAP_EXCERPT_BYTES) -> str:
 # What a reader is told
 
 
-def told_at(history: History, node_id: NodeId) -> Notes | None:
+def notes_at(history: History, node_id: NodeId) -> Notes | None:
     """What a reader is told was done on the way to a node: the line of an action of ours, then the notes."""
     line, notes = attached_to(history, node_id).action_line, history.notes.get(node_id)
     if not line:

@@ -393,11 +393,11 @@ def _explain_to_person(told: Told, waits: WaitsFor | None, issues: Sequence[Issu
         code=told.code,
         why=why[:1].upper() + why[1:],
         faults=tuple(spell_fault_in_words(issue) for issue in own if issue.message),
-        fix=_tell_fix(waits),
+        fix=_write_fix(waits),
     )
 
 
-def _tell_fix(waits: WaitsFor) -> str:
+def _write_fix(waits: WaitsFor) -> str:
     if waits.state == "declined":
         return TELL_AGENT
     if waits.kind == "give" and BY_PERSON.items() <= waits.values.items():

@@ -39,7 +39,6 @@ from handrail.workflows.conditions import (
     is_ruled_out,
     named_value,
 )
-from handrail.workflows.handouts import lacks_list, list_handouts
 from handrail.workflows.limits import MAX_MOVE_PLACES
 
 # The position of a run in its compiled workflow; there is no list of finished steps
@@ -399,6 +398,8 @@ class _Walk:
         """Whether a step has its list and its conditions, and no child comes of them."""
         facts = self._facts_inside(loops)
         self._effort.spend(len(step.children))
+        from handrail.workflows.handouts import lacks_list, list_handouts  # noqa: PLC0415 - few steps hand out
+
         return not lacks_list(step, facts) and not list_handouts(self._workflow, step, facts)
 
     def after(self, state: Running) -> Running | None:

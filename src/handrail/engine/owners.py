@@ -70,7 +70,7 @@ def owners_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> 
         leaf = _leaf_before(history, workflow, node)
         option = _find_option(leaf, taken.get(node.node_id, ""))
         for key, value in history.context.get(node.node_id, {}).items():
-            told, before = _tell_owner(history, node, leaf, option, key, value), held.get(key)
+            told, before = _describe_owner(history, node, leaf, option, key, value), held.get(key)
             is_repeat = before is not None and is_same(before.value, value)
             if before is None or not is_repeat or _RANK[told.owner] >= _RANK[before.owner]:
                 held[key] = told
@@ -100,7 +100,7 @@ def _find_option(leaf: Leaf | None, option_id: str) -> Option | None:
     return next((option for option in options if option.id == option_id), None)
 
 
-def _tell_owner(
+def _describe_owner(
     history: History, node: Node, leaf: Leaf | None, option: Option | None, key: str, value: Any
 ) -> Held:
     """Who set a key at a node, where this leaf was reported and this option taken."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal, TypeAlias
 
-from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Payload
 from handrail.contract.wording import format_count
 from handrail.engine.history import Node, NotRun
@@ -49,7 +48,11 @@ def say_handed_out(step: Delegate) -> str:
 def mark_collected(workflow: CompiledWorkflow, name: str, text: str) -> str:
     """The text of a value for a prompt; what helpers wrote stands between marks, like other stored text."""
     is_theirs = text != "[]" and name.partition(".")[0] in derive_once(workflow, _list_collected)
-    return fence_text(text, f"{name}, from the helpers") if is_theirs else text
+    if not is_theirs:
+        return text
+    from handrail.contract.fence import fence_text  # noqa: PLC0415 - few prompts hold what helpers wrote
+
+    return fence_text(text, f"{name}, from the helpers")
 
 
 def _list_collected(workflow: CompiledWorkflow) -> frozenset[str]:

@@ -50,7 +50,6 @@ from handrail.engine.judge.artifacts import (
 )
 from handrail.engine.judge.report_frame import Ask, list_asks, make_frame
 from handrail.engine.judge.requirements import describe_rule
-from handrail.engine.messages import name_run
 from handrail.engine.navigate import (
     Complete,
     EvaluatedCondition,
@@ -183,7 +182,7 @@ def prompt_at(
     text = phrase_for_mode(view.waits or render_step(workflow, leaf, facts), leaf, view.autonomy)
     if _is_decision(workflow, leaf) and len(open_loops(workflow, node.state.loops)) > 1:
         text = name_loop(text, deciding_loop(workflow, node.state.loops))
-    shown = text if view.occasion == "rehydrate" else _leave_out_told(history, workflow, node, text)
+    shown = text if view.occasion == "rehydrate" else _leave_out_known(history, workflow, node, text)
     parts = [
         _render_rounds(workflow, node.state, facts),
         shown,
@@ -218,6 +217,8 @@ def _render_checks(history: History, workflow: CompiledWorkflow, leaf: Leaf, nod
     names = [check.name for check in history.runs[node.run_id].checks[:MOST_CHECKS_SHOWN]]
     if ChangedInRun not in kinds or (not names and _OWN_LINE in text):
         return ""
+    from handrail.engine.messages import name_run  # noqa: PLC0415 - few steps ask for a check
+
     if names:
         others = f" (or {', '.join(names[1:])})" if names[1:] else ""
         return f"Before you report, run: {_OWN_LINE} {names[0]} {name_run(history, node)}{others}"
@@ -399,7 +400,7 @@ def _steps_before(history: History, workflow: CompiledWorkflow, node: Node) -> l
     return [leaf for step_id in visited if isinstance(leaf := known[step_id], Step)]
 
 
-def _leave_out_told(history: History, workflow: CompiledWorkflow, node: Node, text: str) -> str:
+def _leave_out_known(history: History, workflow: CompiledWorkflow, node: Node, text: str) -> str:
     """The text without the rules of reports that an earlier step of the same path told."""
     if not any(start in text for start in RULES_OF_REPORTS):
         return text
@@ -504,7 +505,7 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
             for seen in attached.capabilities
             if seen.status == "unavailable" and not _is_told_by_blocker(workflow, node, seen)
         ),
-        passed_over=tuple(gap for gap in attached.gaps if _is_told(gap)),
+        passed_over=tuple(gap for gap in attached.gaps if _is_shown(gap)),
         nearly_declared=find_mistyped_keys(workflow.inputs, history.context.get(node.node_id, {})),
         misnamed=list_misnamings(workflow, (held.artifact for held in attached.artifacts)),
         stray=list_stray(workflow, before, (held.artifact for held in attached.artifacts)),
@@ -548,7 +549,7 @@ def _is_told_by_blocker(workflow: CompiledWorkflow, node: Node, seen: Capability
     return node.kind == "blocked_attempt" and workflow.capabilities.get(seen.capability) == "required"
 
 
-def _is_told(gap: GapRecorded) -> bool:
+def _is_shown(gap: GapRecorded) -> bool:
     """Whether there is something to settle: of what the agent reported itself it does not know the id."""
     return gap.reason != "reported" or not (gap.resolves_gap_id or gap.severity == "info")
 

@@ -48,13 +48,13 @@ from handrail.operations.handles import (
     name_persons_line,
 )
 from handrail.ports.log import EventReader
-from handrail.ports.process import Keys
 from handrail.runtime.sessions import Session, load_history_before, memory_of
 from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow
 from handrail.workflows.limits import MOST_ACTIONS
 
 if TYPE_CHECKING:
     from handrail.engine.children.joins import ChildState
+    from handrail.ports.process import Keys
 
 RUN_SHAPE = Shape(
     levels={

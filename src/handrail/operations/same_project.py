@@ -5,6 +5,8 @@ Who a project is takes a look into its repository, so it is asked only where the
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 from msgspec import UNSET, UnsetType
 
@@ -14,7 +16,9 @@ from handrail.engine.events import Project
 from handrail.engine.facts import Place, encode_project, is_same_place, place_of
 from handrail.engine.history import Run
 from handrail.engine.reply import ReplyWarning
-from handrail.ports.workspace import ProjectPlaces, Workspace
+
+if TYPE_CHECKING:
+    from handrail.ports.workspace import ProjectPlaces, Workspace
 
 
 def is_project(workspace: Workspace, begun: Project, project: str) -> bool:

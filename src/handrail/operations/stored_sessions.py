@@ -18,7 +18,6 @@ import msgspec
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
 from handrail.engine.events import is_newer
-from handrail.engine.history_cache import FOLD_VERSION
 from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import EventReader, SessionStamp
 from handrail.ports.store import Entry, Indexed, IndexTrouble, IndexView
@@ -26,6 +25,7 @@ from handrail.projections.needs import needs_of
 from handrail.projections.overview import UNDER_WAY, SessionFacts, add_standing, session_facts
 from handrail.projections.resume_candidates import Subject, subjects_of, words_in
 from handrail.projections.run_graph import run_graphs
+from handrail.runtime.history_cache import FOLD_VERSION
 from handrail.runtime.permission import settings_or_defaults
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import pass_over, read_session
@@ -35,7 +35,7 @@ READ_TO_PROVEN = "read only as far as proven"
 """How a search treats a damaged session that it does not leave out."""
 SUMMARY_VERSION = 3
 """Raise it when a history is summarised differently while the fields stay the same."""
-MOST_FOUND = 1_000
+_MOST_FOUND = 1_000
 """Sessions that a search looks at before it knows that it needs more."""
 MOST_NEW = 200
 """Sessions that a list reads only for the index, beside those of its page."""
@@ -85,9 +85,9 @@ class Sessions:
         if self._view is None:
             yield from self.stamps
             return
-        found = self._learn(self._view.find(words, parts, MOST_FOUND))
+        found = self._learn(self._view.find(words, parts, _MOST_FOUND))
         yield from found
-        if len(found) == MOST_FOUND:
+        if len(found) == _MOST_FOUND:
             yield from self._learn(self._view.find(words, parts, after=found[-1]))
 
     def lacks_words(self, session_id: SessionId) -> bool:

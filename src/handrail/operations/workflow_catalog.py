@@ -12,7 +12,7 @@ from handrail.contract.catalogue import WORKFLOW_ID_RESERVED, WORKFLOW_INVALID, 
 from handrail.contract.outcome import Failure, Fault, NextCall
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
-from handrail.runtime.hub import input_problems
+from handrail.runtime.input_problems import input_problems
 from handrail.runtime.misplaced_token import offer_call
 from handrail.runtime.operation import Registry
 from handrail.runtime.runtime import ReadPorts, project_or_root
@@ -24,8 +24,8 @@ from handrail.workflows.compiling.compilation import BaseCompilation, Compilatio
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.compiling.expand_templates import calls_routine
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem, drop_edits, edit_rows
+from handrail.workflows.problem_places import add_places
 from handrail.workflows.reading.reader import Reading
 
 

@@ -69,10 +69,10 @@ class Interruptions(Protocol):
 class Progress(Protocol):
     """Where a long piece of work says how far it is."""
 
-    def tell(self, done: int, total: int, what: str) -> None:
+    def report(self, done: int, total: int, what: str) -> None:
         """`done` of `total` (0: unknown) are finished. Cheap: most calls print nothing. Never raises."""
 
-    def say(self, line: str) -> None:
+    def write(self, line: str) -> None:
         """Pass on whole lines of another program, for people. Never raises."""
 
 

@@ -122,18 +122,18 @@ def _last_report(history: History, workflow: CompiledWorkflow, node: Node, room:
     """
     kept = kept_report(history, workflow, node)
     if kept is not None:
-        return _tell_report(kept.notes, kept.artifacts, room)
+        return _describe_report(kept.notes, kept.artifacts, room)
     saved = kept_in_instance(history, instance_of(history, node.node_id))
     for held in sorted(saved, key=lambda one: one.index, reverse=True):
         notes = history.notes.get(held.node_id)
         artifacts = attached_to(history, held.node_id).artifacts
         if notes is not None or artifacts:
             bodies = [one.artifact.body for one in artifacts]
-            return _tell_report("" if notes is None else notes.text, bodies, room)
+            return _describe_report("" if notes is None else notes.text, bodies, room)
     return ""
 
 
-def _tell_report(notes: str, artifacts: Sequence[dict[str, Any]], room: Room) -> str:
+def _describe_report(notes: str, artifacts: Sequence[dict[str, Any]], room: Room) -> str:
     told = [_quote(notes, room.notes)] if notes else []
     told += [
         _quote(f"{in_words(str(body.get('kind', ''))).capitalize()}:\n{_in_lines(body)}", room.artifact)

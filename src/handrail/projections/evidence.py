@@ -23,7 +23,7 @@ from handrail.engine.artifact_shapes import (
     VERIFICATION_REPORT,
     WORKFLOW_DIVERGENCE,
 )
-from handrail.engine.ask import say_unchecked
+from handrail.engine.ask import describe_unchecked
 from handrail.engine.code_trees import find_baseline, find_tree
 from handrail.engine.events import (
     Claim,
@@ -530,7 +530,7 @@ def describe_answer(said: ConfirmationRecorded) -> str:
     """What a person answered, where, and under which account."""
     note = f": {said.note}" if said.note else ""
     told = f"A person {say_answer(said)} {DOORS[said.door]}, as {name_person(said.who)}"
-    return f"{told}{say_unchecked(said)}{note}"
+    return f"{told}{describe_unchecked(said)}{note}"
 
 
 def say_answer(said: ConfirmationRecorded) -> str:

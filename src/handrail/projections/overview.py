@@ -8,7 +8,7 @@ import msgspec
 from handrail.contract.ids import NodeId, RunId
 from handrail.engine.children.joins import find_join
 from handrail.engine.children.tips import gaps_at, open_gaps
-from handrail.engine.facts import run_place, session_place, title_of_goal, told_at
+from handrail.engine.facts import notes_at, run_place, session_place, title_of_goal
 from handrail.engine.history import History, Node, path_to, way_to
 from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.engine.progress import progress_at
@@ -116,7 +116,7 @@ def imported_from(history: History) -> str:
 
 def last_notes(history: History, node_id: NodeId) -> str:
     """The newest notes on the way to a node."""
-    told = (told_at(history, node.node_id) for node in reversed(way_to(history, node_id)))
+    told = (notes_at(history, node.node_id) for node in reversed(way_to(history, node_id)))
     return next((notes.text for notes in told if notes is not None), "")
 
 

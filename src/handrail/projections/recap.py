@@ -14,7 +14,7 @@ from handrail.contract.disclosure.newest import FENCE_BYTES, encoded_size, take_
 from handrail.contract.ids import NodeId
 from handrail.engine.ask import describe_answer
 from handrail.engine.events import Blocked
-from handrail.engine.facts import facts_at, told_at
+from handrail.engine.facts import facts_at, notes_at
 from handrail.engine.history import (
     History,
     Node,
@@ -270,7 +270,7 @@ def _nodes_with_notes(history: History, way: Sequence[Node]) -> list[tuple[Node,
     told = []
     is_retold = False  # whether notes of a blocked attempt here would be told again by what followed it
     for node in reversed(way):
-        notes = told_at(history, node.node_id)
+        notes = notes_at(history, node.node_id)
         is_left_out = node.parent is None or (node.kind == "blocked_attempt" and is_retold)
         if notes is not None and not is_left_out:
             told.append((node, notes.text + (TRUNCATION_MARK if notes.ref is not None else "")))
@@ -323,7 +323,7 @@ def _blocked_at(history: History, node: Node) -> Blocked | None:
 
 
 def _notes_text(history: History, node_id: NodeId) -> str:
-    notes = told_at(history, node_id)
+    notes = notes_at(history, node_id)
     return notes.text if notes else ""
 
 

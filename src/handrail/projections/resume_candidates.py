@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from handrail.contract.ids import RunId, SessionId
-from handrail.engine.facts import Place, excerpt, is_same_place, run_place, session_place, told_at
+from handrail.engine.facts import Place, excerpt, is_same_place, notes_at, run_place, session_place
 from handrail.engine.history import History, attached_to
 from handrail.projections.overview import (
     SessionFacts,
@@ -251,7 +251,7 @@ def _texts(history: History, run_id: RunId) -> Iterable[str]:
     for node in reversed(tuple(history.nodes.values())):
         if node.run_id not in runs:
             continue
-        told = told_at(history, node.node_id)
+        told = notes_at(history, node.node_id)
         if told is not None:
             yield told.text
         for held in attached_to(history, node.node_id).artifacts:

@@ -108,7 +108,7 @@ def stream_batch(
                 break
             items.append(_attempt(target, act))
             yield items[-1]
-            rt.progress.tell(len(items), len(targets), what)
+            rt.progress.report(len(items), len(targets), what)
     result = _result(items, list(targets[len(items) :]))
     if stopped:
         raise _refuse_rest(result, is_deadline=stopped == "deadline")

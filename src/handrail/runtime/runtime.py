@@ -10,47 +10,47 @@ from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from handrail.contract.accounts import Actor, Principal, Role
 from handrail.contract.catalogue import FEATURE_DISABLED
 from handrail.contract.ids import NodeId, ObservationKey, SessionId
 from handrail.contract.outcome import Commits, Fault
 from handrail.contract.redaction import Secrets
-from handrail.ports.log import EventLog, EventReader, Record
-from handrail.ports.process import (
-    Audit,
-    AuditLine,
-    CallNote,
-    Clock,
-    ConfirmedTokens,
-    Incidents,
-    Interruptions,
-    Keys,
-    McpProcesses,
-    Observer,
-    Progress,
-    Randomness,
-    Terminal,
-)
-from handrail.ports.workspace import (
-    AuthoredFiles,
-    Notify,
-    ProjectPlaces,
-    SettingsFiles,
-    WorkflowLibrary,
-    Workspace,
-)
 from handrail.runtime.operation import CORE, Effect, Operation, Registry
 
 if TYPE_CHECKING:
+    from handrail.contract.accounts import Actor, Principal, Role
     from handrail.contract.outcome import Json
     from handrail.ports.actions import OwnAction
     from handrail.ports.checks import CheckPrograms, KnownChecks
     from handrail.ports.facts import FactStore
+    from handrail.ports.log import EventLog, EventReader, Record
+    from handrail.ports.process import (
+        Audit,
+        AuditLine,
+        CallNote,
+        Clock,
+        ConfirmedTokens,
+        Incidents,
+        Interruptions,
+        Keys,
+        McpProcesses,
+        Observer,
+        Progress,
+        Randomness,
+        Terminal,
+    )
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
     from handrail.ports.receipts import CommittedFiles, ReceiptKeys
     from handrail.ports.server import HttpClient
     from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.team import Team
+    from handrail.ports.workspace import (
+        AuthoredFiles,
+        Notify,
+        ProjectPlaces,
+        SettingsFiles,
+        WorkflowLibrary,
+        Workspace,
+    )
     from handrail.ports.worktree import Tree, TreeLook, Worktree
 
 
@@ -79,10 +79,10 @@ class NeverInterrupted:
 class NoProgress:
     """`ports.Progress` into nothing."""
 
-    def tell(self, done: int, total: int, what: str) -> None:
+    def report(self, done: int, total: int, what: str) -> None:
         del done, total, what
 
-    def say(self, line: str) -> None:
+    def write(self, line: str) -> None:
         del line
 
 

@@ -23,31 +23,29 @@ answer one attempt; keeping a damaged session, because the next call would build
 proven; ending a call after the append, because the caller would hear that nothing was changed.
 """
 
+# ruff: noqa: PLC0415 - few sessions are long enough to be kept folded, and fewer are damaged
+
 from __future__ import annotations
 
 from _thread import allocate_lock  # `threading` would cost every command line its import
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Final, assert_never, cast
+from typing import TYPE_CHECKING, Final, assert_never, cast
 
 import msgspec
 
-from handrail.contract.accounts import Actor
 from handrail.contract.catalogue import (
     INVARIANT_VIOLATION,
     SESSION_LOCKED,
     SESSION_NOT_FOUND,
-    SESSION_NOT_HEALTHY,
-    STORE_HISTORY_LOST,
     STORE_UNAVAILABLE,
-    STORE_UNSUPPORTED_VERSION,
     TOKEN_SESSION_LOCKED,
     TOKEN_UNKNOWN_NODE,
 )
 from handrail.contract.ids import BlobRef, SessionId, WorkflowHash, node_tag
 from handrail.contract.json.canonical import chain_digest
 from handrail.contract.outcome import Fault, NextCall, Notice
-from handrail.engine.events import NodeCreated, PlannedEvent, encode_event, is_newer
+from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History
 from handrail.engine.reply import ReplyWarning, imported_warnings
@@ -65,9 +63,12 @@ from handrail.ports.log import (
     SessionHold,
     SessionStamp,
 )
-from handrail.ports.process import Interruptions
 from handrail.runtime.runtime import NoticeDue, WritePorts
 from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
+
+if TYPE_CHECKING:
+    from handrail.contract.accounts import Actor
+    from handrail.ports.process import Interruptions
 
 # Reading, holding and appending
 
@@ -92,22 +93,34 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_sound(self) -> bool:
         """Whether the whole log is proven; only then the session may go on."""
-        return is_sound(self.health)
+        return self.health.state == "healthy"
 
     @property
     def banner(self) -> str:
         """What a reader of a damaged session must know, and what helps; empty when it is sound."""
+        if self.is_sound:
+            return ""
+        from handrail.runtime.damaged_sessions import describe_damage
+
         return describe_damage(self.history.session_id, self.health, self.history.head)
 
     @property
     def warnings(self) -> tuple[ReplyWarning, ...]:
         """What every reply about the session begins with; nothing when it is sound and was begun here."""
-        unsound = unsound_warnings(self.history.session_id, self.health, self.history.head)
-        return (*unsound, *imported_warnings(self.history))
+        imported = imported_warnings(self.history)
+        if self.is_sound:
+            return imported
+        from handrail.runtime.damaged_sessions import unsound_warnings
+
+        return (*unsound_warnings(self.history.session_id, self.health, self.history.head), *imported)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
         """The same beside an answer about something else."""
+        if self.is_sound:
+            return ()
+        from handrail.runtime.damaged_sessions import unsound_notices
+
         return unsound_notices(self.history.session_id, self.health, self.history.head)
 
 
@@ -153,6 +166,8 @@ def load_history_before(reader: EventReader, history: History, index: int) -> Hi
     """
     loaded = reader.load(history.session_id)
     if loaded is None or loaded.head < index:
+        from handrail.runtime.damaged_sessions import refuse_lost_work
+
         raise refuse_lost_work(history.session_id, 0 if loaded is None else loaded.head)
     return fold(history.session_id, loaded.records[:index])
 
@@ -223,6 +238,8 @@ def wait_for_writer(rt: WritePorts, session_id: SessionId) -> None:
 def require_healthy(session: Session) -> None:
     """Raises Fault SESSION_NOT_HEALTHY unless the whole log is proven."""
     if not session.is_sound:
+        from handrail.runtime.damaged_sessions import refuse_unsound
+
         raise refuse_unsound(session.history.session_id, session.health, session.history.head)
 
 
@@ -253,7 +270,7 @@ def commit(
                 rt.trees_due.append(NoticeDue(session_id=own, records=records, notify=told))
             grown = Session(history=extend(session.history, records), health=session.health)
             if _is_worth_remembering(session.history.head, grown.history.head):
-                from handrail.engine.history_cache import encode_history  # noqa: PLC0415 - only a long session
+                from handrail.runtime.history_cache import encode_history
 
                 witness.hold.remember(encode_history(grown.history))
             return _keep_if_sound(rt.log, grown)
@@ -293,7 +310,7 @@ def _recall_history(reader: EventReader, session_id: SessionId) -> History | Non
     remembered = reader.recall(session_id)
     if remembered is None:
         return None
-    from handrail.engine.history_cache import decode_history  # noqa: PLC0415 - only a long session is kept
+    from handrail.runtime.history_cache import decode_history
 
     history = decode_history(remembered.content)
     if history is None or history.session_id != session_id:
@@ -486,114 +503,3 @@ def memory_of(reader: EventReader) -> HotLog | NoMemory:
     # Asked of the reader itself: it may be one that is loaded on first use.
     found = getattr(reader, "get_memory", None)
     return NoMemory(reader) if found is None else cast(HotLog, found())
-
-
-# Damaged sessions: what every reader is told, and how a call is refused
-#
-# A session whose log is not proven whole can be read and exported, but not continued.
-
-
-UPDATE = "Ask the user to update Handrail: handrail update."
-"""What helps with a session that a newer version wrote; nothing is wrong with it."""
-
-
-def is_sound(health: Health) -> bool:
-    """Whether the whole log is proven; only then the session may go on."""
-    return health.state == "healthy"
-
-
-def describe_damage(session_id: SessionId, health: Health, event_count: int) -> str:
-    """One line for whoever reads the session; empty when it is sound."""
-    if is_sound(health):
-        return ""
-    if is_newer(health.state):
-        return (
-            "This session was written by a newer version of Handrail. Here its first "
-            f"{event_count} events can be read, and it cannot be continued. {UPDATE}"
-        )
-    reason = f", {health.reason}" if health.reason else ""
-    return (
-        f"This session is damaged ({health.state}{reason}): its first {event_count} events are proven, "
-        f"nothing after them. It can be read, not continued. {_help_for(session_id)}"
-    )
-
-
-def list_repair_commands(session_id: SessionId) -> tuple[str, str]:
-    """What helps a person with a damaged session: what is wrong with it, and a copy of what is left."""
-    return (
-        f"handrail store verify --ids {session_id} --report-only",
-        f"handrail session export {session_id} --salvage --out FILE",
-    )
-
-
-def call_to_verify(session_id: SessionId) -> NextCall:
-    """The call that tells what is wrong with a session that cannot go on."""
-    return NextCall(operation="store.verify", params={"ids": [session_id], "reportOnly": True})
-
-
-def unsound_warnings(session_id: SessionId, health: Health, event_count: int) -> tuple[ReplyWarning, ...]:
-    """The banner as a reply carries it; nothing when the session is sound."""
-    if is_sound(health):
-        return ()
-    commands = [] if is_newer(health.state) else list(list_repair_commands(session_id))
-    details = {**_facts(session_id, health, event_count), "commands": commands}
-    message = describe_damage(session_id, health, event_count)
-    return (ReplyWarning(code="SESSION_UNSOUND", message=message, details=details),)
-
-
-def unsound_notices(session_id: SessionId, health: Health, event_count: int) -> tuple[Notice, ...]:
-    """The banner beside an answer that is about something else than the session's state."""
-    if is_sound(health):
-        return ()
-    message = describe_damage(session_id, health, event_count)
-    extra = _facts(session_id, health, event_count)
-    return (Notice(type="session_unsound", message=message, severity="warning", extra=extra),)
-
-
-def refuse_unsound(session_id: SessionId, health: Health, event_count: int) -> Fault:
-    """The refusal of whatever needs a session that is proven whole."""
-    if is_newer(health.state):
-        return Fault(
-            STORE_UNSUPPORTED_VERSION,
-            f"Session {session_id} was written by a newer version of Handrail.",
-            details={"found": health.detail},
-            hint=UPDATE,
-        )
-    return Fault(
-        SESSION_NOT_HEALTHY,
-        f"Session {session_id} is readable only up to event {event_count}.",
-        details={
-            "session_id": session_id,
-            "health": health.state,
-            "reason": health.reason,
-            "event_index": event_count,
-        },
-        hint=_help_for(session_id),
-        next_call=call_to_verify(session_id),
-    )
-
-
-def refuse_lost_work(session_id: SessionId, event_count: int) -> Fault:
-    """The refusal of a token whose step the log does not hold: it was minted after that step was durable."""
-    verify, _ = list_repair_commands(session_id)
-    return Fault(
-        STORE_HISTORY_LOST,
-        f"The log of session {session_id} no longer holds a step that was acknowledged.",
-        details={"session_id": session_id, "event_count": event_count},
-        hint=f"Ask the user to run {verify}, and to restore the session from a backup before work goes on.",
-        next_call=call_to_verify(session_id),
-    )
-
-
-def _help_for(session_id: SessionId) -> str:
-    verify, salvage = list_repair_commands(session_id)
-    return f"Ask the user to run {verify}, and {salvage} to keep what is left."
-
-
-def _facts(session_id: SessionId, health: Health, event_count: int) -> dict[str, str | int]:
-    return {
-        "sessionId": session_id,
-        "health": health.state,
-        "reason": health.reason,
-        "eventCount": event_count,
-    }

@@ -16,7 +16,7 @@ from handrail_code.edit.rename import ACCEPTABLE, plan_member_rename, plan_renam
 from handrail_code.edit.replace import plan_replace
 from handrail_code.facts.class_members import find_member_uses
 from handrail_code.facts.join import Found, Project, Style, Symbol
-from handrail_code.facts.places import line_and_column
+from handrail_code.facts.line_columns import line_and_column
 from handrail_code.facts.slots import Trouble
 from handrail_code.languages.extensions import language_of
 from handrail_code.scan.ids import make_id
@@ -51,14 +51,14 @@ def make_plan(project: Project, action: str, found: Found, asked: Mapping[str, J
         changed = apply_in_memory(made, {path: text for path, text in old.items() if text is not None})
         if not isinstance(changed, Refusal):
             to = "" if action == "replace" else str(asked[TARGETS[action]]).removeprefix("./")
-            note = _tell_public(project, found, made, asked) if action == "rename" else ""
+            note = _warn_of_public(project, found, made, asked) if action == "rename" else ""
             if action == "move":
-                note = _tell_way_back(project, found, to, changed, made.removed)
+                note = _describe_way_back(project, found, to, changed, made.removed)
             return Planned(plan=made, texts=changed, to=to, note=note)
         made = changed
     fault = _refuse(project, action, made)
     if action == "rename" and made.code in ACCEPTABLE and made.path:
-        fault.hint = _tell_accepting(found, asked, fault.details)
+        fault.hint = _describe_accepting(found, asked, fault.details)
     if made.code == "not_exported":
         _offer_exports(fault, action, found, asked, made.needs)
     raise fault
@@ -74,7 +74,7 @@ def _rename(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan |
     return plan_rename(project, symbol, new_name, style, accept)
 
 
-def _tell_public(project: Project, found: Found, plan: Plan, asked: Mapping[str, Json]) -> str:
+def _warn_of_public(project: Project, found: Found, plan: Plan, asked: Mapping[str, Json]) -> str:
     """In sentences: what others still call it, or have to call it now, and what somebody accepted."""
     told: list[str] = []
     accepted = [one for one in plan.reasons if one.code == "accepted"]
@@ -105,7 +105,7 @@ def _tell_public(project: Project, found: Found, plan: Plan, asked: Mapping[str,
     return " ".join(told)
 
 
-def _tell_way_back(
+def _describe_way_back(
     project: Project, found: Found, to: str, changed: Mapping[str, bytes], removed: Sequence[str]
 ) -> str:
     """What a move back would not restore: text goes behind what stands in a module, names behind names."""
@@ -228,7 +228,7 @@ def _refuse(project: Project, action: str, refusal: Refusal) -> Fault:
     return Fault(EDIT_REFUSED, message[:1000], details=details, hint=hint)
 
 
-def _tell_accepting(found: Found, asked: Mapping[str, Json], at: Mapping[str, Json]) -> str:
+def _describe_accepting(found: Found, asked: Mapping[str, Json], at: Mapping[str, Json]) -> str:
     """The whole line: not every command that renames has the flag."""
     places = [*asked.get("accept", ()), f"{at['file']}:{at['line']}:{at['column']}"]
     words = ["handrail", "code", "rename", make_id(found), "--to", str(asked["to"])]

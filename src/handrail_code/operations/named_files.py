@@ -83,7 +83,7 @@ def _shorten(project: str, path: str) -> str:
     return normal[len(root) :] if normal.startswith(root) else normal
 
 
-def tell_unseen(source: Source) -> str:
+def describe_unseen(source: Source) -> str:
     """What a question did not look at: other languages, and files that are skipped. Empty for nothing."""
     unasked, skipped = source.unasked(), source.skipped()
     told = []
@@ -100,9 +100,9 @@ def _count(number: int, one: str) -> str:
     return f"{format_count(number, one)} {'was' if number == 1 else 'were'}"
 
 
-def tell_nothing(source: Source) -> str:
+def describe_nothing(source: Source) -> str:
     """Why a search has no result."""
     told = "No name holds this text; try a part of it, or --text."
     if not source.files() and not source.skipped():
         told = "No source is here that this looks at." if source.unasked() else "No source is in this folder."
-    return " ".join(filter(None, (told, tell_unseen(source))))
+    return " ".join(filter(None, (told, describe_unseen(source))))

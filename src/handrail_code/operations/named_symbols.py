@@ -12,11 +12,11 @@ from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote, shorten
 from handrail_code.facts.join import Found
+from handrail_code.facts.line_columns import line_and_column
 from handrail_code.facts.model import NONE, Definition, FileFacts, Unreadable
-from handrail_code.facts.places import line_and_column
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.source import Source
-from handrail_code.operations.named_files import tell_unseen
+from handrail_code.operations.named_files import describe_unseen
 from handrail_code.scan.ids import make_id, make_tag, split_id
 from handrail_code.scan.search import has_hash
 
@@ -223,7 +223,7 @@ def refuse_unknown(source: Source, wanted: Wanted) -> Fault:
         near = find_nearest(bare, sorted({one.name for one in _definitions(source, file)}))
         if near:
             details["did_you_mean"] = near[0]
-    unseen = "" if file else tell_unseen(source)
+    unseen = "" if file else describe_unseen(source)
     return Fault(
         E_NOT_FOUND,
         " ".join(filter(None, (f"There is no definition of {shown}{where}.", unseen))),

@@ -169,7 +169,7 @@ def _begin(rt: WritePorts, request: RunCodeWorkflow) -> Success:
     is_stepwise = request.checkpoint_mode is True
     reply = begin_run(rt, start, given, 1 if is_stepwise else MOST_ACTIONS)
     desk = TokenDesk(rt, project, COMMAND)
-    return _Telling(rt, desk, None, is_stepwise=is_stepwise).tell(reply)
+    return _Answering(rt, desk, None, is_stepwise=is_stepwise).answer(reply)
 
 
 def _resume(rt: WritePorts, request: RunCodeWorkflow, token: str) -> Success:
@@ -193,10 +193,10 @@ def _resume(rt: WritePorts, request: RunCodeWorkflow, token: str) -> Success:
         call = msgspec.structs.replace(call, ack_token=held["token"])
         reply = advance(rt, call, held["token"], held["actions"])
     assert isinstance(reply, Success), "only a dry run answers with a verdict"
-    return _Telling(rt, desk, resumed, is_stepwise=held["actions"] != MOST_ACTIONS).tell(reply)
+    return _Answering(rt, desk, resumed, is_stepwise=held["actions"] != MOST_ACTIONS).answer(reply)
 
 
-class _Telling:
+class _Answering:
     """From the reply of a run to the document of CONT."""
 
     def __init__(self, rt: ReadPorts, desk: TokenDesk, resumed: Resumed | None, *, is_stepwise: bool) -> None:
@@ -205,7 +205,7 @@ class _Telling:
         self._resumed = resumed
         self._is_stepwise = is_stepwise
 
-    def tell(self, success: Success) -> Success:
+    def answer(self, success: Success) -> Success:
         assert isinstance(success.data, dict), "a run answers with an object"
         reply: dict[str, Any] = success.data
         claims = read_state(self._rt.keys, reply["stateToken"]).claims
@@ -231,7 +231,7 @@ class _Telling:
             blockers=reply.get("blockers", []),
             recovery={"suggestion": _STALE, "reissue_token": tokens["again"]} if "again" in tokens else {},
             skipped=reply.get("skipped", []),
-            warnings=[_tell_warning(one) for one in reply.get("warnings", ())],
+            warnings=[_make_warning(one) for one in reply.get("warnings", ())],
             closing=reply.get("closing", ""),
             workflow_id=history.runs[node.run_id].workflow_id,
             session_id=history.session_id,
@@ -299,7 +299,7 @@ class _Telling:
         return tokens
 
 
-def _tell_warning(warning: dict[str, Any]) -> dict[str, Json]:
+def _make_warning(warning: dict[str, Any]) -> dict[str, Json]:
     """Without the call that an agent at the MCP server would make: here it has a token."""
     told = {name: value for name, value in warning.items() if name not in ("nextCall", "purpose")}
     aim = spell_purpose(warning)

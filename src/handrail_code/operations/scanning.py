@@ -12,7 +12,7 @@ import msgspec
 from handrail.contract.outcome import Json
 from handrail.contract.tokens.continuation import NextAction
 from handrail_code.facts.join import Found, Project, Reference
-from handrail_code.facts.places import line_and_column
+from handrail_code.facts.line_columns import line_and_column
 from handrail_code.facts.slots import Trouble
 from handrail_code.operations.code_answers import (
     CodeAnswer,
@@ -21,7 +21,7 @@ from handrail_code.operations.code_answers import (
     describe_unsure,
     offer_locate,
 )
-from handrail_code.operations.named_files import tell_nothing
+from handrail_code.operations.named_files import describe_nothing
 from handrail_code.operations.named_symbols import (
     Wanted,
     check_file,
@@ -105,7 +105,7 @@ class Scanning:
         if has_more:
             more = NextAction(id="more", label="Next results")
             offers.append(Offer(action=more, parameters={"offset": offset + len(results)}))
-        message = "" if found.total else tell_nothing(self._source)
+        message = "" if found.total else describe_nothing(self._source)
         return Told(
             kind=SearchedCode,
             fields={
@@ -215,9 +215,9 @@ class Scanning:
             "imported_by": list(told.imported_by[:MOST_LISTED]),
             "tests": list(told.tests[:MOST_LISTED]),
             "references": told.levels,
-            **self._tell_unsure(told.unsure),
+            **self._describe_unsure(told.unsure),
         }
-        return self._tell(AnalyzedCode, "analyze", fields, parameters, told.troubles, found)
+        return self._describe(AnalyzedCode, "analyze", fields, parameters, told.troubles, found)
 
     def _trace(self, found: Found, parameters: dict[str, Json]) -> Told:
         from handrail_code.scan.trace import trace_callees, trace_callers
@@ -230,9 +230,9 @@ class Scanning:
             "depth": depth,
             "tree": [self._describe_node(index, node) for index, node in enumerate(told.nodes)],
             "left_out": told.left_out,
-            **self._tell_unsure(told.unsure),
+            **self._describe_unsure(told.unsure),
         }
-        return self._tell(TraceOfCode, "trace", fields, parameters, told.troubles, found)
+        return self._describe(TraceOfCode, "trace", fields, parameters, told.troubles, found)
 
     def _ripple(self, found: Found, parameters: dict[str, Json]) -> Told:
         from handrail_code.scan.outline import ModuleGraph
@@ -249,11 +249,11 @@ class Scanning:
             ],
             "entry_points": list(told.entry_points[:MOST_LISTED]),
             "tests": list(told.tests[:MOST_LISTED]),
-            **self._tell_unsure(told.unsure),
+            **self._describe_unsure(told.unsure),
         }
-        return self._tell(RippleOfCode, "ripple", fields, parameters, told.troubles, found)
+        return self._describe(RippleOfCode, "ripple", fields, parameters, told.troubles, found)
 
-    def _tell(
+    def _describe(
         self,
         kind: type[CodeAnswer],
         action: str,
@@ -279,7 +279,7 @@ class Scanning:
             reasons=describe_unsure(self._source, troubles),
         )
 
-    def _tell_unsure(self, unsure: Sequence[Reference | Trouble]) -> dict[str, Any]:
+    def _describe_unsure(self, unsure: Sequence[Reference | Trouble]) -> dict[str, Any]:
         return {
             "unsure": describe_unsure(self._source, unsure[:MOST_UNSURE]),
             "unsure_count": len(unsure),

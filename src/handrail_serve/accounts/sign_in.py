@@ -26,14 +26,14 @@ def sign_in_routes(door: Door, in_thread: InThread, origin: str) -> list[Route]:
     """Where somebody who has no token yet can ask; nothing here shows anything of a workspace."""
 
     async def describe(_: HttpRequest) -> Response:
-        return _told(door.describe_sign_in())
+        return _answer_with(door.describe_sign_in())
 
     async def step(request: HttpRequest) -> Response:
         given = decode_json(await read_body(request, MOST_BYTES), max_bytes=MOST_BYTES)
         if not isinstance(given, dict):
             raise Fault(E_VALIDATION, "The body must be a JSON object.", details={"param": ""})
         way, token = request.segments[0], bearer(request.headers).decode("latin-1")
-        return _told(await in_thread(lambda: door.sign_in(way, given, token)))
+        return _answer_with(await in_thread(lambda: door.sign_in(way, given, token)))
 
     async def page(_: HttpRequest) -> Response:
         return shell_response()
@@ -56,7 +56,7 @@ def sign_in_routes(door: Door, in_thread: InThread, origin: str) -> list[Route]:
         return _lead((await in_thread(finish))["to"])
 
     async def resource(_: HttpRequest) -> Response:
-        return _told(door.describe_resource(origin))
+        return _answer_with(door.describe_resource(origin))
 
     return _routes(describe, step, page, leave, come_back, resource)
 
@@ -119,6 +119,6 @@ def challenge(origin: str) -> bytes:
     return f'Bearer realm="handrail", resource_metadata="{origin}{RESOURCE}/mcp"'.encode()
 
 
-def _told(document: dict[str, Json]) -> Response:
+def _answer_with(document: dict[str, Json]) -> Response:
     body = encode_document(document, compact=True)
     return Response(headers=((b"content-type", JSON_TYPE),), body=body)

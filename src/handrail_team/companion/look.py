@@ -169,7 +169,7 @@ class Looking:
         kept = bytearray()
 
         def take(chunk: bytes) -> None:
-            rt.progress.say(rt.secrets.redact_text(chunk.decode(errors="replace")))
+            rt.progress.write(rt.secrets.redact_text(chunk.decode(errors="replace")))
             kept.extend(chunk)
             del kept[:-MOST_PRINTED_BYTES]
 

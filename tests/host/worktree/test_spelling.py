@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from handrail.host.worktree.bounds import Bounds
-from handrail.host.worktree.places import find_named
+from handrail.host.worktree.seen_places import find_named
 from tests.host.worktree.project import write
 
 

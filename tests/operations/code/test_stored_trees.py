@@ -18,7 +18,6 @@ from handrail.engine.code_trees import (
 from handrail.engine.events import Scope
 from handrail.engine.folding import fold
 from handrail.engine.history import MOST_TREES, Node
-from handrail.engine.history_cache import decode_history, encode_history
 from handrail.engine.plans import plan_tree
 from handrail.operations.kept_trees import (
     KnownTree,
@@ -29,6 +28,7 @@ from handrail.operations.kept_trees import (
 )
 from handrail.ports.worktree import Packed, Tree, TreeEntry
 from handrail.projections.run_graph import preferred_tip
+from handrail.runtime.history_cache import decode_history, encode_history
 from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog
 
 NOTHING = Packed(content=b"", digests=())

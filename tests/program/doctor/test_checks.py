@@ -14,7 +14,7 @@ from handrail.event_log.memory import MemoryLog
 from handrail.ports.program import ClientServer, Handshake, InstalledSkill, PlaceFacts
 from handrail.ports.workspace import SettingProblem, Settings
 from handrail.program.doctor.examine_installation import CHECK_NAMES, examine
-from handrail.program.doctor.program_checks import Check, CheckInput
+from handrail.program.doctor.program_checks import CheckInput, DoctorCheck
 from handrail.runtime.runtime import Runtime
 from tests.conftest import FixedClock, FixedKeys, GivenInstallation, GivenSettings
 
@@ -22,7 +22,7 @@ Spoil = Callable[[GivenInstallation], None]
 NOW = FixedClock().seconds
 
 
-def checked(runtime: Runtime, name: str) -> Check:
+def checked(runtime: Runtime, name: str) -> DoctorCheck:
     (check,) = examine(CheckInput(rt=runtime, project="/project"), [name])
     assert (check.fix is None) is (check.status == "pass")
     return check

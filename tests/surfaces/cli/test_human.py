@@ -95,7 +95,7 @@ class Told(Process):
         super().__init__()
         self.lines: list[bytes] = []
 
-    def tell(self, line: bytes) -> None:
+    def write_error(self, line: bytes) -> None:
         self.lines.append(line)
 
 
@@ -113,7 +113,7 @@ def test_progress_is_for_a_person_who_waits_and_did_not_ask_for_quiet(
     progress = TerminalProgress(process, is_quiet=is_quiet, is_asked=False, is_text=True)
 
     for done in range(1, 5):
-        progress.tell(done, 4, "sessions looked at")
+        progress.report(done, 4, "sessions looked at")
 
     said = [b"handrail: sessions looked at: 2 of 4\n", b"handrail: sessions looked at: 4 of 4\n"]
     assert process.lines == said[:count]

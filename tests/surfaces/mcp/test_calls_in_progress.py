@@ -486,9 +486,9 @@ def test_progress_goes_to_a_client_that_asked_for_it() -> None:
         for token in ("p", None):
             work = Work(perform=lambda *_: {}, progress_token=token)
             under_way = Call(Id(text=b"1", key=1), work, 1, None, outlet)
-            under_way.tell(1, 3, "parts done")
+            under_way.report(1, 3, "parts done")
             under_way.is_over = True
-            under_way.tell(2, 3, "parts done")
+            under_way.report(2, 3, "parts done")
     os.close(writing)
     with os.fdopen(reading, "rb") as file:
         heard = [json.loads(line) for line in file]

@@ -28,7 +28,7 @@ from handrail.engine.children.tips import (
     open_gaps,
 )
 from handrail.engine.events import Claim, EvidenceLevel, GapRecorded
-from handrail.engine.facts import excerpt, facts_at, told_at
+from handrail.engine.facts import excerpt, facts_at, notes_at
 from handrail.engine.history import (
     History,
     Node,
@@ -519,7 +519,7 @@ def _list_artifacts(history: History, tip: NodeId) -> list[dict[str, Any]]:
 
 
 def _last_notes(history: History, tip: NodeId) -> str:
-    told = (told_at(history, node.node_id) for node in reversed(path_to(history, tip)))
+    told = (notes_at(history, node.node_id) for node in reversed(path_to(history, tip)))
     text = next((notes.text for notes in told if notes is not None), "")
     return excerpt(text, _MOST_NOTES_BYTES)
 

@@ -77,7 +77,7 @@ from handrail.engine.judge.requirements import (
     MISSING,
     MOST_ISSUES,
     SHOWN_ISSUES,
-    Check,
+    ContractCheck,
     find_reasons,
     fix_of,
     let_give,
@@ -126,7 +126,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What a report is worth."""
 
     reasons: tuple[Reason, ...] = ()
-    checks: tuple[Check, ...] = ()
+    checks: tuple[ContractCheck, ...] = ()
     issues: tuple[Issue, ...] = ()
     """Every fault, by contract and place."""
     artifacts: tuple[Artifact, ...] = ()
@@ -240,7 +240,7 @@ def _to_recorded(found: JudgedArtifact) -> Artifact:
     return msgspec.structs.replace(found.artifact, is_refused=True) if found.issues else found.artifact
 
 
-def _judge_notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Check], list[Issue]]:
+def _judge_notes(step: Step | None, notes: str) -> tuple[list[Reason], list[ContractCheck], list[Issue]]:
     """The notes against the rules of the step."""
     if step is None or not (step.rules or step.notes_required):
         return [], [], []
@@ -249,7 +249,7 @@ def _judge_notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Chec
     lacking = [NO_NOTES] if step.notes_required and is_empty else []
     said = lacking + list_broken_rules(step.rules, notes)
     if not said:
-        return [], [Check(result="valid")], []
+        return [], [ContractCheck(result="valid")], []
     waits = WaitsFor(kind="notes", state="invalid" if notes else "missing")
     reason = Reason(
         name=INVALID if notes else MISSING,
@@ -258,7 +258,7 @@ def _judge_notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Chec
         message=shorten_message("The notes are not enough yet: " + "; ".join(said[:SHOWN_ISSUES])),
         fix=fix_of(waits),
     )
-    check = Check(result="invalid" if notes else "missing", issues=tuple(said[:MOST_ISSUES]))
+    check = ContractCheck(result="invalid" if notes else "missing", issues=tuple(said[:MOST_ISSUES]))
     return [reason], [check], [Issue(pointer=NOTES, message=shorten_message(message)) for message in said]
 
 

@@ -30,6 +30,17 @@ from handrail.engine.judge.artifact_spots import Spot, find_spots, write_pointer
 from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, find_kind_contract, full_kind
 from handrail.engine.judge.changed_claims import Comparison, find_named_files, locate, read_listed, widen
 from handrail.engine.judge.copied_examples import find_copied, list_prose
+from handrail.engine.judge.earlier_reports import (
+    FACT_BYTES,
+    MOST_PATHS_KEPT,
+    explain_rewriting,
+    find_failing,
+    find_outdated,
+    find_unrun_check,
+    list_outdated_gaps,
+    make_gap,
+    weigh_step,
+)
 from handrail.engine.judge.named_places import read_place
 from handrail.engine.judge.red_then_green import find_doubted_pass, match_red_then_green
 from handrail.engine.judge.requirements import MISSING
@@ -41,17 +52,6 @@ from handrail.engine.judge.run_claims import (
     names_check,
     was_seen,
     was_told,
-)
-from handrail.engine.judge.standing import (
-    FACT_BYTES,
-    MOST_PATHS_KEPT,
-    explain_rewriting,
-    find_failing,
-    find_outdated,
-    find_unrun_check,
-    list_outdated_gaps,
-    make_gap,
-    weigh_step,
 )
 from handrail.engine.judge.witnessed import AskedPlace, Look, RunResult, SeenPlace, Weighed, Witnessed
 from handrail.engine.reasons import (

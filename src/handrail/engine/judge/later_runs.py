@@ -17,6 +17,7 @@ from handrail.engine.events import Claim, EvidenceRecorded, GapRecorded
 from handrail.engine.history import History, Node, attached_to, way_to
 from handrail.engine.judge.artifact_spots import Spot, write_pointer
 from handrail.engine.judge.artifacts import find_kind_contract
+from handrail.engine.judge.earlier_reports import FACT_BYTES
 from handrail.engine.judge.evidence import find_expected_status, list_rows
 from handrail.engine.judge.run_claims import (
     explain_hidden_tests,
@@ -25,7 +26,6 @@ from handrail.engine.judge.run_claims import (
     match_run,
 )
 from handrail.engine.judge.settling import settle
-from handrail.engine.judge.standing import FACT_BYTES
 from handrail.engine.judge.witnessed import Witnessed
 from handrail.engine.reasons import shorten_message
 from handrail.workflows.compiled import CompiledWorkflow

@@ -17,11 +17,11 @@ from handrail.engine.judge.run_claims import (
     find_in_folders,
     find_receipts,
     is_command_of,
+    judge_imported,
     judge_receipts,
     list_paths,
     name_folder,
     suggest_command,
-    tell_imported,
 )
 from handrail.engine.judge.witnessed import RunResult, Witnessed
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, Exited, compare_counts, describe_outcome
@@ -36,7 +36,7 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
         return green
     red = [one for one in own if _has_failed(one) and one.tree_after != known.sighting.tree]
     if red and red[-1].receipt_id in known.imported:
-        return tell_imported(red[-1], command)
+        return judge_imported(red[-1], command)
     if not red:
         if own and not _tells_failures(known, own):
             fact = f"{name} passes, and the client tells only of commands that do"

@@ -549,9 +549,8 @@ class _Marks:
             case "array":
                 items, row = schema.get("items"), _first(shown)
                 blank = {TO_FILL_IN: TO_FILL_IN} if isinstance(row, dict) else TO_FILL_IN
-                if _shows_all(items, row, self._root, _INNER_LEVELS - level):
-                    return [blank]
-                return [self._inner(items, row, level) or blank]
+                is_shown = _shows_all(items, row, self._root, _INNER_LEVELS - level)
+                return [blank if is_shown else self._inner(items, row, level) or blank]
             case "object":
                 return self._inner(schema, shown, level) or {TO_FILL_IN: TO_FILL_IN}
             case _:

@@ -64,7 +64,7 @@ MOST_ISSUES = 20
 """Issues of one check that the log keeps."""
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
+class ContractCheck(msgspec.Struct, frozen=True, kw_only=True):
     """One validation that was made; without a contract it is about the rules of the step."""
 
     contract_ref: str = ""
@@ -216,7 +216,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """What the requirements of a place say to a report."""
 
     reasons: tuple[Reason, ...] = ()
-    checks: tuple[Check, ...] = ()
+    checks: tuple[ContractCheck, ...] = ()
     is_undecided: bool = False
     """A decision about a loop was due and did not come."""
 
@@ -287,7 +287,7 @@ def is_answered_by(due: Due, found: JudgedArtifact) -> bool:
 def find_reasons(place: Place, facts: Facts, judged: list[JudgedArtifact]) -> Findings:
     """Every requirement against the report, then what else came, each checked and recorded once."""
     reasons: list[Reason] = []
-    checks: list[Check] = []
+    checks: list[ContractCheck] = []
     seen: set[str] = set()
     is_undecided = False
     for due in list_due(place):
@@ -322,7 +322,7 @@ def _judge_due(
     aimed: list[JudgedArtifact],
     judged: list[JudgedArtifact],
     is_answered: bool,
-) -> tuple[Reason | None, Check | None]:
+) -> tuple[Reason | None, ContractCheck | None]:
     issues = _issues(aimed)
     match due:
         case (
@@ -378,9 +378,9 @@ def _issues(group: Iterable[JudgedArtifact]) -> tuple[Issue, ...]:
     return tuple(issue for found in group for issue in found.issues)
 
 
-def _check(ref: str, result: Any, issues: Iterable[Issue] = ()) -> Check:
+def _check(ref: str, result: Any, issues: Iterable[Issue] = ()) -> ContractCheck:
     said = tuple(f"{issue.pointer}: {issue.message}" for issue in issues)
-    return Check(contract_ref=ref, result=result, issues=said[:MOST_ISSUES])
+    return ContractCheck(contract_ref=ref, result=result, issues=said[:MOST_ISSUES])
 
 
 def _missing_reason(
@@ -478,7 +478,7 @@ def fit_example(place: Place, contract: Contract) -> dict[str, Any] | None:
 
 def _judge_gate(
     ref: str, gate: Gate, aimed: list[JudgedArtifact], issues: tuple[Issue, ...], instead: str
-) -> tuple[Reason | None, Check]:
+) -> tuple[Reason | None, ContractCheck]:
     named = gate.assessment_id
     if not aimed:
         message = f"This step must deliver the assessment {named} as an artifact; none came.{instead}"

@@ -71,7 +71,7 @@ def match_run(known: Witnessed, text: str, expected: int | None, receipt_id: Any
         if own[0].directory in (ELSEWHERE, NOT_TOLD):
             return _tell_unknown_folder(own[0], command)
         if own[0].receipt_id in known.imported:
-            return tell_imported(own[0], command)
+            return judge_imported(own[0], command)
         is_run = not explain_unfinished(known, own[0])
         if (
             expected and is_run and _has_ended(own[0], expected)
@@ -131,7 +131,7 @@ def _tell_unknown_folder(receipt: ReceiptRecorded, command: str) -> RunResult:
     return RunResult(verdict="unknown", fact=fact, refs=(receipt.receipt_id,), command=command)
 
 
-def tell_imported(receipt: ReceiptRecorded, command: str) -> RunResult:
+def judge_imported(receipt: ReceiptRecorded, command: str) -> RunResult:
     fact = f"it ran ({describe_outcome(receipt.outcome)}), as another store recorded it before the import"
     return RunResult(verdict="unknown", fact=fact, refs=(receipt.receipt_id,), command=command)
 
@@ -338,7 +338,7 @@ def judge_receipts(
         return RunResult(verdict="missing", fact=fact, command=command)
     here = tuple(one for one in own if one.receipt_id not in known.imported)
     if not here:
-        return tell_imported(own[-1], command)
+        return judge_imported(own[-1], command)
     # A run under variables that steer its runner is another program than the declared check.
     steered = [one for one in here if stands_for_another(known, one)]
     if len(steered) == len(here):

@@ -1,6 +1,6 @@
 """The gap of a run that ends unverified, and what settles a gap: an output, an observation, evidence. Pure.
 
-What a later run of a command settles needs the receipts, and stands in `standing.py`.
+What a later run of a command settles needs the receipts, and stands in `later_runs.py`.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def record(history: History, node_id: NodeId) -> RegressionCase:
 
 def replay(case: RegressionCase, workflow: CompiledWorkflow) -> Replay:
     """Send the recorded reports again and compare the way they take."""
-    expected = (*(_said(report.step, report.was_blocked) for report in case.reports), case.end)
+    expected = (*(_describe(report.step, report.was_blocked) for report in case.reports), case.end)
     actual = tuple(_walk(case, workflow))
     pairs = enumerate(zip(expected, actual, strict=False))
     parting = next((place for place, (was, now) in pairs if was != now), None)
@@ -120,7 +120,7 @@ def _walk(case: RegressionCase, workflow: CompiledWorkflow) -> list[str]:
             return [*places, f"{step_key(state)} (no option {report.option_id})"]
         shown = ShownState(facts=facts, blockers=told)
         move, facts, blockers = _answered(case, workflow, state, leaf, shown, report, kept)
-        places.append(_said(step_key(state), move is None))
+        places.append(_describe(step_key(state), move is None))
         if move is None:
             subject = partial(subject_of, place_of(workflow, state, leaf))
             kept = update_kept(kept, report.notes, report.artifacts, subject)
@@ -227,5 +227,5 @@ def _place(state: State) -> str:
     return step_key(state) if isinstance(state, Running) else FINISHED
 
 
-def _said(step: str, was_blocked: bool) -> str:
+def _describe(step: str, was_blocked: bool) -> str:
     return f"{step} (blocked)" if was_blocked else step

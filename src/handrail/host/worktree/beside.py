@@ -43,7 +43,7 @@ def find_beside(
         ignore_rules={name: _stamp(os.fsencode(place)) for name, place in rules.items()},
         loaded=loaded,
         programs={
-            path: _tell_change(os.path.join(root, read_path(path)))
+            path: _describe_change(os.path.join(root, read_path(path)))
             for path in programs
             if read_path(path) not in known and not bounds.is_hidden(read_path(path))
         },
@@ -87,7 +87,7 @@ def _find_in_environment(root: bytes, environment: bytes) -> Iterator[bytes]:
         yield from (os.path.join(packages, name) for name in names if configures_runner(os.fsdecode(name)))
 
 
-def _tell_change(path: bytes) -> str:
+def _describe_change(path: bytes) -> str:
     """When it changed last, as the clock of a log spells it; empty: it is not there."""
     try:
         seconds, rest = divmod(os.lstat(path).st_ctime_ns, 1_000_000_000)

@@ -74,7 +74,7 @@ class LocalWorktree:
         self._one_at_a_time = allocate_lock()
 
     def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
-        from handrail.host.worktree.places import see_places
+        from handrail.host.worktree.seen_places import see_places
 
         return see_places(Bounds(project, self._home), asked)
 
@@ -342,7 +342,7 @@ def _find_absent(tree: Tree, committed: frozenset[str], paths: Sequence[str]) ->
 
 
 def _locate(bounds: Bounds, text: str) -> LocatedFile:
-    from handrail.host.worktree.places import find_named, list_readings
+    from handrail.host.worktree.seen_places import find_named, list_readings
 
     named, root = find_named(bounds, text), bounds.root
     if named.state == "hidden":

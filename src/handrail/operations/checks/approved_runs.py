@@ -16,8 +16,8 @@ from handrail.engine.decide import Gathered
 from handrail.engine.history import History, Node
 from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.assess import assess, place_of
+from handrail.engine.judge.earlier_reports import witness
 from handrail.engine.judge.run_claims import find_named_check
-from handrail.engine.judge.standing import witness
 from handrail.engine.navigate import Running, leaf_at
 from handrail.operations.checks.receipt_runs import Command, record_receipt, run_command
 from handrail.operations.declared_checks import digest_check, find_check
@@ -59,7 +59,7 @@ def run_due_checks(rt: WritePorts, first: Looked, node: Node, look: Callable[[Se
         tried.add(named)
         run = looked.session.history.runs[node.run_id]
         target = PendingStep(session=looked.session, run=run, node=node, by_token=True)
-        rt.progress.say(f"handrail: this report needs the approved check {named}; running it\n")
+        rt.progress.write(f"handrail: this report needs the approved check {named}; running it\n")
         ran = run_command(rt, rt.check_programs(), command, target, project)
         session = record_receipt(rt, target, ran.receipt)
         leave_tree(rt, session.history.session_id, node.node_id, project, "receipt", ran.tree)

@@ -80,7 +80,7 @@ class RanCommand(msgspec.Struct, frozen=True, kw_only=True):
     """The files after it; None: they cannot be seen."""
 
 
-def tell_first_use(rt: WritePorts, command: Command, project: str) -> list[Notice]:
+def make_first_use_notices(rt: WritePorts, command: Command, project: str) -> list[Notice]:
     """What a caller should know about a declared check before its receipt counts for something."""
     if not command.check:
         return []
@@ -92,7 +92,7 @@ def tell_first_use(rt: WritePorts, command: Command, project: str) -> list[Notic
     if command.change:
         notices.append(Notice(type="check_changed", message=command.change[:1000], severity="warning"))
     for notice in notices:
-        rt.progress.say(f"handrail: {notice.message}\n")
+        rt.progress.write(f"handrail: {notice.message}\n")
     return notices
 
 
@@ -103,7 +103,7 @@ def run_command(
 
     def show(lines: list[str]) -> None:
         if lines:
-            rt.progress.say("".join(f"{line}\n" for line in lines))
+            rt.progress.write("".join(f"{line}\n" for line in lines))
 
     before = _take_tree(rt, project)
     counted = run_and_count(rt, programs, command, project, lambda chunk: show(printed.take(chunk)))
@@ -189,7 +189,7 @@ def run_and_count(
     with rt.interruptions.defer():
         ended = programs.run(call, rt.interruptions.stop_reason, take)
     counts, uncounted = _count_report(programs, command, project, before, ended, bytes(kept))
-    outcome = _tell_end(ended, command.seconds)
+    outcome = _classify_end(ended, command.seconds)
     return Counted(ended=ended, outcome=outcome, counts=counts, uncounted=uncounted)
 
 
@@ -240,7 +240,7 @@ def _inside(project: str, directory: str) -> str:
     return strip_escapes(os.path.relpath(directory, os.path.realpath(project)))
 
 
-def _tell_end(ended: ProgramEnd, seconds: int) -> RunOutcome:
+def _classify_end(ended: ProgramEnd, seconds: int) -> RunOutcome:
     if ended.trouble:
         return NotStarted(reason=ended.trouble)
     if ended.is_timed_out:

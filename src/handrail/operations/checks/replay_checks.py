@@ -115,13 +115,13 @@ def _read_counts(told: object) -> Counts | None:
 def _replay(rt: WritePorts, project: str, folder: str, named: _Named) -> ReplayedCheck:
     declared = _find(rt, project, named.name)
     if declared is None:
-        return _tell(named, "not_declared", "the project does not declare it now")
+        return _make_row(named, "not_declared", "the project does not declare it now")
     digest = digest_check(declared)
     if not rt.known_checks().find(project, digest).is_approved:
-        return _tell(named, "not_approved", f"approve it first: handrail check approve {named.name}")
+        return _make_row(named, "not_approved", f"approve it first: handrail check approve {named.name}")
     then = _find(rt, folder, named.name)
     if then is None or digest_check(then) != digest:
-        return _tell(named, "not_comparable", "it is declared differently at that commit")
+        return _make_row(named, "not_comparable", "it is declared differently at that commit")
     return _run(rt, folder, declared, named)
 
 
@@ -143,11 +143,11 @@ def _run(rt: WritePorts, folder: str, check: DeclaredCheck, named: _Named) -> Re
         report=check.report,
         environment=check.environment,
     )
-    rt.progress.say(f"handrail: running {check.name} on the files of the commit\n")
+    rt.progress.write(f"handrail: running {check.name} on the files of the commit\n")
     ran = run_and_count(rt, programs, command, folder, lambda _: None)
     unrun = explain_not_run(check.command, ran.outcome, ran.counts)
     if unrun:
-        return _tell(named, "not_run", unrun)
+        return _make_row(named, "not_run", unrun)
     passes = has_passed(ran.outcome, ran.counts, ran.uncounted)
     status = describe_outcome(ran.outcome)
     is_same = passes == named.was
@@ -170,7 +170,7 @@ def _describe_counts(counts: Counts | None) -> str:
     return ", ".join(f"{number} {word}" for word, number in told.items() if number) or "nothing counted"
 
 
-def _tell(named: _Named, verdict: Verdict, status: str) -> ReplayedCheck:
+def _make_row(named: _Named, verdict: Verdict, status: str) -> ReplayedCheck:
     return ReplayedCheck(
         name=named.name, verdict=verdict, stated=named.was, has_passed=None, status=status, counts=None
     )

@@ -38,7 +38,12 @@ from handrail.engine.receipts import (
     has_passed,
 )
 from handrail.engine.reply import ToolCall
-from handrail.operations.checks.receipt_runs import Command, record_receipt, run_command, tell_first_use
+from handrail.operations.checks.receipt_runs import (
+    Command,
+    make_first_use_notices,
+    record_receipt,
+    run_command,
+)
 from handrail.operations.child_projects import keep_own_project
 from handrail.operations.declared_checks import digest_check, find_check
 from handrail.operations.handles import mint_state_token
@@ -145,7 +150,7 @@ def run_check(rt: WritePorts, request: RunCheck) -> Success:
     command = _command(rt, programs, request, project, target.run.checks if is_here else None)
     rt.keys.signing_key(WORKFLOW)  # the answer needs it: without one nothing is started
     programs.register_secrets()
-    notices = tell_first_use(rt, command, project)
+    notices = make_first_use_notices(rt, command, project)
     ran = run_command(rt, programs, command, target, project)
     receipt = ran.receipt
     if not is_here:

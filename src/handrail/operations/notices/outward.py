@@ -39,7 +39,7 @@ def list_outward(
     found = []
     for record in records:
         body = decode_event(record.body)
-        told = _tell(body.data)
+        told = _classify(body.data)
         if told is None or (kinds and told[0] not in kinds):
             continue
         found.append(
@@ -55,7 +55,7 @@ def list_outward(
     return tuple(found)
 
 
-def _tell(event: Event) -> tuple[OutwardKind, str] | None:
+def _classify(event: Event) -> tuple[OutwardKind, str] | None:
     match event:
         case AdvanceRecorded(outcome=Blocked(blockers=blockers)):
             is_persons = any(map(waits_for_person, blockers))
@@ -83,7 +83,7 @@ def sign_notice(key: str, body: bytes) -> str:
 # Telling people about a run of this machine, after the reply: the command of the user's settings.
 
 
-def tell_people(rt: Runtime, due: NoticeDue) -> str:
+def notify_people(rt: Runtime, due: NoticeDue) -> str:
     """Start the command once for each thing to tell. Returns why not, empty when all went well."""
     if rt.start_notice is None or not due.notify.command:
         return ""

@@ -14,7 +14,7 @@ from handrail.contract.disclosure.newest import take_first
 from handrail.contract.outcome import Answer
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
-from handrail.engine.facts import excerpt, preferences_at, told_at
+from handrail.engine.facts import excerpt, notes_at, preferences_at
 from handrail.engine.history import History, Node, attached_to, path_to
 from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import leaves_of
@@ -124,7 +124,7 @@ def compare_nodes(rt: ReadPorts, request: CompareNodes) -> Comparison:
         if left.node_id != right.node_id:
             break
         shared += 1
-    telling = _Telling(rt, history)
+    telling = _Texts(rt, history)
     since = ways[0][shared : shared + MOST_STEPS], ways[1][shared : shared + MOST_STEPS]
     every = [telling.row(left, right) for left, right in _align(history, *since)]
     rows, _ = take_first(every, ROWS_BYTES)
@@ -158,7 +158,7 @@ def _align(history: History, one: list[Node], other: list[Node]) -> list[tuple[N
     return pairs
 
 
-class _Telling:
+class _Texts:
     """The rows of one comparison."""
 
     def __init__(self, rt: ReadPorts, history: History) -> None:
@@ -197,7 +197,7 @@ class _Telling:
         )
 
     def _step(self, node: Node) -> ComparedStep:
-        notes = told_at(self._history, node.node_id)
+        notes = notes_at(self._history, node.node_id)
         text = "" if notes is None else excerpt(notes.text, NOTES_BYTES)
         attached = attached_to(self._history, node.node_id)
         return ComparedStep(

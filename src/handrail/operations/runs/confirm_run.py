@@ -24,7 +24,7 @@ from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.contract.wording import name_person, quote
-from handrail.engine.ask import UNCHECKED, Ask, ask_about, read_value, say_unchecked, weigh_answers
+from handrail.engine.ask import UNCHECKED, Ask, ask_about, describe_unchecked, read_value, weigh_answers
 from handrail.engine.decide import decide_confirmation
 from handrail.engine.events import ConfirmationAnswer, ConfirmationDoor, ConfirmationRecorded
 from handrail.engine.history import Confirmation, History
@@ -446,11 +446,11 @@ def _describe(history: History, said: Confirmation, *, is_new: bool) -> Confirme
         is_new=is_new,
         asked=said.fact.asked or "",
         value=said.fact.value,
-        next=_tell_next(said.fact) + (f" It counts; {UNCHECKED}." if say_unchecked(said.fact) else ""),
+        next=_name_next(said.fact) + (f" It counts; {UNCHECKED}." if describe_unchecked(said.fact) else ""),
     )
 
 
-def _tell_next(fact: ConfirmationRecorded) -> str:
+def _name_next(fact: ConfirmationRecorded) -> str:
     """What an answer does, and what it does not."""
     if fact.answer == "declined":
         match fact.asked:

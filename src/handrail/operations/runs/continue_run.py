@@ -89,9 +89,9 @@ def advance(
     except Fault as fault:
         if fault.kind is not STEP_WAITS:
             raise
-        from handrail.operations.runs.waiting_step import tell_children
+        from handrail.operations.runs.reread_run import add_children
 
-        raise tell_children(rt, claims, fault) from None
+        raise add_children(rt, claims, fault) from None
     session, recorded, prepared = answer.session, answer.recorded, answer.prepared
     if prepared is not None and prepared.project is not None:
         leave_tree(rt, claims.session_id, recorded.to_node_id, prepared.project, "advance", prepared.tree)

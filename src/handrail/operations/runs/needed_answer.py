@@ -71,7 +71,7 @@ def find_needed_answer(ports: RehydratePorts, secrets: Secrets, retry_ack: str) 
     answers = [fact for fact in said if fact.asked in (None, ask.kind)]
     if answers:
         is_form = answers[-1].door == "elicitation"
-        return msgspec.structs.replace(needed, given=_tell(ask, answers[-1])) if is_form else None
+        return msgspec.structs.replace(needed, given=_make_answer(ask, answers[-1])) if is_form else None
     is_answered = find_recorded_answer(session, claims, "advance") is not None
     return None if is_answered or _is_declined_before(history, node, attempt, digest(shown)) else needed
 
@@ -80,7 +80,7 @@ def _takes_one_value(spec: InputSpec | None) -> bool:
     return spec is not None and not spec.implicit and spec.type in _ONE_VALUE
 
 
-def _tell(ask: Ask, fact: ConfirmationRecorded) -> Json:
+def _make_answer(ask: Ask, fact: ConfirmationRecorded) -> Json:
     match ask.kind:
         case "choose":
             return fact.option_id or None

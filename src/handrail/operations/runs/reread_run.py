@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
+from handrail.contract.catalogue import CONTEXT_MISSING, STEP_WAITS, VALIDATION_ERROR
 from handrail.contract.outcome import Fault, NextCall, Success
-from handrail.contract.tokens.workflow import StateClaims, WorkClaims
+from handrail.contract.tokens.workflow import AckClaims, ChoiceClaims, StateClaims, WorkClaims
+from handrail.engine.children.tips import find_newest_wait
 from handrail.engine.facts import run_place
 from handrail.engine.history import History, Node, Run, is_older, is_session_point
-from handrail.engine.reply import ReplyWarning, reply_at
+from handrail.engine.reply import ReplyWarning, Tokens, reply_at
 from handrail.engine.standing import standing_at
 from handrail.operations.handles import (
     Handle,
     mint_fresh_tokens,
     mint_new_node_tokens,
+    mint_state_token,
     node_of,
     read_state,
     session_of,
@@ -177,3 +179,18 @@ def _nothing_stored(request: ContinueRun, fresh_ack: str) -> Fault:
         hint="Make the call offered here if the pending step is done; it stores what you sent.",
         next_call=NextCall(operation="run.continue", params=params),
     )
+
+
+def add_children(ports: RehydratePorts, claims: AckClaims | ChoiceClaims, fault: Fault) -> Fault:
+    """The refusal of a step that waits, with its children and the call of the first that is not done."""
+    history = session_of(ports.log, claims).history
+    node = find_newest_wait(history, node_of(history, claims))
+    workflow = load_pinned_workflow(ports.log, history.runs[node.run_id].workflow_hash)
+    standing = standing_at(history, workflow, node, "rehydrate")
+    children, tokens = show_children(
+        ports.log, ports.keys, history, workflow, standing, Tokens(state=""), is_present=True
+    )
+    token = tokens.work if standing.is_waiting else mint_state_token(ports.keys, history.session_id, node)
+    call = NextCall(operation="run.continue", params={"stateToken": token})
+    details = fault.details | {"children": msgspec.to_builtins(children)}
+    return Fault(STEP_WAITS, fault.message, details=details, next_call=call)

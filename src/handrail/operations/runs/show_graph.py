@@ -17,7 +17,7 @@ from handrail.contract.wording import quote
 from handrail.engine.children.joins import is_set_aside, name_workers
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import is_newer
-from handrail.engine.facts import told_at
+from handrail.engine.facts import notes_at
 from handrail.engine.history import (
     History,
     Node,
@@ -46,9 +46,10 @@ from handrail.projections.html.rail import Place, lay_out
 from handrail.projections.needs import needs_of, reply_to_need, resume_prompt
 from handrail.projections.overview import Graphs, Need, choose_run
 from handrail.projections.run_graph import RunGraph, completed_step, run_graphs
+from handrail.runtime.damaged_sessions import refuse_unsound
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session, refuse_unsound
+from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import CompiledWorkflow, Leaf
 
 MOST_AHEAD = 100
@@ -403,7 +404,7 @@ def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], pl
         is_on_path=place.is_preferred,
         is_tip=place.is_tip,
         is_fork=node.node_id in graph.forks,
-        has_notes=told_at(history, node.node_id) is not None,
+        has_notes=notes_at(history, node.node_id) is not None,
         artifact_count=len(attached.artifacts),
         gap_count=len(attached.gaps),
         verdict="" if claim is None else claim.verdict,

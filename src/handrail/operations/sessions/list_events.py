@@ -16,10 +16,10 @@ from handrail.engine.events import EVENT_KINDS, count_known
 from handrail.operations.finding import find_records
 from handrail.ports.log import Health, Loaded
 from handrail.projections.timeline import EventRow, event_rows
+from handrail.runtime.damaged_sessions import describe_damage
 from handrail.runtime.operation import Input, Operation, StreamItem
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import describe_damage
 
 MOST_INDEX = 10**15
 _POLL_MS = 200

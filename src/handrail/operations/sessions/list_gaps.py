@@ -172,7 +172,7 @@ def _of_run(rt: ReadPorts, session: Session, graph: RunGraph, project: str) -> I
     name = ""
     tellers = list_tellers(history, graph.preferred_tip)
     placed = [(node, gap) for node in tellers for gap in attached_to(history, node.node_id).gaps]
-    settled = {gap.resolves_gap_id: _tell_settled(gap) for _, gap in placed if gap.resolves_gap_id}
+    settled = {gap.resolves_gap_id: _describe_settled(gap) for _, gap in placed if gap.resolves_gap_id}
     still_open = {gap.gap_id for gap in open_gaps(history, graph.preferred_tip)}
     for node, gap in placed:
         if gap.resolves_gap_id:
@@ -190,7 +190,7 @@ def _of_run(rt: ReadPorts, session: Session, graph: RunGraph, project: str) -> I
         )
 
 
-def _tell_settled(gap: GapRecorded) -> str:
+def _describe_settled(gap: GapRecorded) -> str:
     """The words of the report that settled it, or of a person with who they are."""
     is_persons = gap.reason == "settled_by_person"
     return f"{gap.summary} (by {describe_settler(gap)})" if is_persons else gap.summary

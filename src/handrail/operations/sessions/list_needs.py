@@ -17,10 +17,11 @@ from handrail.operations.stored_sessions import FindSilence, find_silence, open_
 from handrail.ports.store import IndexTrouble
 from handrail.projections.needs import reply_to_need
 from handrail.projections.overview import Need, SessionFacts
+from handrail.runtime.damaged_sessions import list_repair_commands
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import list_repair_commands, read_session
+from handrail.runtime.sessions import read_session
 from handrail.runtime.who_confirms import is_confirmer
 
 MOST_SESSIONS = 2_000

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, Success
-from handrail.engine.facts import told_at
+from handrail.engine.facts import notes_at
 from handrail.engine.history import History, Node, attached_to
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
@@ -165,7 +165,7 @@ def _hits(session: Session, words: frozenset[str]) -> list[HitRow]:
 def _texts(history: History) -> Iterator[tuple[Node | None, str, str, str, str]]:
     """Where a text lies, what it is, what is searched, what is shown of it, and when it came."""
     for node in reversed(tuple(history.nodes.values())):
-        told = told_at(history, node.node_id)
+        told = notes_at(history, node.node_id)
         if told is not None:
             text = told.text
             yield node, "notes", text, text, node.at

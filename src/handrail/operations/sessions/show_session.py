@@ -18,7 +18,7 @@ from handrail.contract.wording import name_person, quote
 from handrail.engine.children.joins import name_workers
 from handrail.engine.children.tips import gaps_at, open_gaps
 from handrail.engine.events import DivergenceRecorded, GapRecorded
-from handrail.engine.facts import preferences_at, told_at
+from handrail.engine.facts import notes_at, preferences_at
 from handrail.engine.history import (
     Confirmation,
     History,
@@ -388,7 +388,7 @@ def _note_row(held: SessionNotes) -> NoteRow:
 
 
 def _step_note_row(history: History, node: Node) -> StepNoteRow:
-    notes = told_at(history, node.node_id)
+    notes = notes_at(history, node.node_id)
     assert notes is not None, "only nodes with notes are listed"
     return StepNoteRow(
         id=node.node_id,
@@ -407,7 +407,7 @@ def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
     run = overview_of(history, drawn)
     workflow = load_pinned_workflow(rt.log, history.runs[run.run_id].workflow_hash)
     tip = run.graph.preferred_tip
-    noted = [node for node in way_to(history, tip) if told_at(history, node.node_id) is not None]
+    noted = [node for node in way_to(history, tip) if notes_at(history, node.node_id) is not None]
     still_open = frozenset(gap.gap_id for gap in open_gaps(history, tip))
     gaps = take_newest_rows(gaps_at(history, tip), partial(_gap_row, still_open), LIST_BYTES)
     artifacts = take_newest_rows(current_artifacts(history, tip), _artifact_row, LIST_BYTES)

@@ -8,18 +8,21 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import INVARIANT_VIOLATION, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.ids import session_id_of
+from handrail.contract.ids import AttemptId, attempt_for_new, session_id_of
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Success
 from handrail.contract.tokens.confirm import refusal
-from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, mint
 from handrail.engine.facts import encode_project
+from handrail.engine.history import History
 from handrail.engine.plans import plan_session
 from handrail.engine.reply import Reply, ReplyWarning
+from handrail.operations.checkpoints import CheckpointRun, checkpoint_run
 from handrail.operations.finding import find_requested, find_session
-from handrail.operations.report import Goal, check_goal_size
+from handrail.operations.report import Goal, Output, check_goal_size
 from handrail.operations.session_replies import SessionReply, reply_to_opening
-from handrail.operations.sessions.session_notes import keep_notes
+from handrail.projections.overview import latest_run
+from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, empty_session, healthy_session
@@ -98,7 +101,7 @@ def _session_of(
 def _keep(rt: WritePorts, request: StartSession, session: Session) -> Success:
     notes = "" if request.notes is UNSET else request.notes
     key = rt.randomness.bytes(8).hex() if request.request_id is UNSET else request.request_id
-    return keep_notes(rt, session, notes, key, request.project)
+    return _keep_notes(rt, session, notes, key, request.project)
 
 
 def _named(rt: ReadPorts, request: StartSession) -> Session:
@@ -158,6 +161,36 @@ def _mismatch() -> ReplyWarning:
             "another session, call again with another requestId."
         ),
     )
+
+
+def _keep_notes(rt: WritePorts, session: Session, notes: str, key: str, project: str | UnsetType) -> Success:
+    """A checkpoint, once for each key: the same key again gets the recorded reply.
+
+    Raises what a checkpoint raises.
+    """
+    history = session.history
+    attempt = attempt_for_new(f"{history.session_id} note {key}")
+    claims = CheckpointClaims(
+        session_id=history.session_id, node_tag=_find_place(history, attempt), attempt_id=attempt
+    )
+    token = mint(rt.keys.signing_key(WORKFLOW), claims)
+    kept = checkpoint_run(
+        rt, CheckpointRun(checkpoint_token=token, output=Output(notes_markdown=notes), project=project)
+    )
+    assert isinstance(kept, Success), "nobody asked for a dry run"
+    return kept
+
+
+def _find_place(history: History, attempt: AttemptId) -> str:
+    """Where the key was used before, because its own checkpoint moved the tip; else where the work stands."""
+    for node_id, used in history.checkpoints:
+        if used == attempt:
+            return history.nodes[node_id].tag
+    run_id = latest_run(history)
+    if run_id is not None:
+        return history.nodes[run_graph(history, run_id).preferred_tip].tag
+    assert history.opening is not None, "a session without a run was begun"
+    return history.opening.tag
 
 
 OPERATION = Operation(

@@ -21,9 +21,9 @@ from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import format_count, quote
 from handrail.ports.store import SessionCheck, StoreCheck, StoreProblem
 from handrail.runtime.batch import BatchItem, BatchResult, BatchSummary, ItemError, stream_batch, targets_of
+from handrail.runtime.damaged_sessions import UPDATE
 from handrail.runtime.operation import Input, Operation, StreamItem
 from handrail.runtime.runtime import ReadPorts, Runtime
-from handrail.runtime.sessions import UPDATE
 
 MOST_PROBLEMS = 100
 """Problems that a report lists; all of them are counted."""
@@ -175,7 +175,7 @@ def _whole(rt: Runtime) -> Iterator[SessionVerdict | VerifyReport]:
         match check:
             case SessionCheck(session_id=session_id):
                 yield _verdict_on(session_id, check)
-                rt.progress.tell(count, 0, "sessions checked")
+                rt.progress.report(count, 0, "sessions checked")
                 rt.interruptions.end_here()
             case StoreCheck():
                 yield _report([check], [*check.problems, *_key_problems(rt)])

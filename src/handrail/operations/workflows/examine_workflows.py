@@ -40,8 +40,8 @@ from handrail.workflows.limits import (
     kind_if_renamed,
     spelling_of,
 )
-from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem, replace_value
+from handrail.workflows.problem_places import add_places
 from handrail.workflows.reading.reader import Reading
 from handrail.workflows.reading.sound_rest import is_follow_up
 from handrail.workflows.sound_edits import keep_sound_edits
@@ -272,7 +272,7 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
         dangling = (*_dangling(catalog, reading.document), *_compiled_rest(catalog, entry, reading))
         problems = (*reading.problems, *named, *dangling) if is_read else tuple(named)
         placed = _in_order(entry, problems) if _is_text(entry.content) else problems
-        return Examined(target=target, workflow_id=_said_id(entry, reading), problems=placed, entry=entry)
+        return Examined(target=target, workflow_id=_stated_id(entry, reading), problems=placed, entry=entry)
     compilation = compile_entry(catalog, entry, source)
     advice = check(source, compilation)
     problems = _in_order(entry, (*reading.problems, *named, *compilation.problems, *advice))
@@ -286,7 +286,7 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
     )
 
 
-def _said_id(entry: CatalogEntry, reading: Reading) -> str:
+def _stated_id(entry: CatalogEntry, reading: Reading) -> str:
     """The id that a file gives itself, even if it cannot be used; else what the entry is called."""
     document = reading.document
     if isinstance(document, dict) and isinstance(document.get("id"), str):

@@ -23,8 +23,8 @@ from handrail.workflows.catalog import (
     name_source,
     source_of,
 )
-from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem
+from handrail.workflows.problem_places import add_places
 
 
 class ListWorkflows(Input, frozen=True, kw_only=True):

@@ -172,7 +172,7 @@ def _walks(rt: ReadPorts, pinned: Pinned, request: SimulateWorkflow) -> Iterator
     if request.max_starts is not UNSET:
         limits = msgspec.structs.replace(limits, max_starts=request.max_starts)
     for count, walked in enumerate(simulate_modes(pinned.workflow, limits, modes), 1):
-        rt.progress.tell(min(count, len(modes)), len(modes), "modes walked")
+        rt.progress.report(min(count, len(modes)), len(modes), "modes walked")
         rt.interruptions.end_here()
         yield _add_children(pinned, walked, limits, modes) if isinstance(walked, Report) else walked
 

@@ -26,8 +26,8 @@ from handrail.runtime.batch import BatchSummary, ItemError, item_error
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.catalog import Catalog
-from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem
+from handrail.workflows.problem_places import add_places
 from handrail.workflows.reading.findings import guess_name, quote_name
 from handrail.workflows.spellings.spelling import decode_document
 

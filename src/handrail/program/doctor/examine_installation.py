@@ -25,8 +25,8 @@ from handrail.ports.store import DatabaseFacts
 from handrail.ports.team import TeamState
 from handrail.program.doctor import program_checks
 from handrail.program.doctor.program_checks import (
-    Check,
     CheckInput,
+    DoctorCheck,
     Finding,
     report_failure,
     report_pass,
@@ -361,7 +361,7 @@ ON_REQUEST = frozenset({"mcp_protocol"})
 """Run only when named: they start a program."""
 
 
-def examine(given: CheckInput, wanted: Sequence[str]) -> list[Check]:
+def examine(given: CheckInput, wanted: Sequence[str]) -> list[DoctorCheck]:
     """Run the named checks, in the order of the table; by default, every check except the expensive ones."""
     names = [name for name in CHECKS if (name in wanted if wanted else name not in ON_REQUEST)]
     return [_to_check(name, _finding(CHECKS[name], given)) for name in names]
@@ -375,8 +375,8 @@ def _finding(check: Callable[[CheckInput], Finding], given: CheckInput) -> Findi
         return report_failure(fault.message, fault.hint or fault.kind.hint, code=fault.kind.code)
 
 
-def _to_check(name: str, finding: Finding) -> Check:
-    return Check(
+def _to_check(name: str, finding: Finding) -> DoctorCheck:
+    return DoctorCheck(
         check=name,
         status=finding.status,
         fix=finding.fix if finding.status != "pass" else None,
@@ -424,7 +424,7 @@ class CheckCounts(Answer, frozen=True, kw_only=True):
 class Examination(Answer, frozen=True, kw_only=True):
     """The check-up; a failed check is an answer, not an error."""
 
-    checks: list[Check]
+    checks: list[DoctorCheck]
     summary: CheckCounts
 
 

@@ -22,7 +22,7 @@ from handrail.runtime.runtime import Runtime
 CheckStatus: TypeAlias = Literal["pass", "warn", "fail"]
 
 
-class Check(Answer, frozen=True, kw_only=True):
+class DoctorCheck(Answer, frozen=True, kw_only=True):
     """One line of the check-up; `fix` is a command or one sentence, and null on a pass."""
 
     check: str

@@ -331,7 +331,7 @@ def _keep_installed(updates: Updates, order: _Order) -> Updated:
 
 
 def _replace(rt: Runtime, updates: Updates, order: _Order) -> Updated:
-    driven = updates.drive(order.call, rt.interruptions.stop_reason, rt.progress.say)
+    driven = updates.drive(order.call, rt.interruptions.stop_reason, rt.progress.write)
     if order.verified is not None:
         _require_verified_files(rt, order, order.verified)
     now = updates.installed()

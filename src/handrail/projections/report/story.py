@@ -24,7 +24,7 @@ from handrail.engine.events import (
     Preferences,
     ValidationPerformed,
 )
-from handrail.engine.facts import preferences_at, told_at
+from handrail.engine.facts import notes_at, preferences_at
 from handrail.engine.history import (
     Closing,
     History,
@@ -214,7 +214,7 @@ def story_of(
         notes=tuple(_session_note(held, whole_notes) for held in noted[-MOST_MOMENTS:]),
         notes_omitted=max(0, len(noted) - MOST_MOMENTS),
         runs=tuple(
-            _Telling(
+            _Story(
                 history, graph, answers, workflows.get(history.runs[run_id].workflow_hash), whole_notes
             ).run_story(_list_handed(history, graphs, run_id))
             for run_id, graph in graphs.items()
@@ -242,7 +242,7 @@ def moment_at(
 ) -> Moment:
     """One node as the reports tell it, without what was tried from there and left."""
     answers = {answer.to_node_id: answer for answer in history.advances.values()}
-    return _Telling(history, graph, answers, workflow, whole_notes).moment(node)
+    return _Story(history, graph, answers, workflow, whole_notes).moment(node)
 
 
 def _session_note(held: SessionNotes, whole_notes: WholeNotes) -> SessionNote:
@@ -265,7 +265,7 @@ def _read_notes(notes: Notes | None, whole_notes: WholeNotes) -> tuple[str, bool
     return (notes.text, True) if stored is None else (stored, False)
 
 
-class _Telling:
+class _Story:
     """One run being told."""
 
     def __init__(
@@ -342,7 +342,7 @@ class _Telling:
         return self._moment(node, with_branches=False)
 
     def _moment(self, node: Node, *, with_branches: bool = True) -> Moment:
-        whole, is_cut = _read_notes(told_at(self._history, node.node_id), self._whole_notes)
+        whole, is_cut = _read_notes(notes_at(self._history, node.node_id), self._whole_notes)
         attached = attached_to(self._history, node.node_id)
         answer = self._answers.get(node.node_id)
         said = answer_about(self._history, node)

@@ -116,17 +116,17 @@ class TerminalProgress:
         self._is_quiet = is_quiet or not (is_asked or (is_text and is_terminal(STDERR)))
         self._due = time.monotonic() + PATIENCE_SECONDS
 
-    def tell(self, done: int, total: int, what: str) -> None:
+    def report(self, done: int, total: int, what: str) -> None:
         now = time.monotonic()
         if self._is_quiet or now < self._due:
             return
         self._due = now + PATIENCE_SECONDS
         share = f"{done} of {total}" if total else str(done)
-        self._process.tell(f"handrail: {what}: {share}\n".encode())
+        self._process.write_error(f"handrail: {what}: {share}\n".encode())
 
-    def say(self, line: str) -> None:
+    def write(self, line: str) -> None:
         if not self._is_silent:
-            self._process.tell(line.encode(errors="replace"))
+            self._process.write_error(line.encode(errors="replace"))
 
 
 # Ports that a signal cannot interrupt in the middle of a commit: it waits, and then the result is reported
@@ -380,7 +380,7 @@ def answer_command(
     except Fault as fault:
         if effect_of(called, params) == "read":
             return failure_of(fault)
-        process.tell(f"handrail: {fault.message}\n".encode())
+        process.write_error(f"handrail: {fault.message}\n".encode())
         return "null"
 
 
@@ -391,7 +391,7 @@ def input_problems(registry: Registry, parsed: Parsed) -> list[Problem]:
     params = params_in_line(parsed)
     if not params:
         return []
-    from handrail.runtime.hub import input_problems as found_in
+    from handrail.runtime.input_problems import input_problems as found_in
 
     labels = {param["name"].partition(".")[0]: label_of(param) for param, _ in parsed.values}
     return [

@@ -20,10 +20,10 @@ from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Failure, Fault, Json, failure_of
 from handrail.operations.checks.note_command import NOTE_COMMAND
 from handrail.operations.sessions.resume_session import WORK_HERE, Candidate, WorkHere, find_work_in_progress
+from handrail.runtime.damaged_sessions import list_repair_commands
 from handrail.runtime.hub import perform, perform_operation
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import list_repair_commands
 
 SECONDS = 5
 """What the client allows; the hook ends a little earlier."""

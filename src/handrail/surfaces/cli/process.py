@@ -170,7 +170,7 @@ class Process:
         self.settle()
         return self._undelivered(error, 0, undelivered)
 
-    def tell(self, line: bytes) -> None:
+    def write_error(self, line: bytes) -> None:
         """Write a line for people to stderr."""
         with Shield(self):
             _write_if_possible(STDERR, self.redact(line))

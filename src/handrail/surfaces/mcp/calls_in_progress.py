@@ -198,7 +198,7 @@ class Call:
         left = max(0.0, self.ends_at - time.monotonic())
         time.sleep(min(milliseconds / 1000, left))
 
-    def tell(self, done: int, total: int, what: str) -> None:
+    def report(self, done: int, total: int, what: str) -> None:
         """How far the operation is, for a client that asked (`ports.Progress`)."""
         token = self.work.progress_token
         if token is None or self.is_over:
@@ -208,7 +208,7 @@ class Call:
             notification_line("notifications/progress", told | ({"total": total} if total else {}))
         )
 
-    def say(self, line: str) -> None:
+    def write(self, line: str) -> None:
         del line  # output of another program is for a terminal
 
 
@@ -249,13 +249,13 @@ class CallsInProgress:
         """Take one line of the client, None if it was too long. Waits while too much is owed."""
         self._wait_for_room()
         if line is None:
-            self._say(answer_line(None, TOO_LONG))
+            self._write_line(answer_line(None, TOO_LONG))
             return
         message = read_line(line)
         if not isinstance(message, list):
             self._take_one(message, len(line))
         elif not self._connection.takes_lists:
-            self._say(answer_line(None, _NO_LISTS))
+            self._write_line(answer_line(None, _NO_LISTS))
         else:
             batch = Batch(sum(isinstance(member, ClientRequest | Malformed) for member in message))
             for member in message:
@@ -298,7 +298,7 @@ class CallsInProgress:
             case Response():
                 self._take_response(message)
             case Malformed():
-                self._say(answer_line(message.id, message.refusal), batch)
+                self._write_line(answer_line(message.id, message.refusal), batch)
             case never:
                 assert_never(never)
 
@@ -310,7 +310,7 @@ class CallsInProgress:
             if request.method == "initialize" and batch is None:
                 self._outlet.send(line)  # no answer may overtake the one that opens the connection
             else:
-                self._say(line, batch)
+                self._write_line(line, batch)
             return
         call = Call(request.id, told, size, batch, self._outlet)
         with self._lock:
@@ -469,7 +469,7 @@ class CallsInProgress:
             self._end(call)
             is_asked = self._asked.pop(call.question, None) is not None
         if is_asked:
-            self._say_no_longer(call, "caller cancelled")
+            self._cancel_notice(call, "caller cancelled")
         self._reply(call, None)
 
     def _end(self, call: Call) -> None:
@@ -515,7 +515,7 @@ class CallsInProgress:
         if line is not None:
             self._outlet.send(line)
 
-    def _say(self, line: bytes, batch: Batch | None = None) -> None:
+    def _write_line(self, line: bytes, batch: Batch | None = None) -> None:
         """Leave a line at the desk: the reading thread must not wait for a client that does not read."""
         if batch is not None:
             with self._lock:
@@ -528,8 +528,8 @@ class CallsInProgress:
             self._owed_bytes += len(line)
         self._quick.put(line)
 
-    def _say_no_longer(self, call: Call, reason: str) -> None:
-        self._say(notification_line(_CANCELLED, {"requestId": call.question, "reason": reason}))
+    def _cancel_notice(self, call: Call, reason: str) -> None:
+        self._write_line(notification_line(_CANCELLED, {"requestId": call.question, "reason": reason}))
 
     def _run_desk(self) -> None:
         """The desk: send the next line, or end what is overdue, whichever comes first."""
@@ -568,7 +568,7 @@ class CallsInProgress:
             told = self._adapter().overdue(call.work.tool, self._limits.call_seconds)
             self._reply(call, answer_line(call.id, told))
         for call in unanswered:
-            self._say_no_longer(call, "nobody answered")
+            self._cancel_notice(call, "nobody answered")
             self._settle_unanswered(call)
 
     def _no_worker(self) -> ResultOrRefusal:

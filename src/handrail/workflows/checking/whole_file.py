@@ -21,8 +21,8 @@ from handrail.workflows.compiling.shelf import (
     read_contract,
 )
 from handrail.workflows.limits import Spelling
-from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem, drop_edits
+from handrail.workflows.problem_places import add_places
 from handrail.workflows.reading.findings import Findings, quote_name
 from handrail.workflows.reading.reader import BaseDocument, Reading, carry_problem, read_workflow
 from handrail.workflows.reading.sound_rest import is_follow_up

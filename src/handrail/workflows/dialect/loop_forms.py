@@ -178,13 +178,13 @@ def _conditional(
         )
     if condition is None:
         crossing.came_from(join_pointer(native, kind), place if isinstance(source, dict) else pointer)
-        _tell_decision(crossing, source, place, pointer)
+        _note_decision(crossing, source, place, pointer)
         condition = {"kind": "loop_control", "continueWhen": "continue" if kind == "while" else "stop"}
     part[kind] = condition
-    _tell_uncounted(crossing, settings, pointer, part)
+    _note_uncounted(crossing, settings, pointer, part)
 
 
-def _tell_decision(crossing: Crossing, source: Json, place: str, pointer: str) -> None:
+def _note_decision(crossing: Crossing, source: Json, place: str, pointer: str) -> None:
     """Say where the decision of the last step stands in for something else."""
     if not isinstance(source, dict):
         message = "The loop does not say when it ends; the last step of its body decides."
@@ -194,7 +194,7 @@ def _tell_decision(crossing: Crossing, source: Json, place: str, pointer: str) -
         crossing.changed(join_pointer(place, "contractRef"), message, f"Use {_LOOP_CONTROL}.")
 
 
-def _tell_uncounted(crossing: Crossing, settings: Object, pointer: str, part: Object) -> None:
+def _note_uncounted(crossing: Crossing, settings: Object, pointer: str, part: Object) -> None:
     name = _name(settings.get("iterationVar"), ITERATION)
     if _uses(part, name):
         message = (
@@ -218,7 +218,7 @@ def _for_each(crossing: Crossing, settings: Object, pointer: str, native: str, p
     if isinstance(settings.get("indexVar"), str) or _uses(part, index):
         each["indexAs"] = index
     part["forEach"] = each
-    _tell_uncounted(crossing, settings, pointer, part)
+    _note_uncounted(crossing, settings, pointer, part)
 
 
 def _counted(crossing: Crossing, settings: Object, pointer: str, native: str, part: Object) -> None:

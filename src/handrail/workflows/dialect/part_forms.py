@@ -64,7 +64,7 @@ def to_parts(
     return parts
 
 
-def _tell_spellings(context: PartContext, source: Source, known: frozenset[str]) -> None:
+def _note_spellings(context: PartContext, source: Source, known: frozenset[str]) -> None:
     """Warn about every key of the other dialect; unknown keys are kept."""
     for name, value in source.value.items():
         if name in _READ_AS and name in known:
@@ -88,7 +88,7 @@ def _step(
     """`is_silent`: it need not say anything of its own."""
     value, pointer, crossing = source.value, source.pointer, context.crossing
     crossing.came_from(native, pointer)
-    _tell_spellings(context, source, _STEP_KEYS)
+    _note_spellings(context, source, _STEP_KEYS)
     part = _head(context, source, native)
     part |= {name: value[name] for name in _NATIVE_KEYS if name in value and name not in part}
     part |= _add_words(context, source, native, is_silent=is_silent)
@@ -274,7 +274,7 @@ def _template_call(context: PartContext, source: Source, holder: str, index: int
             join_pointer(holder, index + 1),
         )
     else:
-        _tell_spellings(context, Source(own, pointer), _STEP_KEYS)
+        _note_spellings(context, Source(own, pointer), _STEP_KEYS)
         head = _head(context, source, join_pointer(holder, index))
     native = join_pointer(holder, index + len(before))
     context.crossing.came_from(native, pointer)
@@ -307,7 +307,7 @@ _LOOP_KEYS = (
 def _loop(context: PartContext, source: Source, native: str, scope: Scope) -> Object:
     value, pointer, crossing = source.value, source.pointer, context.crossing
     crossing.came_from(native, pointer)
-    _tell_spellings(context, source, _LOOP_KEYS)
+    _note_spellings(context, source, _LOOP_KEYS)
     part: Object = {"type": "loop", "loopId": context.loop_id(source), **_when(context, source, native)}
     title = "\n".join(as_texts(value.get("title")))
     if title:

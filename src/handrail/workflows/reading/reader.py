@@ -13,8 +13,8 @@ from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.dialect.translation import to_native
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES, Spelling
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.places import add_places, locate_depth, suggest_repair
 from handrail.workflows.problem import NO_EDIT, Edit, EditOperation, Problem, rename_key, rewrite_text
+from handrail.workflows.problem_places import add_places, locate_depth, suggest_repair
 from handrail.workflows.reading.build import Origin, build_workflow
 from handrail.workflows.reading.compose_overlay import compose
 from handrail.workflows.reading.findings import Findings, guess_surely, quote_name

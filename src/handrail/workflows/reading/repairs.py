@@ -158,7 +158,7 @@ def advise_on_key(
     near = guess_key(name, value, known)
     if near:
         return near, f"Did you mean {near}?", rename_key(place, near)
-    native = _said_natively(name, value, known)
+    native = _write_natively(name, value, known)
     if native:
         became = " and ".join(sorted(native))
         edit = (
@@ -218,7 +218,7 @@ _SAID_OTHERWISE = {
 """Keys that no single key here says: the key that must be known for the advice to help, and the advice."""
 
 
-def _said_natively(name: str, value: dict[str, Json], known: tuple[str, ...]) -> dict[str, Json]:
+def _write_natively(name: str, value: dict[str, Json], known: tuple[str, ...]) -> dict[str, Json]:
     """Native members that say what one key of another language says, as far as there is room for them."""
     operator = guess_word(name, OPERATORS) if "op" in known else ""
     if operator:

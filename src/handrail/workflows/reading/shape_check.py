@@ -434,12 +434,12 @@ def _text(found: Findings, shape: Text, value: str, pointer: str) -> None:
         parsed = parse_expression(value) if shape == CONDITION_ID else {}
         made: Json = parsed or _form_meant(shape, value)
         fix, edit = (
-            (f"Write {_said(made)}.", replace_value(pointer, made)) if made else (shape.wanted, NO_EDIT)
+            (f"Write {_text_of(made)}.", replace_value(pointer, made)) if made else (shape.wanted, NO_EDIT)
         )
         found.report(shape.trouble, pointer, message, fix, edit)
 
 
-def _said(made: Json) -> str:
+def _text_of(made: Json) -> str:
     return made if isinstance(made, str) else as_json(made)
 
 

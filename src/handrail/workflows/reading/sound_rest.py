@@ -17,7 +17,7 @@ from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.shapes import ID, NAME, PATH, Record
 from handrail.workflows.sound_edits import apply_operations
 
-Check = Callable[[Json], Iterable[Problem]]
+FindProblems = Callable[[Json], Iterable[Problem]]
 
 _PART = re.compile(r"/steps/[0-9]+(?:/body/[0-9]+)*")
 _WORD = re.compile(PATH.pattern)
@@ -36,7 +36,7 @@ class SoundRest(msgspec.Struct, frozen=True, kw_only=True):
     lost: frozenset[str]
 
 
-def keep_sound(document: Json, check: Check, damaged: Collection[str] = ()) -> SoundRest | None:
+def keep_sound(document: Json, check: FindProblems, damaged: Collection[str] = ()) -> SoundRest | None:
     """The document without its problems; None where they cannot be told from the rest.
 
     First each wrong value goes, or becomes what its edit says; then the part around it, except for its text;

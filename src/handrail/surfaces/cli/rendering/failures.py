@@ -33,7 +33,7 @@ def failure_lines(failure: Failure, operation: str, page: Page) -> list[str]:
     hint = failure.hint or failure.kind.hint
     message = failure.message.removesuffix(hint).rstrip()
     lines = _labelled("Error", message, page)
-    told = [_told(one) for one in details.get("problems") or []]
+    told = [_describe_problem(one) for one in details.get("problems") or []]
     lines += [part for one in told if not message.startswith(one[:-1]) for part in _item(one, page)]
     lines += _report(details, operation, page)
     lines += _labelled("Fix", hint, page)
@@ -61,7 +61,7 @@ def _value(value: Json) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _told(problem: dict[str, Json]) -> str:
+def _describe_problem(problem: dict[str, Json]) -> str:
     """One problem of a call or of a workflow file, as a sentence."""
     if "message" in problem:
         place = f"{problem['line']}:{problem['column']} " if "line" in problem else ""
@@ -83,7 +83,7 @@ def _report(details: dict[str, Json], operation: str, page: Page) -> list[str]:
         return []
     if operation == "workflow.validate":  # as compilers write it: file, line, column, message
         return [
-            f"{one_line(item.get('source_ref') or item['target'])}:{one_line(_told(problem))}"
+            f"{one_line(item.get('source_ref') or item['target'])}:{one_line(_describe_problem(problem))}"
             for item in report.get("items", [])
             for problem in item["problems"]
         ]

@@ -127,11 +127,11 @@ def _differences(change: dict[str, Json]) -> list[str]:
 
 def _part(name: str, value: Json, before: Json = None) -> str:
     label = _NAMED.get(name, one_line(name).replace("_", " "))
-    shown = _told(name, value)
-    return f"{label}: {shown}" if before is None else f"{label}: {_told(name, before)} -> {shown}"
+    shown = _text_of(name, value)
+    return f"{label}: {shown}" if before is None else f"{label}: {_text_of(name, before)} -> {shown}"
 
 
-def _told(name: str, value: Json) -> str:
+def _text_of(name: str, value: Json) -> str:
     if name.endswith("bytes") and isinstance(value, int):
         return size_text(value)
     if name == "pinned" and isinstance(value, list):

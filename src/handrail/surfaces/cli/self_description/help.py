@@ -102,11 +102,11 @@ def _section(title: str, described: Sequence[ParamHelp], width: int) -> list[str
     room = max((len(label) for label in labels if len(label) <= _MOST_ROOM), default=_MOST_ROOM)
     lines = ["", f"{title}:"]
     for label, one in zip(labels, described, strict=True):
-        lines += lay_beside(label, _told(one), room, width)
+        lines += lay_beside(label, _describe(one), room, width)
     return lines
 
 
-def _told(described: ParamHelp) -> str:
+def _describe(described: ParamHelp) -> str:
     required = " Required." if described["is_required"] else ""
     environment = f" [env:\0{described['environment']}]" if described["environment"] else ""
     return described["text"] + required + environment

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from handrail.host.worktree import places
+from handrail.host.worktree import seen_places
 from handrail.host.worktree.bounds import Bounds
-from handrail.host.worktree.places import see_places
+from handrail.host.worktree.seen_places import see_places
 from handrail.ports.worktree import MOST_PLACES, PlaceAsked, UnseenWorktree
 from tests.host.worktree.project import write
 
@@ -115,7 +115,7 @@ def test_a_directory_has_no_lines_and_no_text(root: Path) -> None:
 
 
 def test_a_file_over_the_limit_is_here_but_not_searched(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "MOST_PLACE_BYTES", 10)
+    monkeypatch.setattr(seen_places, "MOST_PLACE_BYTES", 10)
 
     check(root, "here", "src/bill.py")
     check(root, "unreadable", "src/bill.py", 1)

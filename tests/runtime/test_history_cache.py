@@ -8,9 +8,9 @@ import pytest
 from handrail.contract.ids import NodeId, RunId, SessionId
 from handrail.engine.folding import add_context, extend, fold
 from handrail.engine.history import NOTHING_INHERITED, History, Inherited, Node
-from handrail.engine.history_cache import decode_history, encode_history, fingerprint_structs
 from handrail.engine.navigate import Complete
 from handrail.ports.log import Record
+from handrail.runtime.history_cache import decode_history, encode_history, fingerprint_structs
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, start
 

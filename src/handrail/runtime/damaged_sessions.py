@@ -1,0 +1,109 @@
+"""Damaged sessions: what every reader is told, and how a call is refused.
+
+A session whose log is not proven whole can be read and exported, but not continued.
+"""
+
+from __future__ import annotations
+
+from handrail.contract.catalogue import SESSION_NOT_HEALTHY, STORE_HISTORY_LOST, STORE_UNSUPPORTED_VERSION
+from handrail.contract.ids import SessionId
+from handrail.contract.outcome import Fault, NextCall, Notice
+from handrail.engine.events import is_newer
+from handrail.engine.reply import ReplyWarning
+from handrail.ports.log import Health
+
+UPDATE = "Ask the user to update Handrail: handrail update."
+"""What helps with a session that a newer version wrote; nothing is wrong with it."""
+
+
+def describe_damage(session_id: SessionId, health: Health, event_count: int) -> str:
+    """One line for whoever reads the session; empty when it is sound."""
+    if health.state == "healthy":
+        return ""
+    if is_newer(health.state):
+        return (
+            "This session was written by a newer version of Handrail. Here its first "
+            f"{event_count} events can be read, and it cannot be continued. {UPDATE}"
+        )
+    reason = f", {health.reason}" if health.reason else ""
+    return (
+        f"This session is damaged ({health.state}{reason}): its first {event_count} events are proven, "
+        f"nothing after them. It can be read, not continued. {_help_for(session_id)}"
+    )
+
+
+def list_repair_commands(session_id: SessionId) -> tuple[str, str]:
+    """What helps a person with a damaged session: what is wrong with it, and a copy of what is left."""
+    return (
+        f"handrail store verify --ids {session_id} --report-only",
+        f"handrail session export {session_id} --salvage --out FILE",
+    )
+
+
+def call_to_verify(session_id: SessionId) -> NextCall:
+    """The call that tells what is wrong with a session that cannot go on."""
+    return NextCall(operation="store.verify", params={"ids": [session_id], "reportOnly": True})
+
+
+def unsound_warnings(session_id: SessionId, health: Health, event_count: int) -> tuple[ReplyWarning, ...]:
+    """The banner as a reply carries it."""
+    commands = [] if is_newer(health.state) else list(list_repair_commands(session_id))
+    details = {**_facts(session_id, health, event_count), "commands": commands}
+    message = describe_damage(session_id, health, event_count)
+    return (ReplyWarning(code="SESSION_UNSOUND", message=message, details=details),)
+
+
+def unsound_notices(session_id: SessionId, health: Health, event_count: int) -> tuple[Notice, ...]:
+    """The banner beside an answer that is about something else than the session's state."""
+    message = describe_damage(session_id, health, event_count)
+    extra = _facts(session_id, health, event_count)
+    return (Notice(type="session_unsound", message=message, severity="warning", extra=extra),)
+
+
+def refuse_unsound(session_id: SessionId, health: Health, event_count: int) -> Fault:
+    """The refusal of whatever needs a session that is proven whole."""
+    if is_newer(health.state):
+        return Fault(
+            STORE_UNSUPPORTED_VERSION,
+            f"Session {session_id} was written by a newer version of Handrail.",
+            details={"found": health.detail},
+            hint=UPDATE,
+        )
+    return Fault(
+        SESSION_NOT_HEALTHY,
+        f"Session {session_id} is readable only up to event {event_count}.",
+        details={
+            "session_id": session_id,
+            "health": health.state,
+            "reason": health.reason,
+            "event_index": event_count,
+        },
+        hint=_help_for(session_id),
+        next_call=call_to_verify(session_id),
+    )
+
+
+def refuse_lost_work(session_id: SessionId, event_count: int) -> Fault:
+    """The refusal of a token whose step the log does not hold: it was minted after that step was durable."""
+    verify, _ = list_repair_commands(session_id)
+    return Fault(
+        STORE_HISTORY_LOST,
+        f"The log of session {session_id} no longer holds a step that was acknowledged.",
+        details={"session_id": session_id, "event_count": event_count},
+        hint=f"Ask the user to run {verify}, and to restore the session from a backup before work goes on.",
+        next_call=call_to_verify(session_id),
+    )
+
+
+def _help_for(session_id: SessionId) -> str:
+    verify, salvage = list_repair_commands(session_id)
+    return f"Ask the user to run {verify}, and {salvage} to keep what is left."
+
+
+def _facts(session_id: SessionId, health: Health, event_count: int) -> dict[str, str | int]:
+    return {
+        "sessionId": session_id,
+        "health": health.state,
+        "reason": health.reason,
+        "eventCount": event_count,
+    }
