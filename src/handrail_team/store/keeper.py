@@ -13,7 +13,7 @@ from typing import Any, Final, LiteralString
 import psycopg
 from psycopg import sql
 
-from handrail.contract.catalogue import SESSION_LOCKED, SESSION_NOT_FOUND, STORE_TARGET_NOT_EMPTY
+from handrail.contract.catalogue import E_CONFLICT, SESSION_LOCKED, SESSION_NOT_FOUND
 from handrail.contract.ids import BlobRef, SessionId, blob_ref
 from handrail.contract.outcome import Fault
 from handrail.engine.events import count_known
@@ -65,9 +65,6 @@ _COMMITS = (
     "  WHERE p.session_id = %s AND p.commit_first = e.commit_first)"
     " FROM handrail.events e WHERE e.session_id = %s GROUP BY e.commit_first ORDER BY e.commit_first"
 )
-
-
-_IN_TWO = "Two workspaces hold different sessions with this id: export each as a bundle."
 
 
 class TeamKeeper:
@@ -234,8 +231,6 @@ class TeamKeeper:
         elif way.source:
             source = open_source(way.source)
             copy_session(source, commits_in(source, session.session_id), self._log, session)
-        elif session.detail == _IN_TWO:  # in no single workspace, so none would be found
-            raise Fault(STORE_TARGET_NOT_EMPTY, _IN_TWO)
         else:
             room = next((one for one in self._rooms() if one._ends_with(session)), self)
             copy_session(room._log, room._commits(session.session_id), self._target(way), session)
@@ -306,7 +301,8 @@ class TeamKeeper:
 def merge_plans(plans: Iterable[Sequence[SessionCopy]]) -> tuple[SessionCopy, ...]:
     """One plan for the sessions of several workspaces: an id that is missing in some is in another.
 
-    Where two hold other events under the same id, only one of them could go into the target, so none does.
+    Where two hold other events under the same id, only one of them could go into the target, so the copy is
+    not made.
     """
     merged: dict[SessionId, SessionCopy] = {}
     for one in (one for plan in plans for one in plan):
@@ -316,8 +312,8 @@ def merge_plans(plans: Iterable[Sequence[SessionCopy]]) -> tuple[SessionCopy, ..
         elif one.trouble != SESSION_NOT_FOUND.code and one != known:
             merged[one.session_id] = SessionCopy(
                 session_id=one.session_id,
-                trouble=STORE_TARGET_NOT_EMPTY.code,
-                detail=_IN_TWO,
+                trouble=E_CONFLICT.code,
+                detail="Two workspaces hold different sessions with this id.",
             )
     return tuple(merged.values())
 
