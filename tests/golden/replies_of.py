@@ -14,6 +14,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -45,7 +46,8 @@ def digest(reply: bytes) -> str:
 
 
 def bundled_files() -> list[WorkflowFile]:
-    return [file for file in DirectoryLibrary("/nowhere").files("/nowhere") if file.source_kind == "bundled"]
+    with tempfile.TemporaryDirectory() as home:
+        return [file for file in DirectoryLibrary(home).files(home) if file.source_kind == "bundled"]
 
 
 def told(runtime: Runtime, tool: str, params: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:

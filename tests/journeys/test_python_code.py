@@ -193,7 +193,7 @@ def test_an_agent_without_a_shell_works_on_python_with_tokens_alone(code: CodePr
         "tests/test_shop.py",
     ]
     assert stale.is_error
-    assert "changed since the preview" in stale.text
+    assert "is no longer there" in stale.text
     assert moved.is_error
     assert "only renames and replacements" in moved.text
 

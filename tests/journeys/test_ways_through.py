@@ -76,9 +76,9 @@ def test_a_start_hears_every_problem_of_its_inputs_and_a_call_that_fits(runtime:
         "size": "Large",
         "depth": 2,
         "anything": "goes",
-        "files": "…",
+        "files": ["…"],
     }
-    assert literal.details["problems"][0]["param"] == "context.files"
+    assert literal.details["problems"][0]["param"] == "context.files[0]"
     assert reply["pending"]["stepId"] == "do"
 
 

@@ -174,8 +174,8 @@ def _scored(name: str, known: Iterable[str]) -> list[Scored]:
 
 
 def _begins_word(name: str, candidate: str) -> bool:
-    wanted, words = _joined(name), _words(candidate)
-    return any("".join(words[at:]).startswith(wanted) for at in range(len(words)))
+    wanted, words = "".join(_words(name)), _words(candidate)
+    return bool(wanted) and any("".join(words[at:]).startswith(wanted) for at in range(len(words)))
 
 
 def count_edits(left: str, right: str, most: int = 64) -> int:

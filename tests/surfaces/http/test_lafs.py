@@ -17,9 +17,9 @@ from tests.surfaces.http.client import HOST, LAFS, ask, make_app
 
 NOT_SERVED = {
     *("check.replay", "check.run", "clients.setup", "program.update", "store.selftest"),
-    *("team.init", "team.link", "team.login", "team.logout", "team.unlink"),
+    *("team.init", "team.link", "team.login", "team.logout", "team.new_workspace", "team.unlink"),
 }
-"""What starts programs, replaces this one, or is about the machine of its caller."""
+"""What starts programs, replaces this one, is about the machine of its caller, or is the operator's."""
 START = {"workflowId": "project.three_steps", "goal": "Look.", "requestId": "one"}
 
 
