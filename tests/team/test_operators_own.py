@@ -154,7 +154,7 @@ def test_nobody_reaches_the_operators_home_from_a_workspace(team: Team, wanted: 
     start(here, workflowId="wr.small_change", goal="Private.")  # a home that could be read
     before, disk = list_home(team.home), list_home(tmp_path)
     is_session_wanted = operation == "preferences.set"
-    codes = {"VALIDATION_ERROR", "E_FORBIDDEN"} if is_session_wanted else {"FEATURE_DISABLED"}
+    codes = {"E_VALIDATION", "E_FORBIDDEN"} if is_session_wanted else {"FEATURE_DISABLED"}
 
     for caller in team.callers.values():
         told = caller.call(operation, **params, dryRun=True)
