@@ -246,6 +246,16 @@ def test_keys_beside_their_object_are_moved_into_it(runtime: Runtime) -> None:
     assert "Post it." in fixed
 
 
+@pytest.mark.parametrize("words", ["", "   ", "x" * 70_000])
+def test_a_text_that_cannot_be_appended_is_told_and_not_edited(runtime: Runtime, words: str) -> None:
+    overlay = {"extends": "project.three_steps", "id": "team.review", "steps": {"first": words}}
+
+    problems = told(runtime, json.dumps(overlay), "over.json")
+
+    assert (problems[0]["code"], problems[0]["pointer"]) == ("wrong_type", "/steps/first")
+    assert "edit" not in problems[0]
+
+
 def test_an_overlay_lists_what_is_wrong_beside_a_wrong_default(runtime: Runtime) -> None:
     depth = {"type": "string", "enum": ["quick", "deep"], "default": "deep"}
     base = workflow(id="project.base", inputs={"depth": depth, "change": {"type": "string"}})

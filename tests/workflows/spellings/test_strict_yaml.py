@@ -65,6 +65,8 @@ LAUGHS = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
         ("a: 1\nb: *a\n", (2, 4), "Aliases are not read."),
         ("a: !!python/object/apply:os.system [ls]\n", (1, 4), "Tags are not read."),
         ("a: !!str 1\n", (1, 4), "Tags are not read."),
+        ('a: "x\\ud800"\n', (1, 4), "This text has half of a character."),
+        ('"\\udc00": 1\n', (1, 1), "This text has half of a character."),
         ("a: 1\n<<: {b: 1}\n", (2, 1), "Merge keys are not read."),
         ("a:\n  b: 1\n  b: 2\n", (3, 3), 'The key "b" is there twice.'),
         ("%YAML 1.1\n---\na: 1\n", (2, 1), "Directives are not read."),

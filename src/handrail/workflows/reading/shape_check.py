@@ -136,7 +136,8 @@ def _guess_whole(shape: Shape, value: Json) -> Json | msgspec.UnsetType:
             made: list[Json] = [{name: value} for name in needed]
             fitting = [one for one in made if _fits(shape, one)]
             # What is appended takes nothing away.
-            return fitting[0] if len(fitting) == 1 or "append" in needed else msgspec.UNSET
+            is_sure = len(fitting) == 1 or (bool(fitting) and "append" in fitting[0])
+            return fitting[0] if is_sure else msgspec.UNSET
         case ByType(shapes=(Word(values=values), *_)) if isinstance(value, int) and values == _ALL:
             return {"atLeast": value}
         case Items() if shape == PARTS and isinstance(value, str):

@@ -115,6 +115,8 @@ def read_plain(word: str) -> Json:
 
 _ODD_BREAK = re.compile("[\x85\u2028\u2029\ufeff]")
 """Characters that YAML parsers disagree about: some take them for line ends."""
+_HALF = re.compile("[\ud800-\udfff]")
+"""What an escape can say and no text can hold."""
 _ODD_CHARACTER = "This character may not stand in YAML as it is."
 _PLACEHOLDER_FIX = 'Quote each text that has a placeholder or a colon in it: prompt: "Read {{file}}."'
 _CHARACTER_FIX = 'Write it as an escape in a double-quoted text, such as "\\u0007".'
@@ -215,6 +217,8 @@ class _Building:
         if event.style in ("|", ">"):
             start = self._text.find("\n", start)  # a comment may stand in the first line
         self._scalars.append((start, end))
+        if _HALF.search(event.value):
+            raise self._refuse(event, "This text has half of a character.", "Write the character itself.")
         holder = self._around[-1] if self._around else None
         if holder is not None and isinstance(holder.value, dict) and holder.key is None:
             self._key(holder, event)
