@@ -91,7 +91,7 @@ WORKFLOW_LEAVES: dict[str, Leaf] = {
     ),
     "workflow fmt": Leaf(
         line=words("workflow fmt my_check.json --out made.json"),
-        further=(words("workflow fmt wr.small_change"),),
+        further=(words("workflow fmt wr.small_change"), words("workflow fmt my_check.json --fix")),
         ways={
             "WORKFLOW_INVALID": says("workflow fmt broken.json"),
             "WORKFLOW_NOT_FOUND": says("workflow fmt wr.nope"),

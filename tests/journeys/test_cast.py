@@ -92,7 +92,8 @@ def test_the_honest_agent_is_never_refused(tmp_path: Path, workflow_id: str, mod
 def test_who_never_runs_anything_ends_with_only_its_word(tmp_path: Path, workflow_id: str) -> None:
     run = play(tmp_path, workflow_id, "guided", runs_programs=False)
 
-    assert run.end["evidence"]["claimed"] >= sum(kind in NAMING_COMMANDS for kind in run.kinds)
+    names_any = any(kind in NAMING_COMMANDS for kind in run.kinds)
+    assert (run.end["evidence"]["claimed"] > 0, run.end["evidence"]["ran"]) == (names_any, 0)
 
 
 @pytest.mark.promise("evidence.cast")
