@@ -71,7 +71,7 @@ def list_home(home: Path) -> dict[str, bytes]:
 
 
 def by_companion(caller: Caller, operation: str, **params: Any) -> Outcome:
-    here = Surroundings(machine="laptop", project="/work/app", version=__version__)
+    here = Surroundings(machine="laptop", project="/srv/app", version=__version__)
     call = CompanionCall(call_id="0" * 32, operation=operation, params=params, here=here)
     told = caller.server.ask("POST", "/api/companion", caller.token, body=to_wire(call))
     assert told.status == 200, told.body
