@@ -46,7 +46,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.judge.arrival import CHOSEN
 from handrail.engine.judge.named_places import configures_runner, is_test_file
-from handrail.engine.judge.run_claims import OF_ANOTHER_RUN, own_program
+from handrail.engine.judge.run_claims import OF_ANOTHER_RUN, is_command_of, name_others, own_program
 from handrail.engine.messages import explain_gap
 from handrail.engine.receipts import ReceiptSource, compare_counts, describe_outcome
 
@@ -425,6 +425,19 @@ def describe_fewer(history: History, node_id: NodeId) -> str:
             counted.setdefault((held.fact.argv_digest, held.fact.directory), []).append(held.fact)
     told = [(own[-1], compare_counts(own[0].counts, own[-1].counts)) for own in counted.values()]
     return "; ".join(f"{_cut(one.check or ' '.join(one.argv))}: {fewer}" for one, fewer in told if fewer)
+
+
+def describe_opposite(history: History, node_id: NodeId) -> str:
+    """Of commands that a report rests on: where they ended in more than one way on the same files."""
+    own = _receipts_by_id(history, node_id)
+    rested = (_last_receipt(own, placed.claim) for placed in list_claims(history, node_id))
+    told: dict[str, None] = {}
+    for one in (held for held in rested if held is not None and held.tree_after):
+        same = [held for held in own.values() if held.tree_after == one.tree_after]
+        if others := name_others(one, [held for held in same if is_command_of(held, one)]):
+            name = _cut(one.check or " ".join(one.argv))
+            told[f"{name}: {describe_outcome(one.outcome)}{others}"] = None
+    return "; ".join(told)
 
 
 def _could_be_proven(claim: Claim) -> bool:

@@ -16,6 +16,7 @@ from handrail.projections.evidence import (
     describe_beside,
     describe_fewer,
     describe_late_look,
+    describe_opposite,
     describe_sum_at,
     describe_unproven,
 )
@@ -72,7 +73,14 @@ def title_at(workflow: CompiledWorkflow, node: Node) -> str:
 # The line for the user when a run has ended
 
 
-_OF_EVIDENCE = (describe_sum_at, describe_late_look, describe_beside, describe_fewer, describe_unproven)
+_OF_EVIDENCE = (
+    describe_sum_at,
+    describe_late_look,
+    describe_beside,
+    describe_fewer,
+    describe_opposite,
+    describe_unproven,
+)
 
 
 def closing_line(history: History, name: str, node_id: NodeId) -> str:

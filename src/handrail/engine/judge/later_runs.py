@@ -76,10 +76,11 @@ def _weigh_claim(
             break
         expected = find_expected_status(rule, body, way, around)
         result = match_run(known, text, expected, around.get(rule.receipt) if rule.receipt else None)
-        if result.verdict in ("holds", "contradicted"):
+        if result.refs and result.refs != claim.refs:
+            levels = {"holds": "ran", "stale": "ran", "contradicted": "observed"}
             return msgspec.structs.replace(
                 claim,
-                level="ran" if result.verdict == "holds" else "observed",
+                level=levels.get(result.verdict, "claimed"),
                 verdict=result.verdict,
                 fact=shorten_message(result.fact, FACT_BYTES),
                 refs=result.refs,
