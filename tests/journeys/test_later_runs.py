@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import pytest
 
 from handrail.operations.checks.run_check import RunCheck, run_check
+from handrail.surfaces.cli.hook import answer_hook
 from tests.host.worktree.project import commit
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.doors import command, events_of, of_kind, worth
 from tests.journeys.given_workflows import NEVER_STOP, step
+from tests.journeys.test_hook_receipts import CLAUDE
 from tests.journeys.test_until_the_end import (
     CHANGE,
     RIGHT,
@@ -353,3 +356,28 @@ def test_a_program_that_could_not_start_before_is_not_flaky(site: Site) -> None:
 
     assert done["evidence"]["ran"] == 1
     assert "flaky" not in site.shown()
+
+
+@pytest.mark.promise("evidence.doors")
+@pytest.mark.parametrize("turns", [1, 2], ids=["handrail sees it pass", "handrail sees it fail"])
+def test_what_a_client_says_gives_way_to_what_handrail_sees_on_the_same_files(site: Site, turns: int) -> None:
+    flip(site)
+    site.begin(step("change", **CHANGE), step("tell"))
+    site.write("src/bill.py", RIGHT)
+    hook = CLAUDE | {"tool_input": {"command": "sh flip.sh"}, "cwd": str(site.root)}
+    answer_hook(lambda: site.runtime, "PostToolUse", json.dumps(hook).encode(), lambda _: None)
+    site.send(changed("src/bill.py", check="sh flip.sh"))
+    assert {one[1] for one in site.claims()} == {"holds"}
+    if turns == 2:
+        (site.home / "turns").touch()
+    site.run("sh", "flip.sh")
+
+    done = site.send()
+
+    (own,) = [one for one in claims_of(site, done) if one["text"] == "sh flip.sh"]
+    if turns == 1:
+        assert (own["verdict"], own["door"]) == ("holds", "handrail")
+        assert "flaky" not in done["closing"]
+    else:
+        assert own["verdict"] == "contradicted"
+        assert "and exit 0 on the same files: it is flaky, or reported wrongly" in done["closing"]

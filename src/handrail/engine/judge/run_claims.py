@@ -370,11 +370,10 @@ def judge_receipts(
     # What an older tree gave refutes nobody: the agent may have corrected it since.
     wrong = "" if is_older else _contradiction(newest, expected)
     if wrong:
-        fact = f"{name}: {wrong} (receipt {newest.receipt_id})"
+        fact = f"{name}: {wrong} (receipt {newest.receipt_id}){name_others(newest, current)}"
         # Who says what the same door saw on these very files says nothing wrong, and has not shown it either.
         is_flaky = any(one.by == newest.by and not _contradiction(one, expected) for one in current)
         verdict = "contradicted" if not is_flaky else "unknown" if expected else "missing"
-        fact += name_others(newest, current) if is_flaky else ""
         return RunResult(verdict=verdict, fact=fact, refs=refs, command=command)
     if not tree or not newest.tree_after:
         fact = f"it ran ({ended}), on files that could not be compared with the present ones"
