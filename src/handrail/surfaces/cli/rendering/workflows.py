@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+
+import msgspec
+
 from handrail.contract.outcome import Json
 from handrail.contract.wording import format_count
 from handrail.projections.plain_words import LOOP_ENDS
@@ -78,7 +82,14 @@ def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
         if left := workflow.get(f"{name}sOmitted"):
             omitted = format_count(left, f"more {name}")
             lines.append(f"{INDENT}{omitted} left out; --part compiled has all.")
-    start = typed_line(f"handrail run start {workflow_id} --request-id KEY --human", page)
+    needed = {
+        one["name"]: ["…"] if one.get("type") == "array" else "…"
+        for one in workflow.get("inputs", ())
+        if one.get("required") and "default" not in one
+    }
+    given = ["--context", msgspec.json.encode(needed).decode()] if needed else []
+    words = ["handrail", "run", "start", workflow_id, *given, "--request-id", "KEY", "--human"]
+    start = typed_line(shlex.join(words), page)
     return [*lines, "", *format_aligned([("Start it", start)])]
 
 
@@ -119,11 +130,13 @@ def _steps(steps: Json, _: Page) -> list[str]:
 
 def _step(step: dict[str, Json]) -> str:
     confirmation = step.get("requireConfirmation")
+    does = "hands out" if step.get("type") == "delegate" else "choice of"
     told = [
         f"loop, at most {format_count(step['maxIterations'], 'time')}" if step.get("maxIterations") else "",
-        f"choice of {', '.join(map(one_line, step['options']))}" if step.get("options") else "",
+        f"{does} {', '.join(map(one_line, step['options']))}" if step.get("options") else "",
         f"when {one_line(step['when'])}" if step.get("when") else "",
         f"delivers {one_line(step['contract'])}" if step.get("contract") else "",
+        f"check {one_line(step['check'])}" if step.get("check") else "",
         "asks first" if confirmation is True else f"asks first when {confirmation}" if confirmation else "",
     ]
     return ", ".join(filter(None, told))
