@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Protocol, TypeAlias
 
 from handrail.contract.accounts import Principal, Role
-from handrail.contract.catalogue import E_CONFLICT
-from handrail.contract.outcome import Fault
 from handrail.contract.tokens.confirm import refusal
+from handrail_team.accounts.refusals import refuse_last_owner
 from handrail_team.store.database import Link
 
 Asking: TypeAlias = str | Principal
@@ -38,11 +37,6 @@ def require_as_found(link: Link, workspace: str, member: InRole, role: Role | No
     found: list[InRole] = [member, by] if isinstance(by, Principal) else [member]
     if any((one.account, one.role) not in rows for one in found):
         raise refusal("target_changed")
-    owners = {one for one, held in rows if held == "owner"}
-    if role != "owner" and owners == {member.account}:
-        raise Fault(
-            E_CONFLICT,
-            "The last owner cannot leave. Nothing was changed.",
-            details={"reason": "last_owner"},
-            hint="Make somebody else an owner first.",
-        )
+    owners = [one for one, held in rows if held == "owner"]
+    if role != "owner" and owners == [member.account]:
+        raise refuse_last_owner()

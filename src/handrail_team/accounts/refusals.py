@@ -54,3 +54,12 @@ def refuse_taken(what: str, name: str, hint: str = "Choose another one.") -> Fau
 def refuse_name() -> Fault:
     problem = {"param": "name", "problem": "it is no name", "expected": NAME_EXPECTED}
     return Fault(E_VALIDATION, f"A name has {NAME_EXPECTED}.", details={"problems": [problem]})
+
+
+def refuse_last_owner() -> Fault:
+    return Fault(
+        E_CONFLICT,
+        "The last owner cannot leave. Nothing was changed.",
+        details={"reason": "last_owner"},
+        hint="Make somebody else an owner first.",
+    )

@@ -59,10 +59,8 @@ from handrail.ports.log import (
 from handrail_team.store.database import (
     Database,
     Link,
-    fault_of,
     is_lost,
     settle,
-    translate_errors,
 )
 from handrail_team.store.migrations import SCOPE
 from handrail_team.store.proving import Head, prove
@@ -170,7 +168,7 @@ class TeamHold:
             if known is not None:
                 return Replayed(record=known)
             check_new(plan, [one.dedupe_key for one in plan if self._find(one.dedupe_key)])
-        raise fault_of(psycopg.OperationalError("the connection was lost twice"))
+        raise self._database.fault_of(psycopg.OperationalError("the connection was lost twice"))
 
     def remember(self, content: bytes) -> None:
         """Nothing: what a process works out it keeps itself, and another one reads the events."""
@@ -221,7 +219,7 @@ class TeamHold:
 
     def _refusal(self, error: psycopg.Error) -> Fault:
         if not isinstance(error, errors.LockNotAvailable):
-            return fault_of(error)
+            return self._database.fault_of(error)
         details = {"session_id": self._session_id, "waited_ms": self._wait_ms}
         return Fault(SESSION_LOCKED, "Another writer holds this session.", details=details)
 
@@ -246,7 +244,7 @@ class TeamHold:
             rows = link.execute(_EVENTS, (self._session_id, max(0, index - 1)), binary=True)
         except psycopg.Error as error:
             self._drop()
-            raise fault_of(error) from error
+            raise self._database.fault_of(error) from error
         self._tail = (index, self._prove(rows, index))
         return self._tail[1]
 
@@ -269,7 +267,7 @@ class TeamHold:
             row = link.execute(_OF_KEY, (self._session_id, key), binary=True).fetchone()
         except psycopg.Error as error:
             self._drop()
-            raise fault_of(error) from error
+            raise self._database.fault_of(error) from error
         return None if row is None else _record(row)
 
     def _commit(self, records: Sequence[Record], blobs: Sequence[Blob]) -> bool:
@@ -305,7 +303,7 @@ class TeamHold:
             self._drop()
             if is_unknown:
                 return False
-            raise fault_of(error) from error
+            raise self._database.fault_of(error) from error
         self._head = Head(head=last.index + 1, digest=last.digest)
         self._tail = (last.index + 1, Loaded(records=(), head=last.index + 1, digest=last.digest))
         self._is_new = False
@@ -388,7 +386,7 @@ class TeamLog:
 
     @contextmanager
     def _scope(self, hold: TeamHold, known: int | None) -> Iterator[TeamHold]:
-        with translate_errors():
+        with self.database.translate_errors():
             hold.lock(known)
         try:
             yield hold
