@@ -130,6 +130,24 @@ def test_a_server_makes_links_to_itself_alone(server: Server, operation: str, gi
     assert made["link"].startswith(f"{ORIGIN}/join#")
 
 
+def test_the_first_page_of_a_team_names_the_lines_that_connect_a_machine(server: Server) -> None:
+    ana = server.join(server.workspace("main"), "Ana")
+
+    page = server.ask("GET", "/api/view/sessions", ana.token, PAGE).body.decode()
+
+    assert f"handrail login {ORIGIN}" in page
+    assert "handrail team link" in page
+    assert "handrail setup" not in page
+
+
+def test_what_a_team_publishes_leads_to_its_own_address(server: Server) -> None:
+    told = server.ask("GET", "/.well-known/lafs.json", "")
+
+    assert told.status == 200, told.body
+    assert f"{ORIGIN}/" in told.body.decode()
+    assert "http://" not in told.body.decode().replace("http://json-schema.org", "")
+
+
 def test_the_last_owner_is_kept_from_the_first_look_on(server: Server) -> None:
     ana = server.join(server.workspace("main"), "Ana", "owner")
 

@@ -106,6 +106,28 @@ def test_a_role_confirms_and_a_lower_one_does_not(server: Server) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.promise("team.who-confirms")
+def test_an_agent_and_a_viewer_are_told_who_answers(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana, eve = server.join(workspace, "Ana"), server.join(workspace, "Eve", "viewer")
+    agent = ana.agent("builder")
+    begun = agent.start(workflowId="ours.other", requestId="ours.other")
+    session, _ = report(agent, "ours.other")
+
+    told = {
+        one: person.data("run.confirm", session=session, show=True)["others"]
+        for one, person in (("worker", ana), ("viewer", eve))
+    }
+    page = server.ask("GET", f"/api/view/sessions/{session}", eve.token, PAGE).body.decode()
+
+    assert begun["pending"]["confirmedBy"] == "a person none of whose agents did the work"
+    assert told["worker"] == begun["pending"]["confirmedBy"]
+    assert told["viewer"] == "a member, admin or owner none of whose agents did the work"
+    assert "Waits for somebody else" in page
+    assert "Needs your answer" not in page
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.who-confirms")
 def test_no_page_has_a_form_that_its_reader_may_not_send(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben, eve = (
