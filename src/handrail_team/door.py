@@ -49,6 +49,7 @@ from handrail.runtime.runtime import (
     no_worktree,
 )
 from handrail.runtime.sessions import HotLog
+from handrail_team.accounts.as_found import LogOfPerson
 from handrail_team.accounts.credentials import digest_secret
 from handrail_team.accounts.directory import (
     Credential,
@@ -200,9 +201,12 @@ class TeamDoor:
     def enter(self, runtime: Runtime, principal: Principal) -> Runtime:
         self._paces.require(principal.account)
         self._paces_of_workspaces.require(principal.workspace)
+        rooms = self.rooms(principal.workspace)
+        if principal.kind == "person":
+            rooms = rooms | {"log": LogOfPerson(rooms["log"], principal)}
         return msgspec.structs.replace(
             runtime,
-            **self.rooms(principal.workspace),
+            **rooms,
             workspace=AccountWorkspace(principal),
             principal=principal,
             settings=ServersSettings(runtime.settings),

@@ -56,6 +56,15 @@ def refuse_name() -> Fault:
     return Fault(E_VALIDATION, f"A name has {NAME_EXPECTED}.", details={"problems": [problem]})
 
 
+def refuse_changed_role() -> Fault:
+    return Fault(
+        E_CONFLICT,
+        "Your role in this workspace was changed during this call. Nothing was recorded.",
+        details={"reason": "role_changed"},
+        hint="Load the page again: it shows what you may do now.",
+    )
+
+
 def refuse_last_owner() -> Fault:
     return Fault(
         E_CONFLICT,

@@ -116,6 +116,8 @@ _OF_KEY = (
 )
 
 
+Guard: TypeAlias = Callable[[Link], None]
+"""Asked in the transaction of every commit, under the lock; raises Fault where it may not be made."""
 Outward: TypeAlias = Callable[[SessionId, Sequence[Record]], Sequence[tuple[str, bytes]]]
 """What a commit has to tell people, by id; it goes into the same transaction."""
 
@@ -129,11 +131,14 @@ def no_notices(session_id: SessionId, records: Sequence[Record]) -> Sequence[tup
 class TeamHold:
     """The single writer of one session, for the scope of `TeamLog.hold`."""
 
-    def __init__(self, log: TeamLog, session_id: SessionId, wait_ms: int, *, is_new: bool) -> None:
+    def __init__(
+        self, log: TeamLog, session_id: SessionId, wait_ms: int, guard: Guard | None, *, is_new: bool
+    ) -> None:
         self._database = log.database
         self._outward = log.outward
         self._session_id = session_id
         self._wait_ms = wait_ms
+        self._guard = guard
         self._is_new = is_new
         """Whether the session is made if it is not there."""
         self._link: Link | None = None
@@ -213,6 +218,8 @@ class TeamHold:
         found = row.fetchone()
         if found is None:
             raise session_not_found(self._session_id)
+        if self._guard is not None:
+            self._guard(link)
         self._is_locked = True
         self._head = Head(head=found[0], digest=found[1])
         self._tail = None if tail is None or known is None else (known, self._prove(tail, known))
@@ -371,17 +378,19 @@ class TeamLog:
         return content
 
     @contextmanager
-    def hold(self, session_id: SessionId, wait_ms: int, known: int | None = None) -> Iterator[TeamHold]:
+    def hold(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None, guard: Guard | None = None
+    ) -> Iterator[TeamHold]:
         check_session_id(session_id)
-        with self._scope(TeamHold(self, session_id, wait_ms, is_new=True), known) as hold:
+        with self._scope(TeamHold(self, session_id, wait_ms, guard, is_new=True), known) as hold:
             yield hold
 
     @contextmanager
     def hold_existing(
-        self, session_id: SessionId, wait_ms: int, known: int | None = None
+        self, session_id: SessionId, wait_ms: int, known: int | None = None, guard: Guard | None = None
     ) -> Iterator[TeamHold]:
         check_session_id(session_id)
-        with self._scope(TeamHold(self, session_id, wait_ms, is_new=False), known) as hold:
+        with self._scope(TeamHold(self, session_id, wait_ms, guard, is_new=False), known) as hold:
             yield hold
 
     @contextmanager
