@@ -66,37 +66,6 @@ def test_a_test_that_was_emptied_until_it_passed_is_a_gap_in_the_first_attempt(t
     assert ALL_CHECKED not in done["closing"]
 
 
-@pytest.mark.parametrize("name", [TESTS, "conftest.py", "pyproject.toml"])
-def test_not_everything_was_checked_where_what_the_checks_are_made_of_changed(
-    tested: Site, name: str
-) -> None:
-    tested.begin(step("change", **CHANGE))
-    tested.write("src/bill.py", RIGHT)
-    tested.write(name, "x = 1\n")
-    tested.run_declared("tests")
-
-    done = tested.send(changed_and(name, "modified" if name == TESTS else "added", check="tests"))
-
-    assert worth(done)["ran"] == 1
-    assert list_gaps(tested) == []
-    assert f"tests or configuration changed: {name}" in done["closing"]
-    assert ALL_CHECKED not in done["closing"]
-
-
-def test_a_test_that_is_only_new_leaves_everything_checked(tested: Site) -> None:
-    tested.begin(step("change", **CHANGE))
-    tested.write("tests/test_more.py", "assert False\n")
-    tested.run_declared("tests")
-    tested.write("src/bill.py", RIGHT)
-    tested.write("tests/test_more.py", "assert True\n")
-    tested.run_declared("tests")
-
-    done = tested.send(changed_and("tests/test_more.py", "added", check="tests"))
-
-    assert list_gaps(tested) == []
-    assert done["closing"].endswith(f"; {ALL_CHECKED}.")
-
-
 def test_a_person_who_confirms_the_report_has_seen_which_tests_changed(tested: Site) -> None:
     tested.write(".handrail/config.json", json.dumps({"checks": {"tests": CHECK}, "confirmations": "person"}))
     commit(tested.root)
