@@ -41,7 +41,7 @@ class Repository(Site):
         write(self.root, "draft.py", "a draft that nobody added\n")
         self.begin(step("make", **CHANGE), step("mend", **CHANGE))
 
-    def list(self, *files: Body) -> str:
+    def report(self, *files: Body) -> str:
         """What is said against a report of these files; nothing where it is accepted."""
         told = self.send(changed(check="make check") | {"files": list(files)})
         return " ".join(one["message"] for one in told.get("blockers", ()))
@@ -80,7 +80,7 @@ def test_a_file_that_git_ignores_since_the_start_has_changed_and_is_named(
     edit(repository.root, "draft.py")
     edit(repository.root, "src/bill.py")
 
-    assert "draft.py (git ignores now: draft.py)" in repository.list(entry("src/bill.py"))
+    assert "draft.py (git ignores now: draft.py)" in repository.report(entry("src/bill.py"))
 
 
 @pytest.mark.promise("evidence.odd-but-true")
@@ -93,7 +93,7 @@ def test_an_absolute_path_inside_the_project_is_the_same_file(repository: Reposi
         edit(repository.root, name)
     paths = (str(repository.root / "src/bill.py"), str(tmp_path / "alias/project/README"))
 
-    assert repository.list(*map(entry, paths)) == ""
+    assert repository.report(*map(entry, paths)) == ""
     assert repository.changes() == [("holds", "")] * 2
 
 
@@ -147,7 +147,7 @@ def test_a_file_that_trees_do_not_tell_about_is_unknown_with_the_reason(
     work(repository.root)
     edit(repository.root, "src/bill.py")
 
-    assert repository.list(entry("src/bill.py"), file) == ""
+    assert repository.report(entry("src/bill.py"), file) == ""
     seen, unseen = repository.changes()
     assert (seen, unseen[0], reason in unseen[1]) == (("holds", ""), "unknown", True), unseen
 
@@ -162,7 +162,7 @@ def test_a_file_over_the_limit_is_known_by_its_size_alone(
     repository.begin(step("make", **CHANGE))
     write(repository.root, "large.bin", b"b" * 2_000)
 
-    assert repository.list(entry("large.bin")) == ""
+    assert repository.report(entry("large.bin")) == ""
     ((verdict, fact),) = repository.changes()
     assert (verdict, "only its size is known" in fact) == ("unknown", True)
 
@@ -173,10 +173,10 @@ def test_a_file_that_an_earlier_step_changed_and_a_later_one_took_back_is_unknow
 ) -> None:
     edit(repository.root, "src/bill.py")
     edit(repository.root, "README")
-    repository.list(entry("src/bill.py"), entry("README"))
+    repository.report(entry("src/bill.py"), entry("README"))
     write(repository.root, "src/bill.py", BILL)
 
-    assert repository.list(entry("src/bill.py"), entry("README")) == ""
+    assert repository.report(entry("src/bill.py"), entry("README")) == ""
     assert repository.reply["isComplete"]
     assert repository.changes()[0] == (
         "unknown",
@@ -189,10 +189,10 @@ def test_a_file_that_an_earlier_step_added_may_be_called_modified_by_a_later_one
     repository: Repository,
 ) -> None:
     write(repository.root, "src/new.py")
-    repository.list(entry("src/new.py", "added"))
+    repository.report(entry("src/new.py", "added"))
     edit(repository.root, "src/new.py")
 
-    assert repository.list(entry("src/new.py", "modified")) == ""
+    assert repository.report(entry("src/new.py", "modified")) == ""
     assert repository.reply["isComplete"]
     assert repository.changes() == [("holds", "")]
 
@@ -200,10 +200,10 @@ def test_a_file_that_an_earlier_step_added_may_be_called_modified_by_a_later_one
 @pytest.mark.promise("evidence.change-word")
 def test_a_file_that_this_step_added_is_not_modified_in_a_later_step_either(repository: Repository) -> None:
     edit(repository.root, "README")
-    repository.list(entry("README"))
+    repository.report(entry("README"))
     write(repository.root, "src/new.py")
 
-    told = repository.list(entry("README"), entry("src/new.py", "modified"))
+    told = repository.report(entry("README"), entry("src/new.py", "modified"))
 
     assert "src/new.py was not there before this run; it was added" in told
 
@@ -268,9 +268,9 @@ def test_whatever_was_done_the_true_list_passes_and_one_false_word_does_not(
     wrong = [one for one in ("added", "modified", "deleted") if one != happened[lie]]
     false = happened | {lie: data.draw(st.sampled_from(wrong))}
 
-    refused = repository.list(*(entry(path, word) for path, word in false.items()))
+    refused = repository.report(*(entry(path, word) for path, word in false.items()))
     spelt = {path: data.draw(st.sampled_from(SPELLINGS))(repository.root, path) for path in happened}
-    told = repository.list(*(entry(spelt[path], happened[path]) for path in happened))
+    told = repository.report(*(entry(spelt[path], happened[path]) for path in happened))
 
     assert refused != ""
     assert (told, repository.reply["kind"]) == ("", "ok")
