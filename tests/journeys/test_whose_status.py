@@ -38,16 +38,6 @@ def ran(site: Site, command: str) -> tuple[str, str]:
 
 
 @pytest.mark.promise("evidence.whose-status")
-@pytest.mark.parametrize("line", ["false | cat", "false || true", "false; true", "bash -lc 'false | cat'"])
-def test_a_line_that_hides_a_failure_proves_nothing_by_a_hook(site: Site, line: str) -> None:
-    site.begin(step("change", **CHANGE), step("tell"))
-    site.write("src/bill.py", RIGHT)
-    told(site, line)
-
-    assert ran(site, line)[0] == "unknown"
-
-
-@pytest.mark.promise("evidence.whose-status")
 def test_a_shell_that_hides_a_failure_proves_nothing_by_a_check(site: Site) -> None:
     site.begin(step("change", **CHANGE), step("tell"))
     site.write("src/bill.py", RIGHT)

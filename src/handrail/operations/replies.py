@@ -112,6 +112,11 @@ def load_handed(
     return {one: load_pinned_workflow(reader, one) for one in run.pins}
 
 
+# A first reply and its replay years later are this one function of the same records, so the step is read at
+# the node that the answer made, never at the tip. What may differ is the call: other content than was
+# recorded, or a log that broke since. That adds warnings and changes neither the step nor what it asks.
+# `made` is where the answer led, `last` where actions of ours went on to: the recap and the other files are
+# about the first, the pending step and its tokens about the second.
 def reply_to_answer(
     reader: EventReader,
     keys: Keys,
