@@ -20,11 +20,11 @@ from handrail.contract.wording import quote
 from handrail.engine.facts import run_place
 from handrail.engine.history import Run
 from handrail.engine.reply import ReplyWarning
-from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import is_begun_here, is_project
 from handrail.operations.workflow_catalog import compile_entry, rows_of
 from handrail.ports.workspace import WorkflowLibrary, Workspace
 from handrail.runtime.runtime import ReadPorts
+from handrail.runtime.sessions import memory_of
 from handrail.workflows.catalog import Catalog, CatalogEntry
 from handrail.workflows.compiled import CompiledWorkflow, Contract, Pinned
 from handrail.workflows.model import SourceWorkflow
@@ -106,7 +106,7 @@ def warn_of_changed_file(rt: ReadPorts, project: str | UnsetType, run: Run) -> t
     content = rt.library.content_now(place, run.source_kind, run.source_ref) if is_here else None
     if content is None or blob_ref(content) == run.source_digest:
         return ()
-    pinned = load_pinned_workflow(rt.log, run.workflow_hash)
+    pinned = memory_of(rt.log).load_pinned(run.workflow_hash)
     return warn_of_drift(rt.library, rt.workspace, project, run, pinned)
 
 
