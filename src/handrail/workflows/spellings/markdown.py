@@ -49,6 +49,8 @@ _WORD = re.compile(r"[A-Za-z_][\w-]*")
 _UNKNOWN = "?"
 """Stands for a block that was reported; its text is not read."""
 _OF_DATA = ("", "yaml", "yml")
+_OF_LOOPS = ("forEach", "while", "until", "count", "maxIterations")
+"""Keys of loops alone: a part with one of them has a body, whatever its type says."""
 _TEXT_FIX = "Text that has headings of its own stands in a fence `prompt`."
 
 
@@ -95,7 +97,7 @@ class _Part:
 
     @property
     def is_loop(self) -> bool:
-        return self.document.get("type") == "loop"
+        return self.document.get("type") == "loop" or not self.document.keys().isdisjoint(_OF_LOOPS)
 
 
 class _Text:
