@@ -1,6 +1,10 @@
-"""How people see workflows: one of them, its drawing, its schema, and what a simulation found. Pure."""
+"""How people see workflows: all of them, one, two beside each other, and what a simulation found. Pure."""
 
 from __future__ import annotations
+
+import shlex
+
+import msgspec
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import format_count
@@ -13,7 +17,6 @@ from handrail.surfaces.cli.rendering.text import (
     format_cell,
     format_table,
     item_table,
-    lines_of,
     one_line,
     typed_line,
     value_lines,
@@ -75,7 +78,14 @@ def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
         if left := workflow.get(f"{name}sOmitted"):
             omitted = format_count(left, f"more {name}")
             lines.append(f"{INDENT}{omitted} left out; --part compiled has all.")
-    start = typed_line(f"handrail run start {workflow_id} --request-id KEY --human", page)
+    needed = {
+        one["name"]: ["…"] if one.get("type") == "array" else "…"
+        for one in workflow.get("inputs", ())
+        if one.get("required") and "default" not in one
+    }
+    given = ["--context", msgspec.json.encode(needed).decode()] if needed else []
+    words = ["handrail", "run", "start", workflow_id, *given, "--request-id", "KEY", "--human"]
+    start = typed_line(shlex.join(words), page)
     return [*lines, "", *format_aligned([("Start it", start)])]
 
 
@@ -116,28 +126,19 @@ def _steps(steps: Json, _: Page) -> list[str]:
 
 def _step(step: dict[str, Json]) -> str:
     confirmation = step.get("requireConfirmation")
+    does = "hands out" if step.get("type") == "delegate" else "choice of"
     told = [
         f"loop, at most {format_count(step['maxIterations'], 'time')}" if step.get("maxIterations") else "",
-        f"choice of {', '.join(map(one_line, step['options']))}" if step.get("options") else "",
+        f"{does} {', '.join(map(one_line, step['options']))}" if step.get("options") else "",
         f"when {one_line(step['when'])}" if step.get("when") else "",
         f"delivers {one_line(step['contract'])}" if step.get("contract") else "",
+        f"check {one_line(step['check'])}" if step.get("check") else "",
         "asks first" if confirmation is True else f"asks first when {confirmation}" if confirmation else "",
     ]
     return ", ".join(filter(None, told))
 
 
 _SHOWN = {"inputs": _inputs, "steps": _steps}
-
-
-def spelled_lines(payload: dict[str, Json], _: Page) -> list[str]:
-    """The text of the file as it is."""
-    return lines_of(payload["text"].rstrip("\n"))
-
-
-def drawing_lines(payload: dict[str, Json], _: Page) -> list[str]:
-    """The drawing as it is; a graph as data has no better look than its own."""
-    drawing = payload["drawing"]
-    return lines_of(drawing.rstrip("\n")) if isinstance(drawing, str) else value_lines(payload)
 
 
 def diff_lines(payload: dict[str, Json], _: Page) -> list[str]:
