@@ -127,10 +127,19 @@ def test_what_a_report_leaves_out_and_what_checks_write_make_nothing_stale() -> 
         (
             {},
             {},
-            ("src/bill.py", "tests/test_bill.py"),
+            ("src/bill.py", "src/old.py"),
             "holds",
-            "what differs: src/bill.py, tests/test_bill.py",
+            "what differs in the files that are seen: src/bill.py, src/old.py",
         ),
+        (
+            {},
+            {},
+            ("src/bill.py", "tests/test_bill.py"),
+            "unknown",
+            "what it tests by changed in between: tests/test_bill.py; run it as it is now without the fix",
+        ),
+        ({}, {}, ("conftest.py", "src/bill.py"), "unknown", "changed in between: conftest.py"),
+        ({}, {}, (), "unknown", "what differs could not be found"),
         ({}, {}, ("tests/test_bill.py",), "unknown", "only tests differ: tests/test_bill.py"),
         ({}, {}, ("web/bill.spec.ts",), "unknown", "only tests differ"),
         (

@@ -97,6 +97,55 @@ def test_a_test_that_is_only_new_leaves_everything_checked(tested: Site) -> None
     assert done["closing"].endswith(f"; {ALL_CHECKED}.")
 
 
+GUARD = "grep -rq round src/bill.py tests/test_bill.py"
+OLD = "def total(rows):\n    return sum(rows)\n"
+
+
+def fixed(*files: str) -> dict[str, Any]:
+    return changed(*files, check=GUARD) | {"kind": "wr.bug_fix", "guard": GUARD}
+
+
+def begin_fix(site: Site) -> None:
+    site.write(TESTS, "assert total([1]) == 1\n")
+    commit(site.root)
+    site.begin(step("fix", output={"contractRef": "wr.contracts.bug_fix"}), step("tell"))
+    site.run(*GUARD.split())
+
+
+def test_a_test_that_changed_after_it_failed_is_a_gap_until_the_same_test_fails_and_passes(
+    site: Site,
+) -> None:
+    begin_fix(site)
+    site.write("src/bill.py", RIGHT)
+    site.write(TESTS, "assert total([1]) >= 1\n")
+    site.run(*GUARD.split())
+
+    accepted = site.send(fixed("src/bill.py", TESTS))
+    (gap,) = list_gaps(site)
+    assert (accepted["kind"], f"what it tests by changed in between: {TESTS}" in gap) == ("ok", True)
+    for text in (OLD, RIGHT):
+        site.write("src/bill.py", text)
+        site.run(*GUARD.split())
+    done = site.send()
+
+    assert "open gap" not in done["closing"]
+    assert len(list_gaps(site)) == 2
+    assert "failed before, passes now" in site.shown()
+
+
+def test_a_green_run_alone_settles_no_gap_about_a_guard(site: Site) -> None:
+    begin_fix(site)
+    site.write("src/bill.py", RIGHT)
+    site.write(TESTS, "assert total([1]) >= 1\n")
+    site.run(*GUARD.split())
+    site.send(fixed("src/bill.py", TESTS))
+    site.run(*GUARD.split())
+
+    done = site.send()
+
+    assert "1 open gap" in done["closing"]
+
+
 def test_a_person_who_confirms_the_report_has_seen_which_tests_changed(tested: Site) -> None:
     tested.write(".handrail/config.json", json.dumps({"checks": {"tests": CHECK}, "confirmations": "person"}))
     commit(tested.root)

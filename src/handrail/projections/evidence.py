@@ -45,7 +45,7 @@ from handrail.engine.history import (
     way_to,
 )
 from handrail.engine.judge.arrival import CHOSEN
-from handrail.engine.judge.named_places import configures_runner, is_test_file
+from handrail.engine.judge.named_places import is_of_checks
 from handrail.engine.judge.run_claims import OF_ANOTHER_RUN, own_program
 from handrail.engine.messages import explain_gap
 from handrail.engine.receipts import ReceiptSource, compare_counts, describe_outcome
@@ -367,9 +367,7 @@ def _has_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> bool
             return False
         receipt = _receipt_of(history, placed) if placed.claim.check in _OWN_RUNS else None
         program = "" if receipt is None else own_program(receipt)
-        if receipt is not None and any(
-            is_test_file(path) or configures_runner(path) or path == program for path in placed.claim.paths
-        ):
+        if receipt is not None and any(is_of_checks(path) or path == program for path in placed.claim.paths):
             return True
     return False
 

@@ -98,8 +98,8 @@ PROMISES: tuple[Promise, ...] = (
     Promise(
         "evidence.red-is-the-change",
         "trust, 11",
-        "Red then green names what differs between both trees. It does not hold where only tests differ, "
-        "tests are gone, or no test had failed; the fact says which.",
+        "Red then green names what differs between both trees. It does not hold where tests, configuration "
+        "or the script of the guard differ, tests are gone, or no test had failed; the fact says which.",
     ),
     Promise(
         "evidence.doors",

@@ -67,3 +67,8 @@ def configures_runner(path: str) -> bool:
     """Whether a file may say what a runner runs, and how, or is loaded without being asked for."""
     name = path.rpartition("/")[2]
     return name in _CONFIGURATION or name.startswith(_CONFIGURED) or name.endswith(_LOADED)
+
+
+def is_of_checks(path: str) -> bool:
+    """Whether a file decides about the result of tests beside the code."""
+    return is_test_file(path) or configures_runner(path)
