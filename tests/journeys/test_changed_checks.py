@@ -13,7 +13,7 @@ import pytest
 
 from handrail.host.check_programs import LocalCheckPrograms
 from handrail.host.clock import SystemClock
-from handrail.projections.evidence import ALL_CHECKED
+from handrail.projections.evidence import ALL_CHECKED, ALL_RAN
 from tests.host.worktree.project import commit
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.doors import command, events_of, of_kind, worth
@@ -218,4 +218,4 @@ def test_a_runner_that_the_run_found_in_the_project_is_as_good_as_any(site: Site
 
     (receipt,) = of_kind(events_of(site.runtime, done), "receipt_recorded")
     assert receipt["data"]["program"] == "./.venv/bin/pytest"
-    assert done["closing"].endswith(f"; {ALL_CHECKED}.")
+    assert done["closing"].endswith(f"; {ALL_RAN}.")

@@ -46,9 +46,15 @@ from handrail.engine.history import (
 )
 from handrail.engine.judge.arrival import CHOSEN
 from handrail.engine.judge.named_places import is_of_checks
-from handrail.engine.judge.run_claims import OF_ANOTHER_RUN, own_program
+from handrail.engine.judge.run_claims import (
+    OF_ANOTHER_RUN,
+    is_command_of,
+    name_folder,
+    own_program,
+    write_line,
+)
 from handrail.engine.messages import explain_gap
-from handrail.engine.receipts import ReceiptSource, compare_counts, describe_outcome
+from handrail.engine.receipts import ReceiptSource, compare_counts, describe_outcome, has_passed
 
 _NOT_SEEN_AGAIN = "the files could not be seen again at the last look: "
 _WORST_FIRST: tuple[EvidenceVerdict, ...] = ("contradicted", "stale", "missing", "unknown", "holds")
@@ -315,6 +321,8 @@ def describe_level(claim: Claim) -> str:
 MOST_NAMED = 5
 LONGEST_NAMED = 32
 ALL_CHECKED = "everything that can be checked was checked"
+"""Where what ran is a check by the word of the project, or a person agreed: any program can end with 0."""
+ALL_RAN = "every command that was named ran; none is a declared check (handrail setup --checks)"
 _PROOFS: dict[EvidenceCheck, str] = {
     "ran": "a check that Handrail runs",
     "red_then_green": "a check that Handrail runs",
@@ -341,11 +349,7 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
         elif worth_of(placed.claim) == "claimed":
             unprovable.setdefault(text_of(history, placed), "no check is about it")
     if not named and not doubted:
-        worths = {worth_of(placed.claim) for placed in claims}
-        is_clear = worths.isdisjoint(("contradicted", "stale")) and not _list_unchecked(history, node_id)
-        is_shown = not worths.isdisjoint(("ran", "seen", "confirmed"))  # that a place exists shows little
-        is_own = history.imported is None and not _has_changed_checks(history, claims)
-        return ALL_CHECKED if is_shown and is_clear and is_own else ""
+        return _say_all_checked(history, node_id, claims)
     if named:  # beside it, what nothing could show, so that the names are as many as the sum counts
         named |= {text: proof for text, proof in unprovable.items() if text not in named}
     proofs: dict[str, list[str]] = {}
@@ -355,6 +359,51 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     said = [f"only the agent's word: {told}{more}"] if named else []
     return "; ".join([*said, *doubted[:MOST_NAMED]])
+
+
+def _say_all_checked(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> str:
+    worths = {worth_of(placed.claim) for placed in claims}
+    is_clear = worths.isdisjoint(("contradicted", "stale")) and not _list_unchecked(history, node_id)
+    is_own = history.imported is None and not _has_changed_checks(history, claims)
+    if not is_clear or not is_own or _list_unrepeated(history, claims):
+        return ""
+    if "confirmed" in worths or any(_is_declared(history, placed) for placed in claims):
+        return ALL_CHECKED
+    return ALL_RAN if "ran" in worths else ""  # that a place exists shows little
+
+
+def _is_declared(history: History, placed: PlacedClaim) -> bool:
+    """Whether a claim rests on a check that the project declared when the run began, and it passed."""
+    receipt = _receipt_of(history, placed) if worth_of(placed.claim) == "ran" else None
+    if receipt is None or not has_passed(receipt.outcome, receipt.counts, receipt.uncounted):
+        return False
+    pinned = history.runs[history.nodes[placed.node_id].run_id].checks
+    return any(
+        one.argv_digest == receipt.argv_digest
+        and (one.name == receipt.check or (one.directory or ".") == receipt.directory)
+        for one in pinned
+    )
+
+
+def _list_unrepeated(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    """Commands that reports name as failed, on purpose, and that did not pass since."""
+    found: dict[str, None] = {}
+    for placed in claims:
+        shown = _receipt_of(history, placed) if worth_of(placed.claim) == "ran" else None
+        if shown is None or placed.claim.check != "ran":
+            continue
+        own = [one for one in _receipts_by_id(history, placed.node_id).values() if is_command_of(one, shown)]
+        if not has_passed(own[-1].outcome, own[-1].counts, own[-1].uncounted):
+            found[own[-1].check or write_line(own[-1])] = None
+    return list(found)
+
+
+def _list_folders(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    """Commands that ran in another folder than the project's own, each with it."""
+    ran = [_receipt_of(history, one) for one in claims if worth_of(one.claim) == "ran"]
+    return sorted(
+        {f"{write_line(one)}{where}" for one in ran if one is not None and (where := name_folder(one))}
+    )
 
 
 def _has_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> bool:
@@ -374,7 +423,8 @@ def _has_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> bool
 
 def describe_beside(history: History, node_id: NodeId) -> str:
     """What nobody claims and a reader must know: tests that changed, what came by commits, what was left."""
-    claims = [placed.claim for placed in list_claims(history, node_id)]
+    placed = list_claims(history, node_id)
+    claims = [one.claim for one in placed]
     ran = {path for one in claims if one.check in _OWN_RUNS and one.verdict == "holds" for path in one.paths}
     arrived = [one for one in claims if _is_arrival(one)]
     others = {path for one in arrived if one.fact.startswith(OF_ANOTHER_RUN) for path in one.paths}
@@ -384,6 +434,8 @@ def describe_beside(history: History, node_id: NodeId) -> str:
         "not listed, by a commit, another branch or ignore rules": sorted(came),
         f"not listed, {OF_ANOTHER_RUN}": sorted(others),
         "passed without checking": _list_unchecked(history, node_id),
+        "failed, and did not pass since": _list_unrepeated(history, placed),
+        "in another folder": _list_folders(history, placed),
     }
     return "; ".join(f"{what}: {_list(names)}" for what, names in told.items() if names)
 
