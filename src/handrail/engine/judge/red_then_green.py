@@ -15,7 +15,7 @@ import msgspec
 from handrail.contract.wording import make_readable
 from handrail.engine.command_lines import has_tests_failed, read_words
 from handrail.engine.events import ReceiptRecorded
-from handrail.engine.judge.named_places import is_of_checks, is_test_file
+from handrail.engine.judge.named_places import configures_runner, is_test_file
 from handrail.engine.judge.run_claims import (
     find_in_folders,
     find_receipts,
@@ -25,6 +25,7 @@ from handrail.engine.judge.run_claims import (
     list_paths,
     list_scripts,
     name_folder,
+    own_program,
     suggest_command,
 )
 from handrail.engine.judge.witnessed import RunResult, Witnessed
@@ -69,7 +70,8 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
     refs = (red.receipt_id, *green.refs)
     last = next(one for one in known.receipts if one.receipt_id == green.refs[-1])
     paths = sorted(known.sighting.since.get(red.tree_after, ()))
-    doubt = find_doubt(red, last, paths, name)
+    gone = known.sighting.gone.get(red.tree_after, ())
+    doubt = find_doubt(red, last, paths, gone, name)
     if not doubt and (absent := _find_absent(known, red)):
         doubt = f"{name} failed before, when {list_paths(absent)} was not there, and passes now"
     if not doubt and not paths:
@@ -81,17 +83,28 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
         new = {*known.sighting.appeared.get(red.tree_after, ())}
         is_beside = doubt == _find_changed_tests(red, paths, name) and new >= set(list_own(red, paths))
         return RunResult(verdict="unknown", fact=doubt, refs=refs, is_doubted=not is_beside)
-    return RunResult(verdict="holds", fact=describe_guard(red, paths), refs=refs, paths=green.paths)
+    there = set(paths) - set(known.sighting.appeared.get(red.tree_after, ()))
+    told = {make_readable(path) for path in there if is_test_file(path)}.union(green.paths)
+    return RunResult(verdict="holds", fact=describe_guard(red, paths), refs=refs, paths=tuple(sorted(told)))
 
 
-def find_doubt(red: ReceiptRecorded, green: ReceiptRecorded, paths: list[str], name: str) -> str:
+def find_doubt(
+    red: ReceiptRecorded, green: ReceiptRecorded, paths: list[str], gone: Sequence[str], name: str
+) -> str:
     """What else than the change may have made it pass; empty: nothing that is known."""
     fewer = compare_counts(red.counts, green.counts)
     if red.steering != green.steering:
         names = sorted({one for one, _ in {*red.steering.items()} ^ {*green.steering.items()}})
         return f"{name} failed and passes under different {', '.join(names)}"
+    programs = {one.program_digest for one in (red, green) if one.program_digest and not own_program(one)}
+    if len(programs) > 1:
+        return f"{name} failed and passes by another program: {make_readable(green.program)[:120]}"
     if fewer:
         return f"{name} failed before, and now {fewer.replace('at the start of the run', 'then')}"
+    is_counted = red.counts is not None and green.counts is not None
+    lost = [] if is_counted else [path for path in list_own(red, sorted(gone)) if is_test_file(path)]
+    if lost:
+        return f"{name} failed before and passes now, and tests of then are gone: {list_paths(lost)}"
     return _find_only_tests(paths, name) or _find_changed_tests(red, paths, name)
 
 
@@ -113,9 +126,20 @@ def _find_changed_tests(red: ReceiptRecorded, paths: list[str], name: str) -> st
 
 
 def list_own(receipt: ReceiptRecorded, paths: Sequence[str]) -> list[str]:
-    """Files that decide about a result beside the code: tests, configuration, what the command starts."""
+    """Files that decide about a result beside the code: configuration, what the command starts, and tests.
+
+    Those are the tests that the command names, or any.
+    """
     started = list_scripts(receipt)
-    return [path for path in paths if is_of_checks(path) or path in started]
+    words = (word.partition("::")[0] for word in read_words(receipt.argv).words)
+    named = {posixpath.normpath(posixpath.join(receipt.directory, one)) for one in words if is_test_file(one)}
+    return [
+        path
+        for path in paths
+        if configures_runner(path)
+        or path in started
+        or (is_test_file(path) and (not named or any(f"{path}/".startswith(f"{one}/") for one in named)))
+    ]
 
 
 def find_doubted_pass(known: Witnessed, result: RunResult, text: str) -> str:
