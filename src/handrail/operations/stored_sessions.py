@@ -33,8 +33,10 @@ from handrail.workflows.compiled import CompiledWorkflow
 
 READ_TO_PROVEN = "read only as far as proven"
 """How a search treats a damaged session that it does not leave out."""
-SUMMARY_VERSION = 3
+SUMMARY_VERSION = 4
 """Raise it when a history is summarised differently while the fields stay the same."""
+FACETS = ("status", "workflow_id", "project", "account", "agent")
+"""Facts of a session by which lists are filtered."""
 _MOST_FOUND = 1_000
 """Sessions that a search looks at before it knows that it needs more."""
 MOST_NEW = 200
@@ -257,8 +259,22 @@ def _entry(held: Indexed | None, summary: Summary) -> Entry | None:
         version=held.version,
         facts=msgspec.msgpack.encode(summary.facts),
         subjects=msgspec.msgpack.encode(summary.subjects),
-        words=" ".join(sorted(words_in(summary.subjects))),
+        words=" ".join(sorted(words_in(summary.subjects) | _facets_of(summary.facts))),
         about=about(held.stamp.session_id, summary.facts),
+    )
+
+
+def facet(name: str, value: str = "") -> str:
+    """The word by which the index finds the sessions with this fact; no text has it."""
+    return f"facet_{hashlib.sha256(f'{name}={value}'.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
+def _facets_of(facts: SessionFacts) -> frozenset[str]:
+    """What filters of lists ask for."""
+    named = {name: str(getattr(facts, name)) for name in FACETS}
+    counted = {"needs": len(facts.needs), "gap_count": facts.gap_count}
+    return frozenset(
+        (*(facet(*one) for one in named.items()), *(facet(name) for name, many in counted.items() if many))
     )
 
 
