@@ -37,6 +37,8 @@ SUMMARY_VERSION = 4
 """Raise it when a history is summarised differently while the fields stay the same."""
 FACETS = ("status", "workflow_id", "project", "account", "agent")
 """Facts of a session by which lists are filtered."""
+FIRST_LOOKED_AT = 300
+"""Sessions that a filtered list looks at before it asks the index for those that fit."""
 _MOST_FOUND = 1_000
 """Sessions that a search looks at before it knows that it needs more."""
 MOST_NEW = 200
@@ -91,6 +93,18 @@ class Sessions:
         yield from found
         if len(found) == _MOST_FOUND:
             yield from self._learn(self._view.find(words, parts, after=found[-1]))
+
+    def filtered(self, facets: Sequence[str]) -> Iterator[SessionStamp]:
+        """Without some that surely have not all of these. What many have fills a page with the latest ones,
+        and finding all of those would take longer.
+        """
+        if not facets:
+            yield from self.stamps
+            return
+        first = self.latest(FIRST_LOOKED_AT)
+        yield from first
+        if self._view is not None and len(first) == FIRST_LOOKED_AT:
+            yield from self._learn(self._view.find(facets, after=first[-1]))
 
     def lacks_words(self, session_id: SessionId) -> bool:
         """Whether `find` saw that it has not all the words."""

@@ -203,8 +203,8 @@ def _matching(
     query = "" if request.query is UNSET else request.query
     texts = Texts(rt, sessions, query)
     parts = query.casefold().split()
-    words = [*sorted(words_of(query)), *_facets(request)]
-    for stamp in sessions.find(words, parts) if words or parts else sessions.stamps:
+    facets = _facets(request)
+    for stamp in sessions.find(sorted(words_of(query)), parts) if parts else sessions.filtered(facets):
         facts = sessions.facts(stamp.session_id)
         is_silent = request.silence is UNSET or silence(facts) == request.silence
         is_lost = request.needs is True and sessions.has_lost_workflow(stamp.session_id)
