@@ -150,6 +150,9 @@ def _notes(held: dict[str, Json], told_by: str) -> list[str]:
 
 
 def _run(run: dict[str, Json], page: Page) -> list[str]:
+    # What an agent, a workflow or a bundle wrote passes `one_line`, else a line end or an escape in it would
+    # forge a line of this page. Equal lines of the graph are told once with their number: a loop of a hundred
+    # rounds is one thing to a reader.
     name, workflow_id = one_line(run.get("workflow_name", "")), one_line(run.get("workflow_id", ""))
     status = spell_status(run.get("status", ""))
     lines = [f"Run {one_line(run['id'])}: {name} ({workflow_id}), {status}"]
