@@ -67,6 +67,7 @@ from handrail_serve.exchange import (
     Send,
     parameters,
     problem,
+    read_accept,
     read_body,
     send_response,
     send_stream,
@@ -446,8 +447,8 @@ class App:
         """At an address that nothing has: the page that says so, where a browser asks for one."""
         first = scope["path"].split("/")[1]
         is_ours = any(route.pattern.split("/")[1] == first for route in self.router.routes)
-        accepts = b",".join(value for name, value in scope["headers"] if name == b"accept")
-        return None if is_ours or b"text/html" not in accepts else Found(route=self._lost, segments=())
+        is_page_taken = b"text/html" in read_accept(scope["headers"])[0]
+        return Found(route=self._lost, segments=()) if is_page_taken and not is_ours else None
 
     def _refusal(self, scope: Scope, found: Found | None) -> Failure | None:
         """Why the request goes no further: the guard first, then what the server can take on."""
@@ -465,11 +466,11 @@ class App:
         refusal = refuse(self._parts.identity, asked)
         if refusal is not None:
             return refusal
-        if route is None:
-            return refuse_unknown(scope["path"], self._served.runtime.registry.names)
         url = scope.get("raw_path", b"") + b"?" + scope["query_string"]
         if (too_large := refuse_size(url, list(headers))) is not None:
             return too_large
+        if route is None:
+            return refuse_unknown(scope["path"], self._served.runtime.registry.names)
         if self.load.is_draining and not route.is_kept_while_draining:
             return Failure(kind=SERVER_DRAINING, message="The server is stopping and takes no new work.")
         if not route.is_always_answered and not self.load.has_room():
@@ -557,8 +558,10 @@ _PAGE = "The Console: a page without data, which then asks for its content."
 
 
 def _address(request: HttpRequest) -> str:
-    """How the client reaches this server; the guard has compared the host."""
-    return "http://" + request.header(b"host").decode("ascii")
+    """How the client reaches this server; without an address of its own by the host, which the guard has
+    compared.
+    """
+    return request.runtime.origin or "http://" + request.header(b"host").decode("ascii")
 
 
 def _list_marks(runtime: Runtime) -> Mapping[str, str]:

@@ -245,6 +245,7 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     asking = give(runtime, step("ask", userOnly={"reason": USER_ONLY[0]}), step("end"))
     add_overlay(runtime, "team.lighter", asking, {"ask": {"skip": True}})
     heard |= warned(start(runtime, workflowId="team.lighter"))
+    heard |= warned(begin(runtime, step("prove", evidence={"check": "tests"}), fields={}))
     handing = {
         "id": "hand",
         "title": "Hand",

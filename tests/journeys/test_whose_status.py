@@ -16,7 +16,7 @@ from handrail.host.check_programs import LocalCheckPrograms
 from handrail.host.workspace import LocalWorkspace
 from handrail.operations.checks.note_command import NoteCommand, note_command
 from handrail.operations.checks.run_check import RunCheck, run_check
-from handrail.projections.evidence import ALL_CHECKED
+from handrail.projections.closing import ALL_CHECKED
 from handrail.runtime.hub import perform
 from tests.host.worktree.project import commit
 from tests.journeys.given_workflows import step

@@ -326,7 +326,7 @@ def describe_closing(history: History, workflow: CompiledWorkflow, node: Node) -
     """At the end of a run, what the agent should tell the user; empty before that."""
     if not isinstance(node.state, Complete):
         return ""
-    from handrail.projections.position import closing_line
+    from handrail.projections.closing import closing_line
 
     handed = history.runs[node.run_id].parent is not None
     return closing_line(history, workflow.name, node.node_id) + (f" {_PART_IS_DONE}" if handed else "")

@@ -122,6 +122,8 @@ def _state(card: Card) -> Html:
     """What kind of need it is, or that it is answered, and whether nobody came."""
     word, look, glyph = _WORDS.get(card.row["kind"], _WORDS["person"])
     is_answered = card.answer is not None
+    if card.question is not None and card.question["others"]:
+        word = "Waits for somebody else"
     shown = badge("Answered", "", "person") if is_answered else badge(word, look, glyph)
     return element("span", shown, silence_badge(card.row["silence"]), class_="cluster")
 
