@@ -52,7 +52,7 @@ def show_sessions(call: Call, _: tuple[str, ...], query: Query) -> View:
         cards[:SHOWN_NEEDS] = [find_card(call, row) for row in needs["items"][:SHOWN_NEEDS]]
     html = sessions_page(listed, needs, hits, query, cards)
     title = f"{words} in sessions" if words else "Sessions"
-    return View(title=title, html=html, waiting=needs["total"])
+    return View(title=title, html=html, waiting=needs["total"] - needs["answered"])
 
 
 def find_card(call: Call, row: dict[str, Json]) -> Card:

@@ -21,6 +21,7 @@ from handrail_serve.pages.parts import (
     copy_button,
     count,
     cut,
+    diff_lines,
     evidence_badges,
     meta,
     node_path,
@@ -34,6 +35,8 @@ SHOWN_NEEDS = 12
 """Needs that are open with all that is known about them; the others are one click away."""
 MOST_REPORT = 4_000
 """Characters of what the agent reports in a card."""
+MOST_DIFF = 8_000
+"""Characters of the lines that a write changes."""
 COMMAND_LINE = "command line"
 _WORDS: Mapping[str, tuple[str, str, str]] = {
     "person": ("Needs your answer", "busy", "person"),
@@ -123,7 +126,8 @@ def _state(card: Card) -> Html:
     word, look, glyph = _WORDS.get(card.row["kind"], _WORDS["person"])
     is_answered = card.answer is not None
     shown = badge("Answered", "", "person") if is_answered else badge(word, look, glyph)
-    return element("span", shown, silence_badge(card.row["silence"]), class_="cluster")
+    silence = None if is_answered else silence_badge(card.row["silence"])
+    return element("span", shown, silence, class_="cluster")
 
 
 def _name(row: Payload) -> str:
@@ -208,7 +212,8 @@ def _known(card: Card) -> Child:
     return element(
         "div",
         why,
-        _prompt(node, is_open=question.get("asked") in ("choose", "give")),
+        # Of a write it is a line for the agent: what is written says more, and stands below.
+        None if question.get("diff") else _prompt(node, is_open=question.get("asked") in ("choose", "give")),
         _options(question),
         _writes(question),
         report(shown),
@@ -225,9 +230,12 @@ def _options(question: Payload) -> Child:
 
 
 def _writes(question: Payload) -> Child:
-    """The files that a yes lets Handrail write."""
-    text = question.get("writes", "")
-    return element("div", notes_html(text), class_="prose", dir="auto", tabindex=0) if text else None
+    """What a yes lets Handrail write: the files, and the lines that change."""
+    text, diff = question.get("writes", ""), question.get("diff", "")
+    told = element("div", notes_html(text), class_="prose", dir="auto", tabindex=0)
+    rest = "The rest: `handrail run confirm --show --human`." if len(diff) > MOST_DIFF else ""
+    lines = join_html(diff_lines(diff[:MOST_DIFF]), notes_html(rest)) if diff else None
+    return join_html(told, lines) if text else None
 
 
 def _with_kept(node: Payload) -> Payload:

@@ -197,7 +197,7 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         where = f" of {step}" if step else " from after the end"
         lines.append(f"{INDENT}{one_line(spell_kind(artifact['kind']))}{where}, {checked}")
     for said in run.get("confirmations", [])[-_MOST_FACTS:]:
-        what = f"chose {one_line(said['option_id'])}" if said.get("option_id") else one_line(said["answer"])
+        what = one_line(said.get("said") or said["answer"])
         note = f": {one_line(said['note'])}" if said.get("note") else ""
         told = f"A person {what} at {spell_step(one_line(said['step_id']))} ({one_line(said['door'])}){note}"
         lines += wrap(told, page.width, INDENT)
@@ -325,7 +325,7 @@ def needs_lines(payload: dict[str, Json], page: Page) -> list[str]:
         return ["Nothing needs you.", f"Looked at: {one_line(payload.get('scope', ''))}."]
     lines: list[str] = []
     for item in items:
-        what = _KINDS.get(item["kind"], item["kind"]) + (", answered" if item.get("is_answered") else "")
+        what = "Answered" if item.get("is_answered") else _KINDS.get(item["kind"], item["kind"])
         about = item["title"] or item["goal"] or item["workflow_name"]
         lines.append(cut(f"{what}: {one_line(about)}", page.width))
         lines += wrap(one_line(item["why"]), page.width, INDENT)
@@ -338,7 +338,9 @@ def needs_lines(payload: dict[str, Json], page: Page) -> list[str]:
         elif item.get("fix"):
             lines += wrap(one_line(item["fix"]), page.width, INDENT)
         lines.append("")
-    return [*lines, f"{format_count(payload['total'], 'thing')} in all.", *describe_list(payload, page)[1:]]
+    waiting = format_count(payload["total"] - payload.get("answered", 0), "thing")
+    taken = f" {payload['answered']} answered, not taken up yet." if payload.get("answered") else ""
+    return [*lines, f"Open: {waiting}.{taken}", *describe_list(payload, page)[1:]]
 
 
 def gaps_lines(payload: dict[str, Json], page: Page) -> list[str]:
