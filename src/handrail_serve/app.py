@@ -560,8 +560,10 @@ _PAGE = "The Console: a page without data, which then asks for its content."
 
 
 def _address(request: HttpRequest) -> str:
-    """How the client reaches this server; the guard has compared the host."""
-    return "http://" + request.header(b"host").decode("ascii")
+    """How the client reaches this server; without an address of its own by the host, which the guard has
+    compared.
+    """
+    return request.runtime.origin or "http://" + request.header(b"host").decode("ascii")
 
 
 def _list_marks(runtime: Runtime) -> Mapping[str, str]:

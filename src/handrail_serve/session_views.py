@@ -50,7 +50,8 @@ def show_sessions(call: Call, _: tuple[str, ...], query: Query) -> View:
     cards = [Card(row=row, can_settle=is_served(SETTLE)) for row in needs["items"]]
     if not any(name in query for name in (*names, "q")):
         cards[:SHOWN_NEEDS] = [find_card(call, row) for row in needs["items"][:SHOWN_NEEDS]]
-    html = sessions_page(listed, needs, hits, query, cards)
+    me = None if listed["items"] else payload_or_none(call, "team.whoami", {})
+    html = sessions_page(listed, needs, hits, query, cards, "" if me is None else me["server"])
     title = f"{words} in sessions" if words else "Sessions"
     return View(title=title, html=html, waiting=needs["total"] - needs["answered"])
 

@@ -49,6 +49,7 @@ REFUSED: list[tuple[str, bytes | str, int, int, str]] = [
     ("a missing bracket", b'{"a": [1, 2', 1, 12, "ends too early"),
     ("a trailing comma in an object", b'{"a":1,}', 1, 7, "comma before a closing"),
     ("a trailing comma in an array", b"[1,\n2 ,\n]", 2, 3, "comma before a closing"),
+    ("two commas", b'{"a":1, , "b":2}', 1, 9, "two commas"),
     ("a key without quotes", b"{a: 1}", 1, 2, "key has no double quotes"),
     ("a missing colon", b'{"a" 1}', 1, 6, "colon"),
     ("a missing comma", b'["a" "b"]', 1, 6, "comma"),
@@ -99,6 +100,20 @@ def test_what_is_not_strict_json_is_refused_with_its_place(
     assert refused.value.details == {"line": line, "column": column}
     assert f"at line {line}, column {column}." in refused.value.message
     assert refused.value.hint.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("text", "way_out"),
+    [
+        (b'{"a": 1, "a": 3}', "Keep one of the two."),
+        (b"[NaN]", "Leave the number out, or write null."),
+        (b"[" + b"1" * 5000 + b"]", "Send large integers as strings."),
+        (b'["\\ud800"]', "Send whole characters."),
+        (b"[\xff]", "Write it as UTF-8, without a byte order mark."),
+    ],
+)
+def test_a_refusal_says_what_to_do_about_it(text: bytes, way_out: str) -> None:
+    assert refusal(text).hint == way_out
 
 
 def test_as_many_bytes_as_allowed_are_taken_and_one_more_is_not() -> None:

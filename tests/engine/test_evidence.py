@@ -186,7 +186,11 @@ def test_a_renamed_file_had_a_name_that_the_run_began_with(before: str, verdict:
         ([receipt("ruff check")], "claimed", "missing"),
         ([], "claimed", "missing"),
         ([receipt(outcome=Exited(status=1), tree=BEFORE), receipt()], "ran", "holds"),
-        ([receipt(), receipt(outcome=Exited(status=1))], "observed", "contradicted"),
+        (
+            [receipt(), receipt(outcome=Exited(status=1))],
+            "claimed",
+            "missing",
+        ),  # flaky: neither shown nor a lie
         ([receipt(counts=Counts(passed=4))], "ran", "holds"),
         ([receipt(counts=Counts(passed=3))], "ran", "holds"),
         ([receipt(counts=Counts())], "claimed", "missing"),

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from handrail.ports.workspace import DeclaredCheck, Settings
 from handrail.runtime.runtime import Runtime
+from tests.conftest import GivenSettings
 from tests.journeys.conversation import answer
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import choice, equals, give, option, step
@@ -495,6 +497,55 @@ def test_a_file_under_a_name_that_nobody_looks_for_is_told_by_everyone(disk: OnD
     details = doctor["checks"][0]["details"]
     assert details["broken"] == ["noted.jsonc", "other.json5", "plain.JSON", "written.YAML"]
     assert details["broken_contracts"] == ["t.YML"]
+
+
+@pytest.mark.promise("truth.files.names-are-given")
+@pytest.mark.parametrize(
+    ("declared", "fix"),
+    [
+        ([], "Declare tests under checks in .handrail/config.json."),
+        (["test"], "Did you mean test?"),
+        (["tests"], ""),
+    ],
+)
+def test_a_check_that_nobody_declares_is_told_by_everyone(
+    disk: OnDisk, declared: list[str], fix: str
+) -> None:
+    assert isinstance(disk.runtime.settings, GivenSettings)
+    disk.runtime.settings.settings = Settings(
+        checks=tuple(DeclaredCheck(name=name, command=("true",)) for name in declared)
+    )
+    proven = step("prove", evidence={"check": "tests"})
+    handing = step("hand", delegate={"children": [{"id": "one", "steps": [proven]}]})
+    del handing["prompt"]
+    once = loop(count=1, body=[step("prove", evidence={"check": "tests"})])
+    disk.put(disk.workflows, "w.json", workflow("team.w", once))
+    disk.put(disk.workflows, "d.json", workflow("team.d", handing))
+    disk.put(disk.workflows, "o.json", {"extends": "team.w", "id": "team.o", "name": "Other"})
+    where = str(disk.project)
+
+    told = {name: [(one["pointer"], one["fix"]) for one in found] for name, found in disk.told().items()}
+    (doctor,) = answer(disk.runtime, "self.doctor", checks=["workflow_library"], project=where)["checks"]
+    starts = {
+        name: answer(disk.runtime, "run.start", workflowId=name, project=where, requestId=name)
+        for name in ("team.w", "team.d", "team.o", "team.w")
+    }
+
+    places = {
+        "team.w": "/steps/0/body/0/evidence/check",
+        "team.d": "/steps/0/delegate/children/0/steps/0/evidence/check",
+        "team.o": "/extends",
+    }
+    assert told == {name: [(place, fix)] if fix else [] for name, place in places.items()}
+    assert doctor["details"].get("unproven", []) == (["team.d", "team.w"] if fix else [])
+    assert (doctor["fix"] or "") == fix
+    for reply in starts.values():
+        heard = [one for one in reply["warnings"] if one["code"] == "CHECK_NOT_DECLARED"]
+        assert [one["details"] for one in heard] == ([{"checks": ["tests"]}] if fix else [])
+        assert all(
+            fix in one["message"] and f"run close {reply['session']['runId']}" in one["message"]
+            for one in heard
+        )
 
 
 @pytest.fixture

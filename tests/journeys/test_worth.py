@@ -11,7 +11,8 @@ from handrail.engine.events import Claim
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.operations.checks.note_command import NoteCommand, note_command
 from handrail.ports.worktree import Unseen
-from handrail.projections.evidence import ALL_CHECKED, PROOF, describe_level, is_proven, worth_of
+from handrail.projections.closing import ALL_CHECKED
+from handrail.projections.evidence import PROOF, describe_level, is_proven, worth_of
 from tests.journeys.doors import command, worth
 from tests.journeys.given_workflows import step
 from tests.journeys.test_until_the_end import (

@@ -1,10 +1,11 @@
-"""`workflow.graph`: the compiled workflow in each form, by id or from a file."""
+"""`workflow.graph` and `workflow.inspect`: the compiled workflow in each form, by id or from a file."""
 
 from __future__ import annotations
 
 import pytest
 
 from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.tools import offered_tools
 from tests.operations.asked import answered, refused, text, workflow
 
 
@@ -44,6 +45,22 @@ def test_what_cannot_be_drawn_is_refused(runtime: Runtime, params: dict[str, obj
     failure = refused(runtime, "workflow.graph", **params)
 
     assert failure.kind.code == code
+    if "as" not in params:
+        assert refused(runtime, "workflow.inspect", **params).kind.code == code
+
+
+def test_a_file_is_inspected_like_a_workflow_of_the_library(runtime: Runtime) -> None:
+    checked = {"id": "prove", "title": "Prove", "prompt": "Prove it.", "evidence": {"check": "tests"}}
+
+    [summary, steps, source] = [
+        answered(runtime, "workflow.inspect", document=text(workflow(steps=[checked])), part=part)["workflow"]
+        for part in ("summary", "steps", "source")
+    ]
+
+    assert (summary["id"], summary["name"], summary["stepCount"]) == ("project.given", "Given", 1)
+    assert [(one["id"], one["check"]) for one in steps["steps"]] == [("prove", "tests")]
+    assert source["source"] == text(workflow(steps=[checked]))["text"]
+    assert offered_tools()["inspect_workflow"].definition["inputSchema"]["required"] == ["workflowId"]
 
 
 def test_a_broken_file_is_refused_with_its_problems(runtime: Runtime) -> None:

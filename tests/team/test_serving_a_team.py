@@ -13,6 +13,7 @@ from psycopg import conninfo, sql
 
 from handrail.contract.outcome import Fault
 from handrail_serve.app import App, Parts
+from handrail_serve.companions import health
 from handrail_serve.feed import Feed
 from handrail_serve.guard import team_identity
 from handrail_serve.limits import (
@@ -280,6 +281,42 @@ def test_a_read_only_database_is_unavailable_and_the_same_call_goes_on_afterward
     assert refused.header("retry-after")
     assert (ready.status, ready.body) == (503, b"fail\nstore fail\n")
     assert went_on.status == 200
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.away")
+@pytest.mark.parametrize("state", ["53100", "XX000"])
+def test_a_full_disk_is_unavailable_and_not_ready_until_there_is_room(
+    team_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    """PostgreSQL calls a disk without room 53100, and a quota that is reached XX000."""
+    monkeypatch.setattr(health, "KEPT_SECONDS", 0.0)
+    lines: list[str] = []
+    server = Server(team_database, tmp_path, note=lines.append)
+    agent = server.join(server.workspace("main"), "Ana").agent("builder")
+    serve_as_started(server)
+    with psycopg.connect(team_database, autocommit=True) as link:
+        link.execute(
+            "CREATE FUNCTION handrail.fill() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+            f" RAISE EXCEPTION 'could not extend file \"pg_tblspc/1\"' USING ERRCODE = '{state}'; END $$"
+        )
+        link.execute(
+            "CREATE TRIGGER full_disk BEFORE INSERT ON handrail.blobs EXECUTE FUNCTION handrail.fill()"
+        )
+        given = {"workflowId": "wr.small_change", "goal": "Go on.", "requestId": "first"}
+        refused = agent.call("run.start", **given)
+        ready = [server.ask("GET", "/health/ready", "").body for _ in range(2)]
+        link.execute("DROP TRIGGER full_disk ON handrail.blobs")
+        ready.append(server.ask("GET", "/health/ready", "").body)
+        left = link.execute("SELECT count(*) FROM handrail.blobs").fetchone()
+
+    assert (refused.status, refused.document["retryable"]) == (503, True)
+    assert refused.header("retry-after")
+    assert b"pg_tblspc" not in refused.body
+    assert "pg_tblspc" in "".join(lines)
+    assert ready == [b"fail\nstore fail\n", b"fail\nstore fail\n", b"pass\n"]
+    assert left == (0,)
+    assert agent.call("run.start", **given).status == 200
 
 
 def test_callers_are_not_told_where_the_database_is_and_the_operator_is_once(tmp_path: Path) -> None:

@@ -294,8 +294,10 @@ def told_of(blocker: Blocker) -> Told:
 def judged_words(reader: Reader = "agent", *, is_retryable: bool = True) -> str:
     """What every blocked reply says: what became of the report, and what changes that."""
     verbs = VERBS[reader]
-    after = f"{verbs.call} is" if is_retryable else "nor is another one until that has changed"
-    said = f"Judged as sent: no repeat is judged, {after}."
+    if is_retryable:
+        said = f"The same report gets this answer again; send a corrected one with {verbs.call}."
+    else:
+        said = "Every report gets this answer until that has changed."
     return f"{said} Read the step with {verbs.read}."
 
 

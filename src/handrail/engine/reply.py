@@ -16,6 +16,7 @@ from handrail.contract.wording import format_count, quote, shorten
 from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.facts import LONGEST_GOAL
 from handrail.engine.history import Closing, History, Run
+from handrail.engine.judge.arrival import named_confirmer
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
 from handrail.engine.judge.settling import how_to_settle, is_evidence_gap
@@ -31,7 +32,7 @@ from handrail.engine.standing import (
     list_offered,
     situation_of,
 )
-from handrail.workflows.compiled import Choice
+from handrail.workflows.compiled import CONFIRMERS, Choice
 from handrail.workflows.prompt_sections import drop_example
 
 WarningCode: TypeAlias = Literal[
@@ -48,6 +49,7 @@ WarningCode: TypeAlias = Literal[
     "WORKFLOW_FIRST_RUN",
     "WORKFLOW_SOURCE_DIFFERS",
     "LEFT_OUT_BY_OVERLAY",
+    "CHECK_NOT_DECLARED",
     "FIRST_LOOK_MISSING",
     "ARTIFACT_KIND_UNKNOWN",
     "ARTIFACT_NOT_ASKED",
@@ -93,6 +95,8 @@ class Pending(Payload, frozen=True, kw_only=True):
     prompt: str = ""
     """Left out of a blocked reply; `judged` says how to read it again."""
     require_confirmation: bool
+    confirmed_by: str = ""
+    """Who has to confirm it, in words; left out where any person may."""
     choices: list[PendingChoice] = []
 
 
@@ -402,6 +406,7 @@ def _pending(
         title=leaf.title,
         prompt="" if is_read else prompt,
         require_confirmation=standing.needs_confirmation,
+        confirmed_by=CONFIRMERS.get(named_confirmer(leaf), "") if standing.needs_confirmation else "",
         choices=[
             PendingChoice(id=option.id, label=option.label, description=option.description, token=token)
             for option, token in zip(options, tokens.choices or [""] * len(options), strict=True)

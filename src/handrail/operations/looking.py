@@ -7,7 +7,7 @@ whole tree only where a contract asks about it. What cannot be seen is unknown, 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import msgspec
@@ -68,7 +68,9 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
         return Seen(sighting=hidden)
     files = _Files(rt, history, directory, tree)
     later = files.name_changes_since_receipts(node)
-    since, appeared = _cut(later), {tree: one.added[:MOST_PATHS_SINCE] for tree, one in later.items()}
+    since = {tree: (*one.changed, *one.arrived)[:MOST_PATHS_SINCE] for tree, one in later.items()}
+    appeared = {tree: one.added[:MOST_PATHS_SINCE] for tree, one in later.items()}
+    gone = {tree: one.deleted[:MOST_PATHS_SINCE] for tree, one in later.items()}
     changes = files.compare_with_first(node)
     if isinstance(changes, Unseen):
         unknown = Sighting(
@@ -76,6 +78,7 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
             tree=tree.tree_id,
             since=since,
             appeared=appeared,
+            gone=gone,
             repositories=tree.repositories,
             trouble=changes.reason,
             is_tree_due=wanted.wants_tree,
@@ -94,6 +97,7 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
         others=files.find_of_other_runs(node, named),
         since=since,
         appeared=appeared,
+        gone=gone,
         repositories=tree.repositories,
         is_tree_due=wanted.wants_tree,
         beside=files.find_changed_beside(node),
@@ -318,10 +322,6 @@ class _Files:
             if isinstance(changes, ChangedPaths):
                 found[tree_id] = changes
         return found
-
-
-def _cut(found: Mapping[str, ChangedPaths]) -> dict[str, tuple[str, ...]]:
-    return {tree: (*one.changed, *one.arrived)[:MOST_PATHS_SINCE] for tree, one in found.items()}
 
 
 def _see_places(

@@ -112,6 +112,11 @@ def load_handed(
     return {one: load_pinned_workflow(reader, one) for one in run.pins}
 
 
+# A first reply and its replay years later are this one function of the same records, so the step is read at
+# the node that the answer made, never at the tip. What may differ is the call: other content than was
+# recorded, or a log that broke since. That adds warnings and changes neither the step nor what it asks.
+# `made` is where the answer led, `last` where actions of ours went on to: the recap and the other files are
+# about the first, the pending step and its tokens about the second.
 def reply_to_answer(
     reader: EventReader,
     keys: Keys,
@@ -321,7 +326,7 @@ def describe_closing(history: History, workflow: CompiledWorkflow, node: Node) -
     """At the end of a run, what the agent should tell the user; empty before that."""
     if not isinstance(node.state, Complete):
         return ""
-    from handrail.projections.position import closing_line
+    from handrail.projections.closing import closing_line
 
     handed = history.runs[node.run_id].parent is not None
     return closing_line(history, workflow.name, node.node_id) + (f" {_PART_IS_DONE}" if handed else "")

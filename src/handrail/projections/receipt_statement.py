@@ -58,6 +58,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """By the tree of a receipt: paths that are other ones in the commit; None: they could not be compared."""
     between: Mapping[tuple[str, str], tuple[str, ...] | None]
     """By the trees of a red and a green receipt: paths that differ; None: they could not be compared."""
+    gone: Mapping[tuple[str, str], tuple[str, ...]]
+    """Those of them that the green one does not have."""
     is_clean: bool
     """Of a run without a check: the files that it last saw are those of the commit."""
 
@@ -229,9 +231,10 @@ def find_guards(history: History, run: Run) -> list[tuple[ReceiptRecorded, Recei
 
 
 def _state_guard(red: ReceiptRecorded, green: ReceiptRecorded, subject: Subject) -> dict[str, Any]:
-    differing = subject.between.get((red.tree_after, green.tree_after))
+    trees = red.tree_after, green.tree_after
+    differing = subject.between.get(trees)
     paths, name = list(differing or ()), green.check or " ".join(green.argv)
-    doubt = find_doubt(red, green, paths, name)
+    doubt = find_doubt(red, green, paths, subject.gone.get(trees, ()), name)
     if not paths:
         doubt = f"{name} failed before and passes now, and what differs could not be found"
     return {
@@ -397,7 +400,8 @@ def _describe_check(check: dict[str, Any]) -> str:
     counted = "" if counts is None else f", {counts['passed']} passed, {counts['failed']} failed"
     fewer = f" ({_plain(check['fewer'])})" if check["fewer"] else ""
     verdict: Literal["passed", "not passed"] = "passed" if check["hasPassed"] else "not passed"
-    return f"{_code(check['name'])} {verdict} ({check['outcome']}{counted}, by {check['door']}){fewer}"
+    where = "" if check["directory"] == "." or check["isDeclared"] else f" in {_code(check['directory'])}"
+    return f"{_code(check['name'])}{where} {verdict} ({check['outcome']}{counted}, by {check['door']}){fewer}"
 
 
 def _describe_guard(guard: dict[str, Any]) -> str:

@@ -101,6 +101,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     tool_description: str = ""
     tool_fields: tuple[str, ...] = ()
     """Which input fields the tool offers, by wire name."""
+    tool_required: tuple[str, ...] = ()
+    """Those that the tool cannot do without, where other callers have something else instead."""
     tool_choices: dict[str, tuple[str, ...]] = {}
     """Where the tool offers fewer values of an enum than the operation takes."""
     value_rules: dict[str, ValueRule] = {}

@@ -495,12 +495,13 @@ def names_set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
                 assert_never(never)
 
 
-def names_checks(parts: tuple[Part, ...]) -> bool:
-    """Whether a step asks for a declared check of the project."""
-    return any(
-        names_checks(part.body) if isinstance(part, Loop) else isinstance(part, Step) and bool(part.check)
-        for part in parts
-    )
+def list_wanted_checks(parts: tuple[Part, ...]) -> Iterator[tuple[str, str]]:
+    """Steps that ask for a declared check of the project, each with the name of it."""
+    for part in parts:
+        if isinstance(part, Loop):
+            yield from list_wanted_checks(part.body)
+        elif isinstance(part, Step) and part.check:
+            yield part.id, part.check
 
 
 def loop_variables(loop: Loop) -> frozenset[str]:

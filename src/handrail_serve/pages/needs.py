@@ -125,6 +125,8 @@ def _state(card: Card) -> Html:
     """What kind of need it is, or that it is answered, and whether nobody came."""
     word, look, glyph = _WORDS.get(card.row["kind"], _WORDS["person"])
     is_answered = card.answer is not None
+    if card.question is not None and card.question["others"]:
+        word = "Waits for somebody else"
     shown = badge("Answered", "", "person") if is_answered else badge(word, look, glyph)
     silence = None if is_answered else silence_badge(card.row["silence"])
     return element("span", shown, silence, class_="cluster")

@@ -248,7 +248,8 @@ class CompanionLink:
 def _needs_console(server: str, call: TeamCall) -> Fault:
     """In a team a person answers in the Console alone, signed in."""
     named = call.params.get("session")
-    page = f"/sessions/{named}" if isinstance(named, str) and is_session_id(named) else "/"
+    page = "/team" if call.operation.startswith("team.") else "/"
+    page = f"/sessions/{named}" if isinstance(named, str) and is_session_id(named) else page
     return Fault(
         E_HUMAN_REQUIRED,
         f"In a team a person does this in the Console, signed in: {server}{page}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
@@ -98,6 +99,14 @@ def test_a_condition_that_cannot_be_read_is_told_kept_and_taken_to_hold(written:
     assert "when" not in found.document["steps"][0]
     assert found.document["extra"]["parts"]["/steps/0/runCondition"] == written
     assert "/steps/0/runCondition" in told(found)
+    shown = f'"{written}"' if isinstance(written, str) else json.dumps(written)
+    assert f"The condition {shown} cannot be read" in found.problems[-1].message
+
+
+def test_a_misspelt_variable_is_named() -> None:
+    found = translated(step(runCondition={"varr": "x", "equals": 1}))
+
+    assert "Did you mean var?" in [one.fix for one in found.problems]
 
 
 @pytest.mark.parametrize(

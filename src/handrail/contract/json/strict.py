@@ -86,6 +86,9 @@ def has_half_escapes(text: str) -> bool:
     return "\\ud" in text or "\\uD" in text
 
 
+_UTF_8 = "Write it as UTF-8, without a byte order mark."
+
+
 def utf8_text(data: bytes | str, max_bytes: int) -> str:
     """The text, if it is short enough, UTF-8, and begins with no byte order mark.
 
@@ -98,9 +101,9 @@ def utf8_text(data: bytes | str, max_bytes: int) -> str:
         text = data if isinstance(data, str) and data.isascii() else raw.decode()
     except UnicodeDecodeError as error:
         sound = raw[: error.start].decode()
-        raise explain_broken_text(sound, len(sound), "this is not UTF-8") from None
+        raise explain_broken_text(sound, len(sound), "this is not UTF-8", _UTF_8) from None
     if text.startswith("\ufeff"):
-        raise explain_broken_text(text, 0, "it begins with a byte order mark")
+        raise explain_broken_text(text, 0, "it begins with a byte order mark", _UTF_8)
     return text
 
 

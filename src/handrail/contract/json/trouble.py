@@ -107,6 +107,8 @@ def _meant(text: str, position: int, said: str) -> SyntaxTrouble | None:
     if here in ("]", "}") and comma >= 0 and not said.startswith("Invalid"):
         sentence = "there is a comma before a closing bracket"
         return SyntaxTrouble(sentence, comma, "Remove the comma.", 1, "")
+    if here == "," and comma >= 0 and said.startswith("Expecting"):
+        return SyntaxTrouble("there are two commas", position, "Remove one of them.", 1, "")
     if here in _OTHER_QUOTES and not said.startswith("Invalid"):
         return _other_quotes(text, position)
     if said.startswith("Invalid control character"):
@@ -179,6 +181,8 @@ def _plain(text: str, position: int, said: str) -> SyntaxTrouble:
     if position >= len(text.rstrip()):
         return SyntaxTrouble("the text ends too early", position)
     sentence = next((ours for theirs, ours in _SYNTAX.items() if said.startswith(theirs)), "this is not JSON")
+    if said.startswith("Extra data"):
+        return SyntaxTrouble(sentence, position, "Remove it, or put it into a file of its own.")
     return SyntaxTrouble(sentence, position)
 
 
@@ -188,7 +192,14 @@ DEEPEST = 200
 """Arrays and objects inside each other that every step can walk without exhausting the stack."""
 
 _AS_STRING = "Send large integers as strings."
-_NO_SUCH_NUMBER = "Leave the number out, or send null."
+_NO_SUCH_NUMBER = "Leave the number out, or write null."
+_WAYS_OUT = {
+    "the key": "Keep one of the two.",
+    "a number": _NO_SUCH_NUMBER,
+    "an integer": _AS_STRING,
+    "a string": "Send whole characters.",
+}
+"""By how a sentence about a refused text begins."""
 
 _INTEGER = re.compile("-?[0-9]+")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -203,14 +214,17 @@ def explain_too_many_bytes(measured: int, limit: int) -> Fault:
     )
 
 
-def explain_broken_text(text: str, position: int, sentence: str) -> Fault:
+_SEND_AGAIN = "Correct the text at that place and send the call again."
+
+
+def explain_broken_text(text: str, position: int, sentence: str, hint: str = _SEND_AGAIN) -> Fault:
     """A Fault for a text that is sound up to `position`; the sentence says what is wrong there."""
     line, column = find_place(text, position)
     return Fault(
         E_VALIDATION,
         f"This JSON cannot be read: {sentence}, at line {line}, column {column}.",
         details={"line": line, "column": column},
-        hint="Correct the text at that place and send the call again.",
+        hint=hint,
     )
 
 
@@ -238,7 +252,8 @@ def explain_refused_text(text: str, max_depth: int, at: int = 0, depth: int = 0)
         elif part not in (",", ":"):
             sentence = _refused_string(part, brackets[-1] if key_is_next else None) or _refused_number(part)
             if sentence:
-                return explain_broken_text(text, match.start(), sentence)
+                hint = next(way for begins, way in _WAYS_OUT.items() if sentence.startswith(begins))
+                return explain_broken_text(text, match.start(), sentence, hint)
         key_is_next = part in ("{", ",") and bool(brackets) and brackets[-1] is not None
     raise AssertionError("a refused text holds something to refuse")
 

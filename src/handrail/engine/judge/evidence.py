@@ -463,9 +463,13 @@ class _Weighing:
         """A verification passes on the files that were checked, and beside no check that fails."""
         for failing in find_failing(self._known):
             fact = f"cannot be passed while {failing.fact}"
-            if failing.is_declared or shorten_message(fact, FACT_BYTES) not in self._known.told_facts:
+            is_told = shorten_message(fact, FACT_BYTES) in self._known.told_facts
+            if failing.is_flaky and not is_told:
+                self._claim("ran", "/verdict", verdict="missing", fact=fact, refs=failing.refs)
+                self._miss(fact, RunResult(verdict="missing", command=failing.command))
+            elif not failing.is_flaky and (failing.is_declared or not is_told):
                 self._refute("ran", "/verdict", "required", fact)
-            else:  # told before, and the agent says that it is meant to fail; the end of the run tells it
+            else:  # told before: flaky, or meant to fail, as the agent says; the end of the run tells it
                 self._claim("ran", "/verdict", verdict="unknown", fact=fact)
         outdated = find_outdated(self._known)
         self.claims += [one.claim for one in outdated]

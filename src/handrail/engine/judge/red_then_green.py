@@ -21,6 +21,7 @@ from handrail.engine.judge.run_claims import (
     judge_receipts,
     list_paths,
     name_folder,
+    own_program,
     suggest_command,
 )
 from handrail.engine.judge.witnessed import RunResult, Witnessed
@@ -61,23 +62,43 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
     refs = (red.receipt_id, *green.refs)
     last = next(one for one in known.receipts if one.receipt_id == green.refs[-1])
     paths = sorted(known.sighting.since.get(red.tree_after, ()))
-    doubt = find_doubt(red, last, paths, name)
+    gone = known.sighting.gone.get(red.tree_after, ())
+    doubt = find_doubt(red, last, paths, gone, name)
     if not doubt and (absent := _find_absent(known, red)):
         doubt = f"{name} failed before, when {list_paths(absent)} was not there, and passes now"
     if doubt:
         return RunResult(verdict="unknown", fact=doubt, refs=refs, is_doubted=True)
-    return RunResult(verdict="holds", fact=describe_guard(red, paths), refs=refs, paths=green.paths)
+    there = set(paths) - set(known.sighting.appeared.get(red.tree_after, ()))
+    touched = {make_readable(path) for path in there if is_test_file(path)}  # what failed is not what passes
+    told = tuple(sorted(touched.union(green.paths)))
+    return RunResult(verdict="holds", fact=describe_guard(red, paths), refs=refs, paths=told)
 
 
-def find_doubt(red: ReceiptRecorded, green: ReceiptRecorded, paths: list[str], name: str) -> str:
+def find_doubt(
+    red: ReceiptRecorded, green: ReceiptRecorded, paths: list[str], gone: Sequence[str], name: str
+) -> str:
     """What else than the change may have made it pass; empty: nothing that is known."""
     fewer = compare_counts(red.counts, green.counts)
     if red.steering != green.steering:
         names = sorted({one for one, _ in {*red.steering.items()} ^ {*green.steering.items()}})
         return f"{name} failed and passes under different {', '.join(names)}"
+    programs = {one.program_digest for one in (red, green) if one.program_digest and not own_program(one)}
+    if len(programs) > 1:
+        return f"{name} failed and passes by another program: {make_readable(green.program)[:120]}"
     if fewer:
         return f"{name} failed before, and now {fewer.replace('at the start of the run', 'then')}"
+    lost = _find_lost(red, gone) if red.counts is None or green.counts is None else []
+    if lost:
+        return f"{name} failed before and passes now, and tests of then are gone: {list_paths(lost)}"
     return _find_only_tests(paths, name)
+
+
+def _find_lost(red: ReceiptRecorded, gone: Sequence[str]) -> list[str]:
+    """Tests that may be the ones that failed and are there no more: those that its command names, or any."""
+    words = (word.partition("::")[0] for word in read_words(red.argv).words)
+    named = {posixpath.normpath(posixpath.join(red.directory, word)) for word in words if is_test_file(word)}
+    lost = [path for path in sorted(gone) if is_test_file(path)]
+    return [path for path in lost if not named or any(f"{path}/".startswith(f"{one}/") for one in named)]
 
 
 def _find_only_tests(paths: list[str], name: str) -> str:

@@ -356,11 +356,12 @@ def judge_receipts(
         fact = "it ran, and nobody told how it ended" if is_own else _NOT_ITS_OWN
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     ended = _describe_end(newest)
+    verdict: EvidenceVerdict
     nothing = explain_unfinished(known, newest)
     if nothing:
         fact = f"{name}: {nothing}, so it has neither passed nor failed"
         fix = _write_start_fix(newest, ended, command)
-        verdict: EvidenceVerdict = "unknown" if expected else "missing"
+        verdict = "unknown" if expected else "missing"
         return RunResult(verdict=verdict, fact=fact, refs=refs, command=command, fix=fix)
     is_older = bool(tree and newest.tree_after and not current)
     if newest.uncounted and expected == 0 and not is_older and ended == "exit 0":
@@ -369,8 +370,11 @@ def judge_receipts(
     # What an older tree gave refutes nobody: the agent may have corrected it since.
     wrong = "" if is_older else _contradiction(newest, expected)
     if wrong:
-        fact = f"{name}: {wrong} (receipt {newest.receipt_id})"
-        return RunResult(verdict="contradicted", fact=fact, refs=refs, command=command)
+        fact = f"{name}: {wrong} (receipt {newest.receipt_id}){name_others(newest, current)}"
+        # Who says what the same door saw on these very files says nothing wrong, and has not shown it either.
+        is_flaky = any(one.by == newest.by and not _contradiction(one, expected) for one in current)
+        verdict = "contradicted" if not is_flaky else "unknown" if expected else "missing"
+        return RunResult(verdict=verdict, fact=fact, refs=refs, command=command)
     if not tree or not newest.tree_after:
         fact = f"it ran ({ended}), on files that could not be compared with the present ones"
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
@@ -384,7 +388,7 @@ def judge_receipts(
         fact = f"{which} changed while {name} ran ({ended}); run it again, or let git ignore what it writes"
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     fact = ended + _name_unlooked(known) + _name_left_out(known, newest) + _name_steering(newest)
-    fact += _name_others(newest, current) + _name_fewer(own, newest)
+    fact += name_others(newest, current) + _name_fewer(own, newest)
     touched = _find_touched(known, newest)
     fact += f"; its own tests or configuration changed in this run: {list_paths(touched)}" if touched else ""
     loaded = [make_readable(path) for path in known.sighting.beside.loaded]
@@ -504,15 +508,12 @@ def _name_steering(receipt: ReceiptRecorded) -> str:
     return f", under {', '.join(sorted(receipt.steering))}" if receipt.steering else ""
 
 
-def _name_others(newest: ReceiptRecorded, current: Sequence[ReceiptRecorded]) -> str:
+def name_others(newest: ReceiptRecorded, current: Sequence[ReceiptRecorded]) -> str:
     """Opposite results on the same files: one door says so twice, or two doors differ."""
-    others = {describe_outcome(one.outcome) for one in current if not isinstance(one.outcome, StatusUnknown)}
-    others -= {describe_outcome(newest.outcome)}
-    return (
-        f", and {', '.join(sorted(others))} on the same files: it is flaky, or reported wrongly"
-        if others
-        else ""
-    )
+    ended = [one for one in current if not isinstance(one.outcome, StatusUnknown)]
+    ran = [one.outcome for one in ended if not explain_not_run(one.argv, one.outcome, one.counts)]
+    others = sorted({describe_outcome(one) for one in ran} - {describe_outcome(newest.outcome)})
+    return f", and {', '.join(others)} on the same files: it is flaky, or reported wrongly" if others else ""
 
 
 def _name_fewer(own: Sequence[ReceiptRecorded], newest: ReceiptRecorded) -> str:

@@ -93,6 +93,8 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """By the id of an earlier tree: some paths that changed since."""
     appeared: Mapping[str, tuple[str, ...]] = {}
     """Those of them that were not there then."""
+    gone: Mapping[str, tuple[str, ...]] = {}
+    """Those of them that are not there now."""
     repositories: tuple[str, ...] = ()
     """Folders of the project that belong to another repository: nobody looked there."""
     beside: ChangedBeside = ChangedBeside()

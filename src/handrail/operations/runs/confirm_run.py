@@ -414,12 +414,13 @@ def record_answer(
         asked=ask.kind,
         subject=ask.subject,
         value=next((one.label for one in ask.options if one.id == meant.option_id), meant.value),
-        by=require_confirmer(rt, pending.session.history, pending.node, _name_confirmer(ask)),
     )
     session = pending.session
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=pending.by_token) as (session, witness):
-            committed = _commit(rt, witness, session, fact)
+            # As it is now: an agent of theirs may have worked on it since they were asked.
+            by = require_confirmer(rt, session.history, pending.node, _name_confirmer(ask))
+            committed = _commit(rt, witness, session, msgspec.structs.replace(fact, by=by))
         if committed is not None:
             said = committed.history.confirmations[fact.node_id][-1]
             return _describe(committed.history, said, is_new=True)

@@ -68,6 +68,10 @@ def advance(
     rt: WritePorts, request: ContinueRun, ack_token: str, actions: int = MOST_ACTIONS
 ) -> Success | AckVerdict:
     """Acknowledge the pending step once, and run up to `actions` of ours; a repeat gets the same reply."""
+    # Three parts. First the token is read and the report checked, so that a refusal uses nothing up. Then
+    # `answer_attempt` gathers (files, blobs, programs) outside the lock and decides and appends under it,
+    # unless the attempt has its answer already. What comes after the commit can be done again by a repeat,
+    # because the reply is read from the log.
     handle = read_ack(rt.keys, ack_token, request.state_token)
     if handle.beside:
         from handrail.operations.mixed_tokens import require_one_reply
@@ -93,6 +97,7 @@ def advance(
 
         raise add_children(rt, claims, fault) from None
     session, recorded, prepared = answer.session, answer.recorded, answer.prepared
+    # `prepared` is None in a replay, whose files are gone: today's would say nothing about the node.
     if prepared is not None and prepared.project is not None:
         leave_tree(rt, claims.session_id, recorded.to_node_id, prepared.project, "advance", prepared.tree)
     made = session.history.nodes[recorded.to_node_id]

@@ -48,7 +48,7 @@ from handrail.operations.declared_checks import pin_checks
 from handrail.operations.finding import REQUESTED, find_begun, find_requested
 from handrail.operations.handles import require_place
 from handrail.operations.kept_trees import take_first_tree
-from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
+from handrail.operations.replies import RUN_SHAPE, load_handed, load_pinned_workflow, reply_to_answer
 from handrail.operations.report import Goal, check_context, check_filled_in, check_goal_size
 from handrail.operations.runs.continue_run import run_following_actions
 from handrail.operations.runs.start_warnings import (
@@ -206,6 +206,7 @@ def _answer_start(
     session = run_following_actions(rt, session, recorded, request.project, actions)
     run = session.history.runs[found.run_id]
     workflow = load_pinned_workflow(rt.log, run.workflow_hash)
+    handed = load_handed(rt.log, session.history, run, workflow)
     reply = reply_to_answer(
         rt.log,
         rt.keys,
@@ -214,7 +215,7 @@ def _answer_start(
         asked.input_digest,
         warnings=(
             *warnings,
-            *list_recorded_warnings(run, workflow),
+            *list_recorded_warnings(run, workflow, handed.values()),
             *warn_of_missing_look(rt, session.history, run, project),
         ),
         project=project,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from handrail.contract.catalogue import STORE_CORRUPT
 from handrail.contract.ids import BlobRef, SessionId, SourceKind, WorkflowHash
@@ -11,6 +11,7 @@ from handrail.contract.wording import quote
 from handrail.engine.facts import Place, is_same_place, run_place
 from handrail.engine.history import History, Run, closing_of
 from handrail.engine.reply import ReplyWarning, ToolCall
+from handrail.operations.declared_checks import explain_undeclared
 from handrail.operations.handles import mint_state_token
 from handrail.operations.workflows.overlay_drift import explain_changed_base
 from handrail.ports.log import EventReader
@@ -18,18 +19,22 @@ from handrail.ports.process import Keys
 from handrail.runtime.runtime import ReadPorts, WritePorts, looks_at_code
 from handrail.runtime.sessions import Session, read_session
 from handrail.workflows.catalog import suggest_id
-from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.compiled import CompiledWorkflow, list_wanted_checks
 from handrail.workflows.limits import id_status
 
 SESSIONS_LOOKED_AT = 5
 """A start that is sent twice follows its twin closely, so older sessions are not read for it."""
+MOST_UNDECLARED_SHOWN = 5
 FROM_ELSEWHERE: frozenset[SourceKind] = frozenset({"project", "git", "remote", "plugin"})
 """Sources whose files other people write."""
 
 
-def list_recorded_warnings(run: Run, workflow: CompiledWorkflow) -> tuple[ReplyWarning, ...]:
+def list_recorded_warnings(
+    run: Run, workflow: CompiledWorkflow, handed: Iterable[CompiledWorkflow]
+) -> tuple[ReplyWarning, ...]:
     """What follows from the recorded start alone, so that every replay says it too."""
-    return (*_legacy_id(run), *_first_run(run), *_left_out(workflow))
+    unproven = _undeclared_checks(run, (workflow, *handed))
+    return (*_legacy_id(run), *_first_run(run), *_left_out(workflow), *unproven)
 
 
 def warn_of_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> tuple[ReplyWarning, ...]:
@@ -147,6 +152,24 @@ def _left_out(workflow: CompiledWorkflow) -> tuple[ReplyWarning, ...]:
     )
     details = {"steps": [one.id for one in workflow.base.left_out]}
     return (ReplyWarning(code="LEFT_OUT_BY_OVERLAY", message=message, details=details),)
+
+
+def _undeclared_checks(run: Run, workflows: Iterable[CompiledWorkflow]) -> tuple[ReplyWarning, ...]:
+    """Checks that steps ask for and the run did not pin: declared later, they do not count for it."""
+    declared = [check.name for check in run.checks]
+    wanted = [pair for one in workflows for pair in list_wanted_checks(one.steps) if pair[1] not in declared]
+    if not wanted:
+        return ()
+    named = ", ".join(f"{check} (step {step})" for step, check in wanted[:MOST_UNDECLARED_SHOWN])
+    left = len(wanted) - MOST_UNDECLARED_SHOWN
+    message = (
+        f"Steps need a check to pass that the project does not declare: {named}"
+        f"{f' and {left} more' if left > 0 else ''}. Nothing can prove them in this run. "
+        f"{explain_undeclared(wanted[0][1], declared)} A run counts the checks that are declared when it "
+        f"starts: then start again, and close this one: handrail run close {run.run_id} --reason superseded."
+    )
+    details = {"checks": list(dict.fromkeys(check for _, check in wanted))}
+    return (ReplyWarning(code="CHECK_NOT_DECLARED", message=message, details=details),)
 
 
 def _first_run(run: Run) -> tuple[ReplyWarning, ...]:

@@ -404,6 +404,8 @@ def _is_cut(notes: Notes) -> bool:
     return notes.ref is not None or len(notes.text) > NOTE_CHARACTERS
 
 
+# Each list has its own bound and loses its oldest rows, so that one crowded list cannot push out the others.
+# Facts are those on the way to the preferred tip; what people said is of the whole run, on every branch.
 def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
     run = overview_of(history, drawn)
     workflow = load_pinned_workflow(rt.log, history.runs[run.run_id].workflow_hash)

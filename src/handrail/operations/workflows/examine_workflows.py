@@ -93,16 +93,22 @@ def load_chosen_workflow(rt: ReadPorts, request: WorkflowChoice) -> Pinned:
     Raises Fault VALIDATION_ERROR, WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with its problems.
     """
     catalog = load_catalog(rt, project_of(rt, request.project))
-    if request.document is not UNSET and request.workflow_id is UNSET:
-        examined = examine_texts(catalog, [request.document])
-    elif request.workflow_id is not UNSET and request.document is UNSET:
-        examined = examine_id(catalog, request.workflow_id)
-    else:
-        raise _one_of_them()
+    asked = choose_one(request)
+    examined = examine_id(catalog, asked) if isinstance(asked, str) else examine_texts(catalog, [asked])
     for one in examined:
         if one.pinned is not None:
             return one.pinned
     raise refuse(examined[0])
+
+
+def choose_one(request: WorkflowChoice) -> str | WorkflowText:
+    """The id, or the file, of the call. Raises Fault VALIDATION_ERROR."""
+    given = [one for one in (request.workflow_id, request.document) if one is not UNSET]
+    if len(given) == 1:
+        return given[0]
+    problem = {"param": "workflowId", "problem": "give either workflowId or document"}
+    message = "The call needs one workflow: an id, or the text of a file."
+    raise Fault(VALIDATION_ERROR, message, details={"problems": [problem]})
 
 
 def load_given(rt: ReadPorts, document: WorkflowText, project: str) -> tuple[CatalogEntry, Pinned]:
@@ -393,15 +399,6 @@ def _examine_contract(document: WorkflowText, read: ReadContract) -> Examined:
 def _content(document: WorkflowText) -> bytes:
     """The bytes of the file; a surface hands over bytes that are no UTF-8 as escapes."""
     return document.text.encode("utf-8", "surrogateescape")
-
-
-def _one_of_them() -> Fault:
-    problem = {"param": "workflowId", "problem": "give either workflowId or document"}
-    return Fault(
-        VALIDATION_ERROR,
-        "The call needs one workflow: an id, or the text of a file.",
-        details={"problems": [problem]},
-    )
 
 
 def refuse(examined: Examined) -> Fault:

@@ -18,9 +18,10 @@ from handrail.operations.finding import find_run
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.source_drift import pin
 from handrail.operations.workflow_catalog import find_workflow, load_catalog
+from handrail.operations.workflows.examine_workflows import WorkflowChoice, choose_one, load_given
 from handrail.operations.workflows.workflow_inputs import InputOutline, outline_steering_inputs
 from handrail.projections.workflow_diff import Difference, list_differences
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.catalog import Catalog, CatalogEntry
 from handrail.workflows.compiled import (
@@ -50,16 +51,14 @@ LONGEST_VALUE_BYTES = 2_048
 """Of a value before or after a change; for a longer one only the place is shown."""
 
 
-class InspectWorkflow(Input, frozen=True, kw_only=True):
+class InspectWorkflow(WorkflowChoice, frozen=True, kw_only=True):
     """Which workflow, and how much of it."""
 
-    workflow_id: Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
     part: Annotated[Part, Meta(description="Default: summary.")] | UnsetType = UNSET
     run: (
         Annotated[str, Meta(description="Of diff and pinned: a run, or a session for its latest run.")]
         | UnsetType
     ) = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
 class StepOutline(Payload, frozen=True, kw_only=True):
@@ -151,37 +150,42 @@ def inspect_workflow(rt: ReadPorts, request: InspectWorkflow) -> Success:
     project = project_of(rt, request.project)
     if part == "pinned":
         return _show_pinned(rt, str(request.run), project)
-    catalog = load_catalog(rt, project)
-    if part == "source" and (broken := _find_broken(catalog, request.workflow_id)) is not None:
-        return _to_success(_describe_broken(broken), project)
-    entry, source = find_workflow(catalog, request.workflow_id)
-    pinned = pin(catalog, entry, source)
+    asked = choose_one(request)
+    if isinstance(asked, str):
+        catalog = load_catalog(rt, project)
+        if part == "source" and (broken := _find_broken(catalog, asked)) is not None:
+            return _to_success(_describe_broken(broken), project)
+        entry, source = find_workflow(catalog, asked)
+        pinned = pin(catalog, entry, source)
+    else:
+        entry, pinned = load_given(rt, asked, project)
+    workflow = pinned.workflow
     compared = None if request.run is UNSET else find_run(rt, request.run)
     inputs, inputs_omitted = _inputs(pinned) if part in ("summary", "inputs") else ([], 0)
     steps, steps_omitted = _steps(pinned) if part == "steps" else ([], 0)
     detail = WorkflowDetail(
         id=entry.id,
-        name=source.name,
-        description=source.description,
-        kind=source.kind,
+        name=workflow.name,
+        description=workflow.description,
+        kind=workflow.kind,
         id_status=entry.id_status,
         suggested_id=entry.suggested_id,
-        version=source.version,
+        version=workflow.version,
         source_kind=entry.source_kind,
         workflow_hash=pinned.workflow_hash,
-        step_count=_count(pinned.workflow.steps),
+        step_count=_count(workflow.steps),
         inputs=inputs,
         inputs_omitted=inputs_omitted,
-        capabilities=dict(pinned.workflow.capabilities),
-        recommended=pinned.workflow.recommended,
-        base=UNSET if pinned.workflow.base is None else pinned.workflow.base,
+        capabilities=dict(workflow.capabilities),
+        recommended=workflow.recommended,
+        base=UNSET if workflow.base is None else workflow.base,
         steps=steps,
         steps_omitted=steps_omitted,
         slots=list(pinned.slots) if part == "steps" else [],
         source=entry.content.decode() if part == "source" else "",
         source_ref=entry.source_ref if part == "source" else "",
         source_digest=blob_ref(entry.content) if part == "source" else "",
-        compiled=msgspec.to_builtins(pinned.workflow) if part == "compiled" else {},
+        compiled=msgspec.to_builtins(workflow) if part == "compiled" else {},
         diff=UNSET if compared is None else _diff(rt, compared.run, pinned),
     )
     return _to_success(detail, project, () if compared is None else compared.session.notices)
@@ -411,6 +415,7 @@ OPERATION = Operation(
     tool="inspect_workflow",
     tool_description="Show what a workflow is for, its inputs or its step titles. Starts nothing.",
     tool_fields=("workflowId", "part", "project"),
+    tool_required=("workflowId",),
     tool_choices={"part": ("summary", "inputs", "steps")},
     errors=(
         "WORKFLOW_NOT_FOUND",

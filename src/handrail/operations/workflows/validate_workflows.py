@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -10,9 +9,9 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.wording import quote
+from handrail.operations.declared_checks import find_undeclared_checks
 from handrail.operations.workflow_catalog import load_catalog
 from handrail.operations.workflows.examine_workflows import (
     Examined,
@@ -26,10 +25,9 @@ from handrail.runtime.batch import BatchSummary, ItemError, item_error
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.catalog import Catalog
+from handrail.workflows.compiled import list_wanted_checks
 from handrail.workflows.problem import Problem
 from handrail.workflows.problem_places import add_places
-from handrail.workflows.reading.findings import guess_name, quote_name
-from handrail.workflows.spellings.spelling import decode_document
 
 MOST_TARGETS = 1_000
 
@@ -159,8 +157,9 @@ def _with_surroundings(rt: ReadPorts, target: _Target, checks: list[str]) -> _Ta
     if found is None or found.entry is None or found.pinned is None:
         return target
     entry, told = found.entry, explain_changed_base(rt, found.pinned.workflow)
-    document = decode_document(entry.content, entry.spelling, entry.decoded)
-    problems = list(_undeclared_checks(document, "", checks))
+    handed = (found.pinned, *found.pinned.children)
+    wanted = [name for one in handed for _, name in list_wanted_checks(one.workflow.steps)]
+    problems = find_undeclared_checks(entry, checks, wanted)
     if told:
         fix = "Read the changes; a new run follows them, and a run that began does not."
         problems.append(
@@ -170,23 +169,6 @@ def _with_surroundings(rt: ReadPorts, target: _Target, checks: list[str]) -> _Ta
         return target
     placed = add_places(entry.content, problems, entry.spelling)
     return target._replace(found=msgspec.structs.replace(found, problems=(*placed, *found.problems)))
-
-
-def _undeclared_checks(value: Json, pointer: str, declared: list[str]) -> Iterator[Problem]:
-    """Checks that steps want to have passed and nobody declares: a run pins them at its start."""
-    match value:
-        case {"evidence": {"check": str(name)}} if name not in declared:
-            near = guess_name(name, declared)
-            fix = (
-                f"Did you mean {near}?" if near else f"Declare {name} under checks of the project's settings."
-            )
-            message = f"The project declares no check {quote_name(name)}, so nothing will prove this step."
-            place = f"{pointer}/evidence/check"
-            yield Problem(code="unknown_id", message=message, pointer=place, fix=fix, severity="warning")
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, one in inner:
-        if isinstance(one, dict | list):
-            yield from _undeclared_checks(one, join_pointer(pointer, key), declared)
 
 
 def _of_text(examined: Examined) -> _Target:

@@ -19,6 +19,7 @@ from handrail.contract.suggest import find_nearest
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import format_count, quote
 from handrail.engine.events import is_newer
+from handrail.operations.declared_checks import find_undeclared_checks
 from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog
 from handrail.ports.program import ClientServer, PlaceFacts
 from handrail.ports.store import DatabaseFacts
@@ -255,6 +256,13 @@ def check_workflow_library(given: CheckInput) -> Finding:
             fix = f"handrail workflow list --source {only} --compact"
         where = ", ".join(f"{count} of {name}" for name, count in sorted(by_source.items()))
         return report_warning(f"{total} workflow files or sources cannot be used: {where}.", fix, **facts)
+    declared = [check.name for check in given.rt.settings.of(given.project).checks]
+    own = [one for one in catalog.entries if one.source_kind != "bundled" and b"check" in one.content]
+    lacking = [(one.id, found) for one in own for found in find_undeclared_checks(one, declared)]
+    if lacking:
+        named = [name for name, _ in lacking]
+        told = f"{named[0]}: {lacking[0][1].message}"
+        return report_warning(told, lacking[0][1].fix, unproven=list(dict.fromkeys(named))[:20], **facts)
     return report_pass(f"All {len(catalog.entries)} workflows can be used.", **facts)
 
 

@@ -347,6 +347,7 @@ class _Builder:
 
     def _step_notes(self, step: Step) -> tuple[str, ...]:
         notes = [f"delivers {step.contract}"] if step.contract else []
+        notes += [f"check {step.check}"] if step.check else []
         if step.require_confirmation is True:
             whom = f" by {CONFIRMERS[step.confirmed_by]}" if step.confirmed_by else ""
             notes.append(f"waits for confirmation{whom}")

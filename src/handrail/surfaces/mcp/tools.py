@@ -205,10 +205,11 @@ def fields_of(tool: Tool) -> dict[str, Any]:
 def _tool(offered: Operation) -> Tool:
     assert offered.tool, f"{offered.name} names no tool"
     assert offered.effect != "process", f"{offered.name} starts programs, which no server may"
+    taken = input_schema(offered.input, offered.tool_fields, offered.tool_choices, SAID_BY_NAME)
     definition = {
         "name": offered.tool,
         "description": offered.tool_description,
-        "inputSchema": input_schema(offered.input, offered.tool_fields, offered.tool_choices, SAID_BY_NAME),
+        "inputSchema": taken | ({"required": [*offered.tool_required]} if offered.tool_required else {}),
         "outputSchema": output_schema(offered.output, offered.item, offered.shape, SAID_BY_NAME),
         "annotations": annotations_of(offered.effect),
     }

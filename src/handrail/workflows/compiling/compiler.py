@@ -20,7 +20,7 @@ from handrail.workflows.compiled import (
     Pinned,
     SlotPlace,
     decode_compiled,
-    names_checks,
+    list_wanted_checks,
 )
 from handrail.workflows.compiling.assemble import Assembly, add_probes, assemble, loop_deciders
 from handrail.workflows.compiling.children import ChildCompiler, check_count, hands_out, names_confirmers
@@ -118,7 +118,7 @@ def _compiled(
     base = None
     if source.overlay is not None and around.base is not None:
         base = describe_base(source.overlay, around.base, trail)
-    looks = any(contract.evidence for contract in contracts.values()) or names_checks(steps)
+    looks = any(contract.evidence for contract in contracts.values()) or any(list_wanted_checks(steps))
     plain = WITH_EVIDENCE if looks else COMPILED_VERSION
     return CompiledWorkflow(
         v=WITH_CHILDREN if hands_out(steps) or names_confirmers(steps) else plain,

@@ -9,7 +9,7 @@ from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_only_near
 from handrail.contract.wording import quote
-from handrail.workflows.dialect.crossing import Crossing, Object, as_json, native_path
+from handrail.workflows.dialect.crossing import Crossing, Object, as_json, native_path, show_value
 
 NATIVE_KINDS = (
     "always_true",
@@ -69,7 +69,7 @@ def _keep_unknown(crossing: Crossing, value: Object, pointer: str) -> None:
     for name in value:
         if name in _COMPARISONS or name in ("var", "and", "or", "not"):
             continue
-        near = find_only_near(name, _COMPARISONS) if "var" in value else ""
+        near = find_only_near(name, _COMPARISONS if "var" in value else ("var",))
         if not near:
             crossing.keep(pointer, name, value[name], "a condition")
             continue
@@ -81,7 +81,7 @@ def _keep_unknown(crossing: Crossing, value: Object, pointer: str) -> None:
 
 def _set_aside(crossing: Crossing, value: Json, pointer: str) -> None:
     crossing.put_aside(pointer, pointer, value, is_top=False)
-    message = f"The condition {quote(as_json(value))} cannot be read; it counts as true."
+    message = f"The condition {show_value(value)} cannot be read; it counts as true."
     crossing.changed(
         pointer, message, 'Write {"var": …, "equals": …}, or join such conditions by and, or, not.'
     )
@@ -112,7 +112,7 @@ def _member(crossing: Crossing, value: Object, name: str, pointer: str, native: 
             crossing.came_from(f"{native}/input", join_pointer(pointer, "var"))
             condition = _COMPARISONS[name](variable, value[name])
             if _is_stand_in(name, condition):
-                message = f"There is no {name} with {quote(as_json(value[name]))} here; "
+                message = f"There is no {name} with {show_value(value[name])} here; "
                 crossing.changed(
                     place, message + f"{describe_native_condition(condition)} stands in.", _REWRITE
                 )

@@ -12,7 +12,8 @@ import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
-from handrail.contract.wording import quote
+from handrail.contract.redaction import redact_shapes
+from handrail.contract.wording import escape_hidden, quote
 from handrail.workflows.limits import (
     MAX_ID_CHARACTERS,
     MAX_NAME_CHARACTERS,
@@ -35,6 +36,11 @@ def as_text(value: Json) -> str:
 def as_json(value: Json) -> str:
     """A value as JSON; the same value gives the same text."""
     return dumps(value, ensure_ascii=False, sort_keys=True, separators=(", ", ": "))
+
+
+def show_value(value: Json) -> str:
+    """A value in a message: a text in quotes, anything else as the JSON that the file has."""
+    return quote(value) if isinstance(value, str) else escape_hidden(redact_shapes(as_json(value)))[:80]
 
 
 def as_texts(value: Json) -> list[str]:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
-from handrail.contract.wording import quote
 from handrail.workflows.dialect.assessment_forms import Assessments, Functions
 from handrail.workflows.dialect.condition_forms import to_condition
 from handrail.workflows.dialect.crossing import (
@@ -18,6 +17,7 @@ from handrail.workflows.dialect.crossing import (
     as_json,
     native_name,
     native_path,
+    show_value,
 )
 from handrail.workflows.limits import MAX_ITERATIONS
 
@@ -147,7 +147,7 @@ def add_repeat(crossing: Crossing, loop: Source, native: str, part: Object) -> N
             _conditional(crossing, settings, pointer, native, part, "until")
         case kind:
             if kind != "while":
-                message = f"A loop of the type {quote(as_json(kind))} is not known; it is read as while."
+                message = f"A loop of the type {show_value(kind)} is not known; it is read as while."
                 crossing.changed(join_pointer(pointer, "type"), message, "Use while, until, for or forEach.")
             _conditional(crossing, settings, pointer, native, part, "while")
 

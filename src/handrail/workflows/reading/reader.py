@@ -111,8 +111,6 @@ def _carry_operation(
 EXTENDS = "extends"
 """The key that makes a document an overlay."""
 
-_FIX = "Correct the text at that place: one JSON object in UTF-8, without a byte order mark."
-_TEXT_FIX = "Save the file as UTF-8, without a byte order mark."
 _NAMES: dict[Spelling, str] = {"json": "JSON", "yaml": "YAML", "md": "Markdown"}
 _FIXES = {
     "bytes": "Split the workflow, or move long texts into the documents that it refers to.",
@@ -237,7 +235,7 @@ def _unreadable(fault: Fault, content: bytes, spelling: Spelling) -> Problem:
         code="unreadable",
         message=fault.message.replace("JSON", _NAMES[spelling], 1),
         pointer="",
-        fix=fix or (_FIX if spelling == "json" else _TEXT_FIX),
+        fix=fix or fault.hint,
         line=line,
         column=column,
         edit=edit,

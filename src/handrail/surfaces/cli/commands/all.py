@@ -45,7 +45,7 @@ WORKFLOW_ROWS = (
         path="workflow inspect",
         operation="workflow.inspect",
         spellings=(
-            Spelling(field="workflowId", position=1, kind="id", value="ID", text="The id of the workflow."),
+            WORKFLOW,
             Spelling(
                 field="part",
                 text="summary by default; source and compiled show the whole text; diff needs --run.",

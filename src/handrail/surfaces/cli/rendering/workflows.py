@@ -1,6 +1,10 @@
-"""How people see workflows: one of them, its drawing, its schema, and what a simulation found. Pure."""
+"""How people see workflows: all of them, one, two beside each other, and what a simulation found. Pure."""
 
 from __future__ import annotations
+
+import shlex
+
+import msgspec
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import format_count
@@ -13,7 +17,6 @@ from handrail.surfaces.cli.rendering.text import (
     format_cell,
     format_table,
     item_table,
-    lines_of,
     one_line,
     typed_line,
     value_lines,
@@ -31,8 +34,10 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
             *describe_list(payload, page),
             "Make one: " + typed_line("handrail workflow new project.NAME --dry-run --human", page),
         ]
-    broken = [item for item in items if isinstance(item, dict) and _has_error(item)]
-    lines = [*item_table(items, page), "", f"{format_count(len(items), 'workflow')} shown."]
+    broken = [item for item in items if isinstance(item, dict) and item.get("problems")]
+    total = payload.get("total", len(items))
+    shown = f"{len(items)} of " if total > len(items) else ""
+    lines = [*item_table(items, page), "", f"{shown}{format_count(total, 'workflow')} shown."]
     lines += describe_list(payload, page)[1:]
     if broken:
         lines += ["Cannot be used as they are:", *(line for item in broken for line in _broken(item, page))]
@@ -41,18 +46,13 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 def _broken(item: dict[str, Json], page: Page) -> list[str]:
     """The first error of a file with its place; `workflow validate` has them all."""
-    first = next(one for one in item["problems"] if one.get("severity") == "error")
+    first = item["problems"][0]
     name = one_line(item.get("sourceRef") or item.get("id", ""))
     place = f"{name}:{first['line']}:{first['column']}" if first.get("line") else name
     told = wrap(
         f"{place} {one_line(first['message'])} {one_line(first.get('fix', ''))}".rstrip(), page.width - 2
     )
     return [f"- {told[0]}", *(f"  {line}" for line in told[1:])]
-
-
-def _has_error(item: dict[str, Json]) -> bool:
-    """Whether it has an error; warnings do not count."""
-    return any(problem.get("severity") == "error" for problem in item.get("problems", ()))
 
 
 def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -78,7 +78,14 @@ def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
         if left := workflow.get(f"{name}sOmitted"):
             omitted = format_count(left, f"more {name}")
             lines.append(f"{INDENT}{omitted} left out; --part compiled has all.")
-    start = typed_line(f"handrail run start {workflow_id} --request-id KEY --human", page)
+    needed = {
+        one["name"]: ["…"] if one.get("type") == "array" else "…"
+        for one in workflow.get("inputs", ())
+        if one.get("required") and "default" not in one
+    }
+    given = ["--context", msgspec.json.encode(needed).decode()] if needed else []
+    words = ["handrail", "run", "start", workflow_id, *given, "--request-id", "KEY", "--human"]
+    start = typed_line(shlex.join(words), page)
     return [*lines, "", *format_aligned([("Start it", start)])]
 
 
@@ -119,28 +126,19 @@ def _steps(steps: Json, _: Page) -> list[str]:
 
 def _step(step: dict[str, Json]) -> str:
     confirmation = step.get("requireConfirmation")
+    does = "hands out" if step.get("type") == "delegate" else "choice of"
     told = [
         f"loop, at most {format_count(step['maxIterations'], 'time')}" if step.get("maxIterations") else "",
-        f"choice of {', '.join(map(one_line, step['options']))}" if step.get("options") else "",
+        f"{does} {', '.join(map(one_line, step['options']))}" if step.get("options") else "",
         f"when {one_line(step['when'])}" if step.get("when") else "",
         f"delivers {one_line(step['contract'])}" if step.get("contract") else "",
+        f"check {one_line(step['check'])}" if step.get("check") else "",
         "asks first" if confirmation is True else f"asks first when {confirmation}" if confirmation else "",
     ]
     return ", ".join(filter(None, told))
 
 
 _SHOWN = {"inputs": _inputs, "steps": _steps}
-
-
-def spelled_lines(payload: dict[str, Json], _: Page) -> list[str]:
-    """The text of the file as it is."""
-    return lines_of(payload["text"].rstrip("\n"))
-
-
-def drawing_lines(payload: dict[str, Json], _: Page) -> list[str]:
-    """The drawing as it is; a graph as data has no better look than its own."""
-    drawing = payload["drawing"]
-    return lines_of(drawing.rstrip("\n")) if isinstance(drawing, str) else value_lines(payload)
 
 
 def diff_lines(payload: dict[str, Json], _: Page) -> list[str]:
