@@ -152,10 +152,12 @@ def reply_to_need(session_id: str, need: Need) -> str:
             return f'{opening} I have said no to the step "{need.title}": {need.why} Change that and report.'
         case "person" if need.is_answered:
             return f'{opening} I have answered the step "{need.title}": read it again and go on.'
+        case "person":
+            return f'{opening} The step "{need.title}" waits for my answer: show me what it is about.'
         case "gap":
             settle = "Settle it, and record what settles it."
             return f"{opening} A critical gap is open ({need.gap_id}): {need.why} {settle}"
-        case "person" | "damaged" | "newer":  # nothing is to be told before a person has answered
+        case "damaged" | "newer":
             return ""
         case never:
             assert_never(never)

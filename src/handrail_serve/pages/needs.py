@@ -10,7 +10,7 @@ from handrail.projections.claim_texts import spell_kind
 from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail.workflows.prompt_sections import authored_part
-from handrail_serve.pages.claims import sides
+from handrail_serve.pages.claims import MOST_CLAIMS, is_seen, sides
 from handrail_serve.pages.forms import answer_form, kind_of_ask, settle_form
 from handrail_serve.pages.parts import (
     Payload,
@@ -62,6 +62,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     """Of run.node, for the node where it waits."""
     question: Payload | None = None
     """Of run.confirm with `show`; None: a person cannot answer it."""
+    run: Payload | None = None
+    """Of session.show, where a report is confirmed: what the whole run has proven."""
     can_settle: bool = False
     """Whether this server lets a person settle a gap."""
 
@@ -219,7 +221,7 @@ def _known(card: Card) -> Child:
         _options(question),
         _writes(question),
         report(shown),
-        evidence(shown),
+        evidence(shown, [] if card.run is None else card.run["claims"]),
         class_="stack tight",
     )
 
@@ -259,16 +261,22 @@ def _prompt(node: Payload, *, is_open: bool) -> Child:
     )
 
 
-def evidence(node: Payload) -> Html:
-    """What is proven of the report, beside the sum of the whole run."""
+def evidence(node: Payload, claims: Sequence[Payload] = ()) -> Html:
+    """What is proven of the report, beside what the whole run has shown: its sum, and the proofs by name."""
     is_counted = any(node["evidence"].values())
+    proofs = dict.fromkeys((one["text"], one["fact"]) for one in claims if is_seen(one))
+    rows = [
+        element("li", element("span", text, dir="auto"), element("span", fact, class_="under soft small"))
+        for text, fact in list(proofs)[-MOST_CLAIMS:]
+    ]
     whole = element(
         "p",
         element("span", "The whole run so far:", class_="small soft"),
         evidence_badges(node["evidence"], node["evidence_caveat"]),
         class_="cluster",
     )
-    return element("div", sides(node), whole if is_counted else None, class_="stack tight")
+    listed = element("ul", *rows, class_="facts dots") if rows and is_counted else None
+    return element("div", sides(node), whole if is_counted else None, listed, class_="stack tight")
 
 
 def report(node: Payload) -> Child:

@@ -29,6 +29,7 @@ _LOOKS: dict[str, Look] = {
     "run.compare": nodes.compare_lines,
     "session.resume": sessions.resume_lines,
     "session.show": sessions.session_lines,
+    "session.settle_gap": sessions.settled_lines,
     "code.status": code.status_lines,
     "code.diff": code.diff_lines,
     "self.settings": installation.settings_lines,

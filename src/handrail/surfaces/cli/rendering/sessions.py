@@ -9,7 +9,7 @@ from handrail.contract.outcome import Json
 from handrail.contract.wording import MORE_WORK, count_work, format_count
 from handrail.engine.events import is_newer
 from handrail.projections.claim_texts import spell_kind
-from handrail.projections.evidence import WORTH_WORDS
+from handrail.projections.evidence import PROOF, WORTH_WORDS
 from handrail.surfaces.cli.rendering.runs import children_lines
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
@@ -194,6 +194,10 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         note = f": {one_line(said['note'])}" if said.get("note") else ""
         told = f"A person {what} at {spell_step(one_line(said['step_id']))} ({one_line(said['door'])}){note}"
         lines += wrap(told, page.width, INDENT)
+    held = (one for one in run.get("claims", []) if one["verdict"] == "holds" and one["level"] in PROOF)
+    proofs = {(WORTH_WORDS[one["level"]], one_line(one["text"]), one_line(one["fact"])) for one in held}
+    for worth, text, fact in sorted(proofs)[:_MOST_FACTS]:
+        lines += wrap(f"{worth.capitalize()}: {text} ({fact})", page.width, INDENT)
     doubted = [claim for claim in run.get("claims", []) if claim["verdict"] in ("contradicted", "stale")]
     for claim in doubted[-_MOST_FACTS:]:
         place = spell_step(one_line(claim["step_id"]))
@@ -320,6 +324,14 @@ def gaps_lines(payload: dict[str, Json], page: Page) -> list[str]:
         lines.append("")
     sums = _join(f"{number} {name}" for name, number in counts.items())
     return [*lines, f"Gaps: {sums}.", *describe_list(payload, page)[1:]]
+
+
+def settled_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What a person settled, and how the run stands."""
+    when = "Settled" if payload["is_new"] else "Settled before"
+    who = f"{when} by {one_line(payload['who'])}: {one_line(payload['summary'])}"
+    told = [who, f"Because: {one_line(payload['note'])}", f"The run is {spell_status(payload['status'])}."]
+    return [line for one in told for line in wrap(one, page.width)]
 
 
 def timeline_lines(payload: dict[str, Json], page: Page) -> list[str]:
