@@ -87,7 +87,9 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
         need,
         kind="person" if is_asked else "blocked",
         asked=ask.kind if is_asked else "",
-        why=need.why if is_asked and ask.kind in ("choose", "give") else " ".join((first.why, *first.faults)),
+        why=need.why
+        if is_asked and ask.kind in ("choose", "give")
+        else _join_sentences(first.why, *first.faults),
         fix=first.fix,
         count=len(blocked.every_blocker),
     )
@@ -108,6 +110,10 @@ def _add_closed(
     fix = f"Tell the agent what to do: {', '.join(join.offered or JOIN_OPTIONS)}."
     need = Need(kind="blocked", run_id=graph.run_id, node_id=tip.node_id, title=join.step.title, why=why)
     return msgspec.structs.replace(need, fix=fix)
+
+
+def _join_sentences(*told: str) -> str:
+    return " ".join(one if one.endswith((".", "?", "!", ":")) else f"{one}." for one in told)
 
 
 def _put_question(ask: Ask) -> str:
