@@ -119,7 +119,7 @@ def test_a_value_that_the_operation_refuses_is_refused_where_it_is_written(
 
 @pytest.mark.promise("truth.files.parameters")
 def test_a_parameter_that_is_missing_may_come_from_the_agent(runtime: Runtime, tmp_path: Path) -> None:
-    told = warned(runtime, tmp_path, action(operation="workflow.inspect"), step("b"))
+    told = warned(runtime, tmp_path, action(operation="session.show"), step("b"))
 
     assert [one[:2] for one in told] == [("bad_argument", "/steps/0/params")]
 
