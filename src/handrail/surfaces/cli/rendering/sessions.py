@@ -1,4 +1,4 @@
-"""How people see sessions: a list, work to go on with, one of them, what waits, what happened. Pure."""
+"""How people see sessions: a list, work to go on with, one of them, events, an export. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from handrail.contract.outcome import Json
 from handrail.contract.wording import MORE_WORK, count_work, format_count
 from handrail.engine.events import is_newer
 from handrail.projections.claim_texts import spell_kind
-from handrail.projections.evidence import WORTH_WORDS
+from handrail.projections.evidence import PROOF, WORTH_WORDS
 from handrail.surfaces.cli.rendering.runs import children_lines
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
@@ -23,6 +23,8 @@ from handrail.surfaces.cli.rendering.text import (
     lines_of,
     moment_text,
     one_line,
+    repeat_line,
+    size_text,
     spell_command,
     spell_status,
     spell_step,
@@ -93,6 +95,14 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
         lines.append("")
     more = [MORE_WORK] if payload.get("truncated") else []
     return [*lines, f"{count_work(items)} found.", *more, searched]
+
+
+def renamed_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What the session is called now."""
+    named = f"The session {one_line(payload['session_id'])}"
+    was = f"; it was: {one_line(payload['before'])}" if payload["before"] and payload["is_new"] else ""
+    said = "is now called" if payload["is_new"] else "is called this already"
+    return wrap(f"{named} {said}: {one_line(payload['title'])}{was}", page.width)
 
 
 def session_lines(session: dict[str, Json], page: Page) -> list[str]:
@@ -190,10 +200,14 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         where = f" of {step}" if step else " from after the end"
         lines.append(f"{INDENT}{one_line(spell_kind(artifact['kind']))}{where}, {checked}")
     for said in run.get("confirmations", [])[-_MOST_FACTS:]:
-        what = f"chose {one_line(said['option_id'])}" if said.get("option_id") else one_line(said["answer"])
+        what = one_line(said.get("said") or said["answer"])
         note = f": {one_line(said['note'])}" if said.get("note") else ""
         told = f"A person {what} at {spell_step(one_line(said['step_id']))} ({one_line(said['door'])}){note}"
         lines += wrap(told, page.width, INDENT)
+    held = (one for one in run.get("claims", []) if one["verdict"] == "holds" and one["level"] in PROOF)
+    proofs = {(WORTH_WORDS[one["level"]], one_line(one["text"]), one_line(one["fact"])) for one in held}
+    for worth, text, fact in sorted(proofs)[:_MOST_FACTS]:
+        lines += wrap(f"{worth.capitalize()}: {text} ({fact})", page.width, INDENT)
     doubted = [claim for claim in run.get("claims", []) if claim["verdict"] in ("contradicted", "stale")]
     for claim in doubted[-_MOST_FACTS:]:
         place = spell_step(one_line(claim["step_id"]))
@@ -211,6 +225,43 @@ def _closed(closing: dict[str, Json]) -> str:
         return ""
     note = f": {one_line(closing['note'])}" if closing.get("note") else ""
     return f"{one_line(closing['reason']).replace('_', ' ')}, {moment_text(closing['at'])}{note}"
+
+
+def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What was written where; without a file, the report itself, or how to get the bundle."""
+    session_id, form = one_line(payload["session_id"]), one_line(payload["as"])
+    if "path" in payload:
+        rows = [
+            ("File", one_line(payload["path"])),
+            ("Size", size_text(payload["bytes"])),
+            ("SHA-256", one_line(payload["sha256"])),
+            ("Events", str(payload["event_count"])),
+            ("Health", one_line(payload["health"])),
+        ]
+        following = f"handrail session import {one_line(payload['path'])} --dry-run --human"
+        after = ["", f"On another machine: {following}"] if form == "bundle" else []
+        return [f"Session {session_id} exported as {form}.", *format_aligned(rows), *after]
+    if form == "markdown" and isinstance(payload.get("content"), str):
+        return lines_of(payload["content"].rstrip("\n"))
+    size = format_count(payload["event_count"], "event")
+    return [
+        f"Session {session_id} as {form}: {size}, {one_line(payload['health'])}.",
+        f"Into a file: {repeat_line(page, out='FILE')}",
+    ]
+
+
+def receipt_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """The Markdown itself, or what the signed statement says and how to get it."""
+    if payload["as"] == "markdown" and isinstance(payload.get("content"), str):
+        return lines_of(str(payload["content"]).rstrip("\n"))
+    is_clean = "on exactly its files" if payload["is_clean"] else "not on its files"
+    told = f"{one_line(payload['result'])}: commit {one_line(payload['commit'])}, {is_clean}."
+    if "path" in payload:
+        place = one_line(payload["path"])
+        commit = one_line(payload["commit"])
+        line = typed_line(f"handrail receipt verify {place} --commit {commit} --key PUB", page)
+        return [told, f"To check it: {line}"]
+    return [told, f"Into a file: {repeat_line(page, out='FILE')}"]
 
 
 # How people see what waits and what happened: sessions, needs, gaps, a timeline, a run.
@@ -281,7 +332,7 @@ def needs_lines(payload: dict[str, Json], page: Page) -> list[str]:
         return ["Nothing needs you.", f"Looked at: {one_line(payload.get('scope', ''))}."]
     lines: list[str] = []
     for item in items:
-        what = _KINDS.get(item["kind"], item["kind"]) + (", answered" if item.get("is_answered") else "")
+        what = "Answered" if item.get("is_answered") else _KINDS.get(item["kind"], item["kind"])
         about = item["title"] or item["goal"] or item["workflow_name"]
         lines.append(cut(f"{what}: {one_line(about)}", page.width))
         lines += wrap(one_line(item["why"]), page.width, INDENT)
@@ -294,7 +345,9 @@ def needs_lines(payload: dict[str, Json], page: Page) -> list[str]:
         elif item.get("fix"):
             lines += wrap(one_line(item["fix"]), page.width, INDENT)
         lines.append("")
-    return [*lines, f"{format_count(payload['total'], 'thing')} in all.", *describe_list(payload, page)[1:]]
+    waiting = format_count(payload["total"] - payload.get("answered", 0), "thing")
+    taken = f" {payload['answered']} answered, not taken up yet." if payload.get("answered") else ""
+    return [*lines, f"Open: {waiting}.{taken}", *describe_list(payload, page)[1:]]
 
 
 def gaps_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -318,6 +371,14 @@ def gaps_lines(payload: dict[str, Json], page: Page) -> list[str]:
         lines.append("")
     sums = _join(f"{number} {name}" for name, number in counts.items())
     return [*lines, f"Gaps: {sums}.", *describe_list(payload, page)[1:]]
+
+
+def settled_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What a person settled, and how the run stands."""
+    when = "Settled" if payload["is_new"] else "Settled before"
+    who = f"{when} by {one_line(payload['who'])}: {one_line(payload['summary'])}"
+    told = [who, f"Because: {one_line(payload['note'])}", f"The run is {spell_status(payload['status'])}."]
+    return [line for one in told for line in wrap(one, page.width)]
 
 
 def timeline_lines(payload: dict[str, Json], page: Page) -> list[str]:
