@@ -146,6 +146,11 @@ REPLIES: Rows = (
 READING: Rows = (
     ("runtime.paging", "DEFAULT_LIMIT", "Items on a page without `--limit`."),
     ("runtime.paging", "MOST_ITEMS", "Items on a page."),
+    (
+        "operations.workflows.list_workflows",
+        "MOST_DESCRIPTION",
+        "Characters of a description in the list of workflows.",
+    ),
     ("contract.tokens.cursor", "LIFETIME_SECONDS", "How long a cursor works."),
     ("contract.tokens.cursor", "LENGTH_LIMIT", "Characters of a cursor."),
     (
