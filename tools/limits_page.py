@@ -486,7 +486,7 @@ INSIDE = {
     "handrail_serve.pages.forms": ("LONGEST_NOTE", "LONGEST_VALUE"),
     "handrail_serve.pages.catalog.workflow": ("SHOWN_CHARACTERS",),
     "handrail_serve.pages.claims": ("MOST_CLAIMS",),
-    "handrail_serve.pages.needs": ("MOST_REPORT",),
+    "handrail_serve.pages.needs": ("MOST_REPORT", "MOST_DIFF"),
     "handrail_serve.pages.node": ("MOST_JSON",),
     "handrail_serve.pages.run_rail": ("MOST_OPEN",),
     "handrail_serve.pages.parts": ("LONGEST_TITLE", "LONGEST_CRUMB", "LONGEST_NAME"),

@@ -146,8 +146,7 @@ class ArtifactRow(Answer, frozen=True, kw_only=True):
 class ClaimRow(Answer, frozen=True, kw_only=True):
     """A place of a report, who saw that it is so, and what came of looking."""
 
-    text: str
-    """What the report says there, cut."""
+    text: str  # what the report says there, cut
     level: str
     """How it is known: ran, seen, confirmed, exists, claimed. Only the first three are proof."""
     verdict: str
@@ -159,8 +158,7 @@ class ClaimRow(Answer, frozen=True, kw_only=True):
     step_id: str
     contract_ref: str
     check: str
-    is_imported: bool
-    """Another store recorded it: it was not seen here."""
+    is_imported: bool  # another store recorded it: it was not seen here
     refs: list[str]
     pointer: str
 
