@@ -51,6 +51,7 @@ _SHELLS = ("sh", "bash")
 MOST_PATHS_SINCE = 200
 """Paths that changed since a command ran."""
 
+_INTERPRETER = re.compile(r"(?:python|pypy|node|bun|deno|ruby|perl|php|sh|bash|dash|zsh|ksh)[\d.]*")
 _NOT_ITS_OWN = "it ran in a line of several programs, whose status is not its own: run it alone"
 
 Identity: TypeAlias = tuple[str, str]
@@ -446,6 +447,16 @@ def _find_touched(known: Witnessed, receipt: ReceiptRecorded) -> list[str]:
 def own_program(receipt: ReceiptRecorded) -> str:
     """The program of a receipt, where it is a file of the project; empty: it is none."""
     return receipt.program.removeprefix("./") if receipt.program.startswith("./") else ""
+
+
+def list_scripts(receipt: ReceiptRecorded) -> set[str]:
+    """The files of the project that a command starts: its program, or what an interpreter is given."""
+    words = read_words(receipt.argv).words
+    at = next((at for at, one in enumerate(words) if _INTERPRETER.fullmatch(posixpath.basename(one))), None)
+    given = [] if at is None else [one for one in words[at + 1 :] if not one.startswith("-")][:1]
+    module = [f"{one.replace('.', '/')}{end}" for one in given for end in (".py", "/__main__.py")]
+    places = {posixpath.normpath(posixpath.join(receipt.directory, one)) for one in (*given, *module)}
+    return places | {own_program(receipt)}
 
 
 def explain_unfinished(known: Witnessed, receipt: ReceiptRecorded) -> str:
