@@ -480,6 +480,21 @@ def test_an_apply_token_works_once(code: CodeProject) -> None:
     assert code.texts() == before
 
 
+@pytest.mark.promise("code.cont.single-use")
+def test_a_preview_that_was_cancelled_writes_nothing_and_the_next_one_does(code: CodeProject) -> None:
+    before = code.texts()
+    tokens = code.preview("myFunc", "fetchData")["continuation_tokens"]
+    code.told("js-edit --continuation T", T=tokens["cancel"])
+
+    status, told = code.line("js-edit --continuation T --fix", T=tokens["apply"])
+
+    assert (status, told["code"]) == (6, "RESULTS_STALE")
+    assert "was cancelled, so nothing was written" in told["message"]
+    assert code.texts() == before
+    other = code.preview("myFunc", "loadData")["continuation_tokens"]["apply"]
+    assert code.told("js-edit --continuation T --fix", T=other)["status"] == "success"
+
+
 @pytest.mark.promise("code.cont.refetch")
 def test_parameters_that_do_not_fit_a_token_are_given_again(code: CodeProject) -> None:
     names = ["n" + sha256(bytes([one])).hexdigest() for one in range(60)]

@@ -387,7 +387,8 @@ class Project:
             ]
             for each in facts.dynamic:
                 code = DYNAMIC_CODES[each.kind]
-                if code is not None and (is_public or code in ("eval", "with")):
+                is_own = each.kind in ("eval", "with") or (each.kind == "exec" and is_python(path))
+                if code is not None and (is_public or is_own):
                     found.append(Trouble(code=code, path=path, start=each.start, end=each.end))
         for slot in slots:
             if isinstance(slot, Exported):

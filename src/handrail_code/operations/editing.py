@@ -14,6 +14,7 @@ from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json, NextCall, Success
 from handrail.contract.tokens.continuation import (
     LIFETIME_SECONDS,
+    Continuation,
     NextAction,
     Stale,
     gone_refusal,
@@ -137,7 +138,12 @@ class Editing:
         """What the token stands for, on the files as they are now."""
         if resumed.action.guard:
             return self._apply(resumed)
-        return go_on(self._desk, resumed, self._source, self.perform)
+        told = go_on(self._desk, resumed, self._source, self.perform)
+        if resumed.action.id == "cancel":
+            now = self._rt.clock.unix_seconds()
+            name = _name_preview(resumed.continuation)
+            self._rt.confirmed.claim(name, expires_at=now + LIFETIME_SECONDS, now=now)
+        return told
 
     def perform(self, action: str, asked: Mapping[str, Json]) -> Told:
         """One read."""
@@ -398,6 +404,8 @@ class Editing:
         fingerprint = digest(resumed.digest).rpartition(":")[2]
         if self._rt.confirmed.is_used(fingerprint):
             raise used_refusal(self._find_stale(resumed, NOTHING), held)
+        if self._rt.confirmed.is_used(_name_preview(held)):
+            raise stale_refusal(self._find_stale(resumed, NOTHING), "This edit was cancelled")
         try:
             prepared, _ = self._prepare(action, resumed.parameters)
         except Fault as fault:
@@ -479,6 +487,12 @@ def _edit_of(asked: Mapping[str, Json], item: int = 0) -> str:
         details={"usage": '{"rename": NAME, "to": NEW}'},
         hint=f"Correct the edit at index {item}.",
     )
+
+
+def _name_preview(held: Continuation) -> str:
+    """What the tokens of one preview have in common, so that one of them can end the others."""
+    shared = [str(held.issued_at), held.command, held.action, held.context.results_digest]
+    return digest(["cancelled", *shared]).rpartition(":")[2]
 
 
 def _name_target(asked: Mapping[str, Json], action: str, found: Found) -> dict[str, Json]:

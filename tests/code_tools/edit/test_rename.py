@@ -365,6 +365,26 @@ def test_dynamic_code_makes_a_plan_incomplete() -> None:
     assert (plan.complete, [reason.code for reason in plan.reasons]) == (False, ["dynamic_require", "eval"])
 
 
+@pytest.mark.promise("code.proof.callers")
+@pytest.mark.parametrize(
+    ("text", "is_complete"),
+    [
+        ("function f(^a) { return new Function('x', 'return x')(a) }", True),
+        ("let ^a = 1; export const g = Function('return 1')() + a", True),
+        ("let ^a = 1; export const g = eval('a')", False),
+        ("export let ^a = 1; new Function('return 1')", False),
+    ],
+)
+def test_a_function_that_is_made_of_text_sees_no_name_of_a_module(text: str, is_complete: bool) -> None:
+    project, symbol, _ = project_with_mark({"m.mjs": text})
+    assert symbol is not None
+
+    plan = plan_rename(project, symbol, "b")
+
+    assert isinstance(plan, Plan)
+    assert plan.complete is is_complete
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [

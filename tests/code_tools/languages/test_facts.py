@@ -172,7 +172,7 @@ def test_a_file_is_a_module_or_a_script(text: str, path: str, expected: tuple[bo
     ("text", "kinds"),
     [
         ("eval('a')", ["eval"]),
-        ("new Function('a')", ["eval"]),
+        ("new Function('a')", ["exec"]),
         ("with (a) {}", ["with"]),
         ("import(a)", ["import"]),
         ("require(a + b)", ["require"]),

@@ -321,9 +321,9 @@ def stale_warning(stale: Stale) -> dict[str, Json]:
     }
 
 
-def stale_refusal(stale: Stale) -> Fault:
+def stale_refusal(stale: Stale, why: str = "The source changed since the preview") -> Fault:
     """What a write says instead of writing."""
-    message = f"The source changed since the preview, so nothing was written. {_REPEAT}"
+    message = f"{why}, so nothing was written. {_REPEAT}"
     details = _stale_details(stale, _STALE_WRITE)
     return Fault(catalogue.RESULTS_STALE, message, details=details)
 

@@ -172,8 +172,8 @@ def visit_call(draft: Draft, node: Node, scope: int, definition: int) -> None:
         return
     if function.type == "identifier":
         use = draft.use(function, "call", scope, VALUE, definition)
-        if draft.uses[use].name in ("eval", "Function"):
-            draft.dynamic.append(("eval", *span_of(node)))
+        if draft.uses[use].name in ("eval", "Function"):  # the second sees globals alone
+            draft.dynamic.append(("eval" if draft.uses[use].name == "eval" else "exec", *span_of(node)))
     elif function.type in CHAINS:
         read_chain(draft, function, scope, definition, "call")
     else:
