@@ -357,12 +357,11 @@ def judge_receipts(
         fact = "it ran, and nobody told how it ended" if is_own else _NOT_ITS_OWN
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     ended = _describe_end(newest)
-    verdict: EvidenceVerdict
     nothing = explain_unfinished(known, newest)
     if nothing:
         fact = f"{name}: {nothing}, so it has neither passed nor failed"
         fix = _write_start_fix(newest, ended, command)
-        verdict = "unknown" if expected else "missing"
+        verdict: EvidenceVerdict = "unknown" if expected else "missing"
         return RunResult(verdict=verdict, fact=fact, refs=refs, command=command, fix=fix)
     is_older = bool(tree and newest.tree_after and not current)
     if newest.uncounted and expected == 0 and not is_older and ended == "exit 0":
@@ -372,9 +371,7 @@ def judge_receipts(
     wrong = "" if is_older else _contradiction(newest, expected)
     if wrong:
         fact = f"{name}: {wrong} (receipt {newest.receipt_id}){name_others(newest, current)}"
-        # Who says what the same door saw on these very files says nothing wrong, and has not shown it either.
-        is_flaky = any(one.by == newest.by and not _contradiction(one, expected) for one in current)
-        verdict = "contradicted" if not is_flaky else "unknown" if expected else "missing"
+        verdict = _choose_verdict(newest, current, expected)
         return RunResult(verdict=verdict, fact=fact, refs=refs, command=command)
     if not tree or not newest.tree_after:
         fact = f"it ran ({ended}), on files that could not be compared with the present ones"
@@ -395,6 +392,15 @@ def judge_receipts(
     loaded = [make_readable(path) for path in known.sighting.beside.loaded]
     fact += f"; new in this run, and git does not track it: {list_paths(loaded)}" if loaded else ""
     return RunResult(verdict="holds", fact=fact, refs=refs, command=command, paths=(*touched, *loaded))
+
+
+def _choose_verdict(
+    newest: ReceiptRecorded, current: Sequence[ReceiptRecorded], expected: int | None
+) -> EvidenceVerdict:
+    """Who says what the same door saw on these very files says nothing wrong, and has not shown it either."""
+    if any(one.by == newest.by and not _contradiction(one, expected) for one in current):
+        return "unknown" if expected else "missing"
+    return "contradicted"
 
 
 def _write_start_fix(newest: ReceiptRecorded, ended: str, command: str) -> str:
