@@ -64,8 +64,8 @@ def _family(row: Row) -> str:
 
 def _describe_alike(rows: list[Row]) -> list[str]:
     others = [row.name.partition(": ")[2] for row in rows]
-    name = _show(_family(rows[0])) + "".join(f", {_show(other)}" for other in others if other)
-    return [name, _show("; ".join(_tell(verb) for verb in rows[0].does)), rows[0].must]
+    name = f"{_family(rows[0])}: {' or '.join(others)}" if all(others) else rows[0].name
+    return [_show(name), _show("; ".join(_tell(verb) for verb in rows[0].does)), rows[0].must]
 
 
 _MEANINGS: dict[Must, str] = {

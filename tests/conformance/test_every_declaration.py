@@ -247,6 +247,7 @@ SWITCHES = {flag["flag"] for flag in _table.GLOBALS if flag["kind"] == "switch"}
 
 
 @pytest.mark.promise("cli.write-needs-token")
+@pytest.mark.promise("cli.dry-run")
 @every_gated_leaf
 def test_a_write_is_refused_bare_shown_confirmed_and_refused_again(called: Called) -> None:
     tool, line = called.tool, [*called.bare(), *called.leaf.dangerous]

@@ -79,7 +79,7 @@ Spoil = Params | Callable[[Scene], Params]
 def refused(
     code: str, *rows: tuple[str, str, str, Spoil], offers: frozenset[str] = NOWHERE, is_json: bool = True
 ) -> Iterator[BadCall]:
-    """Rows: operation, what is wrong, place, what differs. A command line reads only values that are JSON."""
+    """Rows: operation, what is wrong, place, what differs. What is no JSON is refused while it is read."""
     cli = {} if is_json else {"cli_code": "E_VALIDATION", "cli_place": "line 1, column"}
     for operation, name, place, spoil in rows:
         yield BadCall(name, operation, spoil, code, place, offers=offers, **cli)
