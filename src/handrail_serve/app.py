@@ -51,6 +51,7 @@ from handrail_serve.companions.health import NEEDED, NEEDED_OF_TEAM, Health, des
 from handrail_serve.companions.lafs import (
     DISCOVERY,
     LEDGER,
+    Published,
     answer_ledger,
     answer_published,
     publish_operations,
@@ -247,7 +248,8 @@ class App:
     def _operation_routes(self) -> list[Route]:
         listed = Route(
             pattern=PREFIX.rstrip("/"),
-            serves="Every operation with its methods, its effect and the JSON Schema of its input.",
+            serves="Every operation that the caller may perform, with its methods, its effect and the JSON "
+            "Schema of its input.",
             handler=self._operations,
         )
         offered = [
@@ -315,8 +317,13 @@ class App:
     async def _ledger(self, request: HttpRequest) -> Response:
         return await self._in_thread(lambda: answer_ledger(self._served_to(request), request))
 
-    async def _operations(self, _: HttpRequest) -> Response:
-        published = await self._in_thread(lambda: publish_operations(self._served.runtime.registry))
+    async def _operations(self, request: HttpRequest) -> Response:
+        def publish() -> Published:
+            known = self._served.runtime.registry
+            closed = (name for name in known.names if not _may_perform(request.runtime, name))
+            return publish_operations(known, frozenset(closed))
+
+        published = await self._in_thread(publish)
         return Response(headers=((b"content-type", JSON_TYPE),), body=published.body)
 
     async def _operation(self, called: Operation, request: HttpRequest) -> Response:

@@ -127,10 +127,19 @@ def test_what_a_report_leaves_out_and_what_checks_write_make_nothing_stale() -> 
         (
             {},
             {},
-            ("src/bill.py", "tests/test_bill.py"),
+            ("src/bill.py", "src/old.py"),
             "holds",
-            "what differs: src/bill.py, tests/test_bill.py",
+            "what differs in the files that are seen: src/bill.py, src/old.py",
         ),
+        (
+            {},
+            {},
+            ("src/bill.py", "tests/test_bill.py"),
+            "unknown",
+            "what it tests by changed in between: tests/test_bill.py; run it as it is now without the fix",
+        ),
+        ({}, {}, ("conftest.py", "src/bill.py"), "unknown", "changed in between: conftest.py"),
+        ({}, {}, (), "unknown", "what differs could not be found"),
         ({}, {}, ("tests/test_bill.py",), "unknown", "only tests differ: tests/test_bill.py"),
         ({}, {}, ("web/bill.spec.ts",), "unknown", "only tests differ"),
         (
@@ -162,7 +171,7 @@ def test_what_a_report_leaves_out_and_what_checks_write_make_nothing_stale() -> 
             {"program": "./check.sh", "program_digest": "sha256:2"},
             ("src/bill.py",),
             "holds",
-            "what differs: src/bill.py",
+            "what differs in the files that are seen: src/bill.py",
         ),
     ],
 )
@@ -185,8 +194,14 @@ def test_red_then_green_is_about_what_differs(
 @pytest.mark.parametrize(
     ("line", "since", "gone", "verdict", "paths"),
     [
-        ("pytest -q", ("src/bill.py", "tests/test_bill.py"), (), "holds", ("tests/test_bill.py",)),
-        ("pytest -q", ("src/bill.py", "tests/test_new.py"), (), "holds", ()),
+        (
+            "pytest tests/test_bill.py",
+            ("src/bill.py", "tests/test_old.py"),
+            (),
+            "holds",
+            ("tests/test_old.py",),
+        ),
+        ("pytest tests/test_bill.py", ("src/bill.py", "tests/test_new.py"), (), "holds", ()),
         ("pytest -q", ("src/bill.py", "tests/test_bill.py"), ("tests/test_bill.py",), "unknown", ()),
         ("pytest tests", ("src/bill.py", "tests/test_bill.py"), ("tests/test_bill.py",), "unknown", ()),
         ("pytest tests/", ("src/bill.py", "tests/test_bill.py"), ("tests/test_bill.py",), "unknown", ()),
@@ -217,7 +232,7 @@ def test_a_test_that_differs_since_it_failed_is_named_and_one_that_is_gone_shows
 
 
 @pytest.mark.promise("evidence.red-is-the-change")
-def test_a_test_that_was_moved_is_not_gone_where_as_many_ran() -> None:
+def test_a_test_that_was_moved_is_not_gone_where_as_many_ran_and_is_another_one() -> None:
     counts = Counts(passed=1)
     failed = receipt(outcome=Exited(status=1), tree=BEFORE, name="rcp_a", counts=Counts(failed=1))
     sighting = msgspec.structs.replace(
@@ -228,7 +243,12 @@ def test_a_test_that_was_moved_is_not_gone_where_as_many_ran() -> None:
     )
     known = Witnessed(sighting=sighting, receipts=(failed, receipt(counts=counts, name="rcp_b")))
 
-    assert match_red_then_green(known, "pytest -q").verdict == "holds"
+    result = match_red_then_green(known, "pytest -q")
+
+    assert (result.verdict, "changed in between: tests/test_a.py, tests/test_b.py" in result.fact) == (
+        "unknown",
+        True,
+    )
 
 
 UNITTEST = ("python3", "-m", "unittest", "-q")

@@ -14,7 +14,7 @@ import pytest
 from handrail.host.check_programs import LocalCheckPrograms
 from handrail.host.clock import SystemClock
 from handrail.operations.checks.run_check import RunCheck, run_check
-from handrail.projections.closing import ALL_CHECKED
+from handrail.projections.closing import ALL_CHECKED, ALL_RAN
 from handrail.workflows.builtins.registry import all_contracts
 from tests.filled_in import in_own_words
 from tests.host.worktree.project import commit
@@ -102,6 +102,55 @@ def test_a_test_that_is_only_new_leaves_everything_checked(tested: Site) -> None
     assert done["closing"].endswith(f"; {ALL_CHECKED}.")
 
 
+LINE = "grep -rq round src/bill.py tests/test_bill.py"
+OLD = "def total(rows):\n    return sum(rows)\n"
+
+
+def fixed(*files: str) -> dict[str, Any]:
+    return changed(*files, check=LINE) | {"kind": "wr.bug_fix", "guard": LINE}
+
+
+def begin_fix(site: Site) -> None:
+    site.write(TESTS, "assert total([1]) == 1\n")
+    commit(site.root)
+    site.begin(step("fix", output={"contractRef": "wr.contracts.bug_fix"}), step("tell"))
+    site.run(*LINE.split())
+
+
+def test_a_test_that_changed_after_it_failed_is_a_gap_until_the_same_test_fails_and_passes(
+    site: Site,
+) -> None:
+    begin_fix(site)
+    site.write("src/bill.py", RIGHT)
+    site.write(TESTS, "assert total([1]) >= 1\n")
+    site.run(*LINE.split())
+
+    accepted = site.send(fixed("src/bill.py", TESTS))
+    (gap,) = list_gaps(site)
+    assert (accepted["kind"], f"what it tests by changed in between: {TESTS}" in gap) == ("ok", True)
+    for text in (OLD, RIGHT):
+        site.write("src/bill.py", text)
+        site.run(*LINE.split())
+    done = site.send()
+
+    assert "open gap" not in done["closing"]
+    assert len(list_gaps(site)) == 2
+    assert "failed before, passes now" in site.shown()
+
+
+def test_a_green_run_alone_settles_no_gap_about_a_guard(site: Site) -> None:
+    begin_fix(site)
+    site.write("src/bill.py", RIGHT)
+    site.write(TESTS, "assert total([1]) >= 1\n")
+    site.run(*LINE.split())
+    site.send(fixed("src/bill.py", TESTS))
+    site.run(*LINE.split())
+
+    done = site.send()
+
+    assert "1 open gap" in done["closing"]
+
+
 def test_a_person_who_confirms_the_report_has_seen_which_tests_changed(tested: Site) -> None:
     tested.write(".handrail/config.json", json.dumps({"checks": {"tests": CHECK}, "confirmations": "person"}))
     commit(tested.root)
@@ -134,7 +183,7 @@ def test_who_reads_that_everything_was_checked_reads_by_what_and_where(site: Sit
 
     done = site.send(report)
 
-    assert done["closing"].endswith(f"; what ran: true in src; {ALL_CHECKED}.")
+    assert done["closing"].endswith(f"; what ran: true in src; {ALL_RAN}.")
 
 
 # A test that failed, and is another one when it passes
@@ -172,7 +221,8 @@ def test_a_new_test_that_was_weakened_until_it_passed_is_named_at_the_end(site: 
     done = fix(site, test="assert True\n")
 
     assert done["isComplete"], done
-    assert f"tests or configuration changed: {NEW}" in done["closing"]
+    assert f"what it tests by changed in between: {NEW}" in done["closing"]
+    assert (worth(done)["ran"], worth(done)["claimed"]) == (1, 1)
     assert ALL_CHECKED not in done["closing"]
 
 
@@ -239,4 +289,4 @@ def test_a_runner_that_the_run_found_in_the_project_is_as_good_as_any(site: Site
 
     (receipt,) = of_kind(events_of(site.runtime, done), "receipt_recorded")
     assert receipt["data"]["program"] == "./.venv/bin/pytest"
-    assert done["closing"].endswith(f"; {ALL_CHECKED}.")
+    assert done["closing"].endswith(f"; {ALL_RAN}.")

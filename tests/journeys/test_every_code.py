@@ -204,8 +204,8 @@ def add_overlay(runtime: Runtime, workflow_id: str, base: str, steps: dict[str, 
     runtime.library.add(json.dumps(document).encode(), f"{workflow_id}.json")
 
 
-NEED_A_REPOSITORY = {"FILES_DIFFER", "FIRST_LOOK_MISSING", "PROJECT_NOT_USED"}
-"""Shown in tests/journeys/test_code_of_nodes.py and tests/journeys/test_own_project.py."""
+NEED_A_REPOSITORY = {"FILES_DIFFER", "FIRST_LOOK_MISSING", "PROJECT_NOT_USED", "OTHER_PROJECT"}
+"""Shown in test_code_of_nodes.py, test_own_project.py and test_one_project.py of tests/journeys."""
 
 
 @pytest.mark.promise("answers.every-code")
@@ -256,6 +256,8 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     heard |= warned(rehydrate(runtime, {"stateToken": handed["children"][0]["workToken"]}))
     twin = start(runtime, goal="twice")
     heard |= warned(start(runtime, goal="twice"))
+    answer(runtime, "run.close", run=twin["stateToken"], reason="abandoned")
+    heard |= warned(advance(runtime, twin, ""))
     doubted: Any = msgspec.structs.replace(runtime, log=DoubtedLog(runtime.log))
     heard |= warned(rehydrate(doubted, first))
     assert isinstance(runtime.library, GivenFiles)

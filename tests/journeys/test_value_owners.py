@@ -13,7 +13,7 @@ from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.code_project import CodeProject
 from tests.journeys.conversation import advance, refusal
 from tests.journeys.doors import command, events_of, of_kind, tool_call
-from tests.journeys.given_workflows import NEVER_STOP, begin, choice, declared, give, option, step
+from tests.journeys.given_workflows import NEVER_STOP, begin, choice, declared, equals, give, option, step
 from tests.journeys.test_code_workflows import DECIDE, FIND, PREVIEW, WRITE, code, start
 from tests.surfaces.cli.here import run_here
 
@@ -115,6 +115,29 @@ def test_another_comparison_of_a_guard_is_ordinary_and_then_somebody_is_asked(co
 
     assert (waiting["pending"]["stepId"], waiting["nextIntent"]) == ("write", "await_user_confirmation")
     assert code.texts() == before
+
+
+@pytest.mark.promise("values.owners")
+@pytest.mark.parametrize("is_early", [True, False], ids=["it comes later", "it is left out"])
+def test_context_decides_nothing_where_the_persons_choice_was_not_met(
+    runtime: Runtime, *, is_early: bool
+) -> None:
+    asking = choice("ask", option("yes", close=True), option("no", close=False)) | USERS
+    closing = step("shut", when=equals("close", True))
+    asking |= {} if is_early else {"when": equals("mood", "calm")}
+    parts = [step("look"), closing, asking, step("end")] if is_early else [step("look"), asking, closing]
+    workflow_id = give(runtime, *parts, **declared("mood"))
+    sent = {"close": True, "mood": "busy"}
+
+    at_start = refuse(runtime, "run.start", workflowId=workflow_id, context=sent)
+    began = begin(runtime, *parts, fields=declared("mood"), context={"mood": "busy"})
+    later = refuse(runtime, "run.continue", ackToken=began["ackToken"], context={"close": True})
+    report = {"notesMarkdown": "Looked."}
+    done = tool_call(runtime, "continue_workflow", ackToken=began["ackToken"], output=report).structured
+
+    assert at_start == later
+    assert "only a person decides there" in at_start["context.close"]
+    assert done["isComplete"] if not is_early else done["pending"]["stepId"] == "ask"
 
 
 @pytest.mark.promise("values.one-name")

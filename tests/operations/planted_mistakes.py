@@ -56,6 +56,44 @@ KEYS = (
         ),
     ),
     Mistake(
+        "contract",
+        "unknown_key",
+        "/steps/0/contract",
+        '"contract"',
+        changes=(("/steps/0/output", GONE), ("/steps/0/contract", "wr.contracts.plan")),
+    ),
+    Mistake(
+        "conditions by name",
+        "wrong_type",
+        "/conditions",
+        '"conditions"',
+        changes=(
+            (
+                "/conditions",
+                {
+                    "is_large": {"input": "size", "op": "equals", "value": "large"},
+                    "keep_going": {"kind": "loop_control"},
+                },
+            ),
+        ),
+    ),
+    Mistake(
+        "forEach in words",
+        "wrong_type",
+        "/steps/2/forEach",
+        '"file in files"',
+        changes=(("/steps/2/forEach", "file in files"), ("/steps/2/body/0/prompt", "Read {{file}}.")),
+        meant=(
+            ("/steps/2/forEach", {"input": "files", "as": "file"}),
+            ("/steps/2/body/0/prompt", "Read {{file}}."),
+        ),
+    ),
+    meant(
+        instead("unknown_id", "/steps/1/requireConfirmation", "user"),
+        ("/steps/1/requireConfirmation", True),
+    ),
+    unsure(instead("unknown_key", "/steps/3/options/0/goto", "report")),
+    Mistake(
         "recommendedPreferences",
         "unknown_key",
         "/recommendedPreferences",
@@ -443,7 +481,7 @@ FORMS = (
     meant(instead("unknown_id", "/steps/5/when", "live", '"when": "live"'), ("/steps/5/when", _LIVE)),
     meant(
         instead("unknown_id", "/steps/1/requireConfirmation", "true", '"requireConfirmation"'),
-        ("/steps/1/requireConfirmation", {"kind": "always_true"}),
+        ("/steps/1/requireConfirmation", True),
     ),
     instead("unknown_id", "/steps/4/while", "keep-going"),
     instead("unknown_id", "/steps/0/output/contractRef", "plan", '"contractRef": "plan"'),
@@ -479,6 +517,7 @@ def in_yaml(name: str, right: str, wrong: str, *changes: tuple[str, str]) -> Mis
     return meant(mistake, *changes)
 
 
+_KEYS = "type: loop\nwhen: is_large\ncount: 3\nmaxIterations: 3\n"
 _NOTE = "{{note}} for a {{size}} change."
 _COLON = "Every construct: that a mistake is planted into."
 PAGES = (
@@ -509,6 +548,7 @@ PAGES = (
         base="markdown",
         meant=(("/steps/-", {"slot": "before_end", "title": "End"}),),
     ),
+    in_markdown("keys without a fence", f"```step\n{_KEYS}```\n", _KEYS, _KEYS),
     in_markdown("tab in a fence", "  field: goal", "\tfield: goal"),
     meant(
         in_markdown(
@@ -543,6 +583,7 @@ MISTAKES: tuple[Mistake, ...] = (
 )
 
 UNCERTAIN: dict[str, str] = {
+    'workflow /steps/3/options/0/goto "report"': "The value that a later step compares is not in the file.",
     'workflow /steps/0/titel "Other"': "Two titles: only the author knows which one counts.",
     "workflow /steps/0/retryPolicy 3": "No key here says it; taking it away would hide a wish.",
     'workflow /conditions/0/op "~="': "A pattern, a rounded number or a slip.",
@@ -556,3 +597,15 @@ UNCERTAIN: dict[str, str] = {
     "yaml workflow twice": "Two values: only the author knows which one counts.",
 }
 """Why a program is offered no edit, by mistake."""
+
+WORDS_OF_OURS = (
+    'workflow /steps/0/prompt "Plan {{note|upper}} for a {{size}} chan',
+    'workflow /steps/8/prompt "Report {{at}} {{found}} {{retries}}."',
+    'workflow /steps/8/title "Report {{note}}"',
+    'workflow /steps/8/prompt "{{#if live}}Yes{{/if}} {{found}} {{retr',
+    "contract /example/summary 3",
+    "no schema",
+    'foreign /steps "none"',
+    'overlay /add/0/step/prompt "Tell {{channel}}."',
+)
+"""Repairs that put in what is not in the file: the result can be used, and its author has to read it."""

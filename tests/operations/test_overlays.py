@@ -199,6 +199,24 @@ def test_a_contract_is_tightened_with_an_example_that_fits_and_nowhere_else(runt
     assert all("line" in one for one in made["example"]["findings"])
 
 
+def test_a_contract_is_tightened_in_a_base_that_hands_out_work(runtime: Runtime) -> None:
+    planned = step("plan", output={"contractRef": "wr.contracts.plan"})
+    inner = {"id": "deeper", "title": "Deeper", "delegate": {"children": [{"id": "b", "steps": [planned]}]}}
+    handing = {"id": "hand", "title": "Hand", "delegate": {"children": [{"id": "a", "steps": [inner]}]}}
+    steps = [handing, step("prove", output={"contractRef": FINDINGS})]
+    both = {FINDINGS: {"demand": "required"}, "wr.contracts.plan": {"evidence": [{"check": "person"}]}}
+    hold(runtime, base(steps=steps), overlay(contracts=both))
+
+    report = answered(runtime, "workflow.validate", workflowIds=["team.review"])
+    wrong = overlay(contracts={"wr.contracts.handoff": {"demand": "required"}})
+    hold(runtime, base(steps=steps), wrong)
+    [told] = refused(runtime, "workflow.validate", workflowIds=["team.review"]).details["report"]["items"]
+
+    assert [one for one in report["items"][0]["problems"] if one["severity"] == "error"] == []
+    [problem] = [one for one in told["problems"] if one["severity"] == "error"]
+    assert problem["message"] == "There is no contract of the base wr.contracts.handoff."
+
+
 def test_an_empty_slot_is_nothing(runtime: Runtime) -> None:
     plain = [one for one in STEPS if "slot" not in one]
     loop: dict[str, Any] = {**STEPS[2], "body": [step("fix")]}

@@ -450,7 +450,12 @@ def test_context_and_doctor_say_which_store_is_used_and_whether_it_answers(machi
     machine.wire.is_cut = True
     away = machine.data("self.context")
     checked = machine.data("self.doctor", checks=["store"])
+    offline = machine.data("self.doctor", checks=["store"], offline=True)["checks"][0]
 
+    assert (offline["status"], offline["message"]) == (
+        "pass",
+        "This project belongs to a team, and its server was not asked.",
+    )
     assert (there["env"], there["config"]["store"], there["config"]["store_answers"]) == (
         "team",
         ORIGIN,

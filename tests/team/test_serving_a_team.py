@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psycopg
@@ -12,6 +13,7 @@ import pytest
 from psycopg import conninfo, sql
 
 from handrail.contract.outcome import Fault
+from handrail.operations import stored_sessions
 from handrail_serve.app import App, Parts
 from handrail_serve.companions import health
 from handrail_serve.feed import Feed
@@ -24,6 +26,7 @@ from handrail_serve.limits import (
 )
 from handrail_team.door import CALLS_A_MINUTE, CALLS_OF_A_WORKSPACE, FREE_TRIES, NOWHERE, Paces
 from handrail_team.store.migrations import NEWEST
+from handrail_team.store.session_index import TeamIndexView
 from tests.team.team_server import ORIGIN, PAGE, PASSPHRASE, Caller, Server
 
 AWAY = "postgresql://127.0.0.1:1/away"
@@ -225,6 +228,37 @@ def test_no_path_of_a_caller_is_opened_by_the_server(server: Server, tmp_path: P
 
     assert begun["project"].startswith(NOWHERE)
     assert again["session"] == begun["session"]
+
+
+@pytest.mark.thorough
+def test_filtered_lists_and_gaps_ask_the_database_for_what_they_show(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana = server.join(server.workspace("main"), "Ana")
+    agent = ana.agent("builder")
+    ids = [agent.start(requestId=at)["session"]["sessionId"] for at in "01"]
+    agent.data("run.close", run=ids[1], reason="done_elsewhere", requestId="close")
+    agent.start(requestId="2")
+    me = ana.data("team.whoami")["account"]
+    ana.data("session.list", status="closed")  # now the index knows them
+    found: list[int] = []
+    find = TeamIndexView.find
+
+    def count(self: TeamIndexView, *told: Any, **more: Any) -> Any:
+        rows = find(self, *told, **more)
+        found.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(TeamIndexView, "find", count)
+    monkeypatch.setattr(stored_sessions, "FIRST_LOOKED_AT", 1)
+    told = [
+        [row["id"] for row in ana.data("session.list", **asked)["items"]]
+        for asked in ({"status": "closed"}, {"status": "closed", "account": me}, {"account": "acc_other"})
+    ]
+
+    assert told == [[ids[1]], [ids[1]], []]
+    assert ana.data("session.gaps")["items"] == []
+    assert found == [1, 1, 0, 0]  # beside the latest one, which is always looked at
 
 
 @pytest.mark.thorough

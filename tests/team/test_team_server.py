@@ -148,6 +148,28 @@ def test_what_a_team_publishes_leads_to_its_own_address(server: Server) -> None:
     assert "http://" not in told.body.decode().replace("http://json-schema.org", "")
 
 
+@pytest.mark.thorough
+def test_the_list_of_operations_has_what_its_reader_may_perform(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana, eve = server.join(workspace, "Ana", "owner"), server.join(workspace, "Eve", "viewer")
+    readers = {
+        "owner": (ana.token, [PAGE]),
+        "viewer": (eve.token, [PAGE]),
+        "agent": (ana.agent("b").token, []),
+    }
+
+    listed = {
+        who: {row["name"] for row in server.ask("GET", "/api", token, *more).document["operations"]}
+        for who, (token, more) in readers.items()
+    }
+
+    assert {"keys.rotate", "run.confirm", "run.start", "session.list"} <= listed["owner"]
+    assert {"run.start", "session.list"} <= listed["agent"]
+    assert not {"run.confirm", "keys.rotate", "team.invite"} & listed["agent"]
+    assert not {"run.start", "run.confirm"} & listed["viewer"]
+    assert "settings.set" not in listed["owner"]
+
+
 def test_the_last_owner_is_kept_from_the_first_look_on(server: Server) -> None:
     ana = server.join(server.workspace("main"), "Ana", "owner")
 

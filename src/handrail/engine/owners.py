@@ -195,7 +195,7 @@ def keep_stronger(
 
 
 def find_refused_at_start(workflow: CompiledWorkflow, context: Mapping[str, Any]) -> list[InputProblem]:
-    """What a start may not set: what is no name, and what only an action gives."""
+    """What a start may not set: what is no name, and what only an action or a person's option gives."""
     found = _find_misnamed(workflow, context, {}, {})
     for key, value in context.items():
         found += _refuse_weaker(workflow, key, value, None, "agent") if is_plain_name(key) else []
@@ -207,7 +207,8 @@ def correct_names(workflow: CompiledWorkflow, context: Mapping[str, Any]) -> dic
     plain = {key: value for key, value in context.items() if is_plain_name(key)}
     paths = {_read_path(key): value for key, value in context.items() if key not in plain}
     nested = nest_values(plain | {path: value for path, value in paths.items() if path})
-    return {key: value for key, value in nested.items() if key not in saved_names(workflow)}
+    closed = saved_names(workflow).keys() | decided_names(workflow).keys()
+    return {key: value for key, value in nested.items() if key not in closed}
 
 
 def refuse_context(problems: Sequence[InputProblem]) -> Fault:
@@ -232,11 +233,22 @@ def _refuse_weaker(
 
     `line` is how a person takes another option.
     """
-    action_id = saved_names(workflow).get(key, "")
     if held is not None and _RANK[by] < _RANK[held.owner] and not is_same(value, held.value):
         return [_refuse_for(key, held, by, line)]
-    is_forged = by == "agent" and action_id and (held is None or held.owner == "agent")
-    return [_refuse_for(key, Held(owner="action", value=None, step_id=action_id), by)] if is_forged else []
+    if by != "agent" or (held is not None and held.owner != "agent"):
+        return []
+    if key in saved_names(workflow):
+        return [_refuse_for(key, Held(owner="action", value=None, step_id=saved_names(workflow)[key]), by)]
+    choice_id = decided_names(workflow).get(key, "")
+    return [_refuse_undecided(key, choice_id)] if choice_id else []
+
+
+def _refuse_undecided(key: str, choice_id: str) -> InputProblem:
+    return InputProblem(
+        key=key,
+        problem=f"is what the options of {choice_id} set, and only a person decides there",
+        expected="no value: where that step is left out or comes later, nobody has decided",
+    )
 
 
 def _refuse_for(key: str, held: Held, by: ValueOwner, line: str = "") -> InputProblem:
@@ -357,6 +369,26 @@ def _given_by_choice(workflow: CompiledWorkflow) -> Set[str]:
     """The values that an option sets or a person gives."""
     users = (leaf.user_only for leaf in leaves_of(workflow).values() if isinstance(leaf, Step))
     return offered_names(workflow) | {one.input for one in users if one is not None and one.input}
+
+
+def decided_names(workflow: CompiledWorkflow) -> dict[str, str]:
+    """What options set that no agent may assume, each with its choice; what is declared is everybody's."""
+    return derive_once(workflow, _list_decided)
+
+
+def _list_decided(workflow: CompiledWorkflow) -> dict[str, str]:
+    declared = {name for name, spec in workflow.inputs.items() if not spec.implicit}
+    choices = [leaf for leaf in leaves_of(workflow).values() if isinstance(leaf, Choice)]
+    free = {
+        name for leaf in choices if leaf.non_assumable is None for one in leaf.options for name in one.sets
+    }
+    return {
+        name: leaf.id
+        for leaf in choices
+        for option in leaf.options
+        for name in option.sets
+        if name not in declared | free
+    }
 
 
 def saved_names(workflow: CompiledWorkflow) -> dict[str, str]:

@@ -60,6 +60,8 @@ WarningCode: TypeAlias = Literal[
     "NOT_ASKED",
     "FILES_DIFFER",
     "PROJECT_NOT_USED",
+    "OTHER_PROJECT",
+    "RUN_REOPENED",
     "NOBODY_WAITS",
 ]
 SHOWN_FIRST: Final[frozenset[WarningCode]] = frozenset({"SESSION_UNSOUND", "REPLAY_INPUT_MISMATCH"})

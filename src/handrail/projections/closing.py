@@ -12,7 +12,7 @@ from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline
 from handrail.engine.events import Claim, EvidenceCheck, ReceiptRecorded
 from handrail.engine.history import History, attached_to, list_receipts, not_run_at, way_to
-from handrail.engine.judge.named_places import configures_runner, is_test_file
+from handrail.engine.judge.named_places import is_of_checks
 from handrail.engine.judge.run_claims import (
     OF_ANOTHER_RUN,
     is_command_of,
@@ -23,7 +23,7 @@ from handrail.engine.judge.run_claims import (
 )
 from handrail.engine.messages import explain_gap
 from handrail.engine.progress import count_not_run
-from handrail.engine.receipts import compare_counts, describe_outcome
+from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
 from handrail.projections.evidence import (
     PlacedClaim,
     describe_sum_at,
@@ -56,6 +56,8 @@ def closing_line(history: History, name: str, node_id: NodeId) -> str:
 MOST_NAMED = 5
 LONGEST_NAMED = 32
 ALL_CHECKED = "everything that can be checked was checked"
+"""Where what ran is a check by the word of the project, or a person agreed: any program can end with 0."""
+ALL_RAN = "every command that was named ran; none is a declared check (handrail setup --checks)"
 _PROOFS: dict[EvidenceCheck, str] = {
     "ran": "a check that Handrail runs",
     "red_then_green": "a check that Handrail runs",
@@ -82,11 +84,7 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
         elif worth_of(placed.claim) == "claimed":
             unprovable.setdefault(text_of(history, placed), "no check is about it")
     if not named and not doubted:
-        worths = {worth_of(placed.claim) for placed in claims}
-        is_clear = worths.isdisjoint(("contradicted", "stale")) and not _list_unchecked(history, node_id)
-        is_shown = not worths.isdisjoint(("ran", "seen", "confirmed"))  # that a place exists shows little
-        is_own = history.imported is None and not _has_changed_checks(history, claims)
-        return _name_commands(history, claims) + ALL_CHECKED if is_shown and is_clear and is_own else ""
+        return _say_all_checked(history, node_id, claims)
     if named:  # beside it, what nothing could show, so that the names are as many as the sum counts
         named |= {text: proof for text, proof in unprovable.items() if text not in named}
     proofs: dict[str, list[str]] = {}
@@ -98,12 +96,57 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
     return "; ".join([*said, *doubted[:MOST_NAMED]])
 
 
+def _say_all_checked(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> str:
+    worths = {worth_of(placed.claim) for placed in claims}
+    is_clear = worths.isdisjoint(("contradicted", "stale")) and not _list_unchecked(history, node_id)
+    is_own = history.imported is None and not _has_changed_checks(history, claims)
+    if not is_clear or not is_own or _list_still_failing(history, claims):
+        return ""
+    if "confirmed" in worths or any(_is_declared(history, placed) for placed in claims):
+        return _name_commands(history, claims) + ALL_CHECKED
+    return _name_commands(history, claims) + ALL_RAN if "ran" in worths else ""
+
+
+def _is_declared(history: History, placed: PlacedClaim) -> bool:
+    """Whether a claim rests on a check that the project declared when the run began, and it passed."""
+    receipt = receipt_of(history, placed) if worth_of(placed.claim) == "ran" else None
+    if receipt is None or not has_passed(receipt.outcome, receipt.counts, receipt.uncounted):
+        return False
+    return any(
+        one.argv_digest == receipt.argv_digest
+        and (one.name == receipt.check or (one.directory or ".") == receipt.directory)
+        for one in history.runs[history.nodes[placed.node_id].run_id].checks
+    )
+
+
+def _list_still_failing(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    """Commands that reports name as failed, on purpose, and that did not pass since."""
+    found: dict[str, None] = {}
+    for placed in claims:
+        shown = receipt_of(history, placed) if worth_of(placed.claim) == "ran" else None
+        if shown is None or placed.claim.check != "ran":
+            continue
+        own = [one for one in receipts_by_id(history, placed.node_id).values() if is_command_of(one, shown)]
+        if not has_passed(own[-1].outcome, own[-1].counts, own[-1].uncounted):
+            found[_name_check(own[-1])] = None
+    return list(found)
+
+
 def _name_commands(history: History, claims: Sequence[PlacedClaim]) -> str:
     """What ran, and where: that everything was checked says no more than these commands look at."""
+    names = _list_ran(history, claims)
+    return f"what ran: {_list(names)}; " if names else ""
+
+
+def _list_ran(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
     ran = [receipt_of(history, one) for one in claims if worth_of(one.claim) == "ran"]
-    names = list(dict.fromkeys(_name_check(one) for one in ran if one is not None))
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"what ran: {', '.join(names[:MOST_NAMED])}{more}; " if names else ""
+    return list(dict.fromkeys(_name_check(one) for one in ran if one is not None))
+
+
+def _list_ran_elsewhere(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    """Of those that ran: what did so in another folder than the project's own."""
+    ran = [one for one in claims if (held := receipt_of(history, one)) is not None and name_folder(held)]
+    return _list_ran(history, ran)
 
 
 def _name_check(receipt: ReceiptRecorded) -> str:
@@ -120,16 +163,15 @@ def _has_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> bool
             return False
         receipt = receipt_of(history, placed) if placed.claim.check in _OWN_RUNS else None
         program = "" if receipt is None else own_program(receipt)
-        if receipt is not None and any(
-            is_test_file(path) or configures_runner(path) or path == program for path in placed.claim.paths
-        ):
+        if receipt is not None and any(is_of_checks(path) or path == program for path in placed.claim.paths):
             return True
     return False
 
 
 def describe_beside(history: History, node_id: NodeId) -> str:
     """What nobody claims and a reader must know: tests that changed, what came by commits, what was left."""
-    claims = [placed.claim for placed in list_claims(history, node_id)]
+    placed = list_claims(history, node_id)
+    claims = [one.claim for one in placed]
     ran = {path for one in claims if one.check in _OWN_RUNS and one.verdict == "holds" for path in one.paths}
     arrived = [one for one in claims if is_arrival(one)]
     others = {path for one in arrived if one.fact.startswith(OF_ANOTHER_RUN) for path in one.paths}
@@ -140,12 +182,17 @@ def describe_beside(history: History, node_id: NodeId) -> str:
         f"not listed, {OF_ANOTHER_RUN}": sorted(others),
         "passed without checking": _list_unchecked(history, node_id),
     }
-    return "; ".join(f"{what}: {_list(names)}" for what, names in told.items() if names)
+    runs = {
+        "failed, and did not pass since": _list_still_failing(history, placed),
+        "in another folder": _list_ran_elsewhere(history, placed),
+    }
+    cut = {what: [_cut(name) for name in names] for what, names in told.items()}
+    return "; ".join(f"{what}: {_list(names)}" for what, names in (cut | runs).items() if names)
 
 
 def _list(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(map(_cut, names[:MOST_NAMED])) + more
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _list_unchecked(history: History, node_id: NodeId) -> list[str]:

@@ -19,7 +19,13 @@ from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
 from handrail.engine.judge.named_places import is_test_file
-from handrail.engine.judge.red_then_green import describe_guard, find_doubt, find_red
+from handrail.engine.judge.red_then_green import (
+    DIFFERS,
+    NOT_FOUND,
+    describe_guard,
+    find_doubt,
+    find_red,
+)
 from handrail.engine.judge.run_claims import choose_strongest, is_command_of
 from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
 from handrail.projections.evidence import (
@@ -236,7 +242,7 @@ def _state_guard(red: ReceiptRecorded, green: ReceiptRecorded, subject: Subject)
     paths, name = list(differing or ()), green.check or " ".join(green.argv)
     doubt = find_doubt(red, green, paths, subject.gone.get(trees, ()), name)
     if not paths:
-        doubt = f"{name} failed before and passes now, and what differs could not be found"
+        doubt = f"{name} failed before and passes now, and {NOT_FOUND}"
     return {
         "command": _cut(" ".join(green.argv)),
         "red": red.tree_after,
@@ -408,7 +414,7 @@ def _describe_guard(guard: dict[str, Any]) -> str:
     if not guard["holds"]:
         return f"not shown: {_plain(guard['fact'])}"
     differs = ", ".join(map(_code, guard["differs"][:5]))
-    return f"{_code(guard['command'])} (what differs: {differs})"
+    return f"{_code(guard['command'])} ({DIFFERS}: {differs})"
 
 
 def _code(text: str) -> str:

@@ -139,8 +139,10 @@ def publish_service(registry: Registry, address: str) -> Published:
 
 
 @cache
-def publish_operations(registry: Registry) -> Published:
-    """Every operation that a caller over HTTP can perform, with how it is asked for."""
+def publish_operations(registry: Registry, closed: frozenset[str] = frozenset()) -> Published:
+    """Every operation that a caller over HTTP can perform, with how it is asked for; `closed` are those that
+    this one may not.
+    """
     rows = [
         {
             "name": called.name,
@@ -151,6 +153,7 @@ def publish_operations(registry: Registry) -> Published:
             "input": msgspec.json.schema(called.input),
         }
         for called in offered_operations(registry)
+        if called.name not in closed
     ]
     reasons = {one.name: why_not_served(one) for one in registry.operations()}
     elsewhere = {name: reason for name, reason in reasons.items() if reason} | OF_THE_COMMAND_LINE

@@ -226,7 +226,7 @@ class CompanionLink:
 
     # Telling
 
-    def state(self, project: str) -> TeamState | None:
+    def state(self, project: str, *, is_offline: bool = False) -> TeamState | None:
         try:
             link = self._find_link(project)
         except Fault as fault:
@@ -234,6 +234,8 @@ class CompanionLink:
         if link is None:
             return None
         state = TeamState(server=link.server, workspace=link.workspace, machine=self.machine)
+        if is_offline:
+            return state
         try:
             headers = self._headers(link)
             told = self._client.ask("GET", link.server + WHO, headers, b"", STATE_SECONDS, 65_536)

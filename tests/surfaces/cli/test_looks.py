@@ -313,15 +313,6 @@ def test_a_preview_of_nothing_offers_nothing_to_confirm() -> None:
     check_look("preferences.set", payload, "Nothing to do: set preferences.\n  leave preferences global\n")
 
 
-@pytest.mark.parametrize(
-    ("operation", "field"),
-    [("workflow.fmt", "text"), ("workflow.graph", "drawing"), ("session.export", "content")],
-)
-def test_what_is_a_text_is_shown_as_it_is(operation: str, field: str) -> None:
-    check_look(operation, {"session_id": "ses_1", field: "# One\n\n- two\n"}, "# One\n\n- two\n")
-    check_look(operation, {field: {"a": 1}}, f"{field}:\n  a: 1\n")
-
-
 def test_what_has_no_look_of_its_own_shows_rows_that_are_alike_as_a_table() -> None:
     payload = {
         "total_bytes": 99047,
@@ -460,6 +451,29 @@ def test_a_hint_is_told_once_and_without_names_that_are_not_there() -> None:
     assert failed(unknown)[1] == "Fix:   List the workflows to see which exist."
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "door", "expected"),
+    [
+        (60, 30, "", "idleMinutes is now 30; before, it was 60.\nKept in settings.json.\n"),
+        (30, None, "", "idleMinutes has its default again; before, it was 30.\nKept in settings.json.\n"),
+        (None, True, "terminal", "A person agreed: terminal.\n"),
+        (30, 30, "", "idleMinutes is now 30, as before.\nKept in settings.json.\n"),
+    ],
+)
+def test_a_setting_that_was_set_is_a_sentence(before: Any, after: Any, door: str, expected: str) -> None:
+    payload = {"key": "idleMinutes", "before": before, "after": after, "file": "settings.json", "door": door}
+
+    assert expected in human_text(payload, Page(), "settings.set")
+
+
+def test_a_renamed_session_is_a_sentence() -> None:
+    payload = {"session_id": "ses_1", "title": "The parser", "before": "Repair it", "is_new": True}
+
+    check_look("session.rename", payload, "The session ses_1 is now called: The parser; it was: Repair it\n")
+    again = payload | {"before": "The parser", "is_new": False}
+    check_look("session.rename", again, "The session ses_1 is called this already: The parser\n")
+
+
 STATUS: dict[str, Any] = {
     "session_id": "ses_1",
     "node_id": "nod_2",
@@ -470,6 +484,19 @@ STATUS: dict[str, Any] = {
     "files": [{"path": "src/a.py", "change": "modified"}, {"path": "b.py", "change": "added"}],
     "trees": [{"node_id": "nod_2", "step_id": "fix@1::try", "tree_id": "t2", "cause": "step", "at": "now"}],
     "is_unfinished": False,
+}
+VERIFIED: dict[str, Any] = {
+    "ok": False,
+    "sessions": 2,
+    "events": 31,
+    "blobs": 0,
+    "leftover_blobs": 1,
+    "unattested_sessions": 0,
+    "bytes_read": 1234,
+    "problem_count": 2,
+    "problems": [
+        {"what": "session", "id": "ses_1", "reason": "digest_mismatch", "detail": "Event 9 is bad."}
+    ],
 }
 HERE: dict[str, Any] = {
     "version": "1.2.3",
@@ -513,6 +540,17 @@ HERE: dict[str, Any] = {
         ),
         ("code.diff", {"differing": 0, "diff": "", "files": []}, "No file differs.\n"),
         (
+            "store.verify",
+            VERIFIED,
+            "Read: 2 sessions with 31 events, 1.2 kB.\n  ses_1: digest mismatch. Event 9 is bad.\n"
+            "  and 1 more\n1 stored file that no session needs.\n",
+        ),
+        (
+            "store.verify",
+            VERIFIED | {"ok": True, "problem_count": 0, "problems": [], "leftover_blobs": 0},
+            "Read: 2 sessions with 31 events, 1.2 kB. Everything is as it was written.\n",
+        ),
+        (
             "self.context",
             HERE,
             "Version: 1.2.3\nAccount: ada\nProject: /srv/shop, branch main\n"
@@ -522,7 +560,7 @@ HERE: dict[str, Any] = {
         ),
     ],
 )
-def test_files_and_the_place_are_told_in_words(
+def test_files_the_store_and_the_place_are_told_in_words(
     operation: str, payload: dict[str, Any], expected: str
 ) -> None:
     check_look(operation, payload, expected)

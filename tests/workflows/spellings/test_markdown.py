@@ -8,6 +8,7 @@ import pytest
 
 from handrail.workflows.spellings.decoded import has_workflow_id
 from handrail.workflows.spellings.markdown import decode_markdown
+from handrail.workflows.spellings.spelling import write_document
 from handrail.workflows.text_edits import apply_edit
 
 HIDDEN = "This stands inside HTML, where no page shows it."
@@ -93,6 +94,8 @@ def test_a_step_fence_holds_what_is_no_prose_and_a_loop_has_deeper_headings() ->
         ("a {#b}\n\n---\n> c {#d}\n---", "a {#b}\n\n---\n> c {#d}\n---"),
         ("a\r\n\r\nb\r\n", "a\n\nb"),
         ("[x](wr.refs.y)", "[x](wr.refs.y)"),
+        ("when: you are done, stop", "when: you are done, stop"),
+        ("First.\n\nwhen: x", "First.\n\nwhen: x"),
         ("\ttab\n    code", "\ttab\n    code"),
         ("a\x0bb\x1cc\u2028d\u0085e", "a\x0bb\x1cc\u2028d\u0085e"),
     ],
@@ -221,6 +224,50 @@ def test_a_heading_that_would_be_text_is_one_after_its_edit(lost: str) -> None:
         {"id": "x", "title": "X", "prompt": "T"},
         {"id": "y", "title": "Y", "prompt": "U"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ("requireConfirmation: true", {"requireConfirmation": True}),
+        ("when: {kind: always_true}\noutput:\n  contractRef: wr.contracts.plan", None),
+        ("type: choice\noptions:\n- {id: a, label: A B}\n- {id: b, label: B}", None),
+        ("type: choice\nnonAssumable: scope_boundary\noptions:\n  - {id: a, label: It is: so}", None),
+    ],
+)
+def test_keys_without_their_fence_are_no_text(keys: str, expected: dict[str, Any] | None) -> None:
+    text = FRONT + f"## X {{#x}}\n\n{keys}\n\nDelete it.\n"
+
+    problem = decode_markdown(text).problems[0]
+    repaired = apply_edit(text, "md", problem.edit)
+
+    assert ((problem.line, problem.column), problem.message) == (
+        (7, 1),
+        "These are keys of a step, and would be its text.",
+    )
+    assert repaired == FRONT + f"## X {{#x}}\n\n```step\n{keys}\n```\n\nDelete it.\n"
+    if expected is not None:
+        check_steps(
+            repaired.removeprefix(FRONT), {"id": "x", "title": "X", "prompt": "Delete it."} | expected
+        )
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "when: is_large",
+        "requireConfirmation: true\nDelete it.",
+        "type: choice\noptions:\n- a",
+        "when: the user agrees, go on",
+        "Note: this\nwhen: x",
+        "output: the table, and nothing beside it",
+        "type: choice",
+    ],
+)
+def test_a_prompt_that_begins_like_keys_is_written_so_that_it_is_read_back(prompt: str) -> None:
+    document = {"id": "project.x", "steps": [{"id": "a", "title": "A", "prompt": prompt}]}
+
+    assert decode_markdown(write_document(document, "md", {})).document == document
 
 
 @pytest.mark.parametrize(

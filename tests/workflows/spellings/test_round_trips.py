@@ -158,6 +158,39 @@ def test_what_is_no_text_is_told_at_its_place(
     assert problem.fix
 
 
+@pytest.mark.parametrize(
+    ("written", "is_cut"),
+    [
+        ("Read issue #12 and stop.", True),
+        ("Read it\n      and #that", True),
+        ("Read it.  # by the lead", False),
+        ('"Read issue #12." #note', False),
+        ("'Read #12'", False),
+        ("|\n      Read #12", False),
+        ("Read C#.", False),
+    ],
+)
+def test_a_text_that_ends_before_a_number_sign_is_told(written: str, is_cut: bool) -> None:
+    head = "id: project.x\nname: X\ndescription: D.\nsteps:\n  - id: a\n    title: A\n"
+    front, fence = "---\nid: project.x\nname: X\ndescription: D.\n---\n", "## A {#a}\n```step\n"
+    yaml = f"{head}    prompt: {written}\n"
+    page = f"{front}{fence}agentRole: {written}\n```\nDo it.\n"
+
+    for text, spelling, pointer, place in (
+        (yaml, "yaml", "/steps/0/prompt", (7, 13)),
+        (page, "md", "/steps/0/agentRole", (8, 12)),
+    ):
+        told = [one for one in read_workflow(text.encode(), spelling).problems if one.severity == "warning"]
+        assert [(one.pointer, (one.line, one.column)) for one in told] == [(pointer, place)] * is_cut
+
+
+def test_a_bracket_that_a_comment_leaves_open_names_the_line() -> None:
+    text = "id: project.x\ninputs:\n  x: {default: a #b}\nsteps: []\n"
+    [problem] = read_workflow(text.encode(), "yaml").problems
+
+    assert problem.fix == "A # behind a space begins a comment: quote the text in line 3."
+
+
 def test_the_packed_documents_are_what_the_markdown_says() -> None:
     for file in list_bundled_files():
         assert file.decoded, f"{file.source_ref} is packed; run python tools/generate.py"

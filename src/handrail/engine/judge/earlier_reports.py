@@ -243,9 +243,14 @@ def list_outdated_gaps(outdated: list[Outdated]) -> list[GapRecorded]:
     return [make_gap(f"{said}{one.claim.fact}.", one.command) for one in outdated]
 
 
-def make_gap(said: str, command: str = "") -> GapRecorded:
+def name_command(command: str, guard: str = "") -> dict[str, str]:
+    """What a check waits for; of a guard with its line, as it is to fail first."""
+    return {"command": shorten_message(command)} | ({"guard": shorten_message(guard)} if guard else {})
+
+
+def make_gap(said: str, command: str = "", guard: str = "") -> GapRecorded:
     """What evidence discloses. The command would settle it, if it passed on the present files."""
-    waits = WaitsFor(kind="check", values={"command": shorten_message(command)}) if command else None
+    waits = WaitsFor(kind="check", values=name_command(command, guard)) if command else None
     return GapRecorded(
         gap_id="", severity="warning", reason="reported", summary=shorten_message(said), waits_for=waits
     )

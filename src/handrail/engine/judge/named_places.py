@@ -71,3 +71,8 @@ def configures_runner(path: str) -> bool:
     *folders, name = path.split("/")
     is_runner = name.endswith(".py") and not _SHADOWING.isdisjoint(folders)
     return is_runner or name in _CONFIGURATION or name.startswith(_CONFIGURED) or name.endswith(_LOADED)
+
+
+def is_of_checks(path: str) -> bool:
+    """Whether a file decides about the result of tests beside the code."""
+    return is_test_file(path) or configures_runner(path)

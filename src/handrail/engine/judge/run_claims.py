@@ -51,6 +51,7 @@ _SHELLS = ("sh", "bash")
 MOST_PATHS_SINCE = 200
 """Paths that changed since a command ran."""
 
+_INTERPRETER = re.compile(r"(?:python|pypy|node|bun|deno|ruby|perl|php|sh|bash|dash|zsh|ksh)[\d.]*")
 _NOT_ITS_OWN = "it ran in a line of several programs, whose status is not its own: run it alone"
 
 Identity: TypeAlias = tuple[str, str]
@@ -356,12 +357,11 @@ def judge_receipts(
         fact = "it ran, and nobody told how it ended" if is_own else _NOT_ITS_OWN
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     ended = _describe_end(newest)
-    verdict: EvidenceVerdict
     nothing = explain_unfinished(known, newest)
     if nothing:
         fact = f"{name}: {nothing}, so it has neither passed nor failed"
         fix = _write_start_fix(newest, ended, command)
-        verdict = "unknown" if expected else "missing"
+        verdict: EvidenceVerdict = "unknown" if expected else "missing"
         return RunResult(verdict=verdict, fact=fact, refs=refs, command=command, fix=fix)
     is_older = bool(tree and newest.tree_after and not current)
     if newest.uncounted and expected == 0 and not is_older and ended == "exit 0":
@@ -371,9 +371,7 @@ def judge_receipts(
     wrong = "" if is_older else _contradiction(newest, expected)
     if wrong:
         fact = f"{name}: {wrong} (receipt {newest.receipt_id}){name_others(newest, current)}"
-        # Who says what the same door saw on these very files says nothing wrong, and has not shown it either.
-        is_flaky = any(one.by == newest.by and not _contradiction(one, expected) for one in current)
-        verdict = "contradicted" if not is_flaky else "unknown" if expected else "missing"
+        verdict = _choose_verdict(newest, current, expected)
         return RunResult(verdict=verdict, fact=fact, refs=refs, command=command)
     if not tree or not newest.tree_after:
         fact = f"it ran ({ended}), on files that could not be compared with the present ones"
@@ -394,6 +392,15 @@ def judge_receipts(
     loaded = [make_readable(path) for path in known.sighting.beside.loaded]
     fact += f"; new in this run, and git does not track it: {list_paths(loaded)}" if loaded else ""
     return RunResult(verdict="holds", fact=fact, refs=refs, command=command, paths=(*touched, *loaded))
+
+
+def _choose_verdict(
+    newest: ReceiptRecorded, current: Sequence[ReceiptRecorded], expected: int | None
+) -> EvidenceVerdict:
+    """Who says what the same door saw on these very files says nothing wrong, and has not shown it either."""
+    if any(one.by == newest.by and not _contradiction(one, expected) for one in current):
+        return "unknown" if expected else "missing"
+    return "contradicted"
 
 
 def _write_start_fix(newest: ReceiptRecorded, ended: str, command: str) -> str:
@@ -440,6 +447,16 @@ def _find_touched(known: Witnessed, receipt: ReceiptRecorded) -> list[str]:
 def own_program(receipt: ReceiptRecorded) -> str:
     """The program of a receipt, where it is a file of the project; empty: it is none."""
     return receipt.program.removeprefix("./") if receipt.program.startswith("./") else ""
+
+
+def list_scripts(receipt: ReceiptRecorded) -> set[str]:
+    """The files of the project that a command starts: its program, or what an interpreter is given."""
+    words = read_words(receipt.argv).words
+    at = next((at for at, one in enumerate(words) if _INTERPRETER.fullmatch(posixpath.basename(one))), None)
+    given = [] if at is None else [one for one in words[at + 1 :] if not one.startswith("-")][:1]
+    module = [f"{one.replace('.', '/')}{end}" for one in given for end in (".py", "/__main__.py")]
+    places = {posixpath.normpath(posixpath.join(receipt.directory, one)) for one in (*given, *module)}
+    return places | {own_program(receipt)}
 
 
 def explain_unfinished(known: Witnessed, receipt: ReceiptRecorded) -> str:

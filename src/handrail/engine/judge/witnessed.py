@@ -182,6 +182,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """What to run again."""
     fix: str = ""
     """What to do instead of running it again."""
+    guard: str = ""
+    """The line of a guard: it is to run without the fix, and then with it."""
     paths: tuple[str, ...] = ()
     """Its own tests, script or configuration that changed in this run."""
     is_doubted: bool = False

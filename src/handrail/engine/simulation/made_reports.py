@@ -26,6 +26,7 @@ from handrail.engine.judge.assess import place_of
 from handrail.engine.judge.report_frame import assessment_example
 from handrail.engine.judge.requirements import fit_example, list_broken_rules
 from handrail.engine.navigate import Running, leaves_of
+from handrail.engine.owners import decided_names
 from handrail.workflows.compiled import (
     AllOf,
     AnyOf,
@@ -332,6 +333,7 @@ def input_paths(workflow: CompiledWorkflow, iterations: int, effort: Effort | No
     atoms = [atom for held in used for atom in comparisons(held) if atom.input]
     each = lists_in(workflow)
     inner = {repeat.item for repeat in each} | {repeat.index for repeat in each if repeat.index}
+    inner |= decided_names(workflow).keys()  # no start may give them
     paths: Paths = {}
     for name, spec in workflow.inputs.items():
         if spec.required and spec.default is UNSET:

@@ -17,9 +17,9 @@ from handrail.engine.navigate import own_action_at
 from handrail.engine.reply import Reply
 from handrail.operations.gathering import gather
 from handrail.operations.handles import WORKER_RULE, Prepared, TokenCall, Worker, answer_attempt, read_ack
-from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
+from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer, warn_of_present
 from handrail.operations.report import Output, check_change, check_merged, read_report
-from handrail.operations.same_project import find_own_project, warn_of_other_project
+from handrail.operations.same_project import find_own_project
 from handrail.runtime.operation import AckVerdict, Input, Operation
 from handrail.runtime.runtime import WritePorts, leave_tree
 from handrail.runtime.sessions import Session
@@ -114,7 +114,7 @@ def advance(
         session,
         recorded,
         work.input_digest,
-        warnings=(*handle.warnings, *warn_of_other_project(rt.workspace, run, request.project)),
+        warnings=(*handle.warnings, *warn_of_present(rt, run, request.project)),
         sent=TokenCall(claims=claims, request=request, tool="continue_workflow"),
         workflow=known,
         actions=actions,

@@ -17,7 +17,7 @@ from handrail.engine.events import ConfirmationDoor, GapRecorded
 from handrail.engine.history import History, Node
 from handrail.engine.messages import explain_gap
 from handrail.operations.finding import find_session, name_answerer
-from handrail.operations.stored_sessions import open_stored_sessions
+from handrail.operations.stored_sessions import facet, open_stored_sessions
 from handrail.ports.store import IndexTrouble
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import Input, Operation
@@ -112,7 +112,7 @@ def _find(rt: ReadPorts, request: SettleGap) -> Session:
 
 def _sessions_with_gaps(rt: ReadPorts, *, with_index: bool) -> list[SessionId]:
     with open_stored_sessions(rt, with_index=with_index) as sessions:
-        ids = (stamp.session_id for stamp in sessions.stamps)
+        ids = (stamp.session_id for stamp in sessions.find([facet("gap_count")]))
         return [held for held in ids if sessions.facts(held).gap_count]
 
 

@@ -107,6 +107,8 @@ def _refs(step: dict[str, Any], pointer: str) -> Iterator[_Name]:
 
 
 def _ids(declared: Json) -> set[str]:
+    if isinstance(declared, dict):  # told already, and each is known by its name
+        return set(declared)
     return {one["id"] for one in _list(declared) if isinstance(one, dict) and isinstance(one.get("id"), str)}
 
 

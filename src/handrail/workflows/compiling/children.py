@@ -57,6 +57,17 @@ class ChildCompiler:
         self.inline: list[tuple[SourceWorkflow, Compilation]] = []
         """What was written here, for whoever checks it further."""
 
+    @property
+    def is_outermost(self) -> bool:
+        """Whether nothing hands this workflow out."""
+        return len(self._above) == 1
+
+    def contracts_inside(self) -> set[str]:
+        """What the steps deliver that are written in place, at every depth."""
+        own = f"{self._source.id}--"
+        held = (one.workflow for one in self.pins.values())
+        return {name for one in held if one.id.startswith(own) for name in one.contracts}
+
     def compile(self, step: SourceDelegate, child: SourceChild, when: str) -> Child | None:
         """The child as its step holds it; None if it cannot be used, which has been reported."""
         if len(self._above) > MAX_CHILD_DEPTH:

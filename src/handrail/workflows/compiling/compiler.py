@@ -114,7 +114,8 @@ def _compiled(
     implicit = find_implicit_inputs(steps, conditions, source.functions, source.inputs, kinds)
     for name in implicit:
         trail.decide("input", name, "", "a condition, a loop or a prompt uses it and nothing declares it")
-    shelf.report_untightened()
+    if children.is_outermost:  # a child delivers but a part of what its overlay tightens
+        shelf.report_untightened(children.contracts_inside())
     base = None
     if source.overlay is not None and around.base is not None:
         base = describe_base(source.overlay, around.base, trail)

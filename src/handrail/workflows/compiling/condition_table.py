@@ -81,6 +81,10 @@ def _fields(kind: type[msgspec.Struct]) -> tuple[_Field, ...]:
 _SHORTEST = 12
 
 
+_ASKED = ("user", "person", "human", "owner", "required", "manual", "yes")
+"""Words that say that a person is asked, and name no condition."""
+
+
 class ConditionTable:
     """Every condition by id. Equal conditions written in place share one id, made of their digest."""
 
@@ -114,17 +118,18 @@ class ConditionTable:
                 return condition
             case ConditionRef(condition_id=name, pointer=pointer):
                 if name not in self._declared:
-                    self._trail.unknown(
-                        "condition", name, self._declared, pointer, "It is taken to hold.", self._meant(name)
-                    )
+                    meant, stand_in = self._meant(name, pointer), "It is taken to hold."
+                    self._trail.unknown("condition", name, self._declared, pointer, stand_in, meant)
                 return self._declared.get(name, AlwaysTrue())
             case never:
                 assert_never(never)
 
-    def _meant(self, name: str) -> Json:
+    def _meant(self, name: str, pointer: str) -> Json:
         if name in self._truths:
             return {"kind": "compare", "input": name, "op": "equals", "value": True}
         truth = {"always": "true", "never": "false"}.get(name, name)
+        if pointer.endswith("/requireConfirmation"):
+            return {"true": True, "false": False}.get("true" if name in _ASKED else truth)
         return {"kind": f"always_{truth}"} if truth in ("true", "false") else None
 
     def _add(self, condition: Condition) -> ConditionId:

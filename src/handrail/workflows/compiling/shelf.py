@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 import msgspec
 
@@ -322,12 +322,13 @@ class Shelf:
         self._used[contract_id] = found
         return found
 
-    def report_untightened(self) -> None:
-        """A contract that an overlay tightens and no step delivers is misspelt."""
+    def report_untightened(self, inside: Set[str]) -> None:
+        """A contract that an overlay tightens and no step delivers, here or `inside` a child, is misspelt."""
+        known = self._used.keys() | inside
         for name, change in self._tightened.items():
-            if name not in self._used:
+            if name not in known:
                 stand_in = "Nothing is tightened."
-                self._trail.unknown("contract of the base", name, self._used, change.pointer, stand_in)
+                self._trail.unknown("contract of the base", name, sorted(known), change.pointer, stand_in)
 
     def _why_broken(self, contract_id: str) -> str:
         """A file that cannot be read has no id but its name."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
 from handrail.contract.json.places import unescape_key
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
+from handrail.contract.wording import quote
 from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.dialect.translation import to_native
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES, Spelling
@@ -179,9 +180,28 @@ def read_workflow(
         reading = _read_foreign(document)
     else:
         reading = _read_native(document, str, has_rest=True)
-    if not reading.problems:
+    problems = (*reading.problems, *_find_cut_texts(found, content))
+    if not problems:
         return reading
-    return msgspec.structs.replace(reading, problems=add_places(content, reading.problems, spelling))
+    return msgspec.structs.replace(reading, problems=add_places(content, problems, spelling))
+
+
+def _find_cut_texts(found: Decoded, content: bytes) -> Iterator[Problem]:
+    """Unquoted YAML texts that end before a `#`, where what follows does not look like a comment."""
+    cut = {at: one.beside for at, one in found.comments.items() if one.beside[:1].strip()}
+    lines = content.decode().split("\n") if cut else []
+    for pointer, words in cut.items():
+        value, (line, column) = value_at(found.document, pointer), found.values.get(pointer, (0, 0))
+        if (
+            isinstance(value, str)
+            and line
+            and lines[line - 1][column - 1 : column] not in ("'", '"', "|", ">")
+        ):
+            message = f"The text ends before {quote('#' + words)}: a # behind a space begins a comment."
+            fix = "Put the text into quotes; a comment has a space after its #."
+            yield Problem(
+                code="changed_meaning", message=message, pointer=pointer, fix=fix, severity="warning"
+            )
 
 
 def _decode(content: bytes, spelling: Spelling, decoded: bytes) -> Decoded:

@@ -140,6 +140,8 @@ def guess_key(name: str, value: dict[str, Json], known: tuple[str, ...]) -> str:
     absent = [one for one in known if one not in value]
     if name in absent:
         return name
+    if name == "prompt" and "slot" in known and "description" in absent:
+        return "description"
     return next((one for one in OTHER_KEYS.get(name, ()) if one in absent), "") or guess_surely(name, absent)
 
 
@@ -209,6 +211,11 @@ _NOT = ' with {"kind": "not", "of": …}: the part is skipped where the conditio
 _SAID_OTHERWISE = {
     "doWhile": ("until", "Write until with the opposite condition: it is checked after each iteration."),
     **dict.fromkeys(("unless", "skipIf", "skipWhen"), ("when", f"Write when{_NOT}")),
+    **dict.fromkeys(
+        ("goto", "next", "nextStep", "then", "jump"),
+        ("set", "Write set with a value of your own, and compare it under when of the steps that follow."),
+    ),
+    "conditions": ("extends", "Write each where it is used, such as `when: {kind: …}`."),
     "unset": ("set", "Write set with null as the value: null takes a value back."),
     "minIterations": (
         "maxIterations",
@@ -225,9 +232,20 @@ def _write_natively(name: str, value: dict[str, Json], known: tuple[str, ...]) -
         found: dict[str, Json] = {"op": operator, "value": value[name]}
     elif name == "runCondition" and "when" in known and isinstance(value[name], str):
         found = {"when": value[name]}
+    elif name in ("contract", "contractRef") and "output" in known and isinstance(value[name], str):
+        found = {"output": {"contractRef": value[name]}}
+    elif name in ("prompt", "instructions") and {"steps", "workflow"} <= set(known):  # of work to hand out
+        own = str(value.get("id", "work"))
+        found = {"steps": [{"id": own, "title": value.get("title", own), "prompt": value[name]}]}
+    elif name == "skip" and {"extends", "steps"} <= set(known) and _are_texts(value[name]):
+        found = {"steps": {one: {"skip": True} for one in value[name]}}
     else:
         found = native_members(name, value[name], known)
     return {} if any(key in value for key in found) else found
+
+
+def _are_texts(value: Json) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
 
 
 _LINES = (PROMPT, PROSE, DESCRIPTION, REMARK)
@@ -297,7 +315,7 @@ def make_id(text: str) -> str:
 
 
 def make_workflow_id(text: str) -> str:
-    namespace, dot, name = text.strip().partition(".")
+    namespace, dot, name = text.strip().partition("@")[0].partition(".")
     parts = [make_id(one.replace(".", "_")) for one in ((namespace, name) if dot else (namespace,))]
     return ".".join(parts) if all(part and part[0].isalpha() for part in parts) else ""
 

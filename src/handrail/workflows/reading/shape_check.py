@@ -128,9 +128,13 @@ def _guess_whole(shape: Shape, value: Json) -> Json | msgspec.UnsetType:
     """The list or the object that a value was meant to be all of, or a member of; UNSET if unsure."""
     match shape:
         case Items(of=of) if isinstance(value, dict) and not isinstance(of, Anything):
-            return [value]
+            return [value] if _fits(shape, [value]) else _with_ids(value)
         case Members(of=of) if isinstance(value, list) and not isinstance(of, Anything):
             return _under_names(value)
+        case Record(keys={"as": _, "input": _}) if isinstance(value, str) and (
+            said := _EACH.fullmatch(value)
+        ):
+            return {"input": said[2], "as": said[1]}
         case Record(keys=keys) if isinstance(value, str):
             needed = [name for name, key in keys.items() if key.is_required] or shape.any_of
             made: list[Json] = [{name: value} for name in needed]
@@ -144,6 +148,20 @@ def _guess_whole(shape: Shape, value: Json) -> Json | msgspec.UnsetType:
             return [{"id": "first_step", "title": "First step", "prompt": value}]
         case _:
             return msgspec.UNSET
+
+
+_EACH = re.compile(r"(?:each\s+)?([A-Za-z_]\w*)\s+(?:in|of)\s+([A-Za-z_][\w.]*)")
+"""A list and its item as other languages write them."""
+
+
+def _with_ids(members: dict[str, Json]) -> Json:
+    """Objects under their names as a list, each with its name as its id; `op` says what kind it is."""
+    return [
+        {"id": name, **({"kind": "compare"} if "op" in one and "kind" not in one else {}), **one}
+        if isinstance(one, dict)
+        else one
+        for name, one in members.items()
+    ]
 
 
 def _under_names(items: list[Json]) -> Json | msgspec.UnsetType:

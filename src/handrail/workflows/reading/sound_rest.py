@@ -20,6 +20,7 @@ from handrail.workflows.sound_edits import apply_operations
 FindProblems = Callable[[Json], Iterable[Problem]]
 
 _PART = re.compile(r"/steps/[0-9]+(?:/body/[0-9]+)*")
+_OPTION = re.compile(r"(.*/options)/[0-9]+/")
 _WORD = re.compile(PATH.pattern)
 _OWN_KEYS = frozenset(key for one in SHAPES.values() if isinstance(one, Record) for key in one.keys)
 _FILLED: dict[str, Json] = {"id": "project.rest", "name": "Rest", "description": "Rest."}
@@ -70,6 +71,8 @@ def is_follow_up(problem: Problem, document: Json, lost: Collection[str]) -> boo
     value = holder.get(key) if isinstance(holder, dict) else None
     if isinstance(holder, list) and key.isdecimal() and int(key) < len(holder):
         value = holder[int(key)]
+    if key == "value" and isinstance(holder, dict):  # what it may be follows from who sets the input
+        value = [value, holder.get("input")]
     said = (found[0] for text in _texts_in(value) for found in _WORD.finditer(text))
     return any(word in lost or word.partition(".")[0] in lost for word in said)
 
@@ -95,6 +98,13 @@ def _take_value(document: Json, pointer: str, lost: set[str]) -> None:
     if isinstance(holder, dict) and key in holder and _PART.fullmatch(pointer) is None:
         lost |= {key} - _OWN_KEYS
         lost |= set(_names_in(holder.pop(key)))
+        if (options := _OPTION.match(pointer)) is not None:  # one that sets less than was meant
+            beside, _ = _holder_of(document, f"{options[1]}/0")
+            lost |= {name for one in beside for name in one.get("set", ())} if _are_objects(beside) else set()
+
+
+def _are_objects(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(one, dict) for one in value)
 
 
 def _empty_part(document: Json, pointer: str, lost: set[str], *, keeps_text: bool) -> None:

@@ -19,11 +19,15 @@ from handrail.workflows.spellings.markdown_text import (
     BLOCKS,
     FENCE,
     HEADING,
+    KEY,
+    KEYS_OF_PARTS,
+    KEYS_OF_STEPS,
     Line,
     Misplaced,
     begins_part,
     closing_of,
     closing_of_html,
+    count_keys,
     find_block,
     find_lost_heading,
     find_other_id,
@@ -45,15 +49,8 @@ _WORD = re.compile(r"[A-Za-z_][\w-]*")
 _UNKNOWN = "?"
 """Stands for a block that was reported; its text is not read."""
 _OF_DATA = ("", "yaml", "yml")
-_KEY = re.compile(r"([A-Za-z]\w*):(?:\s|$)")
-_KEYS_OF_STEPS = {
-    *("when", "output", "delegate", "forEach", "maxIterations", "options", "validation", "gates", "userOnly"),
-    *("requireConfirmation", "templateId", "functionRefs", "promptFragments", "nonAssumable"),
-}
-_KEYS_OF_PARTS = _KEYS_OF_STEPS | {
-    *("type", "while", "until", "count", "guidance", "agentRole", "evidence", "notesOptional"),
-    *("operation", "params", "saveAs", "args", "slot", "description"),
-}
+_OF_LOOPS = ("forEach", "while", "until", "count", "maxIterations")
+"""Keys of loops alone: a part with one of them has a body, whatever its type says."""
 _TEXT_FIX = "Text that has headings of its own stands in a fence `prompt`."
 
 
@@ -100,7 +97,7 @@ class _Part:
 
     @property
     def is_loop(self) -> bool:
-        return self.document.get("type") == "loop"
+        return self.document.get("type") == "loop" or not self.document.keys().isdisjoint(_OF_LOOPS)
 
 
 class _Text:
@@ -162,9 +159,27 @@ class _Reading:
             elif (closing := closing_of_html(words)) is not None:
                 at = self._html(lines, at, closing)
                 continue
+            elif (count := self._count_bare_keys(lines, at)) > 0:
+                self._bare_keys(lines[at : at + count])
+                at += count - 1
             else:
                 self._text_line(Line(line.number, words))
             at += 1
+
+    def _count_bare_keys(self, lines: list[Line], at: int) -> int:
+        """How many lines below a heading are keys of the step that stand in no fence."""
+        part = self._open[-1] if self._open else None
+        if part is None or part.has_fence or part.current or any(map(_is_there, part.texts.values())):
+            return 0
+        return count_keys([line.text.rstrip() for line in lines[at : at + 200]])
+
+    def _bare_keys(self, lines: list[Line]) -> None:
+        """Keys without their fence are read as what was meant, so that no other problem follows."""
+        first, last = lines[0].number, lines[-1].number
+        edit = (*rewrite_text(last + 1, 1, 0, "```\n"), *rewrite_text(first, 1, 0, "```step\n"))
+        fix = "Write a line ```step before them and a line ``` after them; text of the agent stands below."
+        self._report((first, 1), "These are keys of a step, and would be its text.", fix, edit)
+        self._step_fence(first - 1, lines)
 
     def _html(self, lines: list[Line], at: int, closing: re.Pattern[str]) -> int:
         """Read what a page shows as no Markdown; where reading goes on."""
@@ -308,9 +323,9 @@ class _Reading:
         part = self._open[-1] if self._open else None
         if part is None or part.has_fence or any(map(_is_there, part.texts.values())) or info not in _OF_DATA:
             return False
-        said = [found[1] for line in lines if (found := _KEY.match(line.text)) is not None]
-        is_all = all(_KEY.match(line.text) or line.text[:1] in ("", " ", "#", "-") for line in lines)
-        return is_all and any(key in _KEYS_OF_STEPS for key in said) and set(said) <= _KEYS_OF_PARTS
+        said = [found[1] for line in lines if (found := KEY.match(line.text)) is not None]
+        is_all = all(KEY.match(line.text) or line.text[:1] in ("", " ", "#", "-") for line in lines)
+        return is_all and any(key in KEYS_OF_STEPS for key in said) and set(said) <= KEYS_OF_PARTS
 
     def _step_fence(self, number: int, lines: list[Line]) -> None:
         part = self._open[-1]

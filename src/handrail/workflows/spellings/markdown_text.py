@@ -245,6 +245,37 @@ def read_named(items: list[Item]) -> list[tuple[str, Item]] | Misplaced:
     return named
 
 
+# Keys of a step that stand in no fence
+
+KEY = re.compile(r"([A-Za-z]\w*):(?:\s|$)")
+KEYS_OF_STEPS = {
+    *("when", "output", "delegate", "forEach", "maxIterations", "options", "validation", "gates", "userOnly"),
+    *("requireConfirmation", "templateId", "functionRefs", "promptFragments", "nonAssumable"),
+}
+KEYS_OF_PARTS = KEYS_OF_STEPS | {
+    *("type", "while", "until", "count", "guidance", "agentRole", "evidence", "notesOptional"),
+    *("operation", "params", "saveAs", "args", "slot", "description"),
+}
+_SHORT_VALUE = re.compile(r"\w+:(?:\s+(?:[{\[].*|\S+))?")
+"""A key with what prose does not have: nothing, a bracket, or one word."""
+
+
+def count_keys(lines: list[str]) -> int:
+    """How many lines at the beginning of a text only a fence `step` can mean; 0: it begins as prose."""
+    said: list[str] = []
+    count = 0
+    for line in lines:
+        found = KEY.match(line)
+        if found is None and not (said and line.startswith((" ", "-"))):
+            break
+        if found is not None and found[1] not in KEYS_OF_PARTS:
+            break
+        said += [] if found is None else [found[1]]
+        count += 1
+    is_meant = not KEYS_OF_STEPS.isdisjoint(said) and _SHORT_VALUE.fullmatch(lines[0]) is not None
+    return count if is_meant else 0
+
+
 # Writing: lines, or None where plain Markdown would not give the value back
 
 
@@ -253,7 +284,7 @@ def write_text(text: str) -> list[str] | None:
     lines = text.split("\n")
     numbered = [Line(0, line) for line in lines]
     is_same = trim_blank(numbered) == numbered and "\r" not in text and bool(text)
-    return lines if is_same and not has_constructs(lines) else None
+    return lines if is_same and not has_constructs(lines) and not count_keys(lines) else None
 
 
 def write_block(key: str, value: Json, links: Mapping[str, str]) -> list[str] | None:

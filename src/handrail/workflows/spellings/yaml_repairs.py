@@ -63,6 +63,8 @@ def explain_stop(text: str, stop: Stop, shift: int) -> tuple[str, str]:
     if "<block end>" not in stop.said:
         known = (one for one in _SYNTAX if one[0] in stop.said)
         _, message, fix = next(known, ("", f"This is not YAML: {stop.said}.", _SYNTAX_FIX))
+        if "bracket" in message and " #" in text.split("\n")[stop.first_line - 1][stop.first_column - 1 :]:
+            fix = f"A # behind a space begins a comment: quote the text in line {stop.first_line + shift}."
         return message, fix
     beside, begins = "items" if "collection" in stop.reading else "keys", f"line {stop.first_line + shift}"
     if stop.column != stop.first_column:

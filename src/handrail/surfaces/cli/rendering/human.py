@@ -7,13 +7,16 @@ from typing import TypeAlias
 
 from handrail.contract.outcome import Json
 from handrail.surfaces.cli.rendering import code, gate, installation, nodes, runs, sessions, workflows
-from handrail.surfaces.cli.rendering.text import Page, join_lines, lines_of, text_of
+from handrail.surfaces.cli.rendering.text import Page, join_lines, text_of
 
 Look: TypeAlias = Callable[[dict[str, Json], Page], list[str]]
 
 _LOOKS: dict[str, Look] = {
     "workflow.list": workflows.list_lines,
     "workflow.inspect": workflows.workflow_lines,
+    "workflow.graph": workflows.drawing_lines,
+    "workflow.convert": workflows.spelled_lines,
+    "workflow.fmt": workflows.spelled_lines,
     "workflow.diff": workflows.diff_lines,
     "workflow.simulate": workflows.simulation_lines,
     "run.continue": runs.verdict_lines,
@@ -29,22 +32,23 @@ _LOOKS: dict[str, Look] = {
     "run.compare": nodes.compare_lines,
     "session.resume": sessions.resume_lines,
     "session.show": sessions.session_lines,
+    "session.rename": sessions.renamed_lines,
+    "session.export": sessions.export_lines,
+    "receipt.export": sessions.receipt_lines,
+    "code.workflow": runs.file_lines,
+    "code.scan": code.scan_lines,
+    "code.edit": code.edit_lines,
     "code.status": code.status_lines,
     "code.diff": code.diff_lines,
     "self.settings": installation.settings_lines,
+    "settings.set": installation.setting_lines,
+    "self.completion": installation.completion_lines,
     "self.reference": installation.reference_lines,
     "self.doctor": installation.doctor_lines,
     "self.context": installation.context_lines,
+    "store.verify": installation.verify_lines,
 }
-"""What people use most; everything else has the plain look."""
-_TEXTS = {
-    "workflow.graph": "drawing",
-    "workflow.convert": "text",
-    "workflow.fmt": "text",
-    "session.export": "content",
-    "receipt.export": "content",
-}
-"""Answers that are about a text: it is shown as it is."""
+"""What people use most, and what is no text for people as it is; everything else has the plain look."""
 
 
 def human_text(payload: Json, page: Page, operation: str = "", *, is_selected: bool = False) -> str:
@@ -71,6 +75,4 @@ def _look(payload: Json, operation: str, *, is_selected: bool) -> Callable[[Json
         return gate.preview_lines
     if gate.is_batch(payload):
         return gate.batch_lines
-    if isinstance(payload.get(_TEXTS.get(operation, "")), str):
-        return lambda held, _: lines_of(held[_TEXTS[operation]].rstrip("\n"))
     return _LOOKS.get(operation, text_of)

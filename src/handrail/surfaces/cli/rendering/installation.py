@@ -11,6 +11,7 @@ from handrail.surfaces.cli.rendering.text import (
     format_cell,
     format_table,
     one_line,
+    size_text,
     spell_for_people,
     typed_line,
     width_of,
@@ -38,6 +39,26 @@ def context_lines(payload: dict[str, Json], page: Page) -> list[str]:
     typed = (page.program + one_line(line).removeprefix("handrail") for line in payload["next_steps"])
     following = [spell_for_people(line) for line in typed]
     return [*lines, "", "Next:", *(INDENT + line for line in following)] if following else lines
+
+
+def verify_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What was read, and each thing that is not as it was written."""
+    read = f"{format_count(payload['sessions'], 'session')} with {format_count(payload['events'], 'event')}"
+    problems = payload["problems"]
+    sound = "Everything is as it was written." if payload["ok"] else ""
+    lines = wrap(f"Read: {read}, {size_text(payload['bytes_read'])}. {sound}".rstrip(), page.width)
+    for one in problems:
+        what = one_line(one["reason"]).replace("_", " ")
+        lines += wrap(f"{one_line(one['id'])}: {what}. {one_line(one['detail'])}", page.width, INDENT)
+    more = payload["problem_count"] - len(problems)
+    lines += [f"{INDENT}and {more} more"] if more > 0 else []
+    for warning in payload.get("warnings", ()):
+        lines += wrap(f"Warning: {one_line(warning)}", page.width)
+    newer = ", ".join(map(one_line, payload.get("newer", ())))
+    lines += wrap(f"Written by a newer version: {newer}.", page.width) if newer else []
+    if payload["leftover_blobs"]:
+        lines.append(f"{format_count(payload['leftover_blobs'], 'stored file')} that no session needs.")
+    return lines
 
 
 def doctor_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -89,6 +110,28 @@ def _setting_text(value: Json) -> str:
     if isinstance(held, list):
         return ", ".join(one_line(one) if isinstance(one, str) else "…" for one in held) or "-"
     return format_cell(held)
+
+
+def setting_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What was set, in a sentence, and where it stands."""
+    key, after, before = one_line(payload["key"]), payload["after"], payload["before"]
+    now = "has its default again" if after is None else f"is now {format_cell(after)}"
+    was = "its default" if before is None else format_cell(before)
+    said = f"{key} {now}; before, it was {was}." if after != before else f"{key} {now}, as before."
+    agreed = [f"A person agreed: {one_line(payload['door'])}."] if payload["door"] else []
+    return [*wrap(said, page.width), *agreed, f"Kept in {one_line(payload['file'])}."]
+
+
+def completion_lines(payload: dict[str, Json], _: Page) -> list[str]:
+    """How to put the script in place."""
+    size = format_count(payload["script"].count("\n"), "line")
+    return [
+        f"Completion for {one_line(payload['shell'])}, {size}. Put it in place with:",
+        "",
+        f"{INDENT}{one_line(payload['install'])}",
+        "",
+        "Then open a new shell.",
+    ]
 
 
 def reference_lines(payload: dict[str, Json], page: Page) -> list[str]:

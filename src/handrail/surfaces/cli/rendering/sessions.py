@@ -1,4 +1,4 @@
-"""How people see sessions: a list, work to go on with, one of them, what waits, what happened. Pure."""
+"""How people see sessions: a list, work to go on with, one of them, events, an export. Pure."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from handrail.surfaces.cli.rendering.text import (
     lines_of,
     moment_text,
     one_line,
+    repeat_line,
+    size_text,
     spell_command,
     spell_status,
     spell_step,
@@ -93,6 +95,14 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
         lines.append("")
     more = [MORE_WORK] if payload.get("truncated") else []
     return [*lines, f"{count_work(items)} found.", *more, searched]
+
+
+def renamed_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What the session is called now."""
+    named = f"The session {one_line(payload['session_id'])}"
+    was = f"; it was: {one_line(payload['before'])}" if payload["before"] and payload["is_new"] else ""
+    said = "is now called" if payload["is_new"] else "is called this already"
+    return wrap(f"{named} {said}: {one_line(payload['title'])}{was}", page.width)
 
 
 def session_lines(session: dict[str, Json], page: Page) -> list[str]:
@@ -211,6 +221,43 @@ def _closed(closing: dict[str, Json]) -> str:
         return ""
     note = f": {one_line(closing['note'])}" if closing.get("note") else ""
     return f"{one_line(closing['reason']).replace('_', ' ')}, {moment_text(closing['at'])}{note}"
+
+
+def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What was written where; without a file, the report itself, or how to get the bundle."""
+    session_id, form = one_line(payload["session_id"]), one_line(payload["as"])
+    if "path" in payload:
+        rows = [
+            ("File", one_line(payload["path"])),
+            ("Size", size_text(payload["bytes"])),
+            ("SHA-256", one_line(payload["sha256"])),
+            ("Events", str(payload["event_count"])),
+            ("Health", one_line(payload["health"])),
+        ]
+        following = f"handrail session import {one_line(payload['path'])} --dry-run --human"
+        after = ["", f"On another machine: {following}"] if form == "bundle" else []
+        return [f"Session {session_id} exported as {form}.", *format_aligned(rows), *after]
+    if form == "markdown" and isinstance(payload.get("content"), str):
+        return lines_of(payload["content"].rstrip("\n"))
+    size = format_count(payload["event_count"], "event")
+    return [
+        f"Session {session_id} as {form}: {size}, {one_line(payload['health'])}.",
+        f"Into a file: {repeat_line(page, out='FILE')}",
+    ]
+
+
+def receipt_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """The Markdown itself, or what the signed statement says and how to get it."""
+    if payload["as"] == "markdown" and isinstance(payload.get("content"), str):
+        return lines_of(str(payload["content"]).rstrip("\n"))
+    is_clean = "on exactly its files" if payload["is_clean"] else "not on its files"
+    told = f"{one_line(payload['result'])}: commit {one_line(payload['commit'])}, {is_clean}."
+    if "path" in payload:
+        place = one_line(payload["path"])
+        commit = one_line(payload["commit"])
+        line = typed_line(f"handrail receipt verify {place} --commit {commit} --key PUB", page)
+        return [told, f"To check it: {line}"]
+    return [told, f"Into a file: {repeat_line(page, out='FILE')}"]
 
 
 # How people see what waits and what happened: sessions, needs, gaps, a timeline, a run.

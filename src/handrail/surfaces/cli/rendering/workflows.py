@@ -1,4 +1,4 @@
-"""How people see workflows: all of them, one, two beside each other, and what a simulation found. Pure."""
+"""How people see workflows: one of them, its drawing, its schema, and what a simulation found. Pure."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from handrail.surfaces.cli.rendering.text import (
     format_cell,
     format_table,
     item_table,
+    lines_of,
     one_line,
     typed_line,
     value_lines,
@@ -139,6 +140,17 @@ def _step(step: dict[str, Json]) -> str:
 
 
 _SHOWN = {"inputs": _inputs, "steps": _steps}
+
+
+def spelled_lines(payload: dict[str, Json], _: Page) -> list[str]:
+    """The text of the file as it is."""
+    return lines_of(payload["text"].rstrip("\n"))
+
+
+def drawing_lines(payload: dict[str, Json], _: Page) -> list[str]:
+    """The drawing as it is; a graph as data has no better look than its own."""
+    drawing = payload["drawing"]
+    return lines_of(drawing.rstrip("\n")) if isinstance(drawing, str) else value_lines(payload)
 
 
 def diff_lines(payload: dict[str, Json], _: Page) -> list[str]:
