@@ -27,7 +27,7 @@ from handrail.contract.wording import mark_hidden
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
 from handrail_serve.accounts.door import Door
-from handrail_serve.accounts.forms import drop_forms
+from handrail_serve.accounts.forms import drop_answers, drop_forms
 from handrail_serve.accounts.names import join_names
 from handrail_serve.accounts.sign_in import challenge, sign_in_routes
 from handrail_serve.api import (
@@ -366,10 +366,12 @@ class App:
         return problem(answered, request.id) if isinstance(answered, Failure) else answered
 
     def _fit_to_reader(self, request: HttpRequest, markup: str) -> str:
-        """Where there are accounts: people by name, and only what the reader may do."""
+        """Only what the reader may do; where there are accounts, people by name."""
         principal, door = request.runtime.principal, self._parts.door
         if principal is None or door is None:
-            return markup
+            is_person = is_from_console(self._parts.identity, request.headers)
+            is_looking = is_own_page(request.headers) and not is_person
+            return drop_answers(markup, self._served.runtime.registry) if is_looking else markup
         may = partial(_may_perform, request.runtime)
         return join_names(drop_forms(markup, may), lambda: door.names(principal.workspace))
 

@@ -408,7 +408,7 @@ def describe_answer(said: ConfirmationRecorded) -> str:
 def say_answer(said: ConfirmationRecorded) -> str:
     """What a person did: chose an option, gave a value, said that it is done, confirmed or declined."""
     if said.option_id:
-        return f"chose {said.option_id}"
+        return f"chose “{said.value or said.option_id}”"
     if said.asked == "give" and said.answer == "confirmed":
         return f"gave {said.value}" if said.value else "said that it is done"
     return f"{said.answer} it"

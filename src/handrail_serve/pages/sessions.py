@@ -70,7 +70,7 @@ def sessions_page(
 
 
 def _summary(needs: Payload) -> Html:
-    waiting = needs["total"]
+    waiting = needs["total"] - needs["answered"]
     told = f"{count(waiting, 'thing needs', 'things need')} you" if waiting else "Nothing needs you"
     return element(
         "p",

@@ -66,7 +66,7 @@ def test_the_page_tells_the_way_the_forks_and_what_is_open(runtime: Runtime) -> 
     text = " ".join(Seen(page).texts)
 
     assert "Make the cache <fast>" in text
-    assert "complete, with follow-ups" in text
+    assert "complete with gaps" in text
     assert "1 open gap is left to follow up" in text
     assert "The agent has not delivered what" in text
     assert "Left the instructions (safety_stop): The database is live" in text

@@ -146,7 +146,7 @@ def _ask(rt: WritePorts, session: Session, gap: GapRecorded, note: str) -> Confi
     """A person says yes at the terminal itself: a line that an agent runs settles nothing."""
     shown = flatten_text(rt.secrets.redact_text(explain_gap(gap)))
     text = (
-        f"\nThe gap {gap.gap_id} ({gap.severity}): {shown}\nSettled because: {flatten_text(note)}\n\n"
+        f"\nA gap ({gap.severity}): {shown}\nSettled because: {flatten_text(note)}\n\n"
         "It is kept in the log of the session, with your account.\nSettle this gap? [y/n] "
     )
     named = f"{gap.gap_id} --session {session.history.session_id}"

@@ -45,6 +45,7 @@ from handrail.projections.evidence import (
     level_of,
     list_claims,
     machine_of,
+    say_answer,
     sum_evidence,
     text_of,
 )
@@ -169,8 +170,8 @@ class ConfirmationRow(Answer, frozen=True, kw_only=True):
 
     step_id: str
     answer: str
-    option_id: str = ""
-    """Of a choice: the option that they took."""
+    option_id: str = ""  # of a choice: the option that they took
+    said: str = ""
     door: str
     who: str
     at: str
@@ -510,6 +511,7 @@ def _confirmation_row(history: History, said: Confirmation) -> ConfirmationRow:
         step_id=pending_step(history.nodes[fact.node_id]) or "",
         answer=fact.answer,
         option_id=fact.option_id,
+        said=say_answer(fact),
         door=fact.door,
         who=name_person(fact.who),
         at=said.at,
