@@ -176,10 +176,11 @@ def test_a_text_that_ends_before_a_number_sign_is_told(written: str, is_cut: boo
     yaml = f"{head}    prompt: {written}\n"
     page = f"{front}{fence}agentRole: {written}\n```\nDo it.\n"
 
-    for text, spelling, pointer, place in (
+    written_as: tuple[tuple[str, Spelling, str, tuple[int, int]], ...] = (
         (yaml, "yaml", "/steps/0/prompt", (7, 13)),
         (page, "md", "/steps/0/agentRole", (8, 12)),
-    ):
+    )
+    for text, spelling, pointer, place in written_as:
         told = [one for one in read_workflow(text.encode(), spelling).problems if one.severity == "warning"]
         assert [(one.pointer, (one.line, one.column)) for one in told] == [(pointer, place)] * is_cut
 
