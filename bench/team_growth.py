@@ -46,6 +46,12 @@ PEOPLE, AGENTS = 40, 5
 PAUSE_S = 10.0
 """Between two calls of a companion: its agent works on the step."""
 SECONDS = 60.0
+PAGES: dict[str, dict[str, Any]] = {
+    "list": {"limit": 50},
+    "list of a state that all have": {"limit": 50, "status": "in_progress"},
+    "list of a state that none has": {"limit": 50, "status": "closed"},
+    "search": {"limit": 50, "query": "number7"},
+}
 _FILL = (
     "INSERT INTO handrail.sessions (session_id, workspace, head, digest, stamp)"
     " SELECT 'ses_g' || lpad(n::text, 11, '0'), '', {each}, md5(n::text), n"
@@ -121,7 +127,7 @@ def measure_growth(address: str, sessions: int, events: int) -> dict[str, Any]:
         pages = {
             f"{what} of {name}": time_page(rt, one, given)
             for name, one, rt in zip(commits, (empty, full), runtimes, strict=True)
-            for what, given in (("list", {"limit": 50}), ("search", {"limit": 50, "query": "number7"}))
+            for what, given in PAGES.items()
         }
     told = {name: spread(kept) | {"p99": percentile(kept)} for name, kept in samples.items()}
     return {

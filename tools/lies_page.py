@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import groupby
 
 from handrail.contract.wording import make_readable, spell_hidden
 from tests.journeys.cast import LIES, NEVER_STOPS, read_cells
@@ -47,9 +48,24 @@ def _row_table(title: str, rows: tuple[Row, ...]) -> str:
     """Every row as its test plays it, by the command line and by the tools of an agent."""
     counts = Counter(row.must for row in rows)
     told = ", ".join(f"{count} {_MEANINGS[must]}" for must, count in counts.items())
-    listed = [[_show(row.name), _show("; ".join(_tell(verb) for verb in row.does)), row.must] for row in rows]
-    head = f"## {title}\n\n{len(rows)} cases, each by the command line and by the tools of an agent: {told}."
+    listed = [
+        _describe_alike(list(alike)) for _, alike in groupby(rows, lambda row: (_family(row), row.must))
+    ]
+    head = (
+        f"## {title}\n\n{len(rows)} cases, each by the command line and by the tools of an agent: {told}.\n"
+        "Cases of one kind stand in one line, with what the first of them does."
+    )
     return f"{head}\n\n" + page_parts.table(["case", "what the agent does", "outcome"], listed)
+
+
+def _family(row: Row) -> str:
+    return row.name.partition(": ")[0]
+
+
+def _describe_alike(rows: list[Row]) -> list[str]:
+    others = [row.name.partition(": ")[2] for row in rows]
+    name = f"{_family(rows[0])}: {' or '.join(others)}" if all(others) else rows[0].name
+    return [_show(name), _show("; ".join(_tell(verb) for verb in rows[0].does)), rows[0].must]
 
 
 _MEANINGS: dict[Must, str] = {

@@ -28,14 +28,12 @@ from handrail_serve.calls import (
     answer_refused,
     run_guarded,
 )
-from handrail_serve.exchange import HttpRequest, Response, parameters
+from handrail_serve.exchange import JSON_TYPE, HttpRequest, Response, parameters, read_accept
 from handrail_serve.limits import MOST_BODY_BYTES, MOST_BUNDLE_BYTES, refuse_members
 
 PREFIX = "/api/"
 _WHOLE_NUMBER = re.compile("-?[0-9]{1,18}")
 """A number outside its bounds is refused as one."""
-_NO_QUALITY = re.compile(rb"q\s*=\s*0(?:\.0{0,3})?")
-"""How a caller says that it does not take a media type (RFC 9110, 12.4.2)."""
 _BUDGET = "_budget."
 _SPELLED = {"maxTokens": "tokens", "maxBytes": "bytes", "maxItems": "items"}
 _LEVELS = get_args(Level)
@@ -45,6 +43,11 @@ _NOT_OVER_HTTP = {
     "update": "A running server does not replace its own program.",
 }
 """The effects that only the command line has, and why."""
+_DESCRIBES = "This operation describes the command line, so no server offers it; run `handrail {}`."
+OF_THE_COMMAND_LINE = {
+    f"self.{name}": _DESCRIBES.format(name) for name in ("reference", "changelog", "completion")
+}
+"""What the command line says of itself; it stands in no registry of a server."""
 
 
 def refuse_unknown(path: str, names: Sequence[str]) -> Failure:
@@ -52,6 +55,8 @@ def refuse_unknown(path: str, names: Sequence[str]) -> Failure:
     message = "There is nothing at this address."
     if not path.startswith(PREFIX):
         return Failure(kind=E_NOT_FOUND, message=message)
+    if reason := OF_THE_COMMAND_LINE.get(path.removeprefix(PREFIX)):
+        return Failure(kind=FEATURE_DISABLED, message=reason)
     near = find_nearest(path.removeprefix(PREFIX), names)
     return Failure(
         kind=E_NOT_FOUND,
@@ -153,12 +158,10 @@ def _take_asking(params: dict[str, Json]) -> list[tuple[str, Json]]:
 
 
 def dialect_of(request: HttpRequest) -> Dialect:
-    """LAFS where the caller names its media type; ours otherwise."""
-    for part in request.header(b"accept").lower().split(b","):
-        media, *more = (piece.strip() for piece in part.split(b";"))
-        if media == LAFS_TYPE:
-            return "native" if any(map(_NO_QUALITY.fullmatch, more)) else "lafs"
-    return "native"
+    """LAFS where the caller names its media type, or takes no other; ours otherwise."""
+    taken, refused = read_accept(request.headers)
+    is_named = LAFS_TYPE in taken or JSON_TYPE in refused
+    return "lafs" if is_named and LAFS_TYPE not in refused else "native"
 
 
 def read_ask(given: Sequence[tuple[str, Json]]) -> Ask:
@@ -182,7 +185,7 @@ def read_ask(given: Sequence[tuple[str, Json]]) -> Ask:
             case "_mvi" if value in _LEVELS:
                 ask = msgspec.structs.replace(ask, mvi=cast(Level, value))
             case "_mvi":
-                raise _refuse_parameter(name, f"is one of {', '.join(_LEVELS)}")
+                raise _refuse_parameter(name, f"must be one of {', '.join(_LEVELS)}")
             case _:
                 raise _refuse_parameter(name, "is not known; use _fields, _expand, _mvi or _budget")
     return ask
@@ -208,7 +211,7 @@ def _read_names(name: str, value: Json) -> tuple[str, ...]:
         return parse_fields(",".join(value), name)
     if isinstance(value, str):
         return parse_fields(value, name)
-    raise _refuse_parameter(name, "is a list of names")
+    raise _refuse_parameter(name, "must be a list of names")
 
 
 def _read_budget(value: Json) -> Budget:
@@ -216,9 +219,9 @@ def _read_budget(value: Json) -> Budget:
     if isinstance(value, str):
         return parse_budget(value)
     if not isinstance(value, dict) or not value or not set(value) <= set(_SPELLED):
-        raise _refuse_parameter("_budget", "has maxTokens, maxBytes or maxItems")
+        raise _refuse_parameter("_budget", "must have maxTokens, maxBytes or maxItems")
     if not all(type(amount) is int for amount in value.values()):
-        raise _refuse_parameter("_budget", "has whole numbers")
+        raise _refuse_parameter("_budget", "must have whole numbers")
     return parse_budget(",".join(f"{_SPELLED[name]}={amount}" for name, amount in value.items()))
 
 

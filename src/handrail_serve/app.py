@@ -27,7 +27,7 @@ from handrail.contract.wording import mark_hidden
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
 from handrail_serve.accounts.door import Door
-from handrail_serve.accounts.forms import drop_forms
+from handrail_serve.accounts.forms import drop_answers, drop_forms
 from handrail_serve.accounts.names import join_names
 from handrail_serve.accounts.sign_in import challenge, sign_in_routes
 from handrail_serve.api import (
@@ -51,6 +51,7 @@ from handrail_serve.companions.health import NEEDED, NEEDED_OF_TEAM, Health, des
 from handrail_serve.companions.lafs import (
     DISCOVERY,
     LEDGER,
+    Published,
     answer_ledger,
     answer_published,
     publish_operations,
@@ -67,6 +68,7 @@ from handrail_serve.exchange import (
     Send,
     parameters,
     problem,
+    read_accept,
     read_body,
     send_response,
     send_stream,
@@ -246,7 +248,8 @@ class App:
     def _operation_routes(self) -> list[Route]:
         listed = Route(
             pattern=PREFIX.rstrip("/"),
-            serves="Every operation with its methods, its effect and the JSON Schema of its input.",
+            serves="Every operation that the caller may perform, with its methods, its effect and the JSON "
+            "Schema of its input.",
             handler=self._operations,
         )
         offered = [
@@ -314,8 +317,13 @@ class App:
     async def _ledger(self, request: HttpRequest) -> Response:
         return await self._in_thread(lambda: answer_ledger(self._served_to(request), request))
 
-    async def _operations(self, _: HttpRequest) -> Response:
-        published = await self._in_thread(lambda: publish_operations(self._served.runtime.registry))
+    async def _operations(self, request: HttpRequest) -> Response:
+        def publish() -> Published:
+            known = self._served.runtime.registry
+            closed = (name for name in known.names if not _may_perform(request.runtime, name))
+            return publish_operations(known, frozenset(closed))
+
+        published = await self._in_thread(publish)
         return Response(headers=((b"content-type", JSON_TYPE),), body=published.body)
 
     async def _operation(self, called: Operation, request: HttpRequest) -> Response:
@@ -358,10 +366,12 @@ class App:
         return problem(answered, request.id) if isinstance(answered, Failure) else answered
 
     def _fit_to_reader(self, request: HttpRequest, markup: str) -> str:
-        """Where there are accounts: people by name, and only what the reader may do."""
+        """Only what the reader may do; where there are accounts, people by name."""
         principal, door = request.runtime.principal, self._parts.door
         if principal is None or door is None:
-            return markup
+            is_person = is_from_console(self._parts.identity, request.headers)
+            is_looking = is_own_page(request.headers) and not is_person
+            return drop_answers(markup, self._served.runtime.registry) if is_looking else markup
         may = partial(_may_perform, request.runtime)
         return join_names(drop_forms(markup, may), lambda: door.names(principal.workspace))
 
@@ -446,8 +456,8 @@ class App:
         """At an address that nothing has: the page that says so, where a browser asks for one."""
         first = scope["path"].split("/")[1]
         is_ours = any(route.pattern.split("/")[1] == first for route in self.router.routes)
-        accepts = b",".join(value for name, value in scope["headers"] if name == b"accept")
-        return None if is_ours or b"text/html" not in accepts else Found(route=self._lost, segments=())
+        is_page_taken = b"text/html" in read_accept(scope["headers"])[0]
+        return Found(route=self._lost, segments=()) if is_page_taken and not is_ours else None
 
     def _refusal(self, scope: Scope, found: Found | None) -> Failure | None:
         """Why the request goes no further: the guard first, then what the server can take on."""
@@ -465,11 +475,11 @@ class App:
         refusal = refuse(self._parts.identity, asked)
         if refusal is not None:
             return refusal
-        if route is None:
-            return refuse_unknown(scope["path"], self._served.runtime.registry.names)
         url = scope.get("raw_path", b"") + b"?" + scope["query_string"]
         if (too_large := refuse_size(url, list(headers))) is not None:
             return too_large
+        if route is None:
+            return refuse_unknown(scope["path"], self._served.runtime.registry.names)
         if self.load.is_draining and not route.is_kept_while_draining:
             return Failure(kind=SERVER_DRAINING, message="The server is stopping and takes no new work.")
         if not route.is_always_answered and not self.load.has_room():
@@ -557,8 +567,10 @@ _PAGE = "The Console: a page without data, which then asks for its content."
 
 
 def _address(request: HttpRequest) -> str:
-    """How the client reaches this server; the guard has compared the host."""
-    return "http://" + request.header(b"host").decode("ascii")
+    """How the client reaches this server; without an address of its own by the host, which the guard has
+    compared.
+    """
+    return request.runtime.origin or "http://" + request.header(b"host").decode("ascii")
 
 
 def _list_marks(runtime: Runtime) -> Mapping[str, str]:

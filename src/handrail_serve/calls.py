@@ -14,7 +14,7 @@ from handrail.contract.catalogue import E_TIMEOUT
 from handrail.contract.deprecations import find_used
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.cli import encode_document, to_cli
-from handrail.contract.envelopes.lafs import to_lafs
+from handrail.contract.envelopes.lafs import about_session, to_lafs
 from handrail.contract.outcome import (
     DONE,
     Call,
@@ -187,7 +187,7 @@ def _render(served: Served, asked: Asked, outcome: Outcome, started_ms: int) -> 
 
 def _document(outcome: Outcome, call: Call, asked: Asked) -> bytes:
     document = (
-        to_lafs(outcome, call, mvi=asked.ask.mvi)
+        to_lafs(outcome, about_session(outcome, call), mvi=asked.ask.mvi)
         if asked.dialect == "lafs"
         else to_cli(outcome, call, command_line=lambda _: None)
     )

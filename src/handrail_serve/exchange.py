@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping, Sequence
 from datetime import UTC, datetime
@@ -29,6 +30,8 @@ Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 JSON_TYPE = b"application/json"
 HTML_TYPE = b"text/html; charset=utf-8"
 MOST_PARAMETERS = 200
+_NO_QUALITY = re.compile(rb"q\s*=\s*0(?:\.0{0,3})?")
+"""How a caller says that it does not take a media type (RFC 9110, 12.4.2)."""
 _SPOOLED_BYTES = 1024 * 1024
 """A longer body waits in a file that has no name, and that nobody else can open."""
 
@@ -58,6 +61,16 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 200
     headers: Headers = ()
     body: bytes | AsyncGenerator[bytes, None] = b""
+
+
+def read_accept(headers: Sequence[tuple[bytes, bytes]]) -> tuple[set[bytes], set[bytes]]:
+    """The media types that a caller takes, and those that it says no to."""
+    taken: set[bytes] = set()
+    refused: set[bytes] = set()
+    for part in b",".join(value for name, value in headers if name == b"accept").lower().split(b","):
+        media, *more = (piece.strip() for piece in part.split(b";"))
+        (refused if any(map(_NO_QUALITY.fullmatch, more)) else taken).add(media)
+    return taken, refused
 
 
 def parameters(query: bytes) -> list[tuple[str, str]]:

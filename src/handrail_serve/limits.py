@@ -52,7 +52,7 @@ def refuse_size(url: bytes, headers: list[tuple[bytes, bytes]]) -> Failure | Non
 
 
 def too_large(what: str, measured: int, limit: int) -> Failure:
-    message = f"The {what} of this request may have {limit} bytes, and has {measured} or more."
+    message = f"The {what} of this request may have {limit} bytes; {measured} or more came."
     status = STATUS_BY_PART.get(what, REQUEST_TOO_LARGE.http_status)
     return Failure(
         kind=msgspec.structs.replace(REQUEST_TOO_LARGE, http_status=status),

@@ -47,6 +47,7 @@ from handrail.surfaces.mcp.messages import (
     read_line,
 )
 from handrail.surfaces.mcp.questions import Waiting
+from handrail_serve.exchange import JSON_TYPE, read_accept
 
 Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
 """Their names are in small letters."""
@@ -54,7 +55,7 @@ Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
 _VERSION, _METHOD, _NAME = b"mcp-protocol-version", b"mcp-method", b"mcp-name"
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """The param that the header `Mcp-Name` repeats."""
-_ACCEPTED = frozenset({b"application/json", b"application/*", b"*/*"})
+_ACCEPTED = frozenset({JSON_TYPE, b"application/*", b"*/*"})
 _BEFORE_BASE64, _AFTER_BASE64 = "=?base64?", "?="
 """What stands around a value that a header cannot carry as it is."""
 _STATUSES = {
@@ -172,8 +173,8 @@ def _decode_value(value: str | None) -> str | None:
 
 
 def _accepts_json(headers: Headers) -> bool:
-    accepted = b",".join(_all(headers, b"accept")).lower().split(b",")
-    return not _ACCEPTED.isdisjoint(kind.partition(b";")[0].strip() for kind in accepted)
+    taken, refused = read_accept(headers)
+    return JSON_TYPE not in refused and not _ACCEPTED.isdisjoint(taken)
 
 
 def _first(headers: Headers, name: bytes) -> str | None:

@@ -50,9 +50,10 @@ def show_sessions(call: Call, _: tuple[str, ...], query: Query) -> View:
     cards = [Card(row=row, can_settle=is_served(SETTLE)) for row in needs["items"]]
     if not any(name in query for name in (*names, "q")):
         cards[:SHOWN_NEEDS] = [find_card(call, row) for row in needs["items"][:SHOWN_NEEDS]]
-    html = sessions_page(listed, needs, hits, query, cards)
+    me = None if listed["items"] else payload_or_none(call, "team.whoami", {})
+    html = sessions_page(listed, needs, hits, query, cards, "" if me is None else me["server"])
     title = f"{words} in sessions" if words else "Sessions"
-    return View(title=title, html=html, waiting=needs["total"])
+    return View(title=title, html=html, waiting=needs["total"] - needs["answered"])
 
 
 def find_card(call: Call, row: dict[str, Json]) -> Card:
@@ -63,7 +64,12 @@ def find_card(call: Call, row: dict[str, Json]) -> Card:
     question = find_question(call, row) if row["kind"] in ("person", "blocked") else None
     if row["kind"] == "blocked" and question and question.get("asked", "confirm") == "confirm":
         question = None  # the agent corrects its report; nobody is asked
-    return Card(row=row, node=node, question=question, can_settle=is_served(SETTLE))
+    run = None
+    if question and question["asked"] == "confirm":
+        of_run = {"sessionId": row["session_id"], "run": row["run_id"]}
+        shown = payload_or_none(call, "session.show", of_run) or {"runs": []}
+        run = next((one for one in shown["runs"] if one["id"] == row["run_id"]), None)
+    return Card(row=row, node=node, question=question, run=run, can_settle=is_served(SETTLE))
 
 
 def find_question(call: Call, row: dict[str, Json]) -> dict[str, Json] | None:
@@ -105,6 +111,7 @@ def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
         ),
         resume=graph["resume_prompt"] if is_sound else "",
         cards=[find_card(call, {**_whose(shown, graph), **need}) for need in graph["waiting"]],
+        can_settle=is_sound and is_served(SETTLE),
     )
     return View(title=shown["goal"] or graph["workflow_name"], html=html)
 

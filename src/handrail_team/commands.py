@@ -86,7 +86,7 @@ ROWS = (
         path="team audit",
         operation="team.audit",
         spellings=(_STORE,),
-        columns=("at", "who", "command", "code"),
+        columns=("at", "who", "command", "about", "code"),
         needs=("psycopg",),
         examples=(f"handrail team audit --store {_URI} --limit 20",),
     ),

@@ -20,6 +20,7 @@ import msgspec
 from handrail import __version__
 from handrail.contract.accounts import Principal, Role
 from handrail.contract.catalogue import (
+    E_AUTH,
     E_CONFIG,
     E_NOT_FOUND,
     E_RATE_LIMITED,
@@ -32,7 +33,7 @@ from handrail.contract.outcome import Fault, Json
 from handrail.contract.tokens.confirm import refusal
 from handrail.operations.notices.outward import encode_notice, list_outward
 from handrail.ports.log import Record
-from handrail.ports.process import AuditLine
+from handrail.ports.process import Audit, AuditLine
 from handrail.ports.store import DatabaseFacts
 from handrail.runtime.operation import Effect, Operation
 from handrail.runtime.runtime import (
@@ -48,6 +49,7 @@ from handrail.runtime.runtime import (
     no_worktree,
 )
 from handrail.runtime.sessions import HotLog
+from handrail_team.accounts.as_found import LogOfPerson
 from handrail_team.accounts.credentials import digest_secret
 from handrail_team.accounts.directory import (
     Credential,
@@ -81,6 +83,16 @@ CALLS_OF_A_WORKSPACE: Final = 10 * CALLS_A_MINUTE
 """Of all its accounts together, so that one workspace leaves room for the others."""
 LONGEST_WAIT_S: Final = 60
 SIGN_IN: Final = "sign_in"
+SOMEBODY: Final = "somebody"
+"""Who tried to come in, as the audit names them: nobody knows whether it was who they said."""
+_WAYS: Final = {
+    "invitation": "join by invitation",
+    "passphrase": "sign in by passphrase",
+    "provider": "sign in by provider",
+    "enter": "sign in from another workspace",
+    "leave": "sign out",
+}
+"""What the audit calls a way in or out."""
 NOWHERE: Final = "/nonexistent/handrail"
 """No directory of the server: what a caller calls its project names it, and is never opened."""
 
@@ -189,9 +201,12 @@ class TeamDoor:
     def enter(self, runtime: Runtime, principal: Principal) -> Runtime:
         self._paces.require(principal.account)
         self._paces_of_workspaces.require(principal.workspace)
+        rooms = self.rooms(principal.workspace)
+        if principal.kind == "person":
+            rooms = rooms | {"log": LogOfPerson(rooms["log"], principal)}
         return msgspec.structs.replace(
             runtime,
-            **self.rooms(principal.workspace),
+            **rooms,
             workspace=AccountWorkspace(principal),
             principal=principal,
             settings=ServersSettings(runtime.settings),
@@ -264,12 +279,13 @@ class TeamDoor:
         issuer, invitation = provider.options.issuer, person.state.invitation
         if invitation:
             made = self.directory.accept_subject(invitation, person.name, issuer, person.subject)
-            self._note_joined(made)
         else:
             account = self.directory.find_subject(issuer, person.subject)
             if not account:
+                self._note_refused("provider", E_AUTH.code, [])
                 raise refuse_credential()
             made = self.directory.enter(account)
+        self._note_entry("invitation" if invitation else "provider", made)
         return made.secret, person.state.binding
 
     def _require_provider(self) -> Provider:
@@ -286,14 +302,19 @@ class TeamDoor:
                 # make as many invitations as they like to try names with.
                 held = self.directory.find(invitation)
                 return self._tried(
-                    (fold_name(name), invitation if held is None else held.workspace),
-                    lambda: self._note_joined(self.directory.accept(invitation, name, passphrase)),
+                    way,
+                    (f"{way} {fold_name(name)}", invitation if held is None else held.workspace),
+                    lambda: self.directory.accept(invitation, name, passphrase),
+                    lambda: [] if held is None else [(held.workspace, {"invitation": held.id})],
                 )
             case "passphrase":
                 name, passphrase = _text(given, "name"), _text(given, "passphrase")
                 workspace = _text(given, "workspace") if "workspace" in given else ""
                 return self._tried(
-                    (fold_name(name),), lambda: self.directory.sign_in(name, passphrase, workspace)
+                    way,
+                    (f"{way} {fold_name(name)}",),
+                    lambda: self.directory.sign_in(name, passphrase, workspace),
+                    lambda: [(room, {"member": one}) for room, one in self.directory.places_of(name)],
                 )
             case "machine":
                 asking = ask_to_enter(
@@ -308,42 +329,72 @@ class TeamDoor:
                 person = self.identify(token, is_person=True)
                 if person.kind != "person":
                     raise refuse_credential()
-                return _page(self.directory.enter(person.account, _text(given, "workspace")))
+                made = self.directory.enter(person.account, _text(given, "workspace"))
+                return _page(self._note_entry(way, made))
             case "leave":
                 held = self.directory.find(token)
                 ended = 0 if held is None else self.directory.end(held.workspace, [held.id])
+                if held is not None and ended:
+                    self._note(way, held.workspace, held.account)
                 return {"ended": ended}
             case _:
                 raise Fault(E_NOT_FOUND, "There is no such way to sign in.")
 
-    def _note_joined(self, made: Made) -> Made:
-        """Say in the audit of the workspace that somebody came in by an invitation."""
-        held = self.directory.find(made.secret)
-        if held is not None:
-            line = AuditLine(
-                at=self._base.clock.now(),
-                tool="handrail http",
-                version=__version__,
-                command="join by invitation",
-                account=held.account,
-                workspace=held.workspace,
-                effect="create",
-            )
-            self.rooms(held.workspace)["audit"].record(line, self._base.settings.of().audit_months)
-        return made
-
-    def _tried(self, names: tuple[str, ...], work: Callable[[], Made]) -> dict[str, Json]:
+    def _tried(
+        self,
+        way: str,
+        names: tuple[str, ...],
+        work: Callable[[], Made],
+        places: Callable[[], Sequence[tuple[str, dict[str, Json]]]],
+    ) -> dict[str, Json]:
+        """`places` are the workspaces that are told of a wrong try, each with what it was about."""
         for name in names:
             self._tries.require(name)
         try:
             made = work()
-        except Fault:
-            for name in names:
-                self._tries.note(name)
+        except Fault as fault:
+            if fault.kind is not STORE_UNAVAILABLE:  # then nobody guessed
+                for name in names:
+                    self._tries.note(name)
+                self._note_refused(way, fault.kind.code, places())
             raise
         for name in names:
             self._tries.forget(name)
-        return _page(made)
+        return _page(self._note_entry(way, made))
+
+    def _note_entry(self, way: str, made: Made) -> Made:
+        """Say in the audit of the workspace that somebody came in."""
+        held = self.directory.find(made.secret)
+        if held is not None:
+            self._note(way, held.workspace, held.account)
+        return made
+
+    def _note_refused(self, way: str, code: str, places: Sequence[tuple[str, dict[str, Json]]]) -> None:
+        """Say that somebody did not; where no workspace is concerned, in the audit of this machine."""
+        for workspace, about in places or [("", {})]:
+            self._note(way, workspace, SOMEBODY, code, about)
+
+    def _note(
+        self,
+        way: str,
+        workspace: str,
+        account: str,
+        code: str | None = None,
+        about: dict[str, Json] | None = None,
+    ) -> None:
+        line = AuditLine(
+            at=self._base.clock.now(),
+            tool="handrail http",
+            version=__version__,
+            command=_WAYS[way],
+            args=about or {},
+            account=account,
+            workspace=workspace,
+            effect="create",
+            code=code,
+        )
+        audit: Audit = self.rooms(workspace)["audit"] if workspace else self._base.audit
+        audit.record(line, self._base.settings.of().audit_months)
 
     def open_workspace(self, workspace: str) -> Runtime:
         """The runtime of the server itself in a workspace: of no account, to read what is there."""

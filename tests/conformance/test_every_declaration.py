@@ -76,6 +76,7 @@ def test_every_flag_of_a_command_stands_in_a_line_that_succeeds(reference: Any) 
 
 
 @pytest.mark.promise("cli.exits")
+@pytest.mark.promise("answers.every-code")
 @every_leaf
 def test_each_code_that_it_declares_comes_out(
     called: Called, reference: Any, seeded: Seeded, tmp_path: Path
@@ -246,6 +247,7 @@ SWITCHES = {flag["flag"] for flag in _table.GLOBALS if flag["kind"] == "switch"}
 
 
 @pytest.mark.promise("cli.write-needs-token")
+@pytest.mark.promise("cli.dry-run")
 @every_gated_leaf
 def test_a_write_is_refused_bare_shown_confirmed_and_refused_again(called: Called) -> None:
     tool, line = called.tool, [*called.bare(), *called.leaf.dangerous]

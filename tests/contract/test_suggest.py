@@ -30,3 +30,7 @@ def test_what_begins_a_word_is_meant_and_what_stands_inside_of_one_is_not(writte
 def test_what_begins_the_name_comes_before_what_begins_a_word_in_it() -> None:
     assert find_nearest("run", ["dry_run", "runs", "truncate"])[0] == "runs"
     assert find_nearest("change", ["wr.small_change", "change_files"]) == ["change_files", "wr.small_change"]
+
+
+def test_another_word_with_nearly_the_same_letters_is_not_offered() -> None:
+    assert find_nearest("--session", ["--version", "--query"]) == []

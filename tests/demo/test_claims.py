@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
 import pytest
 
 from handrail.contract.json.canonical import digest
@@ -22,19 +21,15 @@ from handrail.demo.story import (
     REPRODUCE,
     VERIFIED,
     VERIFY,
-    add_typos,
     play_story,
     show_changed_mind,
     show_forgotten_artifact,
-    show_killed_agent,
     show_killed_calls,
-    show_miscopied_tokens,
-    show_repeated_call,
     show_takeover,
     show_whole_run,
 )
 
-ACK = "ak1" + "0123456789abcdefghjkmnpqrstvwxyz" + "0123456789abcdefghjkm"
+ACK = "ak1" + "0" * 53
 SESSION = "ses_000000000001"
 
 
@@ -56,14 +51,8 @@ def seen(
     )
 
 
-def answer(data: dict[str, Any], error: dict[str, Any] | None = None, status: int = 0) -> Answer:
-    return Answer(
-        status=status,
-        arguments=["run", "continue", "--compact"],
-        data=data,
-        data_bytes=msgspec.json.encode(data),
-        error=error or {},
-    )
+def answer(data: dict[str, Any]) -> Answer:
+    return Answer(data=data)
 
 
 class GivenScene(Scene):
@@ -79,10 +68,7 @@ class GivenScene(Scene):
     def new_agent(self) -> None:
         pass
 
-    def kill_agent(self) -> None:
-        self.kills += 1
-
-    def call(self, *arguments: str, may_fail: bool = False) -> Answer:
+    def call(self, *arguments: str) -> Answer:
         self.calls += 1
         return next(self._answers)
 
@@ -147,15 +133,6 @@ def test_artifacts_are_compared_with_what_was_delivered(
 
     assert scene.verdicts() == verdicts
     assert (totals.lost, totals.doubled, totals.artifacts) == (lost, doubled, 2)
-
-
-@pytest.mark.parametrize(("after", "verdict"), [(8, True), (4, False)])
-def test_a_log_that_a_kill_changed_is_noticed(after: int, verdict: bool) -> None:
-    scene = GivenScene([], [seen(8, "one"), seen(after, "one")])
-
-    show_killed_agent(scene)
-
-    assert scene.verdicts() == [verdict]
 
 
 @pytest.mark.parametrize(
@@ -251,13 +228,15 @@ STAYED = seen(8, FIX, advances=0)
 def test_a_careless_answer_to_a_forgotten_or_invented_artifact_is_noticed(
     refused: Answer, lie: Answer, stayed: LogFacts, corrected: LogFacts, verdicts: list[bool]
 ) -> None:
-    scene = GivenScene([refused, lie, BELIEVED], [seen(4), stayed, STAYED, corrected])
+    scene = GivenScene(
+        [refused, lie, BELIEVED, answer({"isComplete": True})], [seen(4), stayed, STAYED, corrected]
+    )
 
     show_forgotten_artifact(scene)
 
     assert scene.verdicts() == verdicts
-    assert scene.acknowledged == [FIX]
-    assert scene.delivered == [digest(CHANGED)]
+    assert scene.acknowledged == [FIX, VERIFY]
+    assert scene.delivered == [digest(CHANGED), digest(VERIFIED)]
 
 
 def test_a_step_that_is_blocked_unexpectedly_breaks_the_story() -> None:
@@ -267,47 +246,6 @@ def test_a_step_that_is_blocked_unexpectedly_breaks_the_story() -> None:
         scene.finish(VERIFY, VERIFIED)
 
     assert (scene.acknowledged, scene.delivered) == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("again", "after", "verdicts"),
-    [({"a": 1}, 8, [True, True]), ({"a": 2}, 8, [False, True]), ({"a": 1}, 9, [True, False])],
-)
-def test_a_replay_with_other_bytes_or_with_a_write_is_noticed(
-    again: dict[str, Any], after: int, verdicts: list[bool]
-) -> None:
-    scene = GivenScene([answer(again)], [seen(8), seen(after)])
-
-    show_repeated_call(scene, answer({"a": 1}))
-
-    assert scene.verdicts() == verdicts
-
-
-def refusal(command: str | None, status: int = 6) -> Answer:
-    return answer({}, {"message": "Changed.", "details": {"next_command": command}}, status)
-
-
-@pytest.mark.parametrize(
-    ("refused", "after", "corrected", "verdicts"),
-    [
-        (refusal(f"handrail session resume {SESSION} --compact"), 8, ACK, [True, True]),
-        (refusal(None), 8, ACK, [False, True]),
-        (refusal(f"handrail session resume {SESSION}", status=0), 8, ACK, [False, True]),
-        (refusal(f"handrail session resume {SESSION}"), 9, ACK, [False, True]),
-        (refusal(f"handrail session resume {SESSION}"), 8, "another", [True, False]),
-    ],
-)
-def test_a_careless_answer_to_a_typo_is_noticed(
-    refused: Answer, after: int, corrected: str, verdicts: list[bool]
-) -> None:
-    repaired = answer(
-        {"isComplete": True, "warnings": [{"code": "TOKEN_REPAIRED", "correctedToken": corrected}]}
-    )
-    scene = GivenScene([refused, repaired], [seen(8), seen(after)])
-
-    show_miscopied_tokens(scene, ACK)
-
-    assert scene.verdicts() == verdicts
 
 
 @pytest.mark.parametrize(
@@ -332,14 +270,6 @@ def test_a_fork_that_hides_what_was_left_is_noticed(
 def test_an_answer_that_lacks_something_breaks_the_story() -> None:
     with pytest.raises(Broken, match="session"):
         play_story(GivenScene([answer({"pending": None})], []))
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_a_typo_changes_exactly_that_many_characters(count: int) -> None:
-    typed = add_typos(ACK, count)
-
-    assert sum(meant != wrong for meant, wrong in zip(ACK, typed, strict=True)) == count
-    assert typed.startswith("ak1")
 
 
 def test_nothing_claimed_is_nothing_shown() -> None:

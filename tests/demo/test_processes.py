@@ -9,16 +9,8 @@ import msgspec
 import pytest
 
 from handrail.contract.outcome import Fault
-from handrail.demo.agent import read_tokens
 from handrail.demo.main import Options, read_options
-from handrail.demo.processes import (
-    AgentProcess,
-    Order,
-    Report,
-    call_handrail,
-    kill_handrail,
-    make_demo_environment,
-)
+from handrail.demo.processes import Calls, make_demo_environment, read_tokens
 
 
 def document(data: object) -> str:
@@ -90,42 +82,26 @@ def test_a_wrong_option_is_refused_with_the_usage(arguments: list[str], code: st
     assert caught.value.hint == "Usage: handrail demo [--keep DIR] [--format text|json]"
 
 
-def test_a_call_reports_its_status_and_its_answer(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
-    monkeypatch.setenv("HANDRAIL_HOME", home)
+def calls_in(tmp_path: Path, home: str) -> Calls:
+    return Calls(make_demo_environment(os.environ, home, str(tmp_path)), str(tmp_path))
 
-    report = call_handrail(["session", "list", "--compact"])
+
+def test_a_call_reports_its_status_and_its_answer(tmp_path: Path, home: str) -> None:
+    report = calls_in(tmp_path, home).make(["session", "list", "--compact"])
 
     assert (report.status, report.is_killed) == (0, False)
     assert msgspec.json.decode(report.out)["data"]["items"] == []
 
 
-def test_a_killed_call_has_no_answer(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+def test_a_killed_call_has_no_answer(tmp_path: Path, home: str) -> None:
     """Even one that has nothing to write but its answer cannot end before it is killed."""
-    monkeypatch.setenv("HANDRAIL_HOME", home)
-
-    report = kill_handrail(["--version"], "at_once", home)
+    report = calls_in(tmp_path, home).kill(["--version"], "at_once", home)
 
     assert (report.status, report.is_killed, report.out) == (-9, True, "")
-
-
-@pytest.mark.thorough
-def test_an_agent_that_is_killed_answers_no_more(tmp_path: Path, home: str) -> None:
-    environment = make_demo_environment(os.environ, home, str(tmp_path))
-    agent = AgentProcess(environment, str(tmp_path))
-    first = msgspec.json.decode(agent.send(Order(arguments=["session", "list", "--compact"])), type=Report)
-
-    assert first.status == 0
-    assert agent.kill() is True
 
 
 def test_the_children_run_this_interpreter(tmp_path: Path, home: str) -> None:
     """A module of the same name in the working directory is not taken for the package."""
     (tmp_path / "handrail.py").write_text("raise SystemExit(3)", encoding="utf-8")
-    environment = make_demo_environment(os.environ, home, str(tmp_path))
-    agent = AgentProcess(environment, str(tmp_path))
-    try:
-        report = msgspec.json.decode(agent.send(Order(arguments=["--version"])), type=Report)
-    finally:
-        agent.kill()
 
-    assert report.status == 0
+    assert calls_in(tmp_path, home).make(["--version"]).status == 0

@@ -186,7 +186,11 @@ def test_a_renamed_file_had_a_name_that_the_run_began_with(before: str, verdict:
         ([receipt("ruff check")], "claimed", "missing"),
         ([], "claimed", "missing"),
         ([receipt(outcome=Exited(status=1), tree=BEFORE), receipt()], "ran", "holds"),
-        ([receipt(), receipt(outcome=Exited(status=1))], "observed", "contradicted"),
+        (
+            [receipt(), receipt(outcome=Exited(status=1))],
+            "claimed",
+            "missing",
+        ),  # flaky: neither shown nor a lie
         ([receipt(counts=Counts(passed=4))], "ran", "holds"),
         ([receipt(counts=Counts(passed=3))], "ran", "holds"),
         ([receipt(counts=Counts())], "claimed", "missing"),
@@ -295,7 +299,8 @@ def test_a_guard_must_have_failed_on_other_files_first(
     receipts: tuple[ReceiptRecorded, ...], verdict: str, is_refused: bool
 ) -> None:
     checked = (receipt(name="rcp_check"),) if receipts else ()
-    known = Witnessed(sighting=seeing(), receipts=(*checked, *receipts), run_flag="--session ses_1")
+    sighting = msgspec.structs.replace(seeing(), since={BEFORE: ("src/bill.py",)})
+    known = Witnessed(sighting=sighting, receipts=(*checked, *receipts), run_flag="--session ses_1")
 
     result = weighed(FIX, known, place("wr.contracts.bug_fix"))
 
@@ -310,7 +315,8 @@ def test_both_receipts_are_named_and_the_refusal_says_how_to_get_the_first() -> 
     where = place(evidence=(RedThenGreen(at="/checks/*/command"),))
     red = receipt(outcome=Exited(status=1), tree=BEFORE, name="rcp_red")
 
-    both = weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(red, receipt())), where)
+    sighting = msgspec.structs.replace(seeing(), since={BEFORE: ("src/bill.py",)})
+    both = weighed(CHANGED, Witnessed(sighting=sighting, receipts=(red, receipt())), where)
     green = weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(receipt(),)), where)
 
     assert (both.claims[0].verdict, both.claims[0].refs, both.reasons) == ("holds", ("rcp_red", "rcp_1"), ())
@@ -318,6 +324,7 @@ def test_both_receipts_are_named_and_the_refusal_says_how_to_get_the_first() -> 
         "Run handrail check run -- pytest -q without the fix, then again with it, "
         "and make the call in nextCall again."
     )
+    assert green.reasons[0].waits_for.values["command"] == "handrail check run -- pytest -q"
 
 
 @pytest.mark.promise("evidence.contradicted")

@@ -127,10 +127,19 @@ def test_what_a_report_leaves_out_and_what_checks_write_make_nothing_stale() -> 
         (
             {},
             {},
-            ("src/bill.py", "tests/test_bill.py"),
+            ("src/bill.py", "src/old.py"),
             "holds",
-            "what differs: src/bill.py, tests/test_bill.py",
+            "what differs in the files that are seen: src/bill.py, src/old.py",
         ),
+        (
+            {},
+            {},
+            ("src/bill.py", "tests/test_bill.py"),
+            "unknown",
+            "what it tests by changed in between: tests/test_bill.py; run it as it is now without the fix",
+        ),
+        ({}, {}, ("conftest.py", "src/bill.py"), "unknown", "changed in between: conftest.py"),
+        ({}, {}, (), "unknown", "what differs could not be found"),
         ({}, {}, ("tests/test_bill.py",), "unknown", "only tests differ: tests/test_bill.py"),
         ({}, {}, ("web/bill.spec.ts",), "unknown", "only tests differ"),
         (
@@ -150,6 +159,20 @@ def test_what_a_report_leaves_out_and_what_checks_write_make_nothing_stale() -> 
             "unknown",
             "under different PYTEST_ADDOPTS",
         ),
+        (
+            {"program": "/usr/bin/pytest", "program_digest": "sha256:1"},
+            {"program": "/tmp/pytest", "program_digest": "sha256:2"},
+            ("src/bill.py",),
+            "unknown",
+            "passes by another program: /tmp/pytest",
+        ),
+        (
+            {"program": "./check.sh", "program_digest": "sha256:1"},
+            {"program": "./check.sh", "program_digest": "sha256:2"},
+            ("src/bill.py",),
+            "holds",
+            "what differs in the files that are seen: src/bill.py",
+        ),
     ],
 )
 def test_red_then_green_is_about_what_differs(
@@ -165,6 +188,67 @@ def test_red_then_green_is_about_what_differs(
     result = match_red_then_green(Witnessed(sighting=sighting, receipts=receipts), "pytest -q")
 
     assert (result.verdict, fact in result.fact) == (verdict, True), result.fact
+
+
+@pytest.mark.promise("evidence.red-is-the-change")
+@pytest.mark.parametrize(
+    ("line", "since", "gone", "verdict", "paths"),
+    [
+        (
+            "pytest tests/test_bill.py",
+            ("src/bill.py", "tests/test_old.py"),
+            (),
+            "holds",
+            ("tests/test_old.py",),
+        ),
+        ("pytest tests/test_bill.py", ("src/bill.py", "tests/test_new.py"), (), "holds", ()),
+        ("pytest -q", ("src/bill.py", "tests/test_bill.py"), ("tests/test_bill.py",), "unknown", ()),
+        ("pytest tests", ("src/bill.py", "tests/test_bill.py"), ("tests/test_bill.py",), "unknown", ()),
+        ("pytest tests/", ("src/bill.py", "tests/test_bill.py"), ("tests/test_bill.py",), "unknown", ()),
+        (
+            "pytest tests/test_bill.py::test_total",
+            ("src/bill.py", "tests/test_old.py"),
+            ("tests/test_old.py",),
+            "holds",
+            ("tests/test_old.py",),
+        ),
+    ],
+)
+def test_a_test_that_differs_since_it_failed_is_named_and_one_that_is_gone_shows_nothing(
+    line: str, since: tuple[str, ...], gone: tuple[str, ...], verdict: str, paths: tuple[str, ...]
+) -> None:
+    receipts = (
+        receipt(line, outcome=Exited(status=1), tree=BEFORE, name="rcp_a"),
+        receipt(line, name="rcp_b"),
+    )
+    sighting = msgspec.structs.replace(
+        seeing(), since={BEFORE: since}, appeared={BEFORE: ("tests/test_new.py",)}, gone={BEFORE: gone}
+    )
+
+    result = match_red_then_green(Witnessed(sighting=sighting, receipts=receipts), line)
+
+    assert (result.verdict, result.paths) == (verdict, paths), result.fact
+    assert ("tests of then are gone: tests/test_bill.py" in result.fact) == (verdict == "unknown")
+
+
+@pytest.mark.promise("evidence.red-is-the-change")
+def test_a_test_that_was_moved_is_not_gone_where_as_many_ran_and_is_another_one() -> None:
+    counts = Counts(passed=1)
+    failed = receipt(outcome=Exited(status=1), tree=BEFORE, name="rcp_a", counts=Counts(failed=1))
+    sighting = msgspec.structs.replace(
+        seeing(),
+        since={BEFORE: ("src/bill.py", "tests/test_a.py", "tests/test_b.py")},
+        appeared={BEFORE: ("tests/test_b.py",)},
+        gone={BEFORE: ("tests/test_a.py",)},
+    )
+    known = Witnessed(sighting=sighting, receipts=(failed, receipt(counts=counts, name="rcp_b")))
+
+    result = match_red_then_green(known, "pytest -q")
+
+    assert (result.verdict, "changed in between: tests/test_a.py, tests/test_b.py" in result.fact) == (
+        "unknown",
+        True,
+    )
 
 
 UNITTEST = ("python3", "-m", "unittest", "-q")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from handrail.contract.outcome import Fault
-from handrail.event_log.files.disk import Disk
+from handrail.event_log.files.disk import Disk, find_holder
 from handrail.event_log.files.log import FileLog
 from handrail_proof.log_promises import A, append, keys, plan
 
@@ -154,3 +154,18 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
     log.list_sessions()
 
     assert sorted(os.listdir("/dev/fd")) == before
+
+
+def test_who_holds_a_lock_is_named_where_the_system_tells_it(tmp_path: Path) -> None:
+    lock, table = tmp_path / "lock", tmp_path / "locks"
+    lock.touch()
+    held = lock.stat()
+    place = f"{os.major(held.st_dev):02x}:{os.minor(held.st_dev):02x}:{held.st_ino}"
+    waiting = f"2: -> FLOCK  ADVISORY  WRITE 7 {place} 0 EOF\n"
+    other = "1: FLOCK  ADVISORY  WRITE 8 00:00:1 0 EOF\n\n"
+    table.write_text(f"{waiting}{other}3: FLOCK  ADVISORY  WRITE 4711 {place} 0 EOF\n", encoding="ascii")
+
+    assert find_holder(held, str(table)) == "Process 4711"
+    table.write_text(other, encoding="ascii")
+    assert find_holder(held, str(table)) == "Another writer"
+    assert find_holder(held, str(tmp_path / "none")) == "Another writer"

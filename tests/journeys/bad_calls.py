@@ -16,6 +16,7 @@ HALF = "\ud800"
 """Half of a surrogate pair: JSON text can hold it, UTF-8 cannot."""
 BIG = "x" * 10_000_000
 MCP, CLI = "mcp", "cli"
+NOWHERE, AT_MCP, AT_BOTH = frozenset[str](), frozenset({MCP}), frozenset({MCP, CLI})
 
 
 class Scene(NamedTuple):
@@ -31,7 +32,7 @@ class BadCall(NamedTuple):
 
     name: str
     operation: str
-    spoil: Callable[[Scene], Params]
+    spoil: Params | Callable[[Scene], Params]
     """The params that differ from the right call; None takes one away (`NULL` sends a null)."""
     code: str
     place: str
@@ -39,7 +40,7 @@ class BadCall(NamedTuple):
     cli_code: str = ""
     """Where the command line answers otherwise, because it reads JSON text itself."""
     cli_place: str = ""
-    offers: frozenset[str] = frozenset()
+    offers: frozenset[str] = NOWHERE
 
     @property
     def id(self) -> str:
@@ -67,13 +68,21 @@ def right_call(operation: str, scene: Scene) -> Params:
 
 
 def spoiled_call(bad: BadCall, scene: Scene) -> Params:
-    changed = {**right_call(bad.operation, scene), **bad.spoil(scene)}
+    spoil = bad.spoil(scene) if callable(bad.spoil) else bad.spoil
+    changed = {**right_call(bad.operation, scene), **spoil}
     return {name: None if value is NULL else value for name, value in changed.items() if value is not None}
 
 
-def sends(params: Params) -> Callable[[Scene], Params]:
-    """A spoil that does not depend on the runs."""
-    return lambda _: params
+Spoil = Params | Callable[[Scene], Params]
+
+
+def refused(
+    code: str, *rows: tuple[str, str, str, Spoil], offers: frozenset[str] = NOWHERE, is_json: bool = True
+) -> Iterator[BadCall]:
+    """Rows: operation, what is wrong, place, what differs. What is no JSON is refused while it is read."""
+    cli = {} if is_json else {"cli_code": "E_VALIDATION", "cli_place": "line 1, column"}
+    for operation, name, place, spoil in rows:
+        yield BadCall(name, operation, spoil, code, place, offers=offers, **cli)
 
 
 def nested(levels: int) -> Params:
@@ -110,373 +119,180 @@ TEXT_NAME = {
 }
 
 
-def not_json(bad: BadCall) -> BadCall:
-    """The command line refuses such text before it is a value."""
-    return bad._replace(cli_code="E_VALIDATION", cli_place="line 1, column")
-
-
 def of_every_operation() -> Iterator[BadCall]:
     """What can be wrong with any call."""
     for operation, text in TEXT_FIELD.items():
-        name = TEXT_NAME[operation]
-        yield BadCall(
-            "an unknown name",
-            operation,
-            lambda _: {"bogusThing": 1},
+        place = TEXT_NAME[operation]
+        unknown = (operation, "an unknown name", "bogusThing", {"bogusThing": 1})
+        yield from refused("VALIDATION_ERROR", unknown, offers=AT_MCP)
+        yield from refused(
             "VALIDATION_ERROR",
-            "bogusThing",
-            offers=frozenset({MCP}),
+            (operation, "a number for a text", place, text(7)),
+            (operation, "a list for a text", place, text([1])),
         )
-        yield BadCall("a number for a text", operation, sends(text(7)), "VALIDATION_ERROR", name)
-        yield BadCall("a list for a text", operation, sends(text([1])), "VALIDATION_ERROR", name)
-        yield BadCall(
-            "ten megabytes",
-            operation,
-            sends(text(BIG)),
-            "REQUEST_TOO_LARGE",
-            "4194304",
-            cli_place="--input",
-        )
+        (large,) = refused("REQUEST_TOO_LARGE", (operation, "ten megabytes", "4194304", text(BIG)))
+        yield large._replace(cli_place="--input")
 
 
+def of_context(operation: str) -> Iterator[BadCall]:
+    """What context cannot hold."""
+
+    def row(name: str, place: str, context: Any) -> tuple[str, str, str, Spoil]:
+        return (operation, name, place, {"context": context})
+
+    reserved = ("__proto__", "constructor", "prototype")
+    yield from refused(
+        "VALIDATION_ERROR",
+        *(row(f"the reserved key {key}", f"context.{key}", {key: {}}) for key in reserved),
+        row("context as a list", "context", [1]),
+        row("context as a text", "context", "Large"),
+    )
+    yield from refused("CONTEXT_BUDGET_EXCEEDED", row("300 KB of context", "262144", {"a": "x" * 300_000}))
+    yield from refused(
+        "E_VALIDATION",
+        row("NaN in context", "/context/a/0", {"a": [math.nan]}),
+        row("infinity in context", "/context/a", {"a": math.inf}),
+        row("half a character in context", "/context/a", {"a": HALF}),
+        row("half a character as a key", "/context/b", {"b": {HALF: 1}}),
+        is_json=False,
+    )
+    yield from refused(
+        "E_VALIDATION", row("an integer that others would round", "/context/a", {"a": 2**53 + 1})
+    )
+    yield from refused("REQUEST_TOO_LARGE", row("context 100 levels deep", "64", nested(100)))
+
+
+def of_output(operation: str) -> Iterator[BadCall]:
+    """What output cannot hold."""
+    notes, artifact = "output.notesMarkdown", "/output/artifacts/0/a"
+    large, half = _output(notesMarkdown="x" * 70_000), _output(notesMarkdown=HALF)
+    yield from refused("VALIDATION_ERROR", (operation, "70 KB of notes", notes, large))
+    yield from refused(
+        "VALIDATION_ERROR", (operation, "half a character in notes", notes, half), is_json=False
+    )
+    yield from refused(
+        "E_VALIDATION",
+        (operation, "NaN in an artifact", artifact, _artifact(a=math.nan)),
+        (operation, "half a character in an artifact", artifact, _artifact(a=HALF)),
+        is_json=False,
+    )
+    deep = (operation, "an artifact 100 levels deep", "64", _artifact(a=nested(100)))
+    yield from refused("REQUEST_TOO_LARGE", deep)
+
+
+def _given(field: str, token: str) -> Callable[[Scene], Params]:
+    """One token of the run in the place of another."""
+    return lambda scene: {field: scene.first[token]}
+
+
+def _state_of_another(scene: Scene) -> Params:
+    return {"stateToken": scene.elsewhere["stateToken"]}
+
+
+STYLED = {"workflowId": None, "requestId": None, "workflow_id": "project.three_steps", "request_id": "near"}
+KIND = "output.artifacts[0].kind"
 NAMED = (
-    # What is missing
-    BadCall("no workflow", "run.start", lambda _: {"workflowId": None}, "VALIDATION_ERROR", "workflowId"),
-    BadCall(
-        "no token",
-        "run.continue",
-        lambda _: {"ackToken": None, "output": None},
-        "CONTEXT_MISSING",
-        "ackToken",
-        offers=frozenset({MCP, CLI}),
-    ),
-    BadCall(
-        "no token",
-        "run.checkpoint",
-        lambda _: {"checkpointToken": None},
+    # What is missing, and what is nearly right
+    *refused(
         "VALIDATION_ERROR",
-        "checkpointToken",
+        ("run.start", "no workflow", "workflowId", {"workflowId": None}),
+        ("run.start", "a mode that does not exist", "autonomy", {"preferences": {"autonomy": "yolo"}}),
+        ("run.start", "a request id with a space", "requestId", {"requestId": "a b"}),
+        ("run.checkpoint", "no token", "checkpointToken", {"checkpointToken": None}),
+        ("run.checkpoint", "no output", "output", {"output": None}),
+        ("workflow.inspect", "no workflow", "workflowId", {"workflowId": None}),
+        ("run.continue", "an artifact without a kind", KIND, _output(artifacts=[{"rows": 1}])),
+        ("run.continue", "an artifact whose kind is a number", KIND, _output(artifacts=[{"kind": 7}])),
     ),
-    BadCall("no output", "run.checkpoint", lambda _: {"output": None}, "VALIDATION_ERROR", "output"),
-    BadCall(
-        "no workflow", "workflow.inspect", lambda _: {"workflowId": None}, "VALIDATION_ERROR", "workflowId"
-    ),
-    # Names and values that are nearly right
-    BadCall(
-        "names in another style",
-        "run.start",
-        lambda _: {
-            "workflowId": None,
-            "requestId": None,
-            "workflow_id": "project.three_steps",
-            "request_id": "near",
-        },
+    *refused(
         "VALIDATION_ERROR",
-        "workflow_id",
-        offers=frozenset({MCP, CLI}),
+        ("run.continue", "notes outside of output", "notes", {"output": None, "notes": "looked at a.py"}),
+        ("run.continue", "output as text", "output", {"output": "looked at a.py"}),
+        ("run.continue", "output as null", "output", {"output": NULL}),
+        (
+            "run.continue",
+            "one artifact without its list",
+            "artifacts",
+            _output(artifacts={"kind": "project.table"}),
+        ),
+        ("workflow.inspect", "a part that does not exist", "part", {"part": "everything"}),
+        offers=AT_MCP,
     ),
-    BadCall(
-        "notes outside of output",
-        "run.continue",
-        lambda _: {"output": None, "notes": "looked at a.py"},
-        "VALIDATION_ERROR",
-        "notes",
-        offers=frozenset({MCP}),
+    *refused(
+        "VALIDATION_ERROR", ("run.start", "names in another style", "workflow_id", STYLED), offers=AT_BOTH
     ),
-    BadCall(
-        "output as text",
-        "run.continue",
-        lambda _: {"output": "looked at a.py"},
-        "VALIDATION_ERROR",
-        "output",
-        offers=frozenset({MCP}),
-    ),
-    BadCall(
-        "output as null",
-        "run.continue",
-        lambda _: {"output": NULL},
-        "VALIDATION_ERROR",
-        "output",
-        offers=frozenset({MCP}),
-    ),
-    BadCall(
-        "one artifact without its list",
-        "run.continue",
-        lambda _: _output(artifacts={"kind": "project.table"}),
-        "VALIDATION_ERROR",
-        "artifacts",
-        offers=frozenset({MCP}),
-    ),
-    BadCall(
-        "an artifact without a kind",
-        "run.continue",
-        lambda _: _output(artifacts=[{"rows": 1}]),
-        "VALIDATION_ERROR",
-        "output.artifacts[0].kind",
-    ),
-    BadCall(
-        "an artifact whose kind is a number",
-        "run.continue",
-        lambda _: _output(artifacts=[{"kind": 7}]),
-        "VALIDATION_ERROR",
-        "output.artifacts[0].kind",
-    ),
-    BadCall(
-        "a part that does not exist",
-        "workflow.inspect",
-        lambda _: {"part": "everything"},
-        "VALIDATION_ERROR",
-        "part",
-        offers=frozenset({MCP}),
-    ),
-    BadCall(
-        "a name that is nearly one",
-        "workflow.inspect",
-        lambda _: {"workflowId": "project.three_step"},
+    *refused(
         "WORKFLOW_NOT_FOUND",
-        "project.three_steps",
-        offers=frozenset({MCP, CLI}),
-    ),
-    BadCall(
-        "a mode that does not exist",
-        "run.start",
-        lambda _: {"preferences": {"autonomy": "yolo"}},
-        "VALIDATION_ERROR",
-        "autonomy",
-    ),
-    BadCall(
-        "a request id with a space",
-        "run.start",
-        lambda _: {"requestId": "a b"},
-        "VALIDATION_ERROR",
-        "requestId",
+        (
+            "workflow.inspect",
+            "a name that is nearly one",
+            "project.three_steps",
+            {"workflowId": "project.three_step"},
+        ),
+        offers=AT_BOTH,
     ),
     # Tokens
-    BadCall(
-        "a state token as the ack",
-        "run.continue",
-        lambda scene: {"ackToken": scene.first["stateToken"]},
-        "TOKEN_SCOPE_MISMATCH",
-        "stateToken",
-        offers=frozenset({MCP, CLI}),
+    *refused(
+        "CONTEXT_MISSING",
+        ("run.continue", "no token", "ackToken", {"ackToken": None, "output": None}),
+        offers=AT_BOTH,
     ),
-    BadCall(
-        "a checkpoint token as the ack",
-        "run.continue",
-        lambda scene: {"ackToken": scene.first["checkpointToken"]},
+    *refused(
         "TOKEN_SCOPE_MISMATCH",
-        "checkpointToken",
-        offers=frozenset({MCP, CLI}),
+        *(
+            ("run.continue", f"a {word} token as the ack", f"{word}Token", _given("ackToken", f"{word}Token"))
+            for word in ("state", "checkpoint")
+        ),
+        (
+            "run.checkpoint",
+            "an ack as the checkpoint token",
+            "ackToken",
+            _given("checkpointToken", "ackToken"),
+        ),
+        ("run.continue", "tokens of two sessions", "different sessions", _state_of_another),
+        ("run.checkpoint", "tokens of two sessions", "different sessions", _state_of_another),
+        (
+            "run.continue",
+            "tokens of two runs",
+            "different",
+            lambda scene: {"stateToken": scene.beside["stateToken"]},
+        ),
+        offers=AT_BOTH,
     ),
-    BadCall(
-        "an ack as the checkpoint token",
-        "run.checkpoint",
-        lambda scene: {"checkpointToken": scene.first["ackToken"]},
-        "TOKEN_SCOPE_MISMATCH",
-        "ackToken",
-        offers=frozenset({MCP, CLI}),
-    ),
-    BadCall(
-        "tokens of two sessions",
-        "run.continue",
-        lambda scene: {"stateToken": scene.elsewhere["stateToken"]},
-        "TOKEN_SCOPE_MISMATCH",
-        "different sessions",
-        offers=frozenset({MCP, CLI}),
-    ),
-    BadCall(
-        "tokens of two runs",
-        "run.continue",
-        lambda scene: {"stateToken": scene.beside["stateToken"]},
-        "TOKEN_SCOPE_MISMATCH",
-        "different",
-        offers=frozenset({MCP, CLI}),
-    ),
-    BadCall(
-        "tokens of two sessions",
-        "run.checkpoint",
-        lambda scene: {"stateToken": scene.elsewhere["stateToken"]},
-        "TOKEN_SCOPE_MISMATCH",
-        "different sessions",
-        offers=frozenset({MCP, CLI}),
-    ),
-    BadCall(
-        "a word as the token",
-        "run.continue",
-        lambda _: {"ackToken": "step-three"},
+    *refused(
         "TOKEN_INVALID_FORMAT",
-        "ackToken",
-        offers=frozenset({MCP, CLI}),
+        ("run.continue", "a word as the token", "ackToken", {"ackToken": "step-three"}),
+        offers=AT_BOTH,
     ),
-    BadCall(
-        "a cursor of nobody",
-        "workflow.list",
-        lambda _: {"cursor": "cu1AAAA"},
-        "INVALID_TOKEN",
-        "cursor",
-    ),
-    BadCall(
-        "a session that is not here",
-        "run.start",
-        lambda _: {"session": "ses_000000000000"},
+    *refused("INVALID_TOKEN", ("workflow.list", "a cursor of nobody", "cursor", {"cursor": "cu1AAAA"})),
+    *refused(
         "SESSION_NOT_FOUND",
-        "ses_000000000000",
+        ("run.start", "a session that is not here", "ses_000000000000", {"session": "ses_000000000000"}),
         offers=frozenset({CLI}),
     ),
-    # What context cannot hold
-    *(
-        BadCall(
-            f"the reserved key {key}",
-            operation,
-            sends({"context": {key: {}}}),
-            "VALIDATION_ERROR",
-            f"context.{key}",
-        )
-        for key in ("__proto__", "constructor", "prototype")
-        for operation in ("run.start", "run.continue")
+    # Text that is no text
+    *refused(
+        "E_VALIDATION",
+        ("run.start", "half a character as the goal", "/goal", {"goal": HALF}),
+        is_json=False,
     ),
-    *(
-        row
-        for operation in ("run.start", "run.continue")
-        for row in (
-            BadCall(
-                "context as a list", operation, lambda _: {"context": [1]}, "VALIDATION_ERROR", "context"
-            ),
-            BadCall(
-                "context as a text", operation, lambda _: {"context": "Large"}, "VALIDATION_ERROR", "context"
-            ),
-            BadCall(
-                "300 KB of context",
-                operation,
-                lambda _: {"context": {"a": "x" * 300_000}},
-                "CONTEXT_BUDGET_EXCEEDED",
-                "262144",
-            ),
-            not_json(
-                BadCall(
-                    "NaN in context",
-                    operation,
-                    lambda _: {"context": {"a": [math.nan]}},
-                    "E_VALIDATION",
-                    "/context/a/0",
-                )
-            ),
-            not_json(
-                BadCall(
-                    "infinity in context",
-                    operation,
-                    lambda _: {"context": {"a": math.inf}},
-                    "E_VALIDATION",
-                    "/context/a",
-                )
-            ),
-            not_json(
-                BadCall(
-                    "half a character in context",
-                    operation,
-                    lambda _: {"context": {"a": HALF}},
-                    "E_VALIDATION",
-                    "/context/a",
-                )
-            ),
-            not_json(
-                BadCall(
-                    "half a character as a key",
-                    operation,
-                    lambda _: {"context": {"b": {HALF: 1}}},
-                    "E_VALIDATION",
-                    "/context/b",
-                )
-            ),
-            BadCall(
-                "an integer that others would round",
-                operation,
-                lambda _: {"context": {"a": 2**53 + 1}},
-                "E_VALIDATION",
-                "/context/a",
-            ),
-            BadCall(
-                "context 100 levels deep",
-                operation,
-                lambda _: {"context": nested(100)},
-                "REQUEST_TOO_LARGE",
-                "64",
-            ),
-        )
+    *refused(
+        "TOKEN_INVALID_FORMAT",
+        ("run.continue", "half a character as the token", "ackToken", {"ackToken": HALF}),
+        offers=AT_MCP,
+        is_json=False,
     ),
-    # What output cannot hold
-    *(
-        row
-        for operation in ("run.continue", "run.checkpoint")
-        for row in (
-            BadCall(
-                "70 KB of notes",
-                operation,
-                lambda _: _output(notesMarkdown="x" * 70_000),
-                "VALIDATION_ERROR",
-                "output.notesMarkdown",
-            ),
-            not_json(
-                BadCall(
-                    "half a character in notes",
-                    operation,
-                    lambda _: _output(notesMarkdown=HALF),
-                    "VALIDATION_ERROR",
-                    "output.notesMarkdown",
-                )
-            ),
-            not_json(
-                BadCall(
-                    "NaN in an artifact",
-                    operation,
-                    lambda _: _artifact(a=math.nan),
-                    "E_VALIDATION",
-                    "/output/artifacts/0/a",
-                )
-            ),
-            not_json(
-                BadCall(
-                    "half a character in an artifact",
-                    operation,
-                    lambda _: _artifact(a=HALF),
-                    "E_VALIDATION",
-                    "/output/artifacts/0/a",
-                )
-            ),
-            BadCall(
-                "an artifact 100 levels deep",
-                operation,
-                lambda _: _artifact(a=nested(100)),
-                "REQUEST_TOO_LARGE",
-                "64",
-            ),
-        )
-    ),
-    not_json(
-        BadCall(
-            "half a character as the goal", "run.start", lambda _: {"goal": HALF}, "E_VALIDATION", "/goal"
-        )
-    ),
-    not_json(
-        BadCall(
-            "half a character as the token",
-            "run.continue",
-            lambda _: {"ackToken": HALF},
-            "TOKEN_INVALID_FORMAT",
-            "ackToken",
-            offers=frozenset({MCP}),
-        )
-    ),
-    not_json(
-        BadCall(
-            "half a character as the name",
-            "workflow.inspect",
-            lambda _: {"workflowId": HALF},
-            "WORKFLOW_NOT_FOUND",
-            "workflow",
-            offers=frozenset({MCP}),
-        )
+    *refused(
+        "WORKFLOW_NOT_FOUND",
+        ("workflow.inspect", "half a character as the name", "workflow", {"workflowId": HALF}),
+        offers=AT_MCP,
+        is_json=False,
     ),
 )
 
-BAD_CALLS: tuple[BadCall, ...] = (*of_every_operation(), *NAMED)
+BAD_CALLS: tuple[BadCall, ...] = (
+    *of_every_operation(),
+    *(bad for operation in ("run.start", "run.continue") for bad in of_context(operation)),
+    *(bad for operation in ("run.continue", "run.checkpoint") for bad in of_output(operation)),
+    *NAMED,
+)

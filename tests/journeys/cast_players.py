@@ -17,7 +17,7 @@ from handrail.host.check_programs import LocalCheckPrograms
 from handrail.host.workspace import LocalWorkspace
 from handrail.operations.checks.note_command import NoteCommand, note_command
 from handrail.operations.checks.run_check import RunCheck, run_check
-from handrail.projections.evidence import ALL_CHECKED
+from handrail.projections.closing import ALL_CHECKED, ALL_RAN
 from handrail.runtime.hub import perform
 from handrail.workflows.builtins.registry import find_contract
 from tests.host.worktree.project import commit, write
@@ -365,4 +365,5 @@ def judge_honest(player: Player, row: Row) -> str:
     closing = str(player.reply.get("closing", ""))
     if not player.reply["isComplete"] or row.says not in closing:
         return f"not said: {closing}"
-    return "clean" if ALL_CHECKED in closing and row.must == "clean" else "passes"
+    said = ALL_CHECKED if any(verb[0] == "declare" for verb in row.does) else ALL_RAN
+    return "clean" if said in closing and row.must == "clean" else "passes"

@@ -86,6 +86,8 @@ def test_an_action_that_did_not_run_says_so(code: CodeProject) -> None:
     assert (told["asked"], done["isComplete"]) == ("allow_write", True)
     assert all(name in person.shown[0] for name in RENAMED)
     assert "7 edits" in person.shown[0]
+    assert "Rename myFunc to fetchData." in person.shown[0]
+    assert "> -export function myFunc(name) {\n> +export function fetchData(name) {" in person.shown[0]
 
 
 @pytest.mark.promise("code.workflow.guard")

@@ -190,9 +190,9 @@ def test_what_a_person_gave_and_chose_is_told_as_that_with_their_name(runtime: R
 
     assert told["who"] == "somebody at the terminal"
     assert f"A person gave eu at a terminal, as {runtime.workspace.account()}" in stories[0]
-    assert "A person chose left at a terminal" in stories[1]
+    assert "A person chose “Left” at a terminal" in stories[1]
     session = chosen["session"]["sessionId"]
-    assert "A person chose left at Ask" in words_of(runtime, f"/sessions/{session}/timeline")
+    assert "A person chose “Left” at Ask" in words_of(runtime, f"/sessions/{session}/timeline")
 
 
 def story_of(runtime: Runtime, reply: dict[str, Any]) -> str:

@@ -81,11 +81,11 @@ def test_the_option_that_a_person_takes_is_the_one_that_the_run_takes(
     assert recap["inputs"][0]["value"] == "thorough"
     assert [(one["stepId"], one["optionId"]) for one in recap["people"]] == [("way", "thorough")]
     text = tool_call(runtime, "continue_workflow", stateToken=going["stateToken"]).text
-    assert f"- way: confirmed, answered by {runtime.workspace.account()}: thorough" in text
+    assert f"- way: confirmed, answered by {runtime.workspace.account()}: Thorough" in text
     done = advance(runtime, going)
     assert done["evidence"]["confirmed"] == 1
     page = answer(runtime, "session.export", sessionId=first["session"]["sessionId"], **{"as": "markdown"})
-    assert "chose thorough" in json.dumps(page)
+    assert "chose “Thorough”" in json.dumps(page, ensure_ascii=False)
 
 
 @pytest.mark.thorough

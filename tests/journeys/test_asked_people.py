@@ -40,8 +40,8 @@ from tests.journeys.conversation import advance, answer, rehydrate
 from tests.journeys.doors import command, events_of, of_kind, tool_call, worth
 from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, step
 from tests.journeys.rich_session import report
-from tests.journeys.strangers.product import PROGRAM
 from tests.journeys.test_confirmations import APPROVAL, RELEASE, at_release, at_third, claims_of, insist
+from tests.surfaces.cli.tool import PROGRAM
 from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to
 
 UNUSABLE: list[Answer] = [

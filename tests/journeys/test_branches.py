@@ -159,6 +159,21 @@ def test_a_checkpoint_at_a_closed_run_says_that_it_is_closed_whatever_happens_la
     assert "recap" not in save(runtime, rehydrate(runtime, advance(runtime, start(runtime))), "in time")
 
 
+@pytest.mark.promise("checkpoints.late")
+def test_a_report_that_opens_a_closed_run_again_says_so_once_and_so_does_its_repeat(runtime: Runtime) -> None:
+    first = start(runtime)
+    answer(runtime, "run.close", run=first["stateToken"], reason="superseded")
+    saved = save(runtime, first, "late")
+
+    second = advance(runtime, first)
+    third = advance(runtime, second)
+
+    told = [[one["code"] for one in held.get("warnings", [])] for held in (saved, second, third)]
+    assert [codes.count("RUN_REOPENED") for codes in told] == [0, 1, 0]
+    assert "This run was closed as superseded" in second["warnings"][-1]["message"]
+    assert advance(runtime, first) == second
+
+
 @pytest.mark.promise("checkpoints.kept")
 def test_notes_saved_by_a_hook_are_told_though_the_agent_went_on_with_its_older_ack(runtime: Runtime) -> None:
     first = start(runtime)

@@ -13,7 +13,10 @@ import pytest
 
 from handrail.host.check_programs import LocalCheckPrograms
 from handrail.host.clock import SystemClock
-from handrail.projections.evidence import ALL_CHECKED
+from handrail.operations.checks.run_check import RunCheck, run_check
+from handrail.projections.closing import ALL_CHECKED, ALL_RAN
+from handrail.workflows.builtins.registry import all_contracts
+from tests.filled_in import in_own_words
 from tests.host.worktree.project import commit
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.doors import command, events_of, of_kind, worth
@@ -66,7 +69,9 @@ def test_a_test_that_was_emptied_until_it_passed_is_a_gap_in_the_first_attempt(t
     assert ALL_CHECKED not in done["closing"]
 
 
-@pytest.mark.parametrize("name", [TESTS, "conftest.py", "pyproject.toml"])
+@pytest.mark.parametrize(
+    "name", [TESTS, "conftest.py", "pyproject.toml", "pytest.py", "unittest/__init__.py"]
+)
 def test_not_everything_was_checked_where_what_the_checks_are_made_of_changed(
     tested: Site, name: str
 ) -> None:
@@ -79,7 +84,7 @@ def test_not_everything_was_checked_where_what_the_checks_are_made_of_changed(
 
     assert worth(done)["ran"] == 1
     assert list_gaps(tested) == []
-    assert f"tests or configuration changed: {name}" in done["closing"]
+    assert name in done["closing"].partition("tests or configuration changed: ")[2]
     assert ALL_CHECKED not in done["closing"]
 
 
@@ -95,6 +100,55 @@ def test_a_test_that_is_only_new_leaves_everything_checked(tested: Site) -> None
 
     assert list_gaps(tested) == []
     assert done["closing"].endswith(f"; {ALL_CHECKED}.")
+
+
+LINE = "grep -rq round src/bill.py tests/test_bill.py"
+OLD = "def total(rows):\n    return sum(rows)\n"
+
+
+def fixed(*files: str) -> dict[str, Any]:
+    return changed(*files, check=LINE) | {"kind": "wr.bug_fix", "guard": LINE}
+
+
+def begin_fix(site: Site) -> None:
+    site.write(TESTS, "assert total([1]) == 1\n")
+    commit(site.root)
+    site.begin(step("fix", output={"contractRef": "wr.contracts.bug_fix"}), step("tell"))
+    site.run(*LINE.split())
+
+
+def test_a_test_that_changed_after_it_failed_is_a_gap_until_the_same_test_fails_and_passes(
+    site: Site,
+) -> None:
+    begin_fix(site)
+    site.write("src/bill.py", RIGHT)
+    site.write(TESTS, "assert total([1]) >= 1\n")
+    site.run(*LINE.split())
+
+    accepted = site.send(fixed("src/bill.py", TESTS))
+    (gap,) = list_gaps(site)
+    assert (accepted["kind"], f"what it tests by changed in between: {TESTS}" in gap) == ("ok", True)
+    for text in (OLD, RIGHT):
+        site.write("src/bill.py", text)
+        site.run(*LINE.split())
+    done = site.send()
+
+    assert "open gap" not in done["closing"]
+    assert len(list_gaps(site)) == 2
+    assert "failed before, passes now" in site.shown()
+
+
+def test_a_green_run_alone_settles_no_gap_about_a_guard(site: Site) -> None:
+    begin_fix(site)
+    site.write("src/bill.py", RIGHT)
+    site.write(TESTS, "assert total([1]) >= 1\n")
+    site.run(*LINE.split())
+    site.send(fixed("src/bill.py", TESTS))
+    site.run(*LINE.split())
+
+    done = site.send()
+
+    assert "1 open gap" in done["closing"]
 
 
 def test_a_person_who_confirms_the_report_has_seen_which_tests_changed(tested: Site) -> None:
@@ -114,6 +168,72 @@ def test_a_person_who_confirms_the_report_has_seen_which_tests_changed(tested: S
     assert worth(done)["confirmed"] == 1
     assert f"tests or configuration changed: {TESTS}" in done["closing"]
     assert done["closing"].endswith(f"; {ALL_CHECKED}.")
+
+
+# What ran is named beside the sentence that everything was checked
+
+
+def test_who_reads_that_everything_was_checked_reads_by_what_and_where(site: Site) -> None:
+    site.begin(step("change", **CHANGE))
+    site.write("src/bill.py", RIGHT)
+    asked = RunCheck(argv=["true"], state_token=site.reply["stateToken"], directory="src")
+    receipt = dict(run_check(site.runtime, asked).data)["receiptId"]
+    report = changed("src/bill.py", check="true")
+    report["checks"][0]["receiptId"] = receipt
+
+    done = site.send(report)
+
+    assert done["closing"].endswith(f"; what ran: true in src; {ALL_RAN}.")
+
+
+# A test that failed, and is another one when it passes
+
+FIXED = {"output": {"contractRef": "wr.contracts.bug_fix"}}
+NEW = "tests/test_more.py"
+GUARD = ["sh", "-e", "guard.sh"]
+EXAMPLE = next(one.example for one in all_contracts() if one.artifact_kind == "wr.bug_fix")
+
+
+def fix(site: Site, **files: str) -> dict[str, Any]:
+    """A guard that fails is run, then files are changed until it passes, and that is reported."""
+    site.write("guard.sh", "! grep -rqs False tests\n")
+    commit(site.root)
+    site.begin(step("fix", **FIXED))
+    site.write(NEW, "assert False\n")
+    site.run(*GUARD)
+    site.write("src/bill.py", RIGHT)
+    if files:
+        site.write(NEW, files["test"])
+    else:
+        (site.root / NEW).unlink()
+    site.run(*GUARD)
+    listed = [("src/bill.py", "modified"), *([(NEW, "added")] if files else [])]
+    told = {
+        "files": [{"path": path, "change": change, "why": "It had to."} for path, change in listed],
+        "checks": [{"command": " ".join(GUARD), "exitCode": 0, "summary": "It ran."}],
+        "guard": " ".join(GUARD),
+    }
+    return site.send(in_own_words(EXAMPLE) | {"kind": "wr.bug_fix"} | told)
+
+
+@pytest.mark.promise("evidence.red-is-the-change")
+def test_a_new_test_that_was_weakened_until_it_passed_is_named_at_the_end(site: Site) -> None:
+    done = fix(site, test="assert True\n")
+
+    assert done["isComplete"], done
+    assert f"what it tests by changed in between: {NEW}" in done["closing"]
+    assert (worth(done)["ran"], worth(done)["claimed"]) == (1, 1)
+    assert ALL_CHECKED not in done["closing"]
+
+
+@pytest.mark.promise("evidence.red-is-the-change")
+def test_a_test_that_failed_and_was_taken_away_shows_no_correction(site: Site) -> None:
+    done = fix(site)
+
+    gone = f"tests of then are gone: {NEW}"
+    assert any(gone in one for one in list_gaps(site))
+    assert gone in done["closing"]
+    assert ALL_CHECKED not in done["closing"]
 
 
 # A runner that is a file of the project
@@ -169,4 +289,4 @@ def test_a_runner_that_the_run_found_in_the_project_is_as_good_as_any(site: Site
 
     (receipt,) = of_kind(events_of(site.runtime, done), "receipt_recorded")
     assert receipt["data"]["program"] == "./.venv/bin/pytest"
-    assert done["closing"].endswith(f"; {ALL_CHECKED}.")
+    assert done["closing"].endswith(f"; {ALL_RAN}.")

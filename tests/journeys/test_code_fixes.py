@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ def suggested_line(told: dict[str, Any]) -> str:
 @pytest.mark.parametrize("edit", [*EDITS, "--replace helper --with-file ../new.js"])
 def test_the_fix_of_a_used_token_leads_on_word_by_word(code: CodeProject, edit: str) -> None:
     text = write(code.root.parent, "new.js", "export function helper(name) {\n  return name;\n}\n")
-    edit = edit.replace("../new.js", str(text))
+    edit = edit.replace("../new.js", shlex.quote(str(text)))
     token = code.told(f"js-edit {edit} --ai-mode")["continuation_tokens"]["apply"]
     code.told("js-edit --continuation T --fix", T=token)
 

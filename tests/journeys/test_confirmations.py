@@ -27,7 +27,7 @@ from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import command, events_of, of_kind, tool_call, worth
 from tests.journeys.given_workflows import begin, step
 from tests.journeys.rich_session import report
-from tests.journeys.strangers.product import PROGRAM
+from tests.surfaces.cli.tool import PROGRAM
 
 NEVER_STOP = {"autonomy": "full_auto_never_stop"}
 APPROVAL = "user_only_dependency:needs_user_approval"

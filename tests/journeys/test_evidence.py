@@ -241,7 +241,7 @@ def test_the_sum_is_told_at_the_end_and_in_every_view_and_no_claim_is_called_ver
     assert "only the agent's word: Handrail has not seen pytest -q run" in report.replace("\\", "")
     assert again["evidence"] == done["evidence"]
     assert found["items"][0]["evidence"] == done["evidence"]
-    assert 'class="pill unproven"' in page["data"]["content"]
+    assert "<p>Evidence: 1 only that the place exists, 1 only the agent's word." in page["data"]["content"]
 
 
 @pytest.mark.promise("evidence.own-project")

@@ -280,7 +280,7 @@ def test_a_page_lays_out_so_many_notes_and_shows_the_others_as_they_are(
     shown = str(answer(runtime, "session.export", sessionId=reply["session"]["sessionId"], **{"as": "html"}))
 
     assert "<em>first</em>" in shown
-    assert re.search(r"<pre>The \*second\* &lt;b&gt;one&lt;/b&gt;.</pre>", shown)
+    assert re.search(r"<pre><code>The \*second\* &lt;b&gt;one&lt;/b&gt;.\\n</code></pre>", shown)
 
 
 @pytest.mark.promise("store.workflow-proven")

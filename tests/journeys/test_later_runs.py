@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from handrail.operations.checks.run_check import RunCheck, run_check
+from handrail.surfaces.cli.hook import answer_hook
 from tests.host.worktree.project import commit
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.doors import command, events_of, of_kind, worth
 from tests.journeys.given_workflows import NEVER_STOP, step
+from tests.journeys.test_hook_receipts import CLAUDE
 from tests.journeys.test_until_the_end import (
     CHANGE,
     RIGHT,
@@ -257,3 +261,123 @@ def test_a_check_in_another_checkout_says_where_it_ran_and_counts_for_the_same_f
     ]
     assert here.notices == ()
     assert done["evidence"]["ran"] == 1
+
+
+# A check that ends now so, now so
+
+
+def flip(site: Site) -> None:
+    """A check that passes and fails in turn: what it keeps count in is no file of the project."""
+    turns = shlex.quote(str(site.home / "turns"))
+    site.home.mkdir(exist_ok=True)
+    site.write("flip.sh", f"if test -e {turns}; then rm {turns}; exit 1; fi\n: > {turns}\n")
+    commit(site.root, "flips")
+
+
+@pytest.mark.promise("evidence.doors")
+def test_a_flaky_check_contradicts_nobody_and_is_told_as_flaky(site: Site) -> None:
+    flip(site)
+    site.begin()
+    site.write("src/bill.py", RIGHT)
+    site.run("sh", "flip.sh")
+    site.run("sh", "flip.sh")
+
+    refused = site.send(changed("src/bill.py", check="sh flip.sh"))
+    went_on = site.send(changed("src/bill.py", check="sh flip.sh"))
+    done = site.send(verified())
+
+    told = "and exit 0 on the same files: it is flaky"
+    assert (refused["blockers"][0]["code"], told in refused["blockers"][0]["message"]) == (
+        "MISSING_REQUIRED_OUTPUT",
+        True,
+    )
+    assert told in went_on["warnings"][0]["message"]
+    assert done["evidence"]["contradicted"] == 0
+    assert "sh flip.sh: exit 1, and exit 0 on the same files: it is flaky" in done["closing"]
+
+
+@pytest.mark.promise("evidence.doors")
+def test_who_reports_how_a_flaky_check_ended_last_or_before_says_nothing_wrong(site: Site) -> None:
+    flip(site)
+    site.begin(step("change", **CHANGE), step("tell"))
+    site.write("src/bill.py", RIGHT)
+    for _ in range(3):
+        site.run("sh", "flip.sh")
+
+    assert site.send(changed("src/bill.py", check="sh flip.sh", status=1))["kind"] == "ok"
+    done = site.send()
+
+    assert done["evidence"]["contradicted"] == 0
+    assert "it is flaky" in done["closing"]
+
+
+@pytest.mark.promise("evidence.doors")
+def test_a_declared_check_that_is_flaky_is_asked_for_once_where_a_verification_passes(site: Site) -> None:
+    flip(site)
+    site.declare(flips={"command": ["sh", "flip.sh"]})
+    site.begin(step("verify", **VERIFY), preferences=NEVER_STOP)
+    site.run_declared("flips")
+    site.run_declared("flips")
+
+    done = site.send(verified())
+
+    assert done["evidence"]["contradicted"] == 0
+    assert "it is flaky" in done["closing"]
+
+
+@pytest.mark.promise("evidence.doors")
+def test_what_an_agent_said_of_a_flaky_check_is_no_lie_once_both_ends_were_seen(site: Site) -> None:
+    flip(site)
+    site.begin(step("change", **CHANGE), step("tell"))
+    site.write("src/bill.py", RIGHT)
+    site.send(changed("src/bill.py", check="sh flip.sh"))
+    site.run("sh", "flip.sh")
+    site.run("sh", "flip.sh")
+
+    done = site.send()
+
+    assert done["evidence"]["contradicted"] == 0
+    assert "sh flip.sh: exit 1, and exit 0 on the same files: it is flaky" in done["closing"]
+
+
+@pytest.mark.promise("evidence.doors")
+def test_a_program_that_could_not_start_before_is_not_flaky(site: Site) -> None:
+    site.begin(step("change", **CHANGE), step("tell"))
+    site.write("src/bill.py", RIGHT)
+    site.home.mkdir(exist_ok=True)
+    tool = site.home / "tool"
+    site.run(str(tool))
+    tool.write_text("#!/bin/sh\n", encoding="utf-8")
+    tool.chmod(0o755)
+    site.run(str(tool))
+
+    site.send(changed("src/bill.py", check=str(tool)))
+    done = site.send()
+
+    assert done["evidence"]["ran"] == 1
+    assert "flaky" not in site.shown()
+
+
+@pytest.mark.promise("evidence.doors")
+@pytest.mark.parametrize("turns", [1, 2], ids=["handrail sees it pass", "handrail sees it fail"])
+def test_what_a_client_says_gives_way_to_what_handrail_sees_on_the_same_files(site: Site, turns: int) -> None:
+    flip(site)
+    site.begin(step("change", **CHANGE), step("tell"))
+    site.write("src/bill.py", RIGHT)
+    hook = CLAUDE | {"tool_input": {"command": "sh flip.sh"}, "cwd": str(site.root)}
+    answer_hook(lambda: site.runtime, "PostToolUse", json.dumps(hook).encode(), lambda _: None)
+    site.send(changed("src/bill.py", check="sh flip.sh"))
+    assert {one[1] for one in site.claims()} == {"holds"}
+    if turns == 2:
+        (site.home / "turns").touch()
+    site.run("sh", "flip.sh")
+
+    done = site.send()
+
+    (own,) = [one for one in claims_of(site, done) if one["text"] == "sh flip.sh"]
+    if turns == 1:
+        assert (own["verdict"], own["door"]) == ("holds", "handrail")
+        assert "flaky" not in done["closing"]
+    else:
+        assert own["verdict"] == "contradicted"
+        assert "and exit 0 on the same files: it is flaky, or reported wrongly" in done["closing"]

@@ -120,7 +120,7 @@ def test_a_lock_that_a_starting_child_still_has_a_copy_of_is_waited_for(
 def test_a_removed_session_whose_files_stay_is_told_everywhere_until_a_collection(
     disk_runtime: Runtime, home: str
 ) -> None:
-    session = start(disk_runtime)["session"]["sessionId"]
+    session, other = (start(disk_runtime)["session"]["sessionId"] for _ in range(2))
     line = ("session", "delete", "--ids", session, "--dangerous")
     _, shown = command(another_process(home), *line, "--dry-run")
     size = shown["data"]["preview"]["changes"][0]["before"]["size_bytes"]
@@ -130,6 +130,7 @@ def test_a_removed_session_whose_files_stay_is_told_everywhere_until_a_collectio
 
     _, done = command(stuck, *line, "--confirm", shown["data"]["confirm_token"])
     _, verified = command(another_process(home), "store", "verify")
+    _, of_other = command(another_process(home), "store", "verify", "--ids", other)
     _, preview = command(another_process(home), "store", "gc", "--dangerous", "--dry-run")
     token = preview["data"]["confirm_token"]
     _, cleared = command(another_process(home), "store", "gc", "--dangerous", "--confirm", token)
@@ -137,9 +138,10 @@ def test_a_removed_session_whose_files_stay_is_told_everywhere_until_a_collectio
     assert (done["data"]["summary"]["succeeded"], done["data"]["bytes_freed"]) == (1, 0)
     assert "handrail store gc --dangerous --dry-run" in done["data"]["warnings"][0]
     assert "1 removed session left files" in verified["data"]["leftovers"][0]
+    assert "leftovers" not in of_other["data"]
     assert preview["data"]["preview"]["targets"] == [f"{session}.removed"]
     assert cleared["data"]["bytes_freed"] == size
-    assert sessions_in(home) == []
+    assert sessions_in(home) == [other]
 
 
 class KeepsFiles(RemovingDisk):

@@ -353,14 +353,21 @@ def test_an_answer_reaches_the_agent_and_stays_listed_until_it_is_taken_up(
     blocked = say_so(runtime, first)
     answer(seat(runtime, Person(typed)), "run.confirm", session=session)
 
-    (need,) = answer(runtime, "session.needs")["items"]
+    begun(runtime)
+    listed = answer(runtime, "session.needs")
+    still, need = listed["items"]
     read = rehydrate(runtime, blocked)
     found = answer(runtime, "session.resume", query=session)
     go_on(runtime, blocked, typed)
 
+    assert (still["is_answered"], "waits for my answer" in still["reply"]) == (False, True)
+    asked = {"eu": "What is “region”?", "left": "Which one: Left, Right?"}.get(typed, "")
+    assert still["why"].startswith(asked)
+    assert (listed["total"], listed["answered"]) == (2, 1)
     assert need["is_answered"] is True
+    assert f"handrail session resume {session}" in need["reply"]
     who = runtime.workspace.account()
     assert f"answered by {who}" in need["why"]
     assert f"answered by {who}" in read["recap"]["personSaid"]["words"]
     assert f"answered by {who}" in found["items"][0]["personSaid"]
-    assert answer(runtime, "session.needs")["items"] == []
+    assert [one["session_id"] for one in answer(runtime, "session.needs")["items"]] == [still["session_id"]]

@@ -64,6 +64,23 @@ def test_a_request_id_means_the_same_run_in_every_clone_and_worktree(places: Pla
 
 
 @pytest.mark.promise("companion.one-project")
+def test_who_joins_a_session_of_another_project_is_told(places: Places, tmp_path: Path) -> None:
+    begun = session(places.run(places.own, *START))
+    bare = tmp_path / "bare"
+    bare.mkdir()
+
+    def join(place: Path, key: str) -> list[str]:
+        line = (*START[:-1], key, "--session", begun)
+        replies = [places.run(place, *line) for _ in range(2)]
+        told = [[one["code"] for one in held.get("warnings", [])] for held in replies]
+        assert told[0] == told[1]
+        return [code for code in told[0] if code == "OTHER_PROJECT"]
+
+    assert join(places.other, "a") == join(bare, "b") == ["OTHER_PROJECT"]
+    assert join(places.own, "c") == join(places.clone, "d") == join(places.worktree, "e") == []
+
+
+@pytest.mark.promise("companion.one-project")
 def test_work_is_found_and_looked_at_in_another_clone(places: Places) -> None:
     begun = places.run(places.own, *START)
 

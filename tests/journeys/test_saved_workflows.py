@@ -233,3 +233,49 @@ def test_the_editor_takes_markdown_and_shows_its_steps_and_its_problems_with_the
     assert 'data-line="9"' in broken
     assert '<code class="line" dir="auto">Say {{whom}} &lt;script&gt;' in broken
     assert "once the text has no errors" in broken
+
+
+OVERLAY = {"id": "team.over", "extends": "project.three_steps", "steps": {"first": {"append": "Gently."}}}
+
+
+def told_of(runtime: Runtime, text: str) -> str:
+    shown = answer(runtime, "workflow.save", **saving(text, file="three_steps.json"), dryRun=True)
+    return str(shown["preview"]["blast_radius"])
+
+
+def test_what_goes_away_with_an_id_or_a_step_is_told_before_it_is_saved(here: Runtime, project: Path) -> None:
+    document = json.loads(THREE_STEPS)
+    first = document["steps"][0]["id"]
+    overlay = OVERLAY | {"steps": {first: {"append": "Gently."}}}
+    (project / OWN / "over.json").write_text(json.dumps(overlay), encoding="utf-8")
+    renamed = THREE_STEPS.decode().replace("project.three_steps", "project.other")
+    unfit = THREE_STEPS.decode().replace(f'"{first}"', '"begin"')
+
+    away = told_of(here, renamed)
+    changed = told_of(here, unfit)
+
+    assert "The workflow project.three_steps goes away: it is project.other then." in away
+    assert '"over.json" extends project.three_steps and has no base then.' in away
+    assert '"over.json" extends this and does not fit it' in changed
+    assert "over.json" not in told_of(here, EDITED)
+
+
+def test_a_base_is_held_against_the_overlays_beside_it(here: Runtime, project: Path) -> None:
+    first = json.loads(THREE_STEPS)["steps"][0]["id"]
+    overlay = OVERLAY | {"steps": {first: {"append": "Gently."}}}
+    (project / OWN / "over.json").write_text(json.dumps(overlay), encoding="utf-8")
+    texts = [THREE_STEPS.decode(), THREE_STEPS.decode().replace(f'"{first}"', '"begin"')]
+
+    reports = [
+        answer(here, "workflow.validate", documents=[{"source": "three_steps.json", "text": one}])
+        for one in texts
+    ]
+
+    told = [
+        [one for one in report["items"][0]["problems"] if one["code"] == "changed_meaning"]
+        for report in reports
+    ]
+    assert told[0] == []
+    (problem,) = told[1]
+    assert (problem["severity"], problem["pointer"]) == ("warning", "/id")
+    assert first in problem["message"]

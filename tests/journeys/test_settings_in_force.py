@@ -21,7 +21,7 @@ from handrail.wiring import build_runtime
 from tests.conftest import GivenProcesses, GivenSettings
 from tests.journeys.conversation import answer
 from tests.journeys.doors import command
-from tests.journeys.strangers.product import PROGRAM
+from tests.surfaces.cli.tool import PROGRAM
 
 SERVER = McpProcess(
     pid=4711,

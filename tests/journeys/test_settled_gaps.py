@@ -18,6 +18,8 @@ from handrail.projections.run_graph import preferred_tip, status_at
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
+from handrail.surfaces.cli.rendering.human import human_text
+from handrail.surfaces.cli.rendering.text import Page
 from tests.conftest import memory_runtime
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer
@@ -26,6 +28,7 @@ from tests.journeys.given_workflows import NEVER_STOP, begin, step
 from tests.journeys.test_confirmations import at_console
 from tests.journeys.test_facts_of_every_call import REPORTING
 from tests.journeys.test_facts_of_every_call import report as verified
+from tests.journeys.test_told_where_it_is import words_of
 from tests.journeys.test_until_the_end import Site, changed
 from tests.journeys.test_until_the_end import verified as confirmed
 from tests.journeys.test_what_counts import begun, sent
@@ -50,6 +53,8 @@ def status_of(runtime: Runtime, reply: dict[str, Any]) -> str:
 def test_a_person_settles_a_gap_and_the_run_is_complete(runtime: Runtime, door: str) -> None:
     first, gap_id = ended_with_gap(runtime)
     before = answer(runtime, "session.needs")["items"]
+    page = f"/sessions/{first['session']['sessionId']}"
+    assert "Settle it" in words_of(runtime, page), "the page of the run has the door too"
     person = Person("y")
     at_door = at_console(runtime) if door == "console" else seat(runtime, person)
 
@@ -68,6 +73,12 @@ def test_a_person_settles_a_gap_and_the_run_is_complete(runtime: Runtime, door: 
     )
     assert answer(runtime, "session.needs")["items"] == []
     assert status_of(runtime, first) == "complete"
+    assert "Settle it" not in words_of(runtime, page)
+    assert "settled by a person I looked at it." in words_of(runtime, page)
+    assert door == "console" or gap_id not in person.shown[0]
+    shown = human_text(told, Page(width=1_000), "session.settle_gap")
+    assert shown.startswith(f"Settled by {told['who']}: ")
+    assert "Because: I looked at it.\nThe run is complete.\n" in shown
     ledger = answer(runtime, "ledger.show", runId=first["session"]["runId"])
     assert ledger["entries"][-1]["operation"] == "session.settle_gap"
 

@@ -11,6 +11,7 @@ from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles
 from tests.journeys.conversation import answer, rehydrate, start
+from tests.journeys.doors import tool_call
 
 CONTRACT: dict[str, Any] = {
     "id": "project.contracts.note",
@@ -43,6 +44,31 @@ def drift_told(runtime: Runtime, first: dict[str, Any]) -> tuple[bool, bool]:
     read = rehydrate(runtime, first)
     told = [[one["code"] for one in held.get("warnings", [])] for held in (read, found)]
     return "WORKFLOW_SOURCE_DIFFERS" in told[0], "WORKFLOW_SOURCE_DIFFERS" in told[1]
+
+
+@pytest.mark.promise("truth.drift-by-meaning")
+@pytest.mark.parametrize(
+    ("workflow", "expected"),
+    [(json.dumps(WORKFLOW | {"name": "Other"}), 1), (json.dumps(WORKFLOW, indent=4), 0)],
+    ids=["another meaning", "another layout"],
+)
+def test_a_report_and_a_checkpoint_are_told_of_it_too_and_so_are_their_repeats(
+    runtime: Runtime, workflow: str, expected: int
+) -> None:
+    put(runtime, json.dumps(WORKFLOW).encode(), json.dumps(CONTRACT).encode())
+    first = start(runtime, workflowId="project.noted")
+    put(runtime, workflow.encode(), json.dumps(CONTRACT).encode())
+
+    noted = {"checkpointToken": first["checkpointToken"], "output": {"notesMarkdown": "half"}}
+    saved = [tool_call(runtime, "checkpoint_workflow", **noted).structured for _ in range(2)]
+    report = {"notesMarkdown": "done", "artifacts": [{"kind": "project.note"}]}
+    sent = {"ackToken": first["ackToken"], "output": report}
+    done = [tool_call(runtime, "continue_workflow", **sent).structured for _ in range(2)]
+
+    for one, again in (saved, done):
+        told = [held["code"] for held in one.get("warnings", [])]
+        assert told.count("WORKFLOW_SOURCE_DIFFERS") == expected
+        assert again == one
 
 
 MARKDOWN = b"""---

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def test_a_blocked_attempt_starts_the_command_with_the_notice(
 ) -> None:
     tool = ForkedTool(str(tmp_path), fork_server)
     heard = tmp_path / "heard"
-    script = write(tmp_path, "tell", f'#!/bin/sh\nprintf "%s\\n" "$2" >> {heard}\n')
+    script = write(tmp_path, "tell", f'#!/bin/sh\nprintf "%s\\n" "$2" >> {shlex.quote(str(heard))}\n')
     script.chmod(0o755)
     write(Path(tool.home), "config.json", json.dumps({"notify": {"command": [str(script), "a b"]}}))
     begun = tool.data("run", "start", "wr.small_change", "--goal", "A secret goal", "--request-id", "k")

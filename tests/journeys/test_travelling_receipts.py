@@ -277,7 +277,8 @@ def test_what_failed_before_and_passes_now_is_shown_with_what_differs(
 
     assert (row["command"], row["differs"], row["holds"]) == (TESTS, ["src/bill.py"], True)
     assert "" != row["red"] != row["green"] != ""
-    assert f"- Failed before, passes now: `{TESTS}` (what differs: `src/bill.py`)\n" in shown
+    differing = "what differs in the files that are seen: `src/bill.py`"
+    assert f"- Failed before, passes now: `{TESTS}` ({differing})\n" in shown
 
 
 @pytest.mark.promise("receipt.travels")

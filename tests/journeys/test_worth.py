@@ -11,7 +11,8 @@ from handrail.engine.events import Claim
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.operations.checks.note_command import NoteCommand, note_command
 from handrail.ports.worktree import Unseen
-from handrail.projections.evidence import ALL_CHECKED, PROOF, describe_level, is_proven, worth_of
+from handrail.projections.closing import ALL_CHECKED, ALL_RAN
+from handrail.projections.evidence import PROOF, describe_level, is_proven, worth_of
 from tests.journeys.doors import command, worth
 from tests.journeys.given_workflows import step
 from tests.journeys.test_until_the_end import (
@@ -37,17 +38,53 @@ def claims_of(site: Site, reply: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.promise("evidence.worth")
-def test_an_honest_green_run_ends_with_everything_checked_and_says_on_which_files(site: Site) -> None:
+@pytest.mark.parametrize(("declared", "said"), [(True, ALL_CHECKED), (False, ALL_RAN)])
+def test_an_honest_green_run_ends_with_everything_checked_and_says_on_which_files(
+    site: Site, declared: bool, said: str
+) -> None:
+    if declared:
+        site.declare(tests={"command": TESTS.split()})
     site.begin()
     do_honest_change(site)
     done = site.send(verified())
 
     assert worth(done) == {"ran": 1, "seen": 1, "exists": 1}
-    assert done["closing"].endswith(f"; {ALL_CHECKED}.")
+    assert done["closing"].endswith(f"; {said}.")
     rows = {one["text"]: one for one in claims_of(site, done)}
     assert (rows[TESTS]["level"], rows[TESTS]["door"]) == ("ran", "handrail")
     assert (rows["src/bill.py"]["level"], rows["src/bill.py"]["door"]) == ("seen", "handrail")
     assert rows["src/bill.py"]["on"] == rows[TESTS]["on"] != ""
+
+
+SHOWN = "grep -q 42 src/bill.py"
+REPRODUCED = {
+    "kind": "wr.reproduction",
+    "command": SHOWN,
+    "exitCode": 1,
+    "expected": "It is there.",
+    "actual": "It is not.",
+    "happens": "always",
+}
+
+
+@pytest.mark.promise("evidence.worth")
+@pytest.mark.parametrize("is_repeated", [False, True])
+def test_a_failure_that_was_shown_is_told_until_the_same_line_passes(site: Site, is_repeated: bool) -> None:
+    site.declare(tests={"command": TESTS.split()})
+    site.begin(
+        step("reproduce", output={"contractRef": "wr.contracts.reproduction"}), step("change", **CHANGE)
+    )
+    site.run(*SHOWN.split())
+    assert site.send(REPRODUCED)["kind"] == "ok"
+    site.write("src/bill.py", RIGHT.replace("2)", "2)  # 42"))
+    site.run(*TESTS.split())
+    if is_repeated:
+        site.run(*SHOWN.split())
+
+    done = site.send(changed("src/bill.py"))
+
+    assert (f"failed, and did not pass since: {SHOWN}" in done["closing"]) is not is_repeated
+    assert (ALL_CHECKED in done["closing"]) is is_repeated
 
 
 @pytest.mark.promise("evidence.doors")

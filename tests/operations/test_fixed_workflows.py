@@ -91,6 +91,68 @@ def test_a_file_is_fixed_and_keeps_its_layout_prose_and_comments(
     assert (notice.type, notice.severity) == ("fixed", "info")
 
 
+FLOW = """id: project.given
+name: N
+description: WORDS
+version: VERSION
+inputs: {mood: {type: string, required: true, description: "Of the week, or [none]."}}
+conditions:
+  - CALM   # both weeks
+steps:
+  - {id: work, title: Work, prompt: PROMPT, when: calm}
+"""
+SOUND = {
+    "WORDS": "D.",
+    "VERSION": '"1"',
+    "CALM": "{id: calm, kind: compare, input: mood, op: equals, value: calm}",
+    "PROMPT": "Do it.",
+}
+
+
+def flow(**said: str) -> str:
+    """A file in braces, with other words for some of its values."""
+    page = FLOW
+    for key, value in (SOUND | said).items():
+        page = page.replace(key, value)
+    return page
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong", "right"),
+    [
+        ("VERSION", "1.10", '"1.10"'),
+        ("VERSION", "007", '"007"'),
+        ("VERSION", "0x1F", '"0x1F"'),
+        ("WORDS", "1e3", '"1e3"'),
+        ("WORDS", "True", '"True"'),
+        ("PROMPT", "1.50", '"1.50"'),
+        (
+            "CALM",
+            "{id: calm, input: mood, op: equals, value: calm}",
+            "{id: calm, input: mood, op: equals, value: calm, kind: compare}",
+        ),
+        ("CALM", "{id: calm, kind: compare, input: mood, equals: calm}", SOUND["CALM"]),
+    ],
+)
+@pytest.mark.thorough
+def test_a_fix_quotes_what_stands_there_and_lays_out_nothing(
+    runtime: Runtime, key: str, wrong: str, right: str
+) -> None:
+    document = text(flow(**{key: wrong}), "given.yaml")
+
+    fixed = answered(runtime, "workflow.fmt", document=document, fix=True)["text"]
+
+    assert fixed == flow(**{key: right})
+
+
+def test_a_number_of_json_is_quoted_as_it_stands(runtime: Runtime) -> None:
+    given = FIXED_JSON.replace('"name"', '"version": 1.10, "name"')
+
+    fixed = answered(runtime, "workflow.fmt", document=text(given, "given.json"), fix=True)["text"]
+
+    assert fixed == given.replace("1.10", '"1.10"')
+
+
 @pytest.mark.thorough
 def test_edits_of_a_page_are_stretches_of_its_text(runtime: Runtime) -> None:
     rows = [row for one in told(runtime, PAGE) for row in one.get("edit", [])]

@@ -178,3 +178,40 @@ def test_a_source_is_named_by_its_kind_or_its_folder(runtime: Runtime, source: s
 
     assert [row["id"] for row in listed["items"]] == ids
     assert ("none of bundled, project" in listed["scope"]) is (not ids)
+
+
+def foreign(workflow_id: str, description: str = "D.") -> WorkflowFile:
+    """A file of another tool out of a repository: usable, with warnings that its reader cannot mend."""
+    document = {"id": workflow_id, "name": "N", "description": description, "metaGuidance": ["Be kind."]}
+    content = json.dumps({**document, "metricsProfile": "x", "steps": [step("a")]}).encode()
+    return WorkflowFile(source_kind="git", source_ref=f"their@1/{workflow_id}.json", content=content)
+
+
+def test_a_collection_of_others_stands_last_and_costs_little(runtime: Runtime) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    long = f"Converts code (e.g. Swift) to other code. {'It does much more than that. ' * 50}"
+    others = [foreign(f"their.w{number}", long) for number in range(20)]
+    runtime.library.held = [
+        *others,
+        file("wr.y", step("a"), source_kind="bundled"),
+        file("team.x", step("a")),
+    ]
+
+    listed = answered(runtime, "workflow.list", limit=3)
+
+    assert [row["id"] for row in listed["items"]] == ["team.x", "wr.y", "their.w0"]
+    assert listed["total"] == 22
+    row = listed["items"][2]
+    assert row["description"] == "Converts code (e.g. Swift) to other code."
+    assert row["warnings"] == {"foreign_spelling": 2}
+    assert not row.get("problems"), "nothing keeps it from being used"
+
+
+def test_a_sentence_that_does_not_end_is_cut(runtime: Runtime) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    runtime.library.held = [foreign("their.x", "many words " * 40)]
+
+    row = answered(runtime, "workflow.list")["items"][0]
+
+    assert len(row["description"]) <= 160
+    assert row["description"].endswith("…")

@@ -30,7 +30,7 @@ class SlowTeam:
             return Success(data={"operation": call.operation})
         raise Interrupted(is_deadline=True)
 
-    def state(self, project: str) -> TeamState | None:
+    def state(self, project: str, *, is_offline: bool = False) -> TeamState | None:
         del project
         return None
 

@@ -27,14 +27,12 @@ from tests.team.postgres import as_url, fresh_database, role_of_its_own
 from tests.team.team_server import Caller, Server
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "back-up-a-team.md"
-ONE_LINE = re.compile(r"^(pg_(?:dump|restore) .+)$", re.MULTILINE)
+ONE_LINE = re.compile(r"^(.*pg_(?:dump|restore) --.+)$", re.MULTILINE)
 
 
 def line_of(tool: str) -> str:
     """The one line of the page that uses this tool."""
-    (found,) = [
-        line for line in ONE_LINE.findall(PAGE.read_text(encoding="utf-8")) if line.startswith(f"{tool} ")
-    ]
+    (found,) = [line for line in ONE_LINE.findall(PAGE.read_text(encoding="utf-8")) if f"{tool} --" in line]
     return str(found)
 
 
@@ -121,6 +119,7 @@ def test_the_line_of_the_page_backs_up_every_workspace_and_its_restore_is_whole(
     after = answer(operator(restored, tmp_path / "restored"), "store.verify")
 
     assert (dumped.returncode, brought.returncode) == (0, 0), dumped.stderr + brought.stderr
+    assert (tmp_path / "handrail.dump").stat().st_mode & 0o777 == 0o600
     assert before["sessions"] == before["workspaces"] == 2
     assert after == before
     again = Server(restored, tmp_path / "again")

@@ -366,6 +366,9 @@ def test_a_machine_is_let_in_by_a_person_and_keeps_a_token_of_an_agent(
     assert isinstance(too_early, Failure)
     assert too_early.kind.code == "E_HUMAN_REQUIRED"
     assert (page.status, by_agent.status, admitted["is_admitted"]) == (200, 403, True)
+    assert admitted["next"].endswith(f"handrail login {ORIGIN} --resume")
+    assert b'data-answer="#let-in"' in page.body
+    assert b'id="let-in"' in page.body
     assert isinstance(signed, Success)
     assert isinstance(again, Failure)
     kept = machine.home / "team.json"
@@ -399,7 +402,8 @@ def test_what_a_person_answers_leads_to_the_console(machine: Machine, operation:
     outcome = machine.call(operation)
 
     assert isinstance(outcome, Failure)
-    assert (outcome.kind.exit_status, outcome.details["url"]) == (9, f"{ORIGIN}/")
+    page = "/team" if operation.startswith("team.") else "/"
+    assert (outcome.kind.exit_status, outcome.details["url"]) == (9, ORIGIN + page)
 
 
 @pytest.mark.thorough
@@ -446,7 +450,12 @@ def test_context_and_doctor_say_which_store_is_used_and_whether_it_answers(machi
     machine.wire.is_cut = True
     away = machine.data("self.context")
     checked = machine.data("self.doctor", checks=["store"])
+    offline = machine.data("self.doctor", checks=["store"], offline=True)["checks"][0]
 
+    assert (offline["status"], offline["message"]) == (
+        "pass",
+        "This project belongs to a team, and its server was not asked.",
+    )
     assert (there["env"], there["config"]["store"], there["config"]["store_answers"]) == (
         "team",
         ORIGIN,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psycopg
@@ -12,7 +13,9 @@ import pytest
 from psycopg import conninfo, sql
 
 from handrail.contract.outcome import Fault
+from handrail.operations import stored_sessions
 from handrail_serve.app import App, Parts
+from handrail_serve.companions import health
 from handrail_serve.feed import Feed
 from handrail_serve.guard import team_identity
 from handrail_serve.limits import (
@@ -23,6 +26,7 @@ from handrail_serve.limits import (
 )
 from handrail_team.door import CALLS_A_MINUTE, CALLS_OF_A_WORKSPACE, FREE_TRIES, NOWHERE, Paces
 from handrail_team.store.migrations import NEWEST
+from handrail_team.store.session_index import TeamIndexView
 from tests.team.team_server import ORIGIN, PAGE, PASSPHRASE, Caller, Server
 
 AWAY = "postgresql://127.0.0.1:1/away"
@@ -227,6 +231,37 @@ def test_no_path_of_a_caller_is_opened_by_the_server(server: Server, tmp_path: P
 
 
 @pytest.mark.thorough
+def test_filtered_lists_and_gaps_ask_the_database_for_what_they_show(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana = server.join(server.workspace("main"), "Ana")
+    agent = ana.agent("builder")
+    ids = [agent.start(requestId=at)["session"]["sessionId"] for at in "01"]
+    agent.data("run.close", run=ids[1], reason="done_elsewhere", requestId="close")
+    agent.start(requestId="2")
+    me = ana.data("team.whoami")["account"]
+    ana.data("session.list", status="closed")  # now the index knows them
+    found: list[int] = []
+    find = TeamIndexView.find
+
+    def count(self: TeamIndexView, *told: Any, **more: Any) -> Any:
+        rows = find(self, *told, **more)
+        found.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(TeamIndexView, "find", count)
+    monkeypatch.setattr(stored_sessions, "FIRST_LOOKED_AT", 1)
+    told = [
+        [row["id"] for row in ana.data("session.list", **asked)["items"]]
+        for asked in ({"status": "closed"}, {"status": "closed", "account": me}, {"account": "acc_other"})
+    ]
+
+    assert told == [[ids[1]], [ids[1]], []]
+    assert ana.data("session.gaps")["items"] == []
+    assert found == [1, 1, 0, 0]  # beside the latest one, which is always looked at
+
+
+@pytest.mark.thorough
 def test_a_healthy_server_is_ready_without_a_doubt(server: Server) -> None:
     """A balancer that waits for `pass` waits for nothing that is no part of a team's server."""
     server.workspace("main")
@@ -280,6 +315,42 @@ def test_a_read_only_database_is_unavailable_and_the_same_call_goes_on_afterward
     assert refused.header("retry-after")
     assert (ready.status, ready.body) == (503, b"fail\nstore fail\n")
     assert went_on.status == 200
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.away")
+@pytest.mark.parametrize("state", ["53100", "XX000"])
+def test_a_full_disk_is_unavailable_and_not_ready_until_there_is_room(
+    team_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    """PostgreSQL calls a disk without room 53100, and a quota that is reached XX000."""
+    monkeypatch.setattr(health, "KEPT_SECONDS", 0.0)
+    lines: list[str] = []
+    server = Server(team_database, tmp_path, note=lines.append)
+    agent = server.join(server.workspace("main"), "Ana").agent("builder")
+    serve_as_started(server)
+    with psycopg.connect(team_database, autocommit=True) as link:
+        link.execute(
+            "CREATE FUNCTION handrail.fill() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+            f" RAISE EXCEPTION 'could not extend file \"pg_tblspc/1\"' USING ERRCODE = '{state}'; END $$"
+        )
+        link.execute(
+            "CREATE TRIGGER full_disk BEFORE INSERT ON handrail.blobs EXECUTE FUNCTION handrail.fill()"
+        )
+        given = {"workflowId": "wr.small_change", "goal": "Go on.", "requestId": "first"}
+        refused = agent.call("run.start", **given)
+        ready = [server.ask("GET", "/health/ready", "").body for _ in range(2)]
+        link.execute("DROP TRIGGER full_disk ON handrail.blobs")
+        ready.append(server.ask("GET", "/health/ready", "").body)
+        left = link.execute("SELECT count(*) FROM handrail.blobs").fetchone()
+
+    assert (refused.status, refused.document["retryable"]) == (503, True)
+    assert refused.header("retry-after")
+    assert b"pg_tblspc" not in refused.body
+    assert "pg_tblspc" in "".join(lines)
+    assert ready == [b"fail\nstore fail\n", b"fail\nstore fail\n", b"pass\n"]
+    assert left == (0,)
+    assert agent.call("run.start", **given).status == 200
 
 
 def test_callers_are_not_told_where_the_database_is_and_the_operator_is_once(tmp_path: Path) -> None:

@@ -58,6 +58,126 @@ def test_who_joined_is_in_the_audit_by_name(server: Server) -> None:
     assert [(row["who"], row["command"], row["code"]) for row in rows] == [("Ana", "join by invitation", "")]
 
 
+@pytest.mark.thorough
+def test_the_audit_names_whom_a_change_was_about_and_whether_it_was_made(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana = server.join(workspace, "Ana", "owner")
+    server.join(workspace, "Ben")
+    ben = next(row["id"] for row in ana.data("team.members")["items"] if row["name"] == "Ben")
+    ana.gated("team.set_member", member=ben, role="viewer")
+
+    rows = [row for row in ana.data("team.audit")["items"] if "set_member" in row["command"]]
+
+    assert {row["about"] for row in rows} == {'member "Ben", role "viewer"'}
+    assert sorted(row["is_dry_run"] for row in rows) == [False, True]
+    assert b"viewer" in server.ask("GET", "/api/view/team", ana.token, PAGE).body.partition(b"changed")[2]
+
+
+@pytest.mark.thorough
+def test_who_comes_in_goes_or_fails_to_is_in_the_audit(server: Server, tmp_path: Path) -> None:
+    workspace = server.workspace("main")
+    ana = server.join(workspace, "Ana", "owner")
+    used = server.invite(workspace)
+    given = {"invitation": used, "passphrase": PASSPHRASE}
+    server.sign_in("invitation", name="Ben", **given)
+    server.sign_in("invitation", name="Eve", **given)
+    server.sign_in("passphrase", name="Ben", passphrase="three green words")
+    server.sign_in("passphrase", name="Nobody here", passphrase=PASSPHRASE)
+    signed = server.sign_in("passphrase", name="Ben", passphrase=PASSPHRASE).document["token"]
+    server.sign_in("leave", signed)
+
+    rows = ana.data("team.audit")["items"]
+    told = sorted((row["command"], row["who"], row["code"]) for row in rows)
+    local = "".join(one.read_text(encoding="utf-8") for one in (tmp_path / "home" / "audit").iterdir())
+
+    assert told == [
+        ("join by invitation", "Ana", ""),
+        ("join by invitation", "Ben", ""),
+        ("join by invitation", "somebody", "E_AUTH"),
+        ("sign in by passphrase", "Ben", ""),
+        ("sign in by passphrase", "somebody", "E_AUTH"),
+        ("sign out", "Ben", ""),
+    ]
+    assert 'member "Ben"' in {row["about"] for row in rows}
+    assert "sign in by passphrase" in local
+    assert "Nobody here" not in local
+
+
+@pytest.mark.thorough
+def test_who_guesses_with_an_invitation_does_not_slow_down_who_has_the_name(server: Server) -> None:
+    workspace = server.workspace("main")
+    server.join(workspace, "Ana")
+    given = {"invitation": server.invite(workspace), "name": "Ana", "passphrase": "three green words"}
+
+    told = [server.sign_in("invitation", **given).status for _ in range(FREE_TRIES + 1)]
+
+    assert told == [409] * FREE_TRIES + [429]
+    assert server.sign_in("passphrase", name="Ana", passphrase=PASSPHRASE).status == 200
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("operation", "given"), [("team.invite", {"name": "Eve"}), ("team.reset", {})])
+def test_a_server_makes_links_to_itself_alone(server: Server, operation: str, given: dict[str, str]) -> None:
+    workspace = server.workspace("main")
+    ana = server.join(workspace, "Ana", "owner")
+    server.join(workspace, "Ben")
+    asked = {"origin": "https://elsewhere.example", "requestId": "one", "member": "Ben", **given}
+    if operation == "team.invite":
+        del asked["member"]
+
+    made = ana.data(operation, **asked)
+
+    assert made["link"].startswith(f"{ORIGIN}/join#")
+
+
+def test_the_first_page_of_a_team_names_the_lines_that_connect_a_machine(server: Server) -> None:
+    ana = server.join(server.workspace("main"), "Ana")
+
+    page = server.ask("GET", "/api/view/sessions", ana.token, PAGE).body.decode()
+
+    assert f"handrail login {ORIGIN}" in page
+    assert "handrail team link" in page
+    assert "handrail setup" not in page
+
+
+def test_what_a_team_publishes_leads_to_its_own_address(server: Server) -> None:
+    told = server.ask("GET", "/.well-known/lafs.json", "")
+
+    assert told.status == 200, told.body
+    assert f"{ORIGIN}/" in told.body.decode()
+    assert "http://" not in told.body.decode().replace("http://json-schema.org", "")
+
+
+@pytest.mark.thorough
+def test_the_list_of_operations_has_what_its_reader_may_perform(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana, eve = server.join(workspace, "Ana", "owner"), server.join(workspace, "Eve", "viewer")
+    readers = {
+        "owner": (ana.token, [PAGE]),
+        "viewer": (eve.token, [PAGE]),
+        "agent": (ana.agent("b").token, []),
+    }
+
+    listed = {
+        who: {row["name"] for row in server.ask("GET", "/api", token, *more).document["operations"]}
+        for who, (token, more) in readers.items()
+    }
+
+    assert {"keys.rotate", "run.confirm", "run.start", "session.list"} <= listed["owner"]
+    assert {"run.start", "session.list"} <= listed["agent"]
+    assert not {"run.confirm", "keys.rotate", "team.invite"} & listed["agent"]
+    assert not {"run.start", "run.confirm"} & listed["viewer"]
+    assert "settings.set" not in listed["owner"]
+
+
+def test_the_last_owner_is_kept_from_the_first_look_on(server: Server) -> None:
+    ana = server.join(server.workspace("main"), "Ana", "owner")
+
+    told = ana.call("team.set_member", member="Ana", role="member", dryRun=True)
+
+    assert (told.status, told.document["detail"].partition(".")[0]) == (409, "The last owner cannot leave")
+
+
 def test_what_a_token_is_for_is_named_by_a_whole_address(server: Server) -> None:
     told = server.ask("GET", "/.well-known/oauth-protected-resource/mcp", "").document
 

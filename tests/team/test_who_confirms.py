@@ -7,12 +7,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
+from handrail.engine.events import ConfirmationRecorded, decode_event
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.compiled import COMPILED_VERSION, WITH_CHILDREN
 from handrail_serve.accounts.forms import drop_forms
 from handrail_serve.views import MAIN_PAGES
+from handrail_team.store.log import TeamHold, TeamLog
+from handrail_team.store.migrations import SCOPE, scope_of
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer
 from tests.journeys.doors import events_of, of_kind
@@ -102,6 +106,28 @@ def test_a_role_confirms_and_a_lower_one_does_not(server: Server) -> None:
     told = [confirm(one, session).status for one in (ben, ana)]
 
     assert told == [403, 200]
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.who-confirms")
+def test_an_agent_and_a_viewer_are_told_who_answers(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana, eve = server.join(workspace, "Ana"), server.join(workspace, "Eve", "viewer")
+    agent = ana.agent("builder")
+    begun = agent.start(workflowId="ours.other", requestId="ours.other")
+    session, _ = report(agent, "ours.other")
+
+    told = {
+        one: person.data("run.confirm", session=session, show=True)["others"]
+        for one, person in (("worker", ana), ("viewer", eve))
+    }
+    page = server.ask("GET", f"/api/view/sessions/{session}", eve.token, PAGE).body.decode()
+
+    assert begun["pending"]["confirmedBy"] == "a person none of whose agents did the work"
+    assert told["worker"] == begun["pending"]["confirmedBy"]
+    assert told["viewer"] == "a member, admin or owner none of whose agents did the work"
+    assert "Waits for somebody else" in page
+    assert "Needs your answer" not in page
 
 
 @pytest.mark.thorough
@@ -292,3 +318,92 @@ def test_who_does_the_work_without_an_agent_does_not_confirm_it_either(server: S
     assert blocker["suggestedFix"].startswith(
         "Ask a person none of whose agents did the work to confirm this"
     )
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.who-confirms")
+@pytest.mark.parametrize("change", [{"role": "viewer"}, {"role": "admin"}, {"remove": True}])
+def test_an_answer_of_who_lost_the_role_after_the_check_is_refused_and_not_recorded(
+    server: Server, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    workspace = server.workspace("main")
+    ana, ben = server.join(workspace, "Ana", "owner"), server.join(workspace, "Ben")
+    session, _ = report(ana.agent("builder"), "ours.other")
+    shown = ben.data("run.confirm", session=session, show=True)
+    given = {"answer": "yes", "whatDigest": shown["what_digest"]}
+    hold = TeamLog.hold_existing
+
+    def change_first(self: TeamLog, *told: Any) -> Any:
+        monkeypatch.undo()
+        ana.gated("team.set_member", member="Ben", **change)
+        return hold(self, *told)
+
+    monkeypatch.setattr(TeamLog, "hold_existing", change_first)
+    told = ben.call("run.confirm", session=session, given=given)
+
+    assert (told.status, told.document["details"]["reason"]) == (409, "role_changed")
+    assert confirmations(server, workspace, session) == []
+    server.door.forget()
+    again = {"viewer": 403, "admin": 200, "": 401}[change.get("role", "")]
+    assert ben.call("run.confirm", session=session, given=given).status == again
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.who-confirms")
+def test_nobody_changes_the_role_of_who_answers_before_the_answer_is_kept(
+    server: Server, team_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = server.workspace("main")
+    ana, ben = server.join(workspace, "Ana", "owner"), server.join(workspace, "Ben")
+    session, _ = report(ana.agent("builder"), "ours.other")
+    found: list[str] = []
+    commit = TeamHold._commit
+
+    def look_first(self: TeamHold, *told: Any) -> bool:
+        with psycopg.connect(team_database, autocommit=True) as link, link.transaction():
+            link.execute(SCOPE, (scope_of(workspace),))
+            for name in ("Ana", "Ben"):
+                try:
+                    link.execute(
+                        "SELECT 1 FROM handrail.memberships m JOIN handrail.accounts a USING (account)"
+                        " WHERE a.name = %s FOR UPDATE OF m NOWAIT",
+                        (name,),
+                    )
+                except psycopg.errors.LockNotAvailable:
+                    found.append(name)
+        return commit(self, *told)
+
+    monkeypatch.setattr(TeamHold, "_commit", look_first)
+
+    assert confirm(ben, session).status == 200
+    assert found == ["Ben"]
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.who-confirms")
+def test_an_answer_of_whose_agent_worked_after_the_check_is_refused(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = server.workspace("main")
+    ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
+    session, blocked = report(ana.agent("builder"), "ours.other")
+    bens = ben.agent("helper")
+    shown = ben.data("run.confirm", session=session, show=True)
+    hold = TeamLog.hold_existing
+
+    def work_first(self: TeamLog, *told: Any) -> Any:
+        monkeypatch.undo()
+        assert bens.data("run.continue", **blocked["nextCall"]["params"])["kind"] == "blocked"
+        return hold(self, *told)
+
+    monkeypatch.setattr(TeamLog, "hold_existing", work_first)
+    given = {"answer": "yes", "whatDigest": shown["what_digest"]}
+    told = ben.call("run.confirm", session=session, given=given)
+
+    assert told.status == 403
+    assert confirmations(server, workspace, session) == []
+
+
+def confirmations(server: Server, workspace: str, session: str) -> list[Any]:
+    events = [decode_event(one.body) for one in server.door.rooms(workspace)["log"].load(session).records]
+    return [one for one in events if isinstance(one.data, ConfirmationRecorded)]

@@ -6,6 +6,8 @@ new kind is one new row; the sentence of an error stands where it is raised.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 
@@ -32,6 +34,11 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """The detail keys a Failure of this kind may carry."""
     is_reserved: bool = False
     """Declared, but nothing raises it yet."""
+
+
+def _like(core: Kind, code: str, *, hint: str, details: tuple[str, ...] = (), **other: Any) -> Kind:
+    """A kind that the CLI dialect tells by a core kind, and that differs from it in what is named here."""
+    return msgspec.structs.replace(core, code=code, hint=hint, details=details, **other)
 
 
 # The core kinds of the CLI dialect, frozen: every other kind maps to one of them
@@ -154,89 +161,76 @@ E_HUMAN_REQUIRED = Kind(
 # Requests that cannot be served as sent
 
 # fmt: off
-FORMAT_CONFLICT = Kind(
-    code="FORMAT_CONFLICT", native="E_USAGE", exit_status=2, http_status=400,
-    lafs_code="E_FORMAT_CONFLICT", category="CONTRACT", agent_action="stop",
+FORMAT_CONFLICT = _like(
+    E_USAGE, "FORMAT_CONFLICT", lafs_code="E_FORMAT_CONFLICT", category="CONTRACT", agent_action="stop",
     hint="Ask for one format only.",
     details=("formats",),
 )
-FIELD_CONFLICT = Kind(
-    code="FIELD_CONFLICT", native="E_USAGE", exit_status=2, http_status=400,
-    lafs_code="E_FIELD_CONFLICT", category="CONTRACT", agent_action="stop",
+FIELD_CONFLICT = _like(
+    E_USAGE, "FIELD_CONFLICT", lafs_code="E_FIELD_CONFLICT", category="CONTRACT", agent_action="stop",
     hint="Use --field for one bare value or --fields for a projection, not both.",
     details=("field", "fields"),
 )
-FIELD_UNKNOWN = Kind(
-    code="FIELD_UNKNOWN", native="E_VALIDATION", exit_status=2, http_status=400,
-    lafs_code="E_DISCLOSURE_UNKNOWN_FIELD", category="VALIDATION", agent_action="retry_modified",
+FIELD_UNKNOWN = _like(
+    E_VALIDATION, "FIELD_UNKNOWN", lafs_code="E_DISCLOSURE_UNKNOWN_FIELD",
     hint="Choose from the valid names.",
     details=("unknown", "valid"),
 )
-EXPAND_UNKNOWN = Kind(
-    code="EXPAND_UNKNOWN", native="E_VALIDATION", exit_status=2, http_status=400,
-    lafs_code="E_DISCLOSURE_UNKNOWN_FIELD", category="VALIDATION", agent_action="retry_modified",
+EXPAND_UNKNOWN = _like(
+    E_VALIDATION, "EXPAND_UNKNOWN", lafs_code="E_DISCLOSURE_UNKNOWN_FIELD",
     hint="Choose from the valid names.",
     details=("unknown", "valid"),
 )
-BUDGET_EXCEEDED = Kind(
-    code="BUDGET_EXCEEDED", native="E_VALIDATION", exit_status=2, http_status=413,
-    lafs_code="E_MVI_BUDGET_EXCEEDED", category="VALIDATION", agent_action="retry_modified",
-    is_lafs_retryable=True,
+BUDGET_EXCEEDED = _like(
+    E_VALIDATION, "BUDGET_EXCEEDED", lafs_code="E_MVI_BUDGET_EXCEEDED", is_lafs_retryable=True,
+    http_status=413,
     hint="Raise the budget to the minimum, or ask for fewer fields.",
     details=("constraint", "budget", "measured", "minimum", "estimated_tokens", "excess_tokens"),
 )
-CONTEXT_MISSING = Kind(
-    code="CONTEXT_MISSING", native="E_VALIDATION", exit_status=2, http_status=400,
-    lafs_code="E_CONTEXT_MISSING", category="CONTRACT", agent_action="retry_modified",
+CONTEXT_MISSING = _like(
+    E_VALIDATION, "CONTEXT_MISSING", lafs_code="E_CONTEXT_MISSING", category="CONTRACT",
     hint="Pass the ackToken of the newest reply; if it is lost, resume the session.",
     details=("missing", "not_stored"),
 )
-CONTEXT_STALE = Kind(
-    code="CONTEXT_STALE", native="E_CONFLICT", exit_status=6, http_status=409,
-    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context",
-    is_lafs_retryable=True, is_reserved=True,
+CONTEXT_STALE = _like(
+    E_CONFLICT, "CONTEXT_STALE", lafs_code="E_CONTEXT_STALE", is_reserved=True,
     hint="Fetch the current context, then decide again.",
     details=("version",),
 )
-VERSION_UNSUPPORTED = Kind(
-    code="VERSION_UNSUPPORTED", native="E_CONFIG", exit_status=4, http_status=400,
-    lafs_code="E_MIGRATION_UNSUPPORTED_VERSION", category="MIGRATION", agent_action="stop",
+VERSION_UNSUPPORTED = _like(
+    E_CONFIG, "VERSION_UNSUPPORTED", lafs_code="E_MIGRATION_UNSUPPORTED_VERSION", category="MIGRATION",
+    agent_action="stop", needs_escalation=False, http_status=400,
     hint="Ask for a supported schema version.",
     details=("requested", "supported"),
 )
-NOT_CONFORMANT = Kind(
-    code="NOT_CONFORMANT", native="E_VALIDATION", exit_status=2, http_status=422,
-    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+NOT_CONFORMANT = _like(
+    E_VALIDATION, "NOT_CONFORMANT", http_status=422,
     hint="Fix what the reports list as failed, then check again.",
     details=("reports",),
 )
-RECEIPT_REFUSED = Kind(
-    code="RECEIPT_REFUSED", native="E_INTEGRITY", exit_status=1, http_status=422,
-    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="escalate", needs_escalation=True,
+RECEIPT_REFUSED = _like(
+    E_INTEGRITY, "RECEIPT_REFUSED", lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION",
+    agent_action="escalate", http_status=422,
     hint="Do not rely on this receipt, for the reasons given. Ask its author for another one.",
     details=("reasons", "commit", "key_id"),
 )
-VALIDATION_ERROR = Kind(
-    code="VALIDATION_ERROR", native="E_VALIDATION", exit_status=2, http_status=400,
-    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+VALIDATION_ERROR = _like(
+    E_VALIDATION, "VALIDATION_ERROR",
     hint="Correct every problem that is named and send the call again.",
     details=("problems", "did_you_mean", "not_stored"),
 )
-CONTEXT_BUDGET_EXCEEDED = Kind(
-    code="CONTEXT_BUDGET_EXCEEDED", native="E_VALIDATION", exit_status=2, http_status=413,
-    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+CONTEXT_BUDGET_EXCEEDED = _like(
+    E_VALIDATION, "CONTEXT_BUDGET_EXCEEDED", http_status=413,
     hint="Store large text as notes or artifacts and keep only references in context.",
     details=("measured", "limit", "method"),
 )
-WORK_LIMIT_EXCEEDED = Kind(
-    code="WORK_LIMIT_EXCEEDED", native="E_VALIDATION", exit_status=2, http_status=422,
-    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+WORK_LIMIT_EXCEEDED = _like(
+    E_VALIDATION, "WORK_LIMIT_EXCEEDED", http_status=422,
     hint="Make smaller what the message names; nothing was stored.",
     details=("limit", "where"),
 )
-FEATURE_DISABLED = Kind(
-    code="FEATURE_DISABLED", native="E_CONFIG", exit_status=4, http_status=403,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="CONTRACT", agent_action="escalate", needs_escalation=True,
+FEATURE_DISABLED = _like(
+    E_CONFIG, "FEATURE_DISABLED", http_status=403,
     hint="Turn on the setting that is named.",
     details=("setting",),
 )
@@ -246,34 +240,28 @@ FEATURE_DISABLED = Kind(
 # Workflows and their sources
 
 # fmt: off
-WORKFLOW_NOT_FOUND = Kind(
-    code="WORKFLOW_NOT_FOUND", native="E_NOT_FOUND", exit_status=3, http_status=404,
-    lafs_code="E_NOT_FOUND_RESOURCE", category="NOT_FOUND", agent_action="retry_modified",
+WORKFLOW_NOT_FOUND = _like(
+    E_NOT_FOUND, "WORKFLOW_NOT_FOUND", agent_action="retry_modified",
     hint="List the workflows to see which exist.",
     details=("workflow_id", "did_you_mean"),
 )
-WORKFLOW_INVALID = Kind(
-    code="WORKFLOW_INVALID", native="E_VALIDATION", exit_status=2, http_status=422,
-    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+WORKFLOW_INVALID = _like(
+    E_VALIDATION, "WORKFLOW_INVALID", http_status=422,
     hint="Fix the problems that are named, then validate the file again.",
     details=("workflow_id", "problems", "report"),
 )
-WORKFLOW_ID_RESERVED = Kind(
-    code="WORKFLOW_ID_RESERVED", native="E_VALIDATION", exit_status=2, http_status=422,
-    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+WORKFLOW_ID_RESERVED = _like(
+    E_VALIDATION, "WORKFLOW_ID_RESERVED", http_status=422,
     hint="Rename the workflow: wr.* belongs to the bundled ones.",
     details=("workflow_id", "problems"),
 )
-WORKFLOW_ID_LEGACY = Kind(
-    code="WORKFLOW_ID_LEGACY", native="E_VALIDATION", exit_status=2, http_status=422,
-    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+WORKFLOW_ID_LEGACY = _like(
+    E_VALIDATION, "WORKFLOW_ID_LEGACY", http_status=422,
     hint="Use the suggested id, which has a namespace.",
     details=("workflow_id", "suggested_id"),
 )
-WORKFLOW_SOURCE_UNAVAILABLE = Kind(
-    code="WORKFLOW_SOURCE_UNAVAILABLE", native="E_NETWORK", exit_status=7, http_status=502,
-    is_retryable=True, wait_ms=1000,
-    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+WORKFLOW_SOURCE_UNAVAILABLE = _like(
+    E_NETWORK, "WORKFLOW_SOURCE_UNAVAILABLE",
     hint="Wait, then send the same call again.",
     details=("source",),
 )
@@ -283,84 +271,71 @@ WORKFLOW_SOURCE_UNAVAILABLE = Kind(
 # Tokens
 
 # fmt: off
-TOKEN_INVALID_FORMAT = Kind(
-    code="TOKEN_INVALID_FORMAT", native="E_CONFLICT", exit_status=6, http_status=400,
-    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+TOKEN_INVALID_FORMAT = _like(
+    E_CONFLICT, "TOKEN_INVALID_FORMAT", lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION",
+    is_lafs_retryable=False, agent_action="retry_modified", http_status=400,
     hint="Copy the token whole from the newest reply; if it is lost, resume the session.",
     details=("token_kind", "session_id", "run_id", "position", "length", "found"),
 )
-TOKEN_UNSUPPORTED_VERSION = Kind(
-    code="TOKEN_UNSUPPORTED_VERSION", native="E_CONFLICT", exit_status=6, http_status=409,
-    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context", is_lafs_retryable=True,
+TOKEN_UNSUPPORTED_VERSION = _like(
+    E_CONFLICT, "TOKEN_UNSUPPORTED_VERSION", lafs_code="E_CONTEXT_STALE",
     hint="Resume the session to get tokens of the current version.",
     details=("token_kind", "session_id", "run_id", "position", "length", "found"),
 )
-TOKEN_BAD_SIGNATURE = Kind(
-    code="TOKEN_BAD_SIGNATURE", native="E_CONFLICT", exit_status=6, http_status=409,
-    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context", is_lafs_retryable=True,
+TOKEN_BAD_SIGNATURE = _like(
+    E_CONFLICT, "TOKEN_BAD_SIGNATURE", lafs_code="E_CONTEXT_STALE",
     hint="Copy the token again from the newest reply; if it is lost, resume the session.",
     details=("token_kind", "session_id", "run_id", "position", "length", "found"),
 )
-TOKEN_SCOPE_MISMATCH = Kind(
-    code="TOKEN_SCOPE_MISMATCH", native="E_CONFLICT", exit_status=6, http_status=409,
-    lafs_code="E_VALIDATION_SCHEMA", category="CONTRACT", agent_action="retry_modified",
+TOKEN_SCOPE_MISMATCH = _like(
+    E_CONFLICT, "TOKEN_SCOPE_MISMATCH", lafs_code="E_VALIDATION_SCHEMA", category="CONTRACT",
+    is_lafs_retryable=False, agent_action="retry_modified",
     hint="Use the tokens of one and the same reply; if they are lost, resume the session.",
     details=("token_kind", "session_id", "run_id", "position", "length", "found", "belong_to"),
 )
-TOKEN_UNKNOWN_NODE = Kind(
-    code="TOKEN_UNKNOWN_NODE", native="E_CONFLICT", exit_status=6, http_status=404,
-    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context", is_lafs_retryable=True,
+TOKEN_UNKNOWN_NODE = _like(
+    E_CONFLICT, "TOKEN_UNKNOWN_NODE", lafs_code="E_CONTEXT_STALE", http_status=404,
     hint="The session is not in this store; list the sessions or start a new run.",
     details=("token_kind", "session_id", "run_id", "position", "length", "found"),
 )
-TOKEN_WORKFLOW_HASH_MISMATCH = Kind(
-    code="TOKEN_WORKFLOW_HASH_MISMATCH", native="E_CONFLICT", exit_status=6, http_status=409,
-    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context",
-    is_lafs_retryable=True, is_reserved=True,
+TOKEN_WORKFLOW_HASH_MISMATCH = _like(
+    E_CONFLICT, "TOKEN_WORKFLOW_HASH_MISMATCH", lafs_code="E_CONTEXT_STALE", is_reserved=True,
     hint="Resume the session to get current tokens.",
     details=("token_kind", "session_id", "run_id", "position", "length", "found"),
 )
-STEP_WAITS = Kind(
-    code="STEP_WAITS", native="E_CONFLICT", exit_status=6, http_status=409,
-    lafs_code="E_CONFLICT_VERSION", category="CONFLICT", agent_action="refresh_context",
-    is_lafs_retryable=True,
+STEP_WAITS = _like(
+    E_CONFLICT, "STEP_WAITS",
     hint="Do the work of a child with the call offered here, or hand it out; then read the step again.",
     details=("step_id", "children"),
 )
-TOKEN_SESSION_LOCKED = Kind(
-    code="TOKEN_SESSION_LOCKED", native="E_TIMEOUT", exit_status=8, http_status=503,
-    is_retryable=True, wait_ms=1000,
-    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+TOKEN_SESSION_LOCKED = _like(
+    E_TIMEOUT, "TOKEN_SESSION_LOCKED", http_status=503,
     hint="Another process is writing; wait, then send the same call again.",
     details=("session_id", "waited_ms"),
 )
-INVALID_TOKEN = Kind(
-    code="INVALID_TOKEN", native="E_CONFLICT", exit_status=6, http_status=400,
-    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+INVALID_TOKEN = _like(
+    E_CONFLICT, "INVALID_TOKEN", lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION",
+    is_lafs_retryable=False, agent_action="retry_modified", http_status=400,
     hint="Repeat the query that issued the token to get a new one.",
     details=("token_kind", "status", "recovery"),
 )
-TOKEN_EXPIRED = Kind(
-    code="TOKEN_EXPIRED", native="E_CONFLICT", exit_status=6, http_status=410,
-    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context", is_lafs_retryable=True,
+TOKEN_EXPIRED = _like(
+    E_CONFLICT, "TOKEN_EXPIRED", lafs_code="E_CONTEXT_STALE", http_status=410,
     hint="Repeat the query that issued the token to get a new one.",
     details=("token_kind", "status", "recovery", "expired_at"),
 )
-ACTION_NOT_ALLOWED = Kind(
-    code="ACTION_NOT_ALLOWED", native="E_VALIDATION", exit_status=2, http_status=400,
-    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+ACTION_NOT_ALLOWED = _like(
+    E_VALIDATION, "ACTION_NOT_ALLOWED",
     hint="Choose an action that is allowed.",
     details=("allowed", "status"),
 )
-EDIT_REFUSED = Kind(
-    code="EDIT_REFUSED", native="E_VALIDATION", exit_status=2, http_status=422,
-    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+EDIT_REFUSED = _like(
+    E_VALIDATION, "EDIT_REFUSED", http_status=422,
     hint="Look at the place in details, then choose another name or change the code there first.",
     details=("reason", "file", "line", "column", "item"),
 )
-RESULTS_STALE = Kind(
-    code="RESULTS_STALE", native="E_CONFLICT", exit_status=6, http_status=409,
-    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context", is_lafs_retryable=True,
+RESULTS_STALE = _like(
+    E_CONFLICT, "RESULTS_STALE", lafs_code="E_CONTEXT_STALE",
     hint="Repeat the query, look at the new results, then act.",
     details=("digest_mismatch", "recovery", "status"),
 )
@@ -370,40 +345,33 @@ RESULTS_STALE = Kind(
 # Sessions, runs, nodes and ledgers
 
 # fmt: off
-SESSION_NOT_FOUND = Kind(
-    code="SESSION_NOT_FOUND", native="E_NOT_FOUND", exit_status=3, http_status=404,
-    lafs_code="E_NOT_FOUND_RESOURCE", category="NOT_FOUND", agent_action="stop",
+SESSION_NOT_FOUND = _like(
+    E_NOT_FOUND, "SESSION_NOT_FOUND",
     hint="List the sessions to see which exist.",
     details=("session_id", "did_you_mean", "report"),
 )
-SESSION_LOCKED = Kind(
-    code="SESSION_LOCKED", native="E_TIMEOUT", exit_status=8, http_status=503,
-    is_retryable=True, wait_ms=1000,
-    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+SESSION_LOCKED = _like(
+    E_TIMEOUT, "SESSION_LOCKED", http_status=503,
     hint="Another process is writing; wait, then send the same call again.",
     details=("session_id", "waited_ms"),
 )
-SESSION_NOT_HEALTHY = Kind(
-    code="SESSION_NOT_HEALTHY", native="E_INTEGRITY", exit_status=1, http_status=500,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+SESSION_NOT_HEALTHY = _like(
+    E_INTEGRITY, "SESSION_NOT_HEALTHY",
     hint="Reading still works up to the proven point; a person must look at the store before work goes on.",
     details=("session_id", "health", "reason", "event_index"),
 )
-RUN_NOT_FOUND = Kind(
-    code="RUN_NOT_FOUND", native="E_NOT_FOUND", exit_status=3, http_status=404,
-    lafs_code="E_NOT_FOUND_RESOURCE", category="NOT_FOUND", agent_action="stop",
+RUN_NOT_FOUND = _like(
+    E_NOT_FOUND, "RUN_NOT_FOUND",
     hint="List the sessions to see which runs exist.",
     details=("run_id",),
 )
-NODE_NOT_FOUND = Kind(
-    code="NODE_NOT_FOUND", native="E_NOT_FOUND", exit_status=3, http_status=404,
-    lafs_code="E_NOT_FOUND_RESOURCE", category="NOT_FOUND", agent_action="stop",
+NODE_NOT_FOUND = _like(
+    E_NOT_FOUND, "NODE_NOT_FOUND",
     hint="Show the session to see which nodes exist.",
     details=("node_id",),
 )
-LEDGER_VERSION_AHEAD = Kind(
-    code="LEDGER_VERSION_AHEAD", native="E_CONFLICT", exit_status=6, http_status=409,
-    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context", is_lafs_retryable=True,
+LEDGER_VERSION_AHEAD = _like(
+    E_CONFLICT, "LEDGER_VERSION_AHEAD", lafs_code="E_CONTEXT_STALE",
     hint="Ask for the ledger summary first and use its version.",
     details=("since_version", "version"),
 )
@@ -413,53 +381,45 @@ LEDGER_VERSION_AHEAD = Kind(
 # The disk, the log and the keyring
 
 # fmt: off
-STORE_IO_ERROR = Kind(
-    code="STORE_IO_ERROR", native="E_IO", exit_status=1, http_status=500,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="escalate", needs_escalation=True,
+STORE_IO_ERROR = _like(
+    E_IO, "STORE_IO_ERROR",
     hint="Free space or fix the file system, then send the same call again; nothing half-written counts.",
     details=("reason", "session_id"),
 )
-STORE_PERMISSION_DENIED = Kind(
-    code="STORE_PERMISSION_DENIED", native="E_FORBIDDEN", exit_status=4, http_status=403,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="PERMISSION", agent_action="escalate", needs_escalation=True,
+STORE_PERMISSION_DENIED = _like(
+    E_FORBIDDEN, "STORE_PERMISSION_DENIED",
     hint="Give this user read and write access to the store directory.",
     details=("reason",),
 )
-STORE_UNAVAILABLE = Kind(
-    code="STORE_UNAVAILABLE", native="E_SERVER", exit_status=7, http_status=503,
-    is_retryable=True, wait_ms=2000,
-    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+STORE_UNAVAILABLE = _like(
+    E_SERVER, "STORE_UNAVAILABLE", wait_ms=2000,
     hint="Wait, then send the same call again.",
     details=("reason",),
 )
-STORE_CORRUPT = Kind(
-    code="STORE_CORRUPT", native="E_INTEGRITY", exit_status=1, http_status=500,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+STORE_CORRUPT = _like(
+    E_INTEGRITY, "STORE_CORRUPT",
     hint="A person must restore the file named in details from a backup.",
     details=("reason", "session_id"),
 )
-STORE_HISTORY_LOST = Kind(
-    code="STORE_HISTORY_LOST", native="E_INTEGRITY", exit_status=1, http_status=500,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+STORE_HISTORY_LOST = _like(
+    E_INTEGRITY, "STORE_HISTORY_LOST",
     hint="The store lost acknowledged work; restore it from a backup before going on.",
     details=("session_id", "token_kind", "event_count"),
 )
-STORE_UNSUPPORTED_VERSION = Kind(
-    code="STORE_UNSUPPORTED_VERSION", native="E_CONFIG", exit_status=4, http_status=500,
-    lafs_code="E_MIGRATION_UNSUPPORTED_VERSION", category="MIGRATION", agent_action="stop",
-    needs_escalation=True,
+STORE_UNSUPPORTED_VERSION = _like(
+    E_CONFIG, "STORE_UNSUPPORTED_VERSION", lafs_code="E_MIGRATION_UNSUPPORTED_VERSION", category="MIGRATION",
+    agent_action="stop",
     hint="Update handrail: a newer version wrote this store.",
     details=("found", "supported", "report"),
 )
-STORE_TARGET_NOT_EMPTY = Kind(
-    code="STORE_TARGET_NOT_EMPTY", native="E_CONFLICT", exit_status=6, http_status=409,
-    lafs_code="E_VALIDATION_SCHEMA", category="CONFLICT", agent_action="retry_modified",
+STORE_TARGET_NOT_EMPTY = _like(
+    E_CONFLICT, "STORE_TARGET_NOT_EMPTY", lafs_code="E_VALIDATION_SCHEMA", is_lafs_retryable=False,
+    agent_action="retry_modified",
     hint="Choose an empty target.",
     details=("target",),
 )
-KEYRING_INVALID = Kind(
-    code="KEYRING_INVALID", native="E_IO", exit_status=1, http_status=500,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="escalate", needs_escalation=True,
+KEYRING_INVALID = _like(
+    E_IO, "KEYRING_INVALID",
     hint="Restore the key file from a backup, or move it away: tokens end, history stays.",
     details=("reason",),
 )
@@ -469,51 +429,44 @@ KEYRING_INVALID = Kind(
 # Bundles
 
 # fmt: off
-BUNDLE_INVALID_FORMAT = Kind(
-    code="BUNDLE_INVALID_FORMAT", native="E_VALIDATION", exit_status=2, http_status=422,
-    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+BUNDLE_INVALID_FORMAT = _like(
+    E_VALIDATION, "BUNDLE_INVALID_FORMAT", http_status=422,
     hint="Export the session again and use that file.",
     details=("path", "measured", "limit", "found", "supported", "problems"),
 )
-BUNDLE_TOO_LARGE = Kind(
-    code="BUNDLE_TOO_LARGE", native="E_VALIDATION", exit_status=2, http_status=413,
-    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+BUNDLE_TOO_LARGE = _like(
+    E_VALIDATION, "BUNDLE_TOO_LARGE", http_status=413,
     hint="Export a smaller part, or raise the limit that is named.",
     details=("path", "measured", "limit", "found", "supported", "problems"),
 )
-BUNDLE_UNSUPPORTED_VERSION = Kind(
-    code="BUNDLE_UNSUPPORTED_VERSION", native="E_CONFIG", exit_status=4, http_status=422,
-    lafs_code="E_MIGRATION_UNSUPPORTED_VERSION", category="MIGRATION", agent_action="stop",
+BUNDLE_UNSUPPORTED_VERSION = _like(
+    E_CONFIG, "BUNDLE_UNSUPPORTED_VERSION", lafs_code="E_MIGRATION_UNSUPPORTED_VERSION", category="MIGRATION",
+    agent_action="stop", needs_escalation=False, http_status=422,
     hint="Update handrail: a newer version wrote this bundle.",
     details=("path", "measured", "limit", "found", "supported", "problems"),
 )
-BUNDLE_INTEGRITY_FAILED = Kind(
-    code="BUNDLE_INTEGRITY_FAILED", native="E_INTEGRITY", exit_status=1, http_status=422,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+BUNDLE_INTEGRITY_FAILED = _like(
+    E_INTEGRITY, "BUNDLE_INTEGRITY_FAILED", http_status=422,
     hint="The file was changed after export; get it again from its author.",
     details=("path", "measured", "limit", "found", "supported", "problems"),
 )
-BUNDLE_MISSING_SNAPSHOT = Kind(
-    code="BUNDLE_MISSING_SNAPSHOT", native="E_INTEGRITY", exit_status=1, http_status=422,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+BUNDLE_MISSING_SNAPSHOT = _like(
+    E_INTEGRITY, "BUNDLE_MISSING_SNAPSHOT", http_status=422,
     hint="The bundle is incomplete; export it again.",
     details=("path", "measured", "limit", "found", "supported", "problems"),
 )
-BUNDLE_MISSING_PINNED_WORKFLOW = Kind(
-    code="BUNDLE_MISSING_PINNED_WORKFLOW", native="E_INTEGRITY", exit_status=1, http_status=422,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+BUNDLE_MISSING_PINNED_WORKFLOW = _like(
+    E_INTEGRITY, "BUNDLE_MISSING_PINNED_WORKFLOW", http_status=422,
     hint="The bundle is incomplete; export it again.",
     details=("path", "measured", "limit", "found", "supported", "problems"),
 )
-BUNDLE_EVENT_ORDER_INVALID = Kind(
-    code="BUNDLE_EVENT_ORDER_INVALID", native="E_INTEGRITY", exit_status=1, http_status=422,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+BUNDLE_EVENT_ORDER_INVALID = _like(
+    E_INTEGRITY, "BUNDLE_EVENT_ORDER_INVALID", http_status=422,
     hint="The bundle is damaged; export it again.",
     details=("path", "measured", "limit", "found", "supported", "problems"),
 )
-BUNDLE_MANIFEST_ORDER_INVALID = Kind(
-    code="BUNDLE_MANIFEST_ORDER_INVALID", native="E_INTEGRITY", exit_status=1, http_status=422,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+BUNDLE_MANIFEST_ORDER_INVALID = _like(
+    E_INTEGRITY, "BUNDLE_MANIFEST_ORDER_INVALID", http_status=422,
     hint="The bundle is damaged; export it again.",
     details=("path", "measured", "limit", "found", "supported", "problems"),
 )
@@ -523,15 +476,13 @@ BUNDLE_MANIFEST_ORDER_INVALID = Kind(
 # Defects
 
 # fmt: off
-INTERNAL_ERROR = Kind(
-    code="INTERNAL_ERROR", native="E_UNKNOWN", exit_status=1, http_status=500,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="escalate",
+INTERNAL_ERROR = _like(
+    E_UNKNOWN, "INTERNAL_ERROR",
     hint="This is a defect; report it with the request id.",
     details=("incident",),
 )
-INVARIANT_VIOLATION = Kind(
-    code="INVARIANT_VIOLATION", native="E_UNKNOWN", exit_status=1, http_status=500,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="escalate", needs_escalation=True,
+INVARIANT_VIOLATION = _like(
+    E_UNKNOWN, "INVARIANT_VIOLATION", needs_escalation=True,
     hint="This is a defect; report it with the request id and stop.",
     details=("incident", "session_id"),
 )
@@ -541,50 +492,41 @@ INVARIANT_VIOLATION = Kind(
 # Network servers and upstreams
 
 # fmt: off
-HOST_REFUSED = Kind(
-    code="HOST_REFUSED", native="E_FORBIDDEN", exit_status=4, http_status=421,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="PERMISSION", agent_action="stop",
+HOST_REFUSED = _like(
+    E_FORBIDDEN, "HOST_REFUSED", agent_action="stop", needs_escalation=False, http_status=421,
     hint="Use the exact address that the server printed.",
 )
-ORIGIN_REFUSED = Kind(
-    code="ORIGIN_REFUSED", native="E_FORBIDDEN", exit_status=4, http_status=403,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="PERMISSION", agent_action="stop",
+ORIGIN_REFUSED = _like(
+    E_FORBIDDEN, "ORIGIN_REFUSED", agent_action="stop", needs_escalation=False,
     hint="Open the page from the address that the server printed.",
 )
-METHOD_NOT_ALLOWED = Kind(
-    code="METHOD_NOT_ALLOWED", native="E_USAGE", exit_status=2, http_status=405,
-    lafs_code="E_VALIDATION_SCHEMA", category="CONTRACT", agent_action="retry_modified",
+METHOD_NOT_ALLOWED = _like(
+    E_USAGE, "METHOD_NOT_ALLOWED", category="CONTRACT", http_status=405,
     hint="Use a method that is allowed.",
     details=("allow",),
 )
-MEDIA_TYPE_REFUSED = Kind(
-    code="MEDIA_TYPE_REFUSED", native="E_USAGE", exit_status=2, http_status=415,
-    lafs_code="E_VALIDATION_SCHEMA", category="CONTRACT", agent_action="retry_modified",
+MEDIA_TYPE_REFUSED = _like(
+    E_USAGE, "MEDIA_TYPE_REFUSED", category="CONTRACT", http_status=415,
     hint="Send JSON with Content-Type: application/json.",
     details=("expected",),
 )
-REQUEST_TOO_LARGE = Kind(
-    code="REQUEST_TOO_LARGE", native="E_VALIDATION", exit_status=2, http_status=413,
-    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+REQUEST_TOO_LARGE = _like(
+    E_VALIDATION, "REQUEST_TOO_LARGE", http_status=413,
     hint="Send less: details give the limit.",
     details=("measured", "limit", "what"),
 )
 STATUS_BY_PART = {"url": 414, "headers": 431}
 """HTTP has statuses of its own for these parts of a request that is too large."""
-SERVER_BUSY = Kind(
-    code="SERVER_BUSY", native="E_SERVER", exit_status=7, http_status=503, is_retryable=True, wait_ms=1000,
-    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+SERVER_BUSY = _like(
+    E_SERVER, "SERVER_BUSY",
     hint="Wait, then send the same call again.",
 )
-SERVER_DRAINING = Kind(
-    code="SERVER_DRAINING", native="E_SERVER", exit_status=7, http_status=503,
-    is_retryable=True, wait_ms=1000,
-    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+SERVER_DRAINING = _like(
+    E_SERVER, "SERVER_DRAINING",
     hint="Wait for the restart, then send the same call again.",
 )
-UPSTREAM_OPEN = Kind(
-    code="UPSTREAM_OPEN", native="E_SERVER", exit_status=7, http_status=503, is_retryable=True,
-    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+UPSTREAM_OPEN = _like(
+    E_SERVER, "UPSTREAM_OPEN", wait_ms=None,
     hint="Wait as long as retry_after_ms says, then send the same call again.",
     details=("upstream",),
 )

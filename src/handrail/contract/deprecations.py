@@ -7,7 +7,7 @@ has an entry here, and every use of it gives a notice; over HTTP also headers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -72,9 +72,3 @@ def notice_of(entry: Deprecation) -> Notice:
             "replacement": entry.replacement,
         },
     )
-
-
-def find_overdue(entries: Iterable[Deprecation], today: str) -> list[Deprecation]:
-    """The entries whose day has passed: each should be removed, with what it deprecates."""
-    assert _DATE.fullmatch(today), "today is year, month and day"
-    return [entry for entry in entries if entry.remove_by < today]

@@ -22,6 +22,7 @@ _OPPOSED = (
     *("gte lte", "import export", "increase decrease", "internal external", "first last", "start stop"),
     *("prescribe proscribe", "united untied", "employer employee", "ingress egress", "ascending descending"),
     *("form from", "sign sing", "trial trail", "angel angle", "quiet quite", "casual causal"),
+    "session version",
 )
 _OPPOSITES = frozenset(frozenset(pair.split()) for pair in _OPPOSED)
 _LONGEST = 64

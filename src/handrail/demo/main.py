@@ -88,8 +88,6 @@ def _play(options: Options, place: str, started: int) -> int:
         totals = play_story(scene)
     except Broken as broken:
         narrator.check(f"The story reaches its end; but {broken}", passed=False)
-    finally:
-        scene.leave()
     if is_text:
         _write(_closing_text(options, place, scene))
         return 0 if narrator.has_passed() else E_INTEGRITY.exit_status

@@ -1,7 +1,4 @@
-"""The processes of the demo: the agent, and the Handrail calls it makes. Only ever this package itself.
-
-The demo and the agent say one JSON line each way to each other: an order, and the report about it.
-"""
+"""The processes of the demo: the Handrail calls that its agent makes. Only ever this package itself."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -29,14 +26,7 @@ FROM_MEMORY = {
     "@state": "stateToken",
     "@session": "sessionId",
 }
-"""Words of an order that the agent replaces by what it remembers; a new agent remembers nothing."""
-
-
-class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """One call to make, without the tool's name."""
-
-    arguments: list[str]
-    kill: Moment | None = None
+"""Words of a call that the agent replaces by what it remembers; a new agent remembers nothing."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,10 +38,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     out: str
     is_killed: bool
     duration_ms: int
-
-
-def encode_line(message: Order | Report) -> bytes:
-    return msgspec.json.encode(message) + b"\n"
 
 
 CALL_SECONDS = 60
@@ -66,75 +52,60 @@ def make_demo_environment(environment: Mapping[str, str], home: str, project: st
     return kept | {"HANDRAIL_HOME": home, "HANDRAIL_PROJECT": project}
 
 
-class AgentProcess:
-    """A running agent. Its memory is the only place where its tokens are."""
+class Calls:
+    """Calls of the command line, each in a process of its own."""
 
     def __init__(self, environment: Mapping[str, str], directory: str) -> None:
-        # A session of its own: a Ctrl-C reaches the demo, and the demo ends the whole group.
-        self._process = subprocess.Popen(  # noqa: S603 - this interpreter and this package, no shell
-            own_command("handrail.demo.agent"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=make_child_environment(environment),
-            cwd=directory,
-            start_new_session=True,
+        self._environment = make_child_environment(environment)
+        self._directory = directory
+
+    def make(self, arguments: Sequence[str]) -> Report:
+        """One call, to its end."""
+        started = time.monotonic_ns()
+        with self._start(arguments, subprocess.PIPE) as child:
+            try:
+                out, _ = child.communicate(timeout=CALL_SECONDS)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                out, _ = child.communicate()
+        return _report(arguments, child, out, started)
+
+    def kill(self, arguments: Sequence[str], moment: Moment, watched: str) -> Report:
+        """The same call, killed at a given moment. It cannot end before, because nobody reads its reply."""
+        started = time.monotonic_ns()
+        reader, writer = _full_pipe()
+        try:
+            with self._start(arguments, writer) as child:
+                try:
+                    _wait(child, moment, watched)
+                finally:
+                    child.kill()
+        finally:
+            os.close(reader)
+            os.close(writer)
+        return _report(arguments, child, b"", started)
+
+    def _start(self, arguments: Sequence[str], out: int) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 - this interpreter and this package, no shell
+            [*own_command(), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.DEVNULL,
+            env=self._environment,
+            cwd=self._directory,
         )
 
-    def send(self, order: Order) -> bytes:
-        """The agent's line about the order; empty when the agent is dead."""
-        assert self._process.stdin is not None, "the agent was started with pipes"
-        assert self._process.stdout is not None, "the agent was started with pipes"
-        try:
-            self._process.stdin.write(encode_line(order))
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            return b""
-        return self._process.stdout.readline()
 
-    def kill(self) -> bool:
-        """SIGKILL for the agent and whatever it has started; True when it died of that."""
-        if self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
-        return self._process.wait(CALL_SECONDS) == -signal.SIGKILL
-
-
-def call_handrail(arguments: Sequence[str]) -> Report:
-    """One call of the command line, in a process of its own."""
-    started = time.monotonic_ns()
-    child = _start(arguments, subprocess.PIPE)
+def read_tokens(out: str) -> dict[str, str]:
+    """The tokens of an answer; of a list, those of the next call of its first item."""
     try:
-        out, _ = child.communicate(timeout=CALL_SECONDS)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        out, _ = child.communicate()
-    return _report(arguments, child, out, started)
-
-
-def kill_handrail(arguments: Sequence[str], moment: Moment, watched: str) -> Report:
-    """The same call, killed at a given moment. It cannot end before, because nobody reads its reply."""
-    started = time.monotonic_ns()
-    reader, writer = _full_pipe()
-    try:
-        child = _start(arguments, writer)
-        _wait(child, moment, watched)
-        child.kill()
-        child.wait(CALL_SECONDS)
-    finally:
-        os.close(reader)
-        os.close(writer)
-    return _report(arguments, child, b"", started)
-
-
-def _start(arguments: Sequence[str], out: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # noqa: S603 - this interpreter and this package, no shell
-        [*own_command(), *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=out,
-        stderr=subprocess.DEVNULL,
-    )
+        data = msgspec.json.decode(out).get("data", {})
+    except (msgspec.DecodeError, AttributeError):
+        return {}
+    places: list[Any] = [data, data.get("session", {})]
+    for candidate in data.get("items", [])[:1]:
+        places += [candidate, candidate.get("nextCall", {}).get("params", {})]
+    return {name: place[name] for place in places for name in FROM_MEMORY.values() if place.get(name)}
 
 
 def _report(arguments: Sequence[str], child: subprocess.Popen[bytes], out: bytes, started: int) -> Report:

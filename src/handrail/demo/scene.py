@@ -1,4 +1,4 @@
-"""The scene of the demo: the narrator, the log as it really is, and the agent that gets orders."""
+"""The scene of the demo: the narrator, the log as it really is, and the agent with its memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import msgspec
 
 from handrail.contract.ids import SessionId
 from handrail.contract.json.canonical import digest
-from handrail.demo.processes import AgentProcess, Moment, Order, Report
+from handrail.demo.processes import FROM_MEMORY, Calls, Moment, Report, read_tokens
 from handrail.engine.events import Advanced, AdvanceRecorded, NodeOutputAppended, NotesKept, decode_event
 from handrail.wiring import build_runtime
 
@@ -149,23 +149,13 @@ def read_log(home: str, session_id: str) -> LogFacts:
     )
 
 
-# The scene: sends orders to its agent, counts, and remembers what was acknowledged
+# The scene: makes the calls of its agent, counts, and remembers what was acknowledged
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The document of one call, and the exact bytes of its payload."""
-
-    status: int
-    arguments: list[str]
-    data: dict[str, Any]
-    data_bytes: bytes
-    error: dict[str, Any]
-
-
-class _Document(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of a CLI document that the demo reads."""
 
-    data: msgspec.Raw = msgspec.Raw(b"{}")
+    data: dict[str, Any] = {}
     error: dict[str, Any] = {}
 
 
@@ -186,41 +176,31 @@ class Scene:
         """The notes of every step that was acknowledged; no two are the same."""
         self.delivered: list[str] = []
         """The digest of every artifact that came with one of them; no two are the same."""
-        self._environment = environment
+        self._calls = Calls(environment, project)
         self._project = project
-        self._agent: AgentProcess | None = None
+        self._memory: dict[str, str] = {}
+        """The tokens that the agent was told: what is lost with a chat."""
 
     def new_agent(self) -> None:
-        """A process that knows nothing."""
-        self.leave()
-        self._agent = AgentProcess(self._environment, self._project)
+        """An agent that knows nothing."""
+        self._memory = {}
 
-    def kill_agent(self) -> None:
-        assert self._agent is not None, "only a running agent is killed"
-        self.kills += self._agent.kill()
-        self._agent = None
-
-    def leave(self) -> None:
-        """End what is still running; not counted, because nobody was interrupted."""
-        if self._agent is not None:
-            self._agent.kill()
-            self._agent = None
-
-    def call(self, *arguments: str, may_fail: bool = False) -> Answer:
-        """Let the agent make a call, and show it.
-
-        Raises Broken when it fails and must not.
-        """
-        report = self._send_order(Order(arguments=[*arguments, "--compact"]))
+    def call(self, *arguments: str) -> Answer:
+        """Let the agent make a call, and show it. Raises Broken when it fails."""
+        self.calls += 1
+        report = self._calls.make(self._fill_in(arguments))
+        self._memory |= read_tokens(report.out)
         self.narrator.command(report.arguments)
         answer = _answer(report)
-        if answer.error and not may_fail:
+        if answer.error:
             raise Broken(f"{' '.join(arguments[:2])} failed: {answer.error.get('message', report.out)}")
         return answer
 
     def killed_call(self, *arguments: str, moment: Moment) -> Report:
         """Let the agent start a call and kill it."""
-        report = self._send_order(Order(arguments=[*arguments, "--compact"], kill=moment))
+        self.calls += 1
+        sessions = os.path.join(self.home, "data", "sessions")
+        report = self._calls.kill(self._fill_in(arguments), moment, os.path.join(sessions, self.session_id))
         self.narrator.command(report.arguments)
         self.kills += report.is_killed
         return report
@@ -230,9 +210,9 @@ class Scene:
         sent = () if artifact is None else ("--input", _input_with(artifact))
         return self.killed_call("run", "continue", "--ack", "@ack", "--notes", notes, *sent, moment=moment)
 
-    def finish(self, notes: str, artifact: dict[str, Any] | None = None, ack: str = "@ack") -> Answer:
+    def finish(self, notes: str, artifact: dict[str, Any] | None = None) -> Answer:
         """Report the pending step as done, with the artifact that it asks for."""
-        return self._send_report(notes, artifact, "--ack", ack, "--notes", notes)
+        return self._send_report(notes, artifact, "--ack", "@ack", "--notes", notes)
 
     def correct(self, notes: str, artifact: dict[str, Any]) -> Answer:
         """Bring the artifact that a blocked attempt left out; its notes are kept and not sent again."""
@@ -260,13 +240,8 @@ class Scene:
     def log(self) -> LogFacts:
         return read_log(self.home, self.session_id)
 
-    def _send_order(self, order: Order) -> Report:
-        assert self._agent is not None, "somebody must be there to make the call"
-        self.calls += 1
-        line = self._agent.send(order)
-        if not line:
-            raise Broken("the agent process ended by itself")
-        return msgspec.json.decode(line, type=Report)
+    def _fill_in(self, arguments: Sequence[str]) -> list[str]:
+        return [*(self._memory.get(FROM_MEMORY.get(word, ""), word) for word in arguments), "--compact"]
 
 
 def _input_with(artifact: dict[str, Any]) -> str:
@@ -275,16 +250,8 @@ def _input_with(artifact: dict[str, Any]) -> str:
 
 def _answer(report: Report) -> Answer:
     try:
-        document = msgspec.json.decode(report.out, type=_Document)
-        data = msgspec.json.decode(document.data)
+        return msgspec.json.decode(report.out, type=Answer)
     except msgspec.DecodeError as trouble:
         raise Broken(
             f"the answer with status {report.status} is no document: {report.out[:200]}"
         ) from trouble
-    return Answer(
-        status=report.status,
-        arguments=report.arguments,
-        data=data,
-        data_bytes=bytes(document.data),
-        error=document.error,
-    )

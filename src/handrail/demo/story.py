@@ -1,14 +1,11 @@
-"""The story: a run survives kills, a lost chat, a forgotten artifact, miscopied tokens and a new cause."""
+"""The story: a run survives a lost chat, kills, a forgotten artifact and a new cause."""
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Any
 
 import msgspec
 
-from handrail.contract.base32 import ALPHABET
-from handrail.contract.catalogue import TOKEN_BAD_SIGNATURE
 from handrail.contract.json.canonical import digest
 from handrail.demo.processes import Moment
 from handrail.demo.scene import Answer, Broken, LogFacts, Scene
@@ -109,21 +106,18 @@ def play_story(scene: Scene) -> Totals:
     Raises Broken when a call does not do what it always does.
     """
     try:
-        first = show_start(scene)
-        show_killed_agent(scene)
+        show_start(scene)
         show_takeover(scene)
         located = show_killed_calls(scene)
-        fixed = show_forgotten_artifact(scene)
-        show_repeated_call(scene, first)
-        show_miscopied_tokens(scene, fixed.data["ackToken"])
+        show_forgotten_artifact(scene)
         show_changed_mind(scene, located.data["stateToken"])
         return show_whole_run(scene)
     except LookupError as missing:
         raise Broken(f"an answer lacks {missing}") from missing
 
 
-def show_start(scene: Scene) -> Answer:
-    """Start, and the first step done; the answer to that step."""
+def show_start(scene: Scene) -> None:
+    """Start, and the first step done."""
     narrator = scene.narrator
     narrator.begin("An agent starts a workflow")
     scene.new_agent()
@@ -139,28 +133,16 @@ def show_start(scene: Scene) -> Answer:
     finished = scene.finish(REPRODUCE, REPRODUCED)
     narrator.row("step", finished.data["pending"]["title"])
     _show_next(scene, finished)
-    return finished
-
-
-def show_killed_agent(scene: Scene) -> None:
-    """Between two steps, with everything it had in memory."""
-    narrator = scene.narrator
-    narrator.begin("kill -9: the agent dies between two steps")
-    before = scene.log()
-    narrator.row("log before", before.describe())
-    scene.kill_agent()
-    after = scene.log()
-    narrator.row("log after", after.describe())
-    narrator.say("Its tokens were in its memory, and they are gone. The log is not.")
-    narrator.check("The kill changed nothing in the log.", before == after)
 
 
 def show_takeover(scene: Scene) -> None:
-    """A process that knows the session id alone."""
+    """An agent that knows the session id alone."""
     narrator = scene.narrator
-    narrator.begin("A new process that knows only the session id takes over")
+    narrator.begin("The chat is lost: an agent that knows only the session id takes over")
+    narrator.say("The tokens were in the chat, and they are gone. The log is not:")
     scene.new_agent()
     before = scene.log()
+    narrator.row("log", before.describe())
     found = scene.call("session", "resume", scene.session_id)
     narrator.row("found", found.data["items"][0]["pendingTitle"])
     again = scene.call("run", "continue", "--state", "@state")
@@ -171,7 +153,7 @@ def show_takeover(scene: Scene) -> None:
         narrator.quote(entry["notes"])
     narrator.row("to do", again.data["pending"]["title"])
     narrator.check(
-        "The notes of the dead agent are back, word for word.",
+        "The notes of the lost chat are back, word for word.",
         [entry["notes"] for entry in told] == [REPRODUCE],
     )
     narrator.check("Reading it again wrote nothing.", scene.log() == before)
@@ -187,8 +169,8 @@ def show_killed_calls(scene: Scene) -> Answer:
     return located
 
 
-def show_forgotten_artifact(scene: Scene) -> Answer:
-    """A report without what the step must deliver, and its correction; the answer to that."""
+def show_forgotten_artifact(scene: Scene) -> None:
+    """A report without what the step must deliver, its correction, and the last step."""
     narrator = scene.narrator
     narrator.begin("The agent forgets what the step must deliver")
     before = scene.log()
@@ -235,51 +217,8 @@ def show_forgotten_artifact(scene: Scene) -> Answer:
         and after.notes.get(FIX) == 1
         and after.artifacts.get(digest(CHANGED)) == 1,
     )
-    return fixed
-
-
-def show_repeated_call(scene: Scene, first: Answer) -> None:
-    """An old call, byte for byte."""
-    narrator = scene.narrator
-    narrator.begin("An old call, sent once more")
-    before = scene.log()
-    again = scene.call(*first.arguments[:-1])
-    for name, answer in (("then", first), ("now", again)):
-        narrator.row(
-            name, f"sha256 {sha256(answer.data_bytes).hexdigest()[:16]}, {len(answer.data_bytes)} bytes"
-        )
-    narrator.check("The reply is the recorded one, byte for byte.", again.data_bytes == first.data_bytes)
-    narrator.check("The repeat wrote nothing.", scene.log() == before)
-
-
-def show_miscopied_tokens(scene: Scene, ack: str) -> None:
-    """Two wrong characters, then one."""
-    narrator = scene.narrator
-    narrator.begin("The agent miscopies its token")
-    before = scene.log()
-    narrator.say("The last step waits for the user, and the user agrees. Two characters wrong:")
-    _show_typos(scene, ack, 2)
-    refused = scene.call("run", "continue", "--ack", add_typos(ack, 2), "--notes", VERIFY, may_fail=True)
-    details = refused.error.get("details", {})
-    narrator.quote(refused.error.get("message", ""))
-    narrator.row("next", details.get("next_command"))
-    narrator.check(
-        "It was refused with the exact next command, and wrote nothing.",
-        refused.status == TOKEN_BAD_SIGNATURE.exit_status
-        and str(details.get("next_command")).startswith(f"handrail session resume {scene.session_id}")
-        and scene.log() == before,
-    )
-    narrator.say("One character wrong:")
-    _show_typos(scene, ack, 1)
-    repaired = scene.finish(VERIFY, VERIFIED, add_typos(ack, 1))
-    warnings = repaired.data.get("warnings", [])
-    for warning in warnings:
-        narrator.row("warning", warning["code"])
-    narrator.row("complete", "yes" if repaired.data["isComplete"] else "no")
-    narrator.check(
-        "It was repaired to the token that was meant, with a warning.",
-        ack in [warning.get("correctedToken") for warning in warnings],
-    )
+    narrator.say("The last step waits for the user, and the user agrees:")
+    scene.finish(VERIFY, VERIFIED)
 
 
 def show_changed_mind(scene: Scene, old_state: str) -> None:
@@ -339,23 +278,9 @@ def _count_totals(scene: Scene, log: LogFacts, graph: list[str]) -> Totals:
     )
 
 
-def add_typos(token: str, count: int) -> str:
-    """The token with this many characters of its middle replaced."""
-    characters = list(token)
-    for place in range(20, 20 + 7 * count, 7):
-        characters[place] = ALPHABET[(ALPHABET.index(characters[place]) + 5) % len(ALPHABET)]
-    return "".join(characters)
-
-
 def _show_next(scene: Scene, answer: Answer) -> None:
     call = answer.data["nextCall"]
     scene.narrator.row("next call", f"{call['tool']} {msgspec.json.encode(call['params']).decode()}")
-
-
-def _show_typos(scene: Scene, token: str, count: int) -> None:
-    sent = add_typos(token, count)
-    marks = "".join(" " if meant == typed else "^" for meant, typed in zip(token, sent, strict=True))
-    scene.narrator.block([f"{'token':<12} {token}", f"{'typed':<12} {sent}", f"{'':<12} {marks}".rstrip()])
 
 
 def _show_totals(scene: Scene, totals: Totals) -> None:

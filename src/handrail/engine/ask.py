@@ -435,7 +435,7 @@ def read_value(spec: InputSpec | None, text: str) -> Any:
 def given_values(workflow: CompiledWorkflow, leaf: Leaf, word: PersonsWord) -> dict[str, Any]:
     """The value that a person gave for the step, under the name of the input that waits for it."""
     needed = leaf.user_only if isinstance(leaf, Step) else None
-    if needed is None or not needed.input or not word.is_given or not word.value:
+    if needed is None or not needed.input or not word.is_given or not word.value or word.option_id:
         return {}
     return {needed.input: read_value(workflow.inputs.get(needed.input), word.value)}
 
@@ -455,7 +455,7 @@ def may_ask(leaf: Leaf) -> bool:
 
 def describe_answer(fact: ConfirmationRecorded, *, with_note: bool = False) -> str:
     """An answer in a few words, with who gave it; `with_note`: and what they wrote."""
-    said = fact.option_id or fact.value or ("yes" if fact.answer == "confirmed" else "no")
+    said = fact.value or fact.option_id or ("yes" if fact.answer == "confirmed" else "no")
     if fact.asked == "give" and fact.answer == "confirmed" and not fact.value:
         said = "done"
     note = f" ({fact.note})" if with_note and fact.note else ""

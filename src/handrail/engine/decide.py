@@ -262,6 +262,13 @@ def decide_advance(
     return [*plan, *(plan_tree(scope, other) for scope in made if scope.run_id == attempt.node.run_id)]
 
 
+# The order keeps a report honest. What the agent may not set is refused before anything is judged with it.
+# Values are laid over each other from weak to strong (the agent's, an action's or a child's, a person's), so
+# that conditions read what will be recorded. The report is judged on facts with its context; only then is the
+# way looked for, on facts with the artifacts that were accepted and the option that was taken: a refused
+# artifact must not choose a branch. Both refusals make the same kind of node, and what the report observed to
+# be settled stays settled. Nothing here asks the world: an attempt whose append lost a race is decided again
+# on a longer history, with the same `gathered`.
 def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt: int) -> list[PlannedEvent]:
     node, workflow, work = attempt.node, gathered.workflow, gathered.work
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"

@@ -197,6 +197,9 @@ class _Folding:
         if body.scope.node_id is not None:
             self._last_index[body.scope.node_id] = record.index
 
+    # No case is a default: a new kind of event without a line here is a type error, never a silent gap. A
+    # fact is filed under the node that its scope names, not under the newest: branches interleave in one log.
+    # The narrow observations stand before the general one, because the first case that fits wins.
     def _apply(self, record: StoredRecord, body: EventBody) -> None:
         scope = body.scope
         match body.data:

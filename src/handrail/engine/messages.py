@@ -109,7 +109,7 @@ _FIXES: Final[Mapping[tuple[str, str], str]] = {
     ("assessment", "missing"): "Judge each dimension and add the artifact: {levels}.",
     ("assessment", "invalid"): "Give every dimension one of its levels: {levels}.",
     ("assessment", "follow_up"): "{followup} Then assess again and {again}.",
-    ("check", "missing"): "Run {command} and {again} again.",
+    ("check", "missing"): "Run {command}{how} and {again} again.",
     ("check", "invalid"): "Run {command}, correct what is named, and {again} again.",
     ("confirm", "missing"): "Show the user what you did and ask for the confirmation, then {again}.",
     ("confirm", "another_report"): "Show the user what you did and ask for the confirmation, then {again}.",
@@ -179,6 +179,7 @@ def write_fix(waits: WaitsFor, reader: Reader = "agent") -> str:
     if "who" in waits.values and waits.state == "missing":
         form = _NAMED_FIX
     words = msgspec.structs.asdict(VERBS[reader]) | _say_answer(waits.values) | waits.values
+    words["how"] = " without the fix, then again with it," if "guard" in waits.values else ""
     try:
         return form.format_map(words)
     except KeyError:  # a log of another version lacks a name

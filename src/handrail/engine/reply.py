@@ -16,6 +16,7 @@ from handrail.contract.wording import format_count, quote, shorten
 from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.facts import LONGEST_GOAL
 from handrail.engine.history import Closing, History, Run
+from handrail.engine.judge.arrival import named_confirmer
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
 from handrail.engine.judge.settling import how_to_settle, is_evidence_gap
@@ -31,7 +32,7 @@ from handrail.engine.standing import (
     list_offered,
     situation_of,
 )
-from handrail.workflows.compiled import Choice
+from handrail.workflows.compiled import CONFIRMERS, Choice
 from handrail.workflows.prompt_sections import drop_example
 
 WarningCode: TypeAlias = Literal[
@@ -59,6 +60,8 @@ WarningCode: TypeAlias = Literal[
     "NOT_ASKED",
     "FILES_DIFFER",
     "PROJECT_NOT_USED",
+    "OTHER_PROJECT",
+    "RUN_REOPENED",
     "NOBODY_WAITS",
 ]
 SHOWN_FIRST: Final[frozenset[WarningCode]] = frozenset({"SESSION_UNSOUND", "REPLAY_INPUT_MISMATCH"})
@@ -94,6 +97,8 @@ class Pending(Payload, frozen=True, kw_only=True):
     prompt: str = ""
     """Left out of a blocked reply; `judged` says how to read it again."""
     require_confirmation: bool
+    confirmed_by: str = ""
+    """Who has to confirm it, in words; left out where any person may."""
     choices: list[PendingChoice] = []
 
 
@@ -403,6 +408,7 @@ def _pending(
         title=leaf.title,
         prompt="" if is_read else prompt,
         require_confirmation=standing.needs_confirmation,
+        confirmed_by=CONFIRMERS.get(named_confirmer(leaf), "") if standing.needs_confirmation else "",
         choices=[
             PendingChoice(id=option.id, label=option.label, description=option.description, token=token)
             for option, token in zip(options, tokens.choices or [""] * len(options), strict=True)

@@ -518,7 +518,7 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
             return standing
         case Running() as state:
             leaf = leaf_at(workflow, state)
-            facts = add_loop_values(workflow, state, known)
+            facts = add_loop_values(workflow, state, known)  # a prompt names the item of its round
             asks = list_asks(workflow, leaf, facts)
             view = View(
                 autonomy=preferences.autonomy,

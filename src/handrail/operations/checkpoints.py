@@ -29,9 +29,8 @@ from handrail.operations.handles import (
     session_of,
 )
 from handrail.operations.position import warn_of_other_notes
-from handrail.operations.replies import reply_to_answer
+from handrail.operations.replies import reply_to_answer, warn_of_present
 from handrail.operations.report import Output, blobs_of, read_report
-from handrail.operations.same_project import warn_of_other_project
 from handrail.operations.session_replies import reply_to_notes
 from handrail.runtime.operation import AckVerdict, Input, Verdict
 from handrail.runtime.runtime import WritePorts, leave_tree
@@ -155,7 +154,7 @@ def checkpoint_run(rt: WritePorts, request: CheckpointRun) -> Success | AckVerdi
         session,
         recorded,
         work.input_digest,
-        warnings=(*handle.warnings, *warn_of_other_project(rt.workspace, run, request.project)),
+        warnings=(*handle.warnings, *warn_of_present(rt, run, request.project)),
         sent=sent,
         workflow=None if prepared is None else prepared.gathered.workflow,
     )

@@ -7,7 +7,7 @@ whole tree only where a contract asks about it. What cannot be seen is unknown, 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import msgspec
@@ -18,6 +18,7 @@ from handrail.engine.code_trees import find_baseline, find_nearest_tree, find_tr
 from handrail.engine.command_lines import has_tests_failed
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
+from handrail.engine.judge.named_places import is_of_checks
 from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, own_program
 from handrail.engine.judge.witnessed import (
     AskedPlace,
@@ -68,7 +69,12 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
         return Seen(sighting=hidden)
     files = _Files(rt, history, directory, tree)
     later = files.name_changes_since_receipts(node)
-    since, appeared = _cut(later), {tree: one.added[:MOST_PATHS_SINCE] for tree, one in later.items()}
+    since = {  # tests and configuration first: what a check rests on is not lost among the rest
+        tree: tuple(sorted((*one.changed, *one.arrived), key=_is_code)[:MOST_PATHS_SINCE])
+        for tree, one in later.items()
+    }
+    appeared = {tree: one.added[:MOST_PATHS_SINCE] for tree, one in later.items()}
+    gone = {tree: one.deleted[:MOST_PATHS_SINCE] for tree, one in later.items()}
     changes = files.compare_with_first(node)
     if isinstance(changes, Unseen):
         unknown = Sighting(
@@ -76,6 +82,7 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
             tree=tree.tree_id,
             since=since,
             appeared=appeared,
+            gone=gone,
             repositories=tree.repositories,
             trouble=changes.reason,
             is_tree_due=wanted.wants_tree,
@@ -94,6 +101,7 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
         others=files.find_of_other_runs(node, named),
         since=since,
         appeared=appeared,
+        gone=gone,
         repositories=tree.repositories,
         is_tree_due=wanted.wants_tree,
         beside=files.find_changed_beside(node),
@@ -310,7 +318,8 @@ class _Files:
             if has_tests_failed(one.argv, one.outcome, one.counts)
         }
         newest = sorted(last.values(), key=lambda one: (one.by != "handrail", -receipts.index(one)))
-        newest += failed.values()
+        half = MOST_RECEIPT_TREES // 2  # both kinds have room
+        newest = [*newest[:half], *reversed(failed.values()), *newest[half:]]
         trees = dict.fromkeys(one.tree_after for one in newest)
         found: dict[str, ChangedPaths] = {}
         for tree_id in [one for one in trees if one and one != self._tree.tree_id][:MOST_RECEIPT_TREES]:
@@ -320,8 +329,8 @@ class _Files:
         return found
 
 
-def _cut(found: Mapping[str, ChangedPaths]) -> dict[str, tuple[str, ...]]:
-    return {tree: (*one.changed, *one.arrived)[:MOST_PATHS_SINCE] for tree, one in found.items()}
+def _is_code(path: str) -> bool:
+    return not is_of_checks(path)
 
 
 def _see_places(

@@ -47,14 +47,18 @@ from handrail.operations.handles import (
     mint_work_token,
     name_persons_line,
 )
+from handrail.operations.same_project import warn_of_other_project
 from handrail.ports.log import EventReader
 from handrail.runtime.sessions import Session, load_history_before, memory_of
 from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow
 from handrail.workflows.limits import MOST_ACTIONS
 
 if TYPE_CHECKING:
+    from msgspec import UnsetType
+
     from handrail.engine.children.joins import ChildState
     from handrail.ports.process import Keys
+    from handrail.runtime.runtime import ReadPorts
 
 RUN_SHAPE = Shape(
     levels={
@@ -112,6 +116,11 @@ def load_handed(
     return {one: load_pinned_workflow(reader, one) for one in run.pins}
 
 
+# A first reply and its replay years later are this one function of the same records, so the step is read at
+# the node that the answer made, never at the tip. What may differ is the call: other content than was
+# recorded, or a log that broke since. That adds warnings and changes neither the step nor what it asks.
+# `made` is where the answer led, `last` where actions of ours went on to: the recap and the other files are
+# about the first, the pending step and its tokens about the second.
 def reply_to_answer(
     reader: EventReader,
     keys: Keys,
@@ -161,6 +170,8 @@ def reply_to_answer(
         warnings = (refused, *warnings)
     if standing.run.parent is not None:
         warnings = (*warnings, *_warn_of_nobody_then(reader, history, standing, recorded))
+    elif made.run_id in history.closings:
+        warnings = (*warnings, *_warn_of_reopening(history, recorded))
     notes = history.notes.get(made.node_id)
     if notes is not None and notes.ref is not None:
         warnings = (*warnings, _notes_truncated(notes.size_bytes))
@@ -182,6 +193,34 @@ def reply_to_answer(
     )
     version = ledger_version(history, node.run_id, last.index)
     return success_of(reply, LedgerRef(ledger_id=node.run_id, version=version, previous_version=version - 1))
+
+
+def warn_of_present(rt: ReadPorts, run: Run, project: str | UnsetType) -> tuple[ReplyWarning, ...]:
+    """What a report and its repeat are told beside the record: another project named, another file now."""
+    told = warn_of_other_project(rt.workspace, run, project)
+    if run.source_kind == "bundled":
+        return told
+    from handrail.operations.source_drift import warn_of_changed_file
+
+    return (*told, *warn_of_changed_file(rt, project, run))
+
+
+def _warn_of_reopening(history: History, recorded: Recorded) -> tuple[ReplyWarning, ...]:
+    """Where this ack was the first after a closing; a checkpoint opens nothing."""
+    made = history.nodes[recorded.to_node_id]
+    closed = [one for one in history.closings[made.run_id] if one.index < recorded.index]
+    is_first = closed and not any(
+        closed[-1].index < one.index < recorded.index and history.nodes[one.to_node_id].run_id == made.run_id
+        for one in history.advances.values()
+    )
+    if not is_first or made.kind == "checkpoint":
+        return ()
+    reason = closed[-1].reason
+    message = (
+        f"This run was closed as {reason}, and this report opened it again: tell the user. If that was not "
+        f"meant, close it: handrail run close {made.run_id} --reason {reason}."
+    )
+    return (ReplyWarning(code="RUN_REOPENED", message=message, details={"reason": reason}),)
 
 
 def _stop_closed(history: History, standing: Standing, answer: Recorded) -> Standing:
@@ -321,7 +360,7 @@ def describe_closing(history: History, workflow: CompiledWorkflow, node: Node) -
     """At the end of a run, what the agent should tell the user; empty before that."""
     if not isinstance(node.state, Complete):
         return ""
-    from handrail.projections.position import closing_line
+    from handrail.projections.closing import closing_line
 
     handed = history.runs[node.run_id].parent is not None
     return closing_line(history, workflow.name, node.node_id) + (f" {_PART_IS_DONE}" if handed else "")

@@ -1,9 +1,8 @@
 """Whether the files that a run was started from still mean what they meant, and which of them does not.
 
 The compiled workflow decides: a file that was only reformatted has not changed, and one whose contract
-changed beside it has; then the file of the contract is named. Only a rehydrate and a resume warn, because
-they describe the present. The reply to an ack is rebuilt from recorded facts on every replay, so it cannot
-warn (docs/explanation/settled.md).
+changed beside it has; then the file of the contract is named. A rehydrate and a resume look at all of them.
+The reply to a report or a checkpoint, and its repeat, look at the workflow's own file: that costs one read.
 """
 
 from __future__ import annotations
@@ -21,9 +20,11 @@ from handrail.contract.wording import quote
 from handrail.engine.facts import run_place
 from handrail.engine.history import Run
 from handrail.engine.reply import ReplyWarning
-from handrail.operations.same_project import is_begun_here
+from handrail.operations.same_project import is_begun_here, is_project
 from handrail.operations.workflow_catalog import compile_entry, rows_of
 from handrail.ports.workspace import WorkflowLibrary, Workspace
+from handrail.runtime.runtime import ReadPorts
+from handrail.runtime.sessions import memory_of
 from handrail.workflows.catalog import Catalog, CatalogEntry
 from handrail.workflows.compiled import CompiledWorkflow, Contract, Pinned
 from handrail.workflows.model import SourceWorkflow
@@ -93,6 +94,20 @@ def warn_of_drift(
     if content is None:
         return ()
     return tuple(_warn(one) for one in _find_differing(library, place, run, pinned, content)[:MOST_FILES])
+
+
+def warn_of_changed_file(rt: ReadPorts, project: str | UnsetType, run: Run) -> tuple[ReplyWarning, ...]:
+    """The same for who goes on with a run, where the workflow's own file is not what it was."""
+    try:
+        place = rt.workspace.project("" if project is UNSET else project)
+    except Fault:
+        return ()
+    is_here = run.project is not None and is_project(rt.workspace, run.project, place)
+    content = rt.library.content_now(place, run.source_kind, run.source_ref) if is_here else None
+    if content is None or blob_ref(content) == run.source_digest:
+        return ()
+    pinned = memory_of(rt.log).load_pinned(run.workflow_hash)
+    return warn_of_drift(rt.library, rt.workspace, project, run, pinned)
 
 
 def _warn(file: _Differing) -> ReplyWarning:

@@ -33,8 +33,12 @@ from handrail.workflows.compiled import CompiledWorkflow
 
 READ_TO_PROVEN = "read only as far as proven"
 """How a search treats a damaged session that it does not leave out."""
-SUMMARY_VERSION = 3
+SUMMARY_VERSION = 4
 """Raise it when a history is summarised differently while the fields stay the same."""
+FACETS = ("status", "workflow_id", "project", "account", "agent")
+"""Facts of a session by which lists are filtered."""
+FIRST_LOOKED_AT = 300
+"""Sessions that a filtered list looks at before it asks the index for those that fit."""
 _MOST_FOUND = 1_000
 """Sessions that a search looks at before it knows that it needs more."""
 MOST_NEW = 200
@@ -89,6 +93,18 @@ class Sessions:
         yield from found
         if len(found) == _MOST_FOUND:
             yield from self._learn(self._view.find(words, parts, after=found[-1]))
+
+    def filtered(self, facets: Sequence[str]) -> Iterator[SessionStamp]:
+        """Without some that surely have not all of these. What many have fills a page with the latest ones,
+        and finding all of those would take longer.
+        """
+        if not facets:
+            yield from self.stamps
+            return
+        first = self.latest(FIRST_LOOKED_AT)
+        yield from first
+        if self._view is not None and len(first) == FIRST_LOOKED_AT:
+            yield from self._learn(self._view.find(facets, after=first[-1]))
 
     def lacks_words(self, session_id: SessionId) -> bool:
         """Whether `find` saw that it has not all the words."""
@@ -257,8 +273,22 @@ def _entry(held: Indexed | None, summary: Summary) -> Entry | None:
         version=held.version,
         facts=msgspec.msgpack.encode(summary.facts),
         subjects=msgspec.msgpack.encode(summary.subjects),
-        words=" ".join(sorted(words_in(summary.subjects))),
+        words=" ".join(sorted(words_in(summary.subjects) | _facets_of(summary.facts))),
         about=about(held.stamp.session_id, summary.facts),
+    )
+
+
+def facet(name: str, value: str = "") -> str:
+    """The word by which the index finds the sessions with this fact; no text has it."""
+    return f"facet_{hashlib.sha256(f'{name}={value}'.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
+def _facets_of(facts: SessionFacts) -> frozenset[str]:
+    """What filters of lists ask for."""
+    named = {name: str(getattr(facts, name)) for name in FACETS}
+    counted = {"needs": len(facts.needs), "gap_count": facts.gap_count}
+    return frozenset(
+        (*(facet(*one) for one in named.items()), *(facet(name) for name, many in counted.items() if many))
     )
 
 

@@ -47,8 +47,10 @@ class Team(Protocol):
         Raises Fault STORE_UNAVAILABLE, E_AUTH or VERSION_UNSUPPORTED.
         """
 
-    def state(self, project: str) -> TeamState | None:
-        """The team of a project and how its server answers now; None: it belongs to none. Never raises."""
+    def state(self, project: str, *, is_offline: bool = False) -> TeamState | None:
+        """The team of a project and how its server answers now, unless nobody may be asked; None: it belongs
+        to none. Never raises.
+        """
 
 
 class LookDue(BaseException):

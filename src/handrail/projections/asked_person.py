@@ -68,8 +68,9 @@ def show_to_person(history: History, workflow: CompiledWorkflow, node: Node, roo
     ]
     if whom := CONFIRMERS.get(named_confirmer(leaf)):
         parts.append(f"Who confirms: {whom}.")
-    if writes := describe_write(history, workflow, node):
-        parts.append(writes)
+    writes, diff = describe_write(history, workflow, node)
+    parts += [writes] if writes else []
+    parts += ["What is written:\n" + _quote(diff, room.notes)] if diff else []
     options = leaf.options if isinstance(leaf, Choice) else list_offered(standing)
     if isinstance(leaf, Choice):
         parts.append("What is decided:\n" + _quote(leaf.prompt, room.prompt))
@@ -85,26 +86,36 @@ def show_to_person(history: History, workflow: CompiledWorkflow, node: Node, roo
     return redact_shapes("\n\n".join(parts))
 
 
-def describe_write(history: History, workflow: CompiledWorkflow, node: Node) -> str:
-    """What the preview of a pending write says: its files and how many edits, and not its digest."""
+def describe_write(history: History, workflow: CompiledWorkflow, node: Node) -> tuple[str, str]:
+    """What the preview of a pending write says: what it does to which files, and the lines that change."""
     action = standing_at(history, workflow, node, "rehydrate").leaf
     if not isinstance(action, Action):
-        return ""
+        return "", ""
     preview = facts_at(history, workflow, node.node_id).values.get(find_preview(workflow, action))
     changes = preview.get("changes") if isinstance(preview, dict) else None
     if not isinstance(preview, dict) or not isinstance(changes, list):
-        return ""
+        return "", ""
     files = [flatten_text(str(one["file"])) for one in changes if isinstance(one, dict) and "file" in one]
     more = len(files) - MOST_FILES
     edits = f", {preview['edit_count']} edits" if isinstance(preview.get("edit_count"), int) else ""
     rest = [f"- and {more} more"] if more > 0 else []
-    return "\n".join(
-        [
-            f"It writes {format_count(len(files), 'file')}{edits}:",
-            *(f"- {one}" for one in files[:MOST_FILES]),
-            *rest,
-        ]
-    )
+    told = [
+        *(f"{one}." for one in map(_describe_edit, preview.get("items") or ()) if one),
+        f"It writes {format_count(len(files), 'file')}{edits}:",
+        *(f"- {one}" for one in files[:MOST_FILES]),
+        *rest,
+    ]
+    lines = [str(one["hunks"]) for one in changes if isinstance(one, dict) and one.get("hunks")]
+    return "\n".join(told), redact_shapes("".join(lines) or str(preview.get("diff") or ""))
+
+
+def _describe_edit(item: Any) -> str:
+    """One edit of a preview by the names that people know: `Rename myFunc to fetchData`."""
+    if not isinstance(item, dict) or not item.get("action"):
+        return ""
+    file, _, symbol = str(item.get("id") or "").partition("#")
+    to = f" to {item['to']}" if item.get("to") else ""
+    return flatten_text(f"{str(item['action']).capitalize()} {symbol.partition('@')[0] or file}{to}")
 
 
 def _describe_options(options: Sequence[Option]) -> list[str]:

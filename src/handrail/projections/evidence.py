@@ -20,16 +20,14 @@ from handrail.engine.artifact_shapes import (
     CAPABILITY_OBSERVATION,
     GAP,
     LOOP_CONTROL,
-    VERIFICATION_REPORT,
     WORKFLOW_DIVERGENCE,
 )
 from handrail.engine.ask import describe_unchecked
-from handrail.engine.code_trees import find_baseline, find_tree
+from handrail.engine.code_trees import find_tree
 from handrail.engine.events import (
     Claim,
     ConfirmationDoor,
     ConfirmationRecorded,
-    EvidenceCheck,
     EvidenceRecorded,
     EvidenceVerdict,
     GapRecorded,
@@ -45,10 +43,8 @@ from handrail.engine.history import (
     way_to,
 )
 from handrail.engine.judge.arrival import CHOSEN
-from handrail.engine.judge.named_places import configures_runner, is_test_file
-from handrail.engine.judge.run_claims import OF_ANOTHER_RUN, own_program
 from handrail.engine.messages import explain_gap
-from handrail.engine.receipts import ReceiptSource, compare_counts, describe_outcome
+from handrail.engine.receipts import ReceiptSource, describe_outcome
 
 _NOT_SEEN_AGAIN = "the files could not be seen again at the last look: "
 _WORST_FIRST: tuple[EvidenceVerdict, ...] = ("contradicted", "stale", "missing", "unknown", "holds")
@@ -107,7 +103,7 @@ def list_claims(history: History, node_id: NodeId) -> list[PlacedClaim]:
     standing = [
         placed for placed in found if placed.claim.verdict != "holds" or old.isdisjoint(placed.claim.refs)
     ]
-    own = _receipts_by_id(history, node_id)
+    own = receipts_by_id(history, node_id)
     order = {node.node_id: at for at, node in enumerate(way)}
     shown = {thing: order[one.node_id] for one in standing for thing in _list_shown(history, own, one)}
     return [
@@ -122,7 +118,7 @@ Receipts: TypeAlias = Mapping[str, ReceiptRecorded]
 
 def _list_shown(history: History, own: Receipts, placed: PlacedClaim) -> list[Thing]:
     """What a command shows that ran: itself with this end, and the same line in an earlier such report."""
-    claim, receipt = placed.claim, _last_receipt(own, placed.claim)
+    claim, receipt = placed.claim, last_receipt(own, placed.claim)
     if claim.check != "ran" or claim.verdict != "holds" or receipt is None:
         return []
     return [_name_run(receipt), (claim.contract_ref, text_of(history, placed))]
@@ -133,7 +129,7 @@ def _list_unshown(history: History, own: Receipts, placed: PlacedClaim) -> list[
     claim = placed.claim
     if claim.check != "ran" or claim.verdict not in ("stale", "missing", "unknown"):
         return []
-    receipt = _last_receipt(own, claim) if claim.verdict == "stale" else None
+    receipt = last_receipt(own, claim) if claim.verdict == "stale" else None
     line = claim.contract_ref, text_of(history, placed)
     return [line] if receipt is None else [line, _name_run(receipt)]
 
@@ -186,10 +182,10 @@ def worst_claim(claims: tuple[Claim, ...]) -> Claim | None:
 
 def sum_evidence(history: History, node_id: NodeId) -> EvidenceSum | None:
     """The sum at a node, of things and not of mentions; None where no report could be checked."""
-    claims = [placed for placed in list_claims(history, node_id) if not _is_arrival(placed.claim)]
+    claims = [placed for placed in list_claims(history, node_id) if not is_arrival(placed.claim)]
     if not claims:
         return None
-    own = _receipts_by_id(history, node_id)
+    own = receipts_by_id(history, node_id)
     things = {(worth_of(placed.claim), _name_thing(history, own, placed)) for placed in claims}
     return EvidenceSum(**Counter[str](worth for worth, _ in things))
 
@@ -197,7 +193,7 @@ def sum_evidence(history: History, node_id: NodeId) -> EvidenceSum | None:
 def _name_thing(history: History, own: Receipts, placed: PlacedClaim) -> Thing:
     """What a claim is about: a file, a place or a command is one, whichever reports name it."""
     claim = placed.claim
-    receipt = _last_receipt(own, claim) if claim.check == "ran" else None
+    receipt = last_receipt(own, claim) if claim.check == "ran" else None
     if receipt is not None:
         return _name_run(receipt)
     is_whole = claim.pointer == "/" or bool(claim.paths)  # of a report, and each report is its own
@@ -208,7 +204,7 @@ def _name_thing(history: History, own: Receipts, placed: PlacedClaim) -> Thing:
     return (claim.check, text.strip()) if claim.check == "ran" else (claim.check, *parts)
 
 
-def _is_arrival(claim: Claim) -> bool:
+def is_arrival(claim: Claim) -> bool:
     """What came with commits of others, or was left by another branch: it is told, and nobody claims it."""
     return claim.check == "changed_in_run" and claim.pointer.endswith("/-")
 
@@ -310,131 +306,7 @@ def describe_level(claim: Claim) -> str:
             assert_never(never)
 
 
-# What rests on the agent's word alone, at the end
-
-MOST_NAMED = 5
-LONGEST_NAMED = 32
-ALL_CHECKED = "everything that can be checked was checked"
-_PROOFS: dict[EvidenceCheck, str] = {
-    "ran": "a check that Handrail runs",
-    "red_then_green": "a check that Handrail runs",
-    "person": "a person's answer",
-    "changed_in_run": "a look at the files",
-    "path_exists": "a look at the files",
-    "place_exists": "a look at the files",
-}
-"""What would show it. What no check is about is nobody's to prove."""
-_OWN_RUNS: tuple[EvidenceCheck, ...] = ("ran", "red_then_green")
-
-
-def describe_unproven(history: History, node_id: NodeId) -> str:
-    """What rests on the agent's word alone and need not; or that everything was checked."""
-    claims = [placed for placed in list_claims(history, node_id) if not _is_arrival(placed.claim)]
-    named: dict[str, str] = {}
-    unprovable: dict[str, str] = {}
-    doubted: list[str] = []
-    for placed in claims:
-        if _could_be_proven(placed.claim) and placed.claim.check == "red_then_green" and placed.claim.refs:
-            doubted.append(placed.claim.fact)
-        elif _could_be_proven(placed.claim):
-            named.setdefault(text_of(history, placed), f"{_PROOFS[placed.claim.check]} would show it")
-        elif worth_of(placed.claim) == "claimed":
-            unprovable.setdefault(text_of(history, placed), "no check is about it")
-    if not named and not doubted:
-        worths = {worth_of(placed.claim) for placed in claims}
-        is_clear = worths.isdisjoint(("contradicted", "stale")) and not _list_unchecked(history, node_id)
-        is_shown = not worths.isdisjoint(("ran", "seen", "confirmed"))  # that a place exists shows little
-        is_own = history.imported is None and not _has_changed_checks(history, claims)
-        return ALL_CHECKED if is_shown and is_clear and is_own else ""
-    if named:  # beside it, what nothing could show, so that the names are as many as the sum counts
-        named |= {text: proof for text, proof in unprovable.items() if text not in named}
-    proofs: dict[str, list[str]] = {}
-    for text, proof in list(named.items())[:MOST_NAMED]:
-        proofs.setdefault(proof, []).append(_cut(text))
-    told = "; ".join(f"{', '.join(texts)} ({proof})" for proof, texts in proofs.items())
-    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-    said = [f"only the agent's word: {told}{more}"] if named else []
-    return "; ".join([*said, *doubted[:MOST_NAMED]])
-
-
-def _has_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> bool:
-    """Whether a check counts whose tests, configuration or program changed in the run, and nobody agreed.
-
-    A source file that its command only names is what it checks.
-    """
-    for placed in reversed(claims):
-        if worth_of(placed.claim) == "confirmed":
-            return False
-        receipt = _receipt_of(history, placed) if placed.claim.check in _OWN_RUNS else None
-        program = "" if receipt is None else own_program(receipt)
-        if receipt is not None and any(
-            is_test_file(path) or configures_runner(path) or path == program for path in placed.claim.paths
-        ):
-            return True
-    return False
-
-
-def describe_beside(history: History, node_id: NodeId) -> str:
-    """What nobody claims and a reader must know: tests that changed, what came by commits, what was left."""
-    claims = [placed.claim for placed in list_claims(history, node_id)]
-    ran = {path for one in claims if one.check in _OWN_RUNS and one.verdict == "holds" for path in one.paths}
-    arrived = [one for one in claims if _is_arrival(one)]
-    others = {path for one in arrived if one.fact.startswith(OF_ANOTHER_RUN) for path in one.paths}
-    came = {path for one in arrived for path in one.paths} - others
-    told = {
-        "the checks' own tests or configuration changed": sorted(ran),
-        "not listed, by a commit, another branch or ignore rules": sorted(came),
-        f"not listed, {OF_ANOTHER_RUN}": sorted(others),
-        "passed without checking": _list_unchecked(history, node_id),
-    }
-    return "; ".join(f"{what}: {_list(names)}" for what, names in told.items() if names)
-
-
-def _list(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(map(_cut, names[:MOST_NAMED])) + more
-
-
-def _list_unchecked(history: History, node_id: NodeId) -> list[str]:
-    """What the last verification that passes says that it did not check."""
-    for node in reversed(way_to(history, node_id)):
-        for kept in attached_to(history, node.node_id).artifacts:
-            body = kept.artifact.body
-            if node.kind == "blocked_attempt" or kept.artifact.kind != VERIFICATION_REPORT:
-                continue
-            rows = body.get("notChecked") if body.get("verdict") == "passed" else None
-            found = (
-                [row.get("what") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-            )
-            return [what for what in found if isinstance(what, str)]
-    return []
-
-
-def describe_late_look(history: History, node_id: NodeId) -> str:
-    """Of a run whose first look was not made before its start was answered."""
-    first = find_baseline(history, node_id)
-    is_late = first is not None and first.fact.cause != "start"
-    return "the files of its start were not recorded" if is_late else ""
-
-
-def describe_fewer(history: History, node_id: NodeId) -> str:
-    """Of commands that counted tests: where fewer ran in the end than at the start, or more were skipped."""
-    counted: dict[tuple[str, str], list[ReceiptRecorded]] = {}
-    for held in list_receipts(history, history.nodes[node_id].run_id):
-        if held.fact.counts is not None:
-            counted.setdefault((held.fact.argv_digest, held.fact.directory), []).append(held.fact)
-    told = [(own[-1], compare_counts(own[0].counts, own[-1].counts)) for own in counted.values()]
-    return "; ".join(f"{_cut(one.check or ' '.join(one.argv))}: {fewer}" for one, fewer in told if fewer)
-
-
-def _could_be_proven(claim: Claim) -> bool:
-    is_planned = claim.check in ("path_exists", "place_exists") and claim.verdict == "missing"
-    return worth_of(claim) == "claimed" and claim.check in _PROOFS and not is_planned
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST_NAMED else line[: LONGEST_NAMED - 1] + "…"
+# Which text a claim is about
 
 
 def text_of(history: History, placed: PlacedClaim) -> str:
@@ -493,7 +365,7 @@ def door_of(history: History, placed: PlacedClaim) -> Door:
             said = _confirmed_before(history, placed.node_id)
             return "agent" if said is None else PERSON_DOORS[said.door]
         case "ran":
-            receipt = _receipt_of(history, placed)
+            receipt = receipt_of(history, placed)
             return "handrail" if receipt is None else RECEIPT_DOORS[receipt.by]
         case "seen" | "exists":
             return "companion" if machine_of(history, placed) else "handrail"
@@ -503,14 +375,14 @@ def door_of(history: History, placed: PlacedClaim) -> Door:
 
 def machine_of(history: History, placed: PlacedClaim) -> str:
     """The machine whose companion saw it or ran it; empty: nobody else's."""
-    receipt = _receipt_of(history, placed) if level_of(placed.claim) == "ran" else None
+    receipt = receipt_of(history, placed) if level_of(placed.claim) == "ran" else None
     recorded = history.evidence.get(placed.node_id)
     return receipt.machine if receipt is not None else recorded.machine if recorded is not None else ""
 
 
 def files_of(history: History, placed: PlacedClaim) -> str:
     """The commit that it is true of, or the tree where that has other files; empty: not known."""
-    receipt = _receipt_of(history, placed) if level_of(placed.claim) == "ran" else None
+    receipt = receipt_of(history, placed) if level_of(placed.claim) == "ran" else None
     recorded = history.evidence.get(placed.node_id)
     tree_id = receipt.tree_after if receipt is not None else recorded.tree if recorded is not None else ""
     tree = find_tree(history, tree_id) if tree_id else None
@@ -536,7 +408,7 @@ def describe_answer(said: ConfirmationRecorded) -> str:
 def say_answer(said: ConfirmationRecorded) -> str:
     """What a person did: chose an option, gave a value, said that it is done, confirmed or declined."""
     if said.option_id:
-        return f"chose {said.option_id}"
+        return f"chose “{said.value or said.option_id}”"
     if said.asked == "give" and said.answer == "confirmed":
         return f"gave {said.value}" if said.value else "said that it is done"
     return f"{said.answer} it"
@@ -562,18 +434,18 @@ def _rank(claim: Claim) -> int:
     return _WORST_FIRST.index(claim.verdict)
 
 
-def _receipt_of(history: History, placed: PlacedClaim) -> ReceiptRecorded | None:
+def receipt_of(history: History, placed: PlacedClaim) -> ReceiptRecorded | None:
     """The last receipt that a claim rests on."""
-    own = _receipts_by_id(history, placed.node_id) if placed.claim.refs else {}
-    return _last_receipt(own, placed.claim)
+    own = receipts_by_id(history, placed.node_id) if placed.claim.refs else {}
+    return last_receipt(own, placed.claim)
 
 
-def _receipts_by_id(history: History, node_id: NodeId) -> dict[str, ReceiptRecorded]:
+def receipts_by_id(history: History, node_id: NodeId) -> dict[str, ReceiptRecorded]:
     run_id = history.nodes[node_id].run_id
     return {held.fact.receipt_id: held.fact for held in list_receipts(history, run_id)}
 
 
-def _last_receipt(own: Receipts, claim: Claim) -> ReceiptRecorded | None:
+def last_receipt(own: Receipts, claim: Claim) -> ReceiptRecorded | None:
     return next((own[ref] for ref in reversed(claim.refs) if ref in own), None)
 
 

@@ -8,7 +8,7 @@ from typing import assert_never
 import msgspec
 
 from handrail.contract.ids import RunId
-from handrail.engine.ask import ask_about, blocked_at, describe_answer, weigh_answers
+from handrail.engine.ask import Ask, ask_about, blocked_at, describe_answer, weigh_answers
 from handrail.engine.children.joins import find_join, is_set_aside, name_closed
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.history import History
@@ -70,7 +70,7 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
         run_id=graph.run_id,
         node_id=tip.node_id,
         title=ask.leaf.title,
-        why=ASKED[ask.kind],
+        why=_put_question(ask),
         asked=ask.kind,
         confirmed_by=named_confirmer(ask.leaf) if ask.kind == "confirm" else "",
     )
@@ -87,7 +87,9 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
         need,
         kind="person" if is_asked else "blocked",
         asked=ask.kind if is_asked else "",
-        why=" ".join((first.why, *first.faults)),
+        why=need.why
+        if is_asked and ask.kind in ("choose", "give")
+        else _join_sentences(first.why, *first.faults),
         fix=first.fix,
         count=len(blocked.every_blocker),
     )
@@ -110,6 +112,19 @@ def _add_closed(
     return msgspec.structs.replace(need, fix=fix)
 
 
+def _join_sentences(*told: str) -> str:
+    return " ".join(one if one.endswith((".", "?", "!", ":")) else f"{one}." for one in told)
+
+
+def _put_question(ask: Ask) -> str:
+    """What a person is asked, with the name or the options that it is about."""
+    if ask.kind == "give" and ask.needed is not None and ask.needed.input:
+        return f"What is “{ask.needed.input}”? {ASKED['give']}"
+    if ask.kind == "choose" and ask.options:
+        return f"Which one: {', '.join(one.label for one in ask.options)}? {ASKED['choose']}"
+    return ASKED[ask.kind]
+
+
 ASKED: dict[AskKind, str] = {
     "confirm": "The step asks a person to confirm it.",
     "choose": "The choice belongs to the user.",
@@ -121,18 +136,21 @@ ASKED: dict[AskKind, str] = {
 # What a person pastes into the chat of their agent. The session is named by its id: no token is in it.
 
 
+_HOW_TO_RESUME = 'Call resume_session with query "{0}", or run `handrail session resume {0}`'
+
+
 def resume_prompt(session_id: str, title: str = "") -> str:
     """The words that make an agent go on with a session."""
     where = f" It stands at: {title}." if title else ""
     return (
         f"Continue the Handrail session {session_id}.{where} "
-        f'Call resume_session with query "{session_id}", then do what the reply says.'
+        f"{_HOW_TO_RESUME.format(session_id)}, then do what the reply says."
     )
 
 
 def reply_to_need(session_id: str, need: Need) -> str:
     """The words for a need: what an agent is told about it."""
-    opening = f'Continue the Handrail session {session_id}: call resume_session with query "{session_id}".'
+    opening = f"Continue the Handrail session {session_id}. {_HOW_TO_RESUME.format(session_id)}."
     match need.kind:
         case "blocked":
             return f'{opening} The step "{need.title}" is blocked: {need.why} Settle that and report again.'
@@ -141,7 +159,7 @@ def reply_to_need(session_id: str, need: Need) -> str:
         case "person" if need.is_answered:
             return f'{opening} I have answered the step "{need.title}": read it again and go on.'
         case "person":
-            return f'{opening} I have looked at the step "{need.title}"; report it again.'
+            return f'{opening} The step "{need.title}" waits for my answer: show me what it is about.'
         case "gap":
             settle = "Settle it, and record what settles it."
             return f"{opening} A critical gap is open ({need.gap_id}): {need.why} {settle}"

@@ -10,7 +10,7 @@ STATUS_WORDS = {
     "in_progress": "in progress",
     "blocked": "blocked",
     "complete": "complete",
-    "complete_with_gaps": "complete, with follow-ups",
+    "complete_with_gaps": "complete with gaps",
     "closed": "closed",
     "empty": "nothing started",
     "notes_only": "notes, no run",

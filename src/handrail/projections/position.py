@@ -1,24 +1,12 @@
-"""Where a run stands, in short: for a caller with an older token, and when the run has ended. Pure."""
+"""Where a run stands, in short, for a caller with an older token. Pure."""
 
 from __future__ import annotations
 
 import msgspec
 
-from handrail.contract.fence import flatten_text
 from handrail.contract.ids import NodeId
-from handrail.contract.wording import format_count
-from handrail.engine.children.tips import open_gaps
-from handrail.engine.history import History, Node, not_run_at, path_to, steps_after
-from handrail.engine.messages import explain_gap
+from handrail.engine.history import History, Node, path_to, steps_after
 from handrail.engine.navigate import Running, leaf_at, step_key
-from handrail.engine.progress import count_not_run
-from handrail.projections.evidence import (
-    describe_beside,
-    describe_fewer,
-    describe_late_look,
-    describe_sum_at,
-    describe_unproven,
-)
 from handrail.projections.run_graph import RunStatus, completed_step, run_graph
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -67,23 +55,3 @@ def find_newer_position(
 def title_at(workflow: CompiledWorkflow, node: Node) -> str:
     """The title of the step that is pending at a node; empty when none is."""
     return leaf_at(workflow, node.state).title if isinstance(node.state, Running) else ""
-
-
-# The line for the user when a run has ended
-
-
-_OF_EVIDENCE = (describe_sum_at, describe_late_look, describe_beside, describe_fewer, describe_unproven)
-
-
-def closing_line(history: History, name: str, node_id: NodeId) -> str:
-    """How the run of the workflow of this name ended: what was done, what did not run, what is left."""
-    not_run = not_run_at(history, node_id)
-    gaps = open_gaps(history, node_id)
-    parts = [
-        f"{format_count(history.nodes[node_id].steps_done, 'step')} done",
-        *([f"{count_not_run(not_run)} skipped"] if not_run.total else []),
-        *filter(None, (tell(history, node_id) for tell in _OF_EVIDENCE)),
-        *([f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}"] if gaps else []),
-    ]
-    told = "; ".join(parts)
-    return f"{flatten_text(name)} is finished: {told}" + ("" if told.endswith(".") else ".")

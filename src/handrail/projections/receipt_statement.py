@@ -19,7 +19,13 @@ from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
 from handrail.engine.judge.named_places import is_test_file
-from handrail.engine.judge.red_then_green import describe_guard, find_doubt, find_red
+from handrail.engine.judge.red_then_green import (
+    DIFFERS,
+    NOT_FOUND,
+    describe_guard,
+    find_doubt,
+    find_red,
+)
 from handrail.engine.judge.run_claims import choose_strongest, is_command_of
 from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
 from handrail.projections.evidence import (
@@ -58,6 +64,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """By the tree of a receipt: paths that are other ones in the commit; None: they could not be compared."""
     between: Mapping[tuple[str, str], tuple[str, ...] | None]
     """By the trees of a red and a green receipt: paths that differ; None: they could not be compared."""
+    gone: Mapping[tuple[str, str], tuple[str, ...]]
+    """Those of them that the green one does not have."""
     is_clean: bool
     """Of a run without a check: the files that it last saw are those of the commit."""
 
@@ -229,11 +237,12 @@ def find_guards(history: History, run: Run) -> list[tuple[ReceiptRecorded, Recei
 
 
 def _state_guard(red: ReceiptRecorded, green: ReceiptRecorded, subject: Subject) -> dict[str, Any]:
-    differing = subject.between.get((red.tree_after, green.tree_after))
+    trees = red.tree_after, green.tree_after
+    differing = subject.between.get(trees)
     paths, name = list(differing or ()), green.check or " ".join(green.argv)
-    doubt = find_doubt(red, green, paths, name)
+    doubt = find_doubt(red, green, paths, subject.gone.get(trees, ()), name)
     if not paths:
-        doubt = f"{name} failed before and passes now, and what differs could not be found"
+        doubt = f"{name} failed before and passes now, and {NOT_FOUND}"
     return {
         "command": _cut(" ".join(green.argv)),
         "red": red.tree_after,
@@ -397,14 +406,15 @@ def _describe_check(check: dict[str, Any]) -> str:
     counted = "" if counts is None else f", {counts['passed']} passed, {counts['failed']} failed"
     fewer = f" ({_plain(check['fewer'])})" if check["fewer"] else ""
     verdict: Literal["passed", "not passed"] = "passed" if check["hasPassed"] else "not passed"
-    return f"{_code(check['name'])} {verdict} ({check['outcome']}{counted}, by {check['door']}){fewer}"
+    where = "" if check["directory"] == "." or check["isDeclared"] else f" in {_code(check['directory'])}"
+    return f"{_code(check['name'])}{where} {verdict} ({check['outcome']}{counted}, by {check['door']}){fewer}"
 
 
 def _describe_guard(guard: dict[str, Any]) -> str:
     if not guard["holds"]:
         return f"not shown: {_plain(guard['fact'])}"
     differs = ", ".join(map(_code, guard["differs"][:5]))
-    return f"{_code(guard['command'])} (what differs: {differs})"
+    return f"{_code(guard['command'])} ({DIFFERS}: {differs})"
 
 
 def _code(text: str) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from typing import Any, get_args
+
 import msgspec
 
 from handrail.contract.catalogue import VALIDATION_ERROR
@@ -10,6 +14,7 @@ from handrail.contract.suggest import find_nearest
 from handrail.runtime.operation import Operation
 
 _MOST_PROBLEMS = 20
+_UNKNOWN_MEMBER = re.compile(r"Object contains unknown field `(.*?)`(?: - at `\$(.*)`)?$")
 _PATTERN = "Expected `str` matching regex "
 
 
@@ -95,10 +100,31 @@ def _wrong_values(
         try:
             msgspec.convert(params[name], field.type, strict=True)
         except msgspec.ValidationError as error:
-            problems.append({"param": name, "problem": _readable(str(error))})
+            told: dict[str, Json] = {"param": name, "problem": _readable(str(error))}
+            if (unknown := _UNKNOWN_MEMBER.match(str(error))) is not None:
+                told["expected"] = members = _members_at(field.type, unknown[2] or "")
+                if near := find_nearest(unknown[1], members):
+                    told["did_you_mean"] = near[0]
+            problems.append(told)
         except UnicodeEncodeError:
             problems.append({"param": name, "problem": "a name in it holds half of a surrogate pair"})
     return problems
+
+
+def _members_at(wanted: Any, path: str) -> list[Json]:
+    """The names that an object at this place of a value may have."""
+    found = set(_structs_in(wanted))
+    for step in re.findall(r"\.(\w+)", path):
+        inside = [field for one in found for field in msgspec.structs.fields(one)]
+        found = {one for field in inside if field.encode_name == step for one in _structs_in(field.type)}
+    return sorted({field.encode_name for one in found for field in msgspec.structs.fields(one)})
+
+
+def _structs_in(wanted: Any) -> Iterator[type[msgspec.Struct]]:
+    if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
+        yield wanted
+    for part in get_args(wanted):
+        yield from _structs_in(part)
 
 
 def _readable(error: str) -> str:
@@ -112,5 +138,7 @@ def _summary(problems: list[dict[str, Json]]) -> str:
     where = f"{first['param']}: " if first["param"] else ""
     more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
     meant = f"; did you mean {first['did_you_mean']}?" if "did_you_mean" in first else ""
-    said = f"The call does not fit: {where}{first['problem']}{meant}{more}"[:1023]
+    known = first.get("expected") if "unknown field" in first["problem"] and not meant else None
+    names = f"; it may have {', '.join(known)}" if known else ""
+    said = f"The call does not fit: {where}{first['problem']}{meant}{names}{more}"[:1023]
     return said if said.endswith((".", "?")) else f"{said}."

@@ -208,7 +208,9 @@ def wait_for_hold(log: EventLog, known: History, interruptions: Interruptions) -
     session_id, head = known.session_id, known.head
     take = log.hold_existing if head else log.hold
     given_ms = interruptions.ms_left()
-    total_ms = LOCK_WAIT_MS if given_ms is None else max(LOCK_WAIT_MS, given_ms - LAST_WORK_MS)
+    total_ms = LOCK_WAIT_MS
+    if given_ms is not None:  # before the deadline, which could not say what the call waited for
+        total_ms = max(min(LOCK_WAIT_MS, given_ms * 3 // 4), given_ms - LAST_WORK_MS)
     waited_ms = 0
     with ExitStack() as stack:
         while True:

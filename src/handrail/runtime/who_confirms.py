@@ -13,7 +13,7 @@ from handrail.engine.history import History, Node, instance_of, list_answers
 from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.workflows.compiled import CONFIRMERS
 
-_ROLE = "role:"
+_ROLE, _OTHER = "role:", "other"
 
 
 def require_confirmer(rt: ReadPorts, history: History, node: Node, wanted: str) -> str:
@@ -39,8 +39,13 @@ def find_answerers(rt: ReadPorts, history: History, node: Node, wanted: str) -> 
     principal = rt.principal
     if principal is None:
         return ""
-    if ROLES.index(principal.role) < ROLES.index("member"):
-        return CONFIRMERS.get(wanted, "a member of the workspace")
+    if ROLES.index(principal.role) < ROLES.index("member"):  # whatever else the step asks, it is the role
+        anybody = CONFIRMERS["role:member"]
+        return (
+            f"{anybody} none of whose agents did the work"
+            if wanted == _OTHER
+            else CONFIRMERS.get(wanted, anybody)
+        )
     is_one = not wanted or is_confirmer(rt, history, node, wanted, principal)
     return "" if is_one else CONFIRMERS[wanted]
 

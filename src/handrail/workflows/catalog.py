@@ -205,9 +205,13 @@ def suggest_id(
 
 
 def catalog_order(entry: CatalogEntry) -> tuple[str, ...]:
-    """EXEC "Discovery": namespace, kind (workflow first), name; the source last, to be total."""
+    """EXEC "Discovery": namespace, kind (workflow first), name; the source last, to be total.
+
+    The namespaces of others stand last: a collection never pushes out what is the reader's own or bundled.
+    """
     namespace, _, name = entry.id.rpartition(".")
     return (
+        "1" if entry.source_kind in ("git", "plugin") else "0",
         namespace,
         "0" if entry.kind == "workflow" else "1",
         name,

@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import accumulate
-from json import JSONDecoder, loads
+from json import JSONDecoder, dumps, loads
 
 import msgspec
 
 from handrail.contract.json.places import CLOSING, OPENING, PART, escape_key, find_place
 from handrail.contract.json.trouble import find_syntax_trouble
 from handrail.workflows.limits import Spelling
-from handrail.workflows.problem import NO_EDIT, Edit, Problem, rewrite_text
+from handrail.workflows.problem import NO_EDIT, Edit, Problem, replace_value, rewrite_text
 from handrail.workflows.spellings.decoded import Decoded, Place
 from handrail.workflows.spellings.spelling import decode_spelled, write_flow
 
@@ -51,11 +51,28 @@ def add_places(
         listed = [_name_other(one, next(at)) if one.beside else one for one in listed]
     if any(problem.within for problem in listed):
         found = _places_within(content.decode(), listed, found)
+    lines = content.decode().split("\n")
     placed = [
-        msgspec.structs.replace(problem, line=line, column=column, fix=_say_fix(problem, spelling))
+        _keep_words(
+            msgspec.structs.replace(problem, line=line, column=column, fix=_say_fix(problem, spelling)),
+            lines[line - 1][column - 1 :],
+        )
         for problem, (line, column) in zip(listed, found, strict=True)
     ]
     return tuple(sorted(placed, key=lambda problem: (problem.line, problem.column)))
+
+
+def _keep_words(problem: Problem, written: str) -> Problem:
+    """A number or a boolean that is meant as a text is quoted as it stands: 1.10 is not "1.1"."""
+    word = _UNQUOTED.match(written)
+    said = problem.edit[0].value if len(problem.edit) == 1 and problem.edit[0].op == "replace" else None
+    if word is None or not isinstance(said, str) or not _UNQUOTED.fullmatch(said):
+        return problem
+    fix = problem.fix.replace(dumps(said), dumps(word[0]))
+    return msgspec.structs.replace(problem, fix=fix, edit=replace_value(problem.edit[0].path, word[0]))
+
+
+_UNQUOTED = re.compile(r"[-+.]?[0-9][\w.+-]*|(?i:true|false)\b")
 
 
 def _say_fix(problem: Problem, spelling: Spelling) -> str:

@@ -25,6 +25,7 @@ from handrail.workflows.problem import (
     is_patch,
     rewrite_text,
 )
+from handrail.workflows.problem_places import locate, locate_keys
 from handrail.workflows.reading.reader import value_at
 from handrail.workflows.sound_edits import apply_operations
 from handrail.workflows.spellings.decoded import Comment, Decoded, Place
@@ -60,9 +61,11 @@ def apply_edit(text: str, spelling: Spelling, edit: Edit) -> str:
     if is_patch(edit):
         document = loads(text)
         wanted = apply_operations(document, edit)
-        before, after = (write_document(one, spelling, {}) for one in (document, wanted))
-        kept = next(_transplanted(text, before, after), after)
-        return kept if _loaded(kept) == wanted else after
+        around = {way for one in edit for way in (*_ways(one.path), *_ways(one.source))}
+        decoded = Decoded(document=document, values=locate(text, around), keys=locate_keys(text, around))
+        tried = _candidates(text, spelling, decoded, edit, wanted)
+        kept = next((one for one in tried if _loaded(one) == wanted), None)
+        return kept or write_document(wanted, spelling, {})
     for one in edit:
         start = _offset(text, (one.line, one.column))
         text = text[:start] + one.text + text[start + one.length :]
@@ -104,11 +107,33 @@ def _candidates(
     """Texts with the edit in them, the one that changes least first."""
     if len(edit) == 1:
         yield from _in_place(text, decoded, edit[0])
+    yield from _in_braces(text, spelling, decoded, edit, wanted)
     if decoded.document is not None:  # else there is more in the text than was read
         before = write_document(decoded.document, spelling, decoded.comments)
         after = write_document(wanted, spelling, _carry(decoded.comments, edit, wanted))
         yield from _transplanted(text, before, after)
-        yield after
+
+
+def _in_braces(text: str, spelling: Spelling, decoded: Decoded, edit: Edit, wanted: Json) -> Iterator[str]:
+    """The smallest braces or brackets around the change that stand on one line, written anew."""
+    places = [place for one in edit for place in (one.path, one.source) if place]
+    shared = set.intersection(*(set(_ways(_holder(place))) for place in places))
+    for pointer in sorted(shared, key=len, reverse=True):
+        start = _offset(text, decoded.values.get(pointer, (1, 1)))
+        depth, end = int(text[start] in "{["), start + 1
+        while depth and end < len(text) and text[end] != "\n":
+            depth += (text[end] in "{[") - (text[end] in "}]")
+            end += 1
+        if text[end - 1] in "}]":
+            value = value_at(wanted, pointer)
+            said = dumps(value, ensure_ascii=False) if spelling == "json" else write_flow(value)
+            yield text[:start] + said + text[end:]
+
+
+def _ways(pointer: str) -> list[str]:
+    """A place and all that holds it."""
+    parts = pointer.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
 
 
 def _in_place(text: str, decoded: Decoded, operation: EditOperation) -> Iterator[str]:
@@ -127,6 +152,7 @@ def _in_place(text: str, decoded: Decoded, operation: EditOperation) -> Iterator
         said = str(old) if isinstance(old, str) else dumps(old)
         forms = (
             (f"{{#{said}}}", f"{{#{new}}}"),
+            (str(new), dumps(new)),
             (dumps(old, ensure_ascii=False), dumps(new, ensure_ascii=False)),
             (f"'{said}'", flow),
             (said, flow),

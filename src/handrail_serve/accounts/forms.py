@@ -8,10 +8,31 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from handrail.contract.catalogue import E_HUMAN_REQUIRED
+from handrail.runtime.operation import Registry
+
 _FORM = r'<form\b[^>]*\bdata-operation="([^"]+)"[^>]*>(?:(?!</form>).)*</form>'
 _FOLDED = re.compile(rf"<details[^>]*><summary[^>]*>[^<]*</summary>{_FORM}</details>", re.DOTALL)
 """A form that a reader opens first goes with what opens it."""
 _PLAIN = re.compile(_FORM, re.DOTALL)
+
+
+_WITHOUT_ANSWERS = (
+    '<div class="notice warn" role="note"><p>This tab has the key of programs: it shows all, and takes '
+    "no answer of a person. Open the Console with <code>handrail console</code>, or enter the "
+    "<code>consoleToken</code> of the server's file.</p></div>"
+)
+
+
+def drop_answers(markup: str, registry: Registry) -> str:
+    """The page without what only a person may send, and with the reason, for a key that is no person's."""
+
+    def may(operation: str) -> bool:
+        called = registry.operation(operation)
+        return called.effect != "record" or E_HUMAN_REQUIRED.code not in called.errors
+
+    kept = drop_forms(markup, may)
+    return markup if kept == markup else _WITHOUT_ANSWERS + kept
 
 
 def drop_forms(markup: str, may: Callable[[str], bool]) -> str:

@@ -15,7 +15,15 @@ from handrail.contract.envelopes.lafs import VERSION
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Failure, Fault, Json
 from handrail.runtime.operation import Operation, Registry, operation
-from handrail_serve.api import PREFIX, methods_of, offered_operations, read_ask, read_query
+from handrail_serve.api import (
+    OF_THE_COMMAND_LINE,
+    PREFIX,
+    methods_of,
+    offered_operations,
+    read_ask,
+    read_query,
+    why_not_served,
+)
 from handrail_serve.calls import Asked, Served, answer_call, answer_refused, run_guarded
 from handrail_serve.exchange import JSON_TYPE, Headers, HttpRequest, Response, parameters
 
@@ -131,8 +139,10 @@ def publish_service(registry: Registry, address: str) -> Published:
 
 
 @cache
-def publish_operations(registry: Registry) -> Published:
-    """Every operation that a caller over HTTP can perform, with how it is asked for."""
+def publish_operations(registry: Registry, closed: frozenset[str] = frozenset()) -> Published:
+    """Every operation that a caller over HTTP can perform, with how it is asked for; `closed` are those that
+    this one may not.
+    """
     rows = [
         {
             "name": called.name,
@@ -143,8 +153,11 @@ def publish_operations(registry: Registry) -> Published:
             "input": msgspec.json.schema(called.input),
         }
         for called in offered_operations(registry)
+        if called.name not in closed
     ]
-    return publish({"operations": rows})
+    reasons = {one.name: why_not_served(one) for one in registry.operations()}
+    elsewhere = {name: reason for name, reason in reasons.items() if reason} | OF_THE_COMMAND_LINE
+    return publish({"operations": rows, "not_served": elsewhere})
 
 
 def publish(document: dict[str, Any]) -> Published:

@@ -25,11 +25,12 @@ def _draw(machine: str, code: str) -> Html:
         "form",
         element("p", means, class_="small"),
         element("div", button, class_="cluster"),
+        element("p", id="let-in"),
         class_="stack tight",
         data_operation="team.admit",
         data_input=json_text({"code": code}),
-        data_done="It is let in. Go on where you started it.",
-        data_then="/",
+        data_answer="#let-in",
+        data_answer_field="next",
     )
     return page(head("Let a machine in"), element("p", told), form)
 

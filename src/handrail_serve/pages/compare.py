@@ -8,13 +8,13 @@ from difflib import SequenceMatcher
 
 from handrail.projections.claim_texts import spell_kind
 from handrail.projections.html.elements import Child, Html, element, join_html
-from handrail_serve.pages.node import diff_lines
 from handrail_serve.pages.parts import (
     Payload,
     artifact_body,
     badge,
     count,
     damage_notice,
+    diff_lines,
     evidence_badges,
     facts,
     head,

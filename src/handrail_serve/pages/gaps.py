@@ -43,7 +43,7 @@ def gaps_page(listed: Payload, asked: Mapping[str, str], *, can_settle: bool = F
         )
     return page(
         head("Gaps", _summary(counts)),
-        element("p", "What a run went on without. A later report can settle a gap; nothing erases one."),
+        element("p", "What a run went on without. Evidence or a person settles a gap; nothing erases one."),
         _filters(asked),
         below,
         element("p", f"Searched: {listed['scope']}.", class_="soft small"),

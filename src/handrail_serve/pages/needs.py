@@ -10,7 +10,7 @@ from handrail.projections.claim_texts import spell_kind
 from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail.workflows.prompt_sections import authored_part
-from handrail_serve.pages.claims import sides
+from handrail_serve.pages.claims import MOST_CLAIMS, is_seen, sides
 from handrail_serve.pages.forms import answer_form, kind_of_ask, settle_form
 from handrail_serve.pages.parts import (
     Payload,
@@ -21,6 +21,7 @@ from handrail_serve.pages.parts import (
     copy_button,
     count,
     cut,
+    diff_lines,
     evidence_badges,
     meta,
     node_path,
@@ -34,6 +35,8 @@ SHOWN_NEEDS = 12
 """Needs that are open with all that is known about them; the others are one click away."""
 MOST_REPORT = 4_000
 """Characters of what the agent reports in a card."""
+MOST_DIFF = 8_000
+"""Characters of the lines that a write changes."""
 COMMAND_LINE = "command line"
 _WORDS: Mapping[str, tuple[str, str, str]] = {
     "person": ("Needs your answer", "busy", "person"),
@@ -59,6 +62,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     """Of run.node, for the node where it waits."""
     question: Payload | None = None
     """Of run.confirm with `show`; None: a person cannot answer it."""
+    run: Payload | None = None
+    """Of session.show, where a report is confirmed: what the whole run has proven."""
     can_settle: bool = False
     """Whether this server lets a person settle a gap."""
 
@@ -122,8 +127,11 @@ def _state(card: Card) -> Html:
     """What kind of need it is, or that it is answered, and whether nobody came."""
     word, look, glyph = _WORDS.get(card.row["kind"], _WORDS["person"])
     is_answered = card.answer is not None
+    if card.question is not None and card.question["others"]:
+        word = "Waits for somebody else"
     shown = badge("Answered", "", "person") if is_answered else badge(word, look, glyph)
-    return element("span", shown, silence_badge(card.row["silence"]), class_="cluster")
+    silence = None if is_answered else silence_badge(card.row["silence"])
+    return element("span", shown, silence, class_="cluster")
 
 
 def _name(row: Payload) -> str:
@@ -208,11 +216,12 @@ def _known(card: Card) -> Child:
     return element(
         "div",
         why,
-        _prompt(node, is_open=question.get("asked") in ("choose", "give")),
+        # Of a write it is a line for the agent: what is written says more, and stands below.
+        None if question.get("diff") else _prompt(node, is_open=question.get("asked") in ("choose", "give")),
         _options(question),
         _writes(question),
         report(shown),
-        evidence(shown),
+        evidence(shown, [] if card.run is None else card.run["claims"]),
         class_="stack tight",
     )
 
@@ -225,9 +234,12 @@ def _options(question: Payload) -> Child:
 
 
 def _writes(question: Payload) -> Child:
-    """The files that a yes lets Handrail write."""
-    text = question.get("writes", "")
-    return element("div", notes_html(text), class_="prose", dir="auto", tabindex=0) if text else None
+    """What a yes lets Handrail write: the files, and the lines that change."""
+    text, diff = question.get("writes", ""), question.get("diff", "")
+    told = element("div", notes_html(text), class_="prose", dir="auto", tabindex=0)
+    rest = "The rest: `handrail run confirm --show --human`." if len(diff) > MOST_DIFF else ""
+    lines = join_html(diff_lines(diff[:MOST_DIFF]), notes_html(rest)) if diff else None
+    return join_html(told, lines) if text else None
 
 
 def _with_kept(node: Payload) -> Payload:
@@ -249,16 +261,22 @@ def _prompt(node: Payload, *, is_open: bool) -> Child:
     )
 
 
-def evidence(node: Payload) -> Html:
-    """What is proven of the report, beside the sum of the whole run."""
+def evidence(node: Payload, claims: Sequence[Payload] = ()) -> Html:
+    """What is proven of the report, beside what the whole run has shown: its sum, and the proofs by name."""
     is_counted = any(node["evidence"].values())
+    proofs = dict.fromkeys((one["text"], one["fact"]) for one in claims if is_seen(one))
+    rows = [
+        element("li", element("span", text, dir="auto"), element("span", fact, class_="under soft small"))
+        for text, fact in list(proofs)[-MOST_CLAIMS:]
+    ]
     whole = element(
         "p",
         element("span", "The whole run so far:", class_="small soft"),
         evidence_badges(node["evidence"], node["evidence_caveat"]),
         class_="cluster",
     )
-    return element("div", sides(node), whole if is_counted else None, class_="stack tight")
+    listed = element("ul", *rows, class_="facts dots") if rows and is_counted else None
+    return element("div", sides(node), whole if is_counted else None, listed, class_="stack tight")
 
 
 def report(node: Payload) -> Child:

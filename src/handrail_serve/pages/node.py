@@ -23,6 +23,7 @@ from handrail_serve.pages.parts import (
     copy_button,
     count,
     damage_notice,
+    diff_lines,
     evidence_badges,
     facts,
     folded,
@@ -398,17 +399,6 @@ def _files(node: Payload, files: Payload | None) -> Child:
 def _changed(one: Payload) -> Html:
     lines = "" if one["note"] else f", {one['added']} added, {one['removed']} removed"
     return join_html(mono(one["path"]), f" {one['change']}{lines}{one['note'] and ': ' + one['note']}")
-
-
-def diff_lines(text: str) -> Html:
-    """A unified diff; the marks at the start of the lines stay, so colour is not needed."""
-    rows = []
-    for line in text.splitlines():
-        look = {"+": "add", "-": "del", "@": "at"}.get(line[:1])
-        rows.append(element("span", line or " ", class_=look))
-    return element(
-        "pre", *rows, class_="diff wide tall", tabindex=0, role="region", aria_label="Changed lines"
-    )
 
 
 def _trace(node: Payload) -> Child:

@@ -364,3 +364,14 @@ def _point(words: str) -> tuple[Child, ...]:
         return (element("span", words, dir="auto"),)
     label = element("span", name + colon, class_="soft")
     return (label, " ", element("span", value[1:], dir="auto")) if value else (label,)
+
+
+def diff_lines(text: str) -> Html:
+    """A unified diff; the marks at the start of the lines stay, so colour is not needed."""
+    rows = []
+    for line in text.splitlines():
+        look = {"+": "add", "-": "del", "@": "at"}.get(line[:1])
+        rows.append(element("span", line or " ", class_=look))
+    return element(
+        "pre", *rows, class_="diff wide tall", tabindex=0, role="region", aria_label="Changed lines"
+    )

@@ -9,6 +9,7 @@ from handrail.engine.events import is_newer
 from handrail.projections.claim_texts import spell_kind
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail.projections.plain_words import CLOSE_WORDS
+from handrail_serve.pages.forms import settle_form
 from handrail_serve.pages.needs import Card, own_card, whose_agent
 from handrail_serve.pages.parts import (
     Payload,
@@ -54,11 +55,12 @@ def session_page(
     actions: Child = None,
     resume: str = "",
     cards: Sequence[Card] = (),
+    can_settle: bool = False,
 ) -> Html:
     """`shown` is of session.show with the run that is open, `graph` of run.graph; None: there is no run.
 
     `actions` are the buttons that change something, `resume` the words that make an agent go on, `cards`
-    what the run waits for.
+    what the run waits for; `can_settle`: a person can settle its gaps here.
     """
     session_id = shown["session_id"]
     run = shown["runs"][0] if shown["runs"] else None
@@ -72,7 +74,9 @@ def session_page(
         ),
         _health(shown),
         _tabs(session_id, graph, resume, actions),
-        _without_run(shown) if graph is None or run is None else _with_run(shown, graph, run, before, cards),
+        _without_run(shown)
+        if graph is None or run is None
+        else _with_run(shown, graph, run, before, cards, can_settle=can_settle),
         live=session_id,
         new="step",
     )
@@ -149,7 +153,13 @@ def _tabs(session_id: str, graph: Payload | None, resume: str, actions: Child) -
 
 
 def _with_run(
-    shown: Payload, graph: Payload, run: Payload, before: int | None, cards: Sequence[Card]
+    shown: Payload,
+    graph: Payload,
+    run: Payload,
+    before: int | None,
+    cards: Sequence[Card],
+    *,
+    can_settle: bool,
 ) -> Html:
     runs: Sequence[Any] = graph["runs"]
     is_one = len(runs) == 1
@@ -161,7 +171,7 @@ def _with_run(
         element(
             "aside",
             _proof(run, titles),
-            _gaps(run),
+            _gaps(run, shown["session_id"] if can_settle else ""),
             _outputs(run, titles),
             _in_force(shown["session_id"], run),
             class_="side",
@@ -259,23 +269,30 @@ def _sentence(run: Payload, graph: Payload) -> str:
     passed = f"{told[0].upper()}{told[1:]}." if told else ""
     if status == "complete_with_gaps":
         left = count(graph["open_gap_count"], "open gap is", "open gaps are")
-        return f"Done, with follow-ups: {left} left.{passed and f' {passed}'}"
+        return f"Done, with gaps: {left} left.{passed and f' {passed}'}"
     return passed or "Every step was done."
 
 
-def _gaps(run: Payload) -> Child:
-    rows = [
-        element(
-            "li",
-            badge(gap["severity"], "bad" if gap["severity"] == "critical" else "warn", "gap"),
-            " ",
-            element("span", gap["summary"], dir="auto"),
-            " ",
-            element("span", "open" if gap["is_open"] else "settled", class_="soft"),
-        )
-        for gap in run["gaps"]
-    ]
+def _gaps(run: Payload, settled_in: str) -> Child:
+    rows = [_gap(gap, settled_in) for gap in run["gaps"]]
     return panel("Gaps", element("ul", *rows, class_="facts")) if rows else None
+
+
+def _gap(gap: Payload, settled_in: str) -> Html:
+    """One gap with its door (`settled_in`: the session, where there is one), or what its settler wrote."""
+    if gap["reason"] == "settled_by_person":
+        said = element("span", gap["summary"], dir="auto")
+        return element("li", badge("settled by a person", "", "done"), " ", said)
+    form = settle_form(settled_in, gap["id"]) if gap["is_open"] and settled_in else None
+    return element(
+        "li",
+        badge(gap["severity"], "bad" if gap["severity"] == "critical" else "warn", "gap"),
+        " ",
+        element("span", gap["summary"], dir="auto"),
+        " ",
+        element("span", "open" if gap["is_open"] else "settled", class_="soft"),
+        element("details", element("summary", "Settle it", class_="small"), form) if form else None,
+    )
 
 
 def _proof(run: Payload, titles: Mapping[str, str]) -> Html:
@@ -298,7 +315,7 @@ def _proof(run: Payload, titles: Mapping[str, str]) -> Html:
                 "tr",
                 *(
                     element("th", word, scope="col")
-                    for word in ("Known as", "Step", "Place", "What was seen")
+                    for word in ("Known as", "Step", "What the report names", "What was seen")
                 ),
             ),
         ),
@@ -313,8 +330,7 @@ def _proof(run: Payload, titles: Mapping[str, str]) -> Html:
         ),
         element(
             "p",
-            "Verified means that Handrail saw it, that a program really ran, or that a person confirmed it. "
-            "Unverified means that only the agent has seen it.",
+            "Proof is what ran, was seen changed or was confirmed by a person; the rest is the agent's word.",
             class_="small soft",
         ),
         element(

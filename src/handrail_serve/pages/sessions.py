@@ -47,15 +47,16 @@ def sessions_page(
     hits: Payload | None,
     asked: Mapping[str, str],
     cards: Sequence[Card] | None = None,
+    server: str = "",
 ) -> Html:
     """`listed` is of session.list, `needs` of session.needs, `hits` of session.search for words.
 
-    `cards` are the needs with what other operations say about them.
+    `cards` are the needs with what other operations say about them; `server` is that of the team.
     """
     items: Sequence[Any] = listed["items"]
     is_filtered = any(asked.get(name) for name in _FILTERS)
     if not items and not is_filtered and not needs["session_count"]:
-        return page(head("Sessions"), _welcome(), live="*")
+        return page(head("Sessions"), _welcome(server), live="*")
     shown = [Card(row=row) for row in needs["items"]] if cards is None else cards
     waiting = {row["session_id"]: asked_word([row]) for row in needs["items"] if row["kind"] == "person"}
     return page(
@@ -69,7 +70,7 @@ def sessions_page(
 
 
 def _summary(needs: Payload) -> Html:
-    waiting = needs["total"]
+    waiting = needs["total"] - needs["answered"]
     told = f"{count(waiting, 'thing needs', 'things need')} you" if waiting else "Nothing needs you"
     return element(
         "p",
@@ -287,7 +288,8 @@ def _nothing(asked: Mapping[str, str]) -> Html:
     )
 
 
-def _welcome() -> Html:
+def _welcome(server: str) -> Html:
+    lines = (f"handrail login {server}", "handrail team link") if server else (INSTALL_LINE,)
     return empty(
         "No sessions yet",
         element(
@@ -298,7 +300,7 @@ def _welcome() -> Html:
         element(
             "div",
             element("p", element("strong", "1."), " Connect your agent, in a terminal:"),
-            command_line(INSTALL_LINE),
+            *map(command_line, lines),
             class_="stack tight",
         ),
         element(

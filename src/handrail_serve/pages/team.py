@@ -193,13 +193,14 @@ def _audit(audit: Payload) -> Html:
             element("td", ago(one["at"])),
             element("td", one["who"]),
             element("td", mono(one["command"])),
-            element("td", one["code"] or "done"),
+            element("td", one["about"]),
+            element("td", one["code"] or ("shown only" if one["is_dry_run"] else "done")),
         )
         for one in audit["items"]
     ]
     return panel(
         "What was changed",
-        table(("When", "Who", "What", "Result"), rows, "The newest changes and refusals")
+        table(("When", "Who", "What", "With", "Result"), rows, "The newest changes and refusals")
         if rows
         else element("p", "Nothing yet.", class_="soft"),
         id_="audit",

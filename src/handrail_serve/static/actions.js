@@ -30,6 +30,7 @@ export function listen({ call, go, ask: leave, reload, say, dialog }) {
       if (!(await ask(element, told))) return;
       told = await call(operation, { ...input, ...more, confirm: told.confirm_token });
     }
+    if (element.dataset.render === "text") return fill(element.form, told.text);
     const shown = answerField ? told[answerField] : told;
     if (download) save(download, shown, told.media_type);
     if (answer) {
@@ -37,12 +38,22 @@ export function listen({ call, go, ask: leave, reload, say, dialog }) {
       document.querySelector(answer).replaceChildren(...(element.dataset.render === "simulation" ? describeWalks(told) : [text]));
       if (isGated && element.reset) element.reset(); // it was done: nothing typed is left to lose
       say("The answer is below.");
-    } else if (then) go(then.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(told[name])));
-    else if (!download) {
+    } else if (then) {
+      element.closest("form")?.reset(); // it was done: nothing typed is left to lose
+      if (element.dataset.done) say(element.dataset.done);
+      go(then.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(told[name])));
+    } else if (!download) {
       say(element.dataset.done || "Done.");
       element.closest("form")?.reset();
       reload();
     }
+  };
+
+  const fill = (form, text) => {
+    const field = form.querySelector("textarea[data-check]");
+    say(field.value === text ? "There is no certain fix." : "The certain fixes are in the text.");
+    field.value = text;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
   };
 
   const ask = (element, told) => {
@@ -135,7 +146,8 @@ function problemRow(one, lines) {
   const at = make("button", { type: "button", class: "button plain", "data-line": one.line, "data-column": one.column }, `line ${one.line}, column ${one.column}`);
   const text = (lines[one.line - 1] || "").trim().slice(0, 120);
   const under = [...(one.fix ? [make("span", { class: "under" }, one.fix)] : []), ...(text ? [make("code", { class: "line", dir: "auto" }, text)] : [])];
-  return make("li", {}, make("span", {}, make("span", { class: `badge ${SEVERITIES[one.severity] || ""}` }, one.severity)), make("div", {}, one.message, ...under), make("span", { class: "aside" }, one.line ? at : one.pointer || ""));
+  const badge = make("span", { class: `badge ${SEVERITIES[one.severity] || ""}` }, one.severity);
+  return make("li", {}, make("div", { class: "cluster" }, badge, make("span", { class: "aside" }, one.line ? at : one.pointer || "")), make("div", {}, one.message, ...under));
 }
 
 function showLine({ line, column, field = document.querySelector("textarea[data-check]") }) {
@@ -151,17 +163,33 @@ function showLine({ line, column, field = document.querySelector("textarea[data-
 
 async function preview(call, field, isBroken) {
   const into = document.querySelector(field.dataset.previewInto);
-  into.classList.toggle("stale", isBroken);
+  into.parentElement.classList.toggle("stale", isBroken);
   if (isBroken) return;
-  const input = JSON.parse(field.dataset.previewInput || "{}");
   const text = field.value;
-  place(input, field.dataset.previewField, text);
+  const input = previewed(field);
   const [outline, picture] = await Promise.all(["text", "svg"].map((as) => call(field.dataset.preview, { ...input, as })));
   if (field.value !== text) return;
   const image = make("img", { src: `data:image/svg+xml,${encodeURIComponent(picture.drawing)}`, alt: "The steps from top to bottom; below, as text." });
   const listed = make("details", {}, make("summary", { class: "small" }, "As text"), make("pre", { class: "code wide", tabindex: "0", "aria-label": "Steps" }, outline.drawing));
   listed.open = into.querySelector("details")?.open || false;
   into.replaceChildren(make("div", { class: "map", tabindex: "0", role: "region", "aria-label": "Drawing" }, image), listed);
+  await showPrompts(call);
+}
+
+function previewed(field) {
+  const input = JSON.parse(field.dataset.previewInput || "{}");
+  place(input, field.dataset.previewField, field.value);
+  return input;
+}
+
+// What an agent reads at each step, for who wants to see it
+
+async function showPrompts(call, shown = document.querySelector("details[data-reads]")) {
+  if (!shown?.open) return;
+  const { workflow } = await call("workflow.inspect", { ...previewed(document.querySelector("textarea[data-preview]")), part: "compiled" });
+  const row = (one) => make("li", {}, make("b", { dir: "auto" }, one.title || one.id), ...(one.prompt ? [make("pre", { class: "code", dir: "auto", tabindex: "0" }, one.prompt)] : []));
+  const rows = (parts) => parts.flatMap((one) => [row(one), ...rows(one.body || [])]);
+  shown.querySelector("ol").replaceChildren(...rows(workflow.compiled.steps));
 }
 
 function place(input, name, value) {
@@ -205,10 +233,18 @@ function save(name, content, type = "application/json") {
 
 function watchFields(call) {
   const timers = new WeakMap();
+  document.addEventListener("toggle", (event) => "reads" in event.target.dataset && showPrompts(call, event.target).catch(() => {}), true);
+  document.addEventListener("selectionchange", () => {
+    const field = document.activeElement;
+    const at = field?.dataset?.check && document.querySelector("#at-line");
+    if (at) at.textContent = `line ${field.value.slice(0, field.selectionStart).split("\n").length}`;
+  });
   document.addEventListener("input", (event) => {
     const field = event.target;
     if (!field.dataset?.check) return;
     clearTimeout(timers.get(field));
+    const walked = document.querySelector("#simulated");
+    if (walked?.firstChild) walked.replaceChildren(make("p", { class: "soft" }, "The text has changed since; simulate it again."));
     timers.set(field, setTimeout(() => check(field), 400));
   });
 
@@ -221,7 +257,7 @@ function watchFields(call) {
       const rows = told.problems || told.items?.flatMap((one) => one.problems || []) || [];
       const lines = field.value.split("\n");
       const words = rows.map((one) => problemRow(one, lines));
-      into.replaceChildren(words.length ? make("ol", { class: "rows" }, ...words) : make("p", { class: "soft" }, "No problems."));
+      into.replaceChildren(words.length ? make("ol", { class: "rows one" }, ...words) : make("p", { class: "soft" }, "No problems."));
       if (field.dataset.preview) await preview(call, field, rows.some((one) => one.severity === "error"));
     } catch (trouble) {
       into.replaceChildren(make("p", {}, trouble.message), ...(trouble.fix ? [make("p", { class: "soft" }, trouble.fix)] : []));

@@ -331,7 +331,7 @@ function unlockForm(isRefused) {
   const form = make(
     "form",
     { class: "stack tight" },
-    make("label", { class: "field" }, "Token", field),
+    make("label", { class: "field" }, "Key (consoleToken)", field),
     make("p", { id: "refused", class: "small", role: "status" }, isRefused ? "The server does not know the token that this tab had." : ""),
     make("div", { class: "cluster" }, make("button", { type: "submit", class: "button main" }, "Unlock")),
   );

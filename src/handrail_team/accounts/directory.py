@@ -372,6 +372,15 @@ class Directory:
         account, kept = rows[0] if rows else ("", None)
         return str(account) if fits(passphrase, kept or NOBODY) else ""
 
+    def places_of(self, name: str) -> list[tuple[str, str]]:
+        """The workspaces of whoever signs in with this name, each with their account."""
+        rows = self._anywhere.fetch(
+            "SELECT m.workspace, m.account FROM handrail.memberships m"
+            " JOIN handrail.accounts a ON a.account = m.account WHERE a.sign_in = %s",
+            (fold_name(name),),
+        )
+        return [(row[0], row[1]) for row in rows]
+
     def sign_in(self, name: str, passphrase: str, workspace: str = "") -> Made:
         """A token for the page of a person. Raises Fault E_AUTH, alike whatever is wrong."""
         account = self._recognise(name, passphrase)

@@ -54,3 +54,21 @@ def refuse_taken(what: str, name: str, hint: str = "Choose another one.") -> Fau
 def refuse_name() -> Fault:
     problem = {"param": "name", "problem": "it is no name", "expected": NAME_EXPECTED}
     return Fault(E_VALIDATION, f"A name has {NAME_EXPECTED}.", details={"problems": [problem]})
+
+
+def refuse_changed_role() -> Fault:
+    return Fault(
+        E_CONFLICT,
+        "Your role in this workspace was changed during this call. Nothing was recorded.",
+        details={"reason": "role_changed"},
+        hint="Load the page again: it shows what you may do now.",
+    )
+
+
+def refuse_last_owner() -> Fault:
+    return Fault(
+        E_CONFLICT,
+        "The last owner cannot leave. Nothing was changed.",
+        details={"reason": "last_owner"},
+        hint="Make somebody else an owner first.",
+    )

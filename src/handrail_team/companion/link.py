@@ -226,7 +226,7 @@ class CompanionLink:
 
     # Telling
 
-    def state(self, project: str) -> TeamState | None:
+    def state(self, project: str, *, is_offline: bool = False) -> TeamState | None:
         try:
             link = self._find_link(project)
         except Fault as fault:
@@ -234,6 +234,8 @@ class CompanionLink:
         if link is None:
             return None
         state = TeamState(server=link.server, workspace=link.workspace, machine=self.machine)
+        if is_offline:
+            return state
         try:
             headers = self._headers(link)
             told = self._client.ask("GET", link.server + WHO, headers, b"", STATE_SECONDS, 65_536)
@@ -248,7 +250,8 @@ class CompanionLink:
 def _needs_console(server: str, call: TeamCall) -> Fault:
     """In a team a person answers in the Console alone, signed in."""
     named = call.params.get("session")
-    page = f"/sessions/{named}" if isinstance(named, str) and is_session_id(named) else "/"
+    page = "/team" if call.operation.startswith("team.") else "/"
+    page = f"/sessions/{named}" if isinstance(named, str) and is_session_id(named) else page
     return Fault(
         E_HUMAN_REQUIRED,
         f"In a team a person does this in the Console, signed in: {server}{page}",

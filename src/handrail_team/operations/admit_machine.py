@@ -27,6 +27,8 @@ class AdmittedMachine(Answer, frozen=True, kw_only=True):
     machine: str
     code: str
     is_admitted: bool
+    next: str = ""
+    """What is done there now, once it is let in."""
 
 
 def admit_machine(rt: Runtime, request: AdmitMachine) -> AdmittedMachine:
@@ -40,7 +42,8 @@ def admit_machine(rt: Runtime, request: AdmitMachine) -> AdmittedMachine:
         return AdmittedMachine(machine=machine, code=request.code, is_admitted=False)
     machine = admit(team.directory, request.code, team.workspace.id, account_of(team.by))
     rt.commits.note(NextCall(operation="team.tokens", params={}))
-    return AdmittedMachine(machine=machine, code=request.code, is_admitted=True)
+    told = f"{machine} is let in. Run there: handrail login {rt.origin} --resume"
+    return AdmittedMachine(machine=machine, code=request.code, is_admitted=True, next=told)
 
 
 OPERATION = Operation(

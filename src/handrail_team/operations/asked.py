@@ -57,7 +57,8 @@ InWorkspace = Annotated[
 Origin = Annotated[
     str,
     Meta(
-        description="Where the team is reached, for the link; by default as its server says.",
+        description="Where the team is reached, for the link; by default as its server says. A server names "
+        "itself, whatever is given.",
         pattern=r"^https?://[^\s/]+$",
     ),
 ]
@@ -178,7 +179,8 @@ def spell_link(rt: Runtime, directory: Directory, origin: str | UnsetType, secre
     """Where an invitation is accepted; the secret is behind the `#`, which no browser sends to a server."""
     if not secret:
         return ""
-    place = (rt.origin or directory.find_origin() or DEFAULT_ORIGIN) if origin is UNSET else origin
+    # A server leads to itself alone: a caller could have it make a link to somewhere that keeps the secret.
+    place = rt.origin or (directory.find_origin() or DEFAULT_ORIGIN if origin is UNSET else origin)
     return f"{place}/join#invitation={secret}"
 
 

@@ -9,11 +9,14 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Success
+from handrail.contract.wording import quote
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail_team.operations.asked import DATABASE_ERRORS, OPERATOR, TeamQuestion, find_team, given, list_all
 
 ROWS = 100
+_GATE = ("dryRun", "confirm")
+"""How a change is asked for, not what it is."""
 MOST_ROWS = 1_000
 
 
@@ -33,9 +36,13 @@ class AuditRow(Answer, frozen=True, kw_only=True):
     who: str
     """The name of the account as it is now; its id where the name was cleared."""
     command: str
+    about: str
+    """What it was asked with, members by name: whom, which role."""
     effect: str
     code: str
-    """Why it was refused; empty: it was done."""
+    """Why it was refused; empty: it was not."""
+    is_dry_run: bool
+    """It was shown, and nothing was changed."""
 
 
 class AuditList(Answer, frozen=True, kw_only=True):
@@ -57,14 +64,22 @@ def list_audit(rt: Runtime, request: ListAudit) -> Success:
 
 def _row(key: str, line: dict[str, Any], names: dict[str, str]) -> AuditRow:
     who = str(line.get("account", ""))
+    args: dict[str, Any] = line.get("args") or {}
     return AuditRow(
         id=key,
         at=str(line.get("at", "")),
         who=names.get(who, who) or OPERATOR,
         command=str(line.get("command", "")),
+        about=", ".join(_spell(name, held, names) for name, held in args.items() if name not in _GATE),
         effect=str(line.get("effect", "")),
         code=str(line.get("code") or ""),
+        is_dry_run=line.get("dry_run") is True,
     )
+
+
+def _spell(name: str, held: Any, names: dict[str, str]) -> str:
+    told = held if isinstance(held, str) else msgspec.json.encode(held).decode()
+    return f"{name} {quote(names.get(told, told))}" if isinstance(held, str) else f"{name} {told}"
 
 
 OPERATION = Operation(
@@ -76,10 +91,10 @@ OPERATION = Operation(
     item=AuditRow,
     perform=list_audit,
     shape=Shape(
-        levels={"minimal": ("at", "who", "command"), "standard": None, "full": None},
+        levels={"minimal": ("at", "who", "command", "about"), "standard": None, "full": None},
         id_field="id",
         select="items",
-        untrusted=("who",),
+        untrusted=("who", "about"),
     ),
     default_sort="-at",
     errors=DATABASE_ERRORS,

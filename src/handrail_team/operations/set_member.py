@@ -13,6 +13,7 @@ from handrail.contract.outcome import Answer, Fault, NextCall, Success
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun, Plan, preview_or_write
+from handrail_team.accounts.refusals import refuse_last_owner
 from handrail_team.operations.asked import DATABASE_ERRORS, TeamChange, find_team
 from handrail_team.operations.invite_member import require_not_above
 
@@ -68,6 +69,7 @@ def set_member(rt: Runtime, request: SetMember) -> DryRun | Success:
         require_not_above(rt, held.role)
         if role is not None:
             require_not_above(rt, role)
+        owners = [one.account for one in team.directory.members(team.workspace.id) if one.role == "owner"]
         change = Change(
             action="delete" if is_removal else "update",
             resource="member",
@@ -82,6 +84,7 @@ def set_member(rt: Runtime, request: SetMember) -> DryRun | Success:
             versions={held.account: held.role},
             blast_radius=_ERASED if is_erased else _REMOVED if is_removal else "Their agents follow.",
             found=held,
+            obstacle=refuse_last_owner() if role != "owner" and owners == [held.account] else None,
         )
 
     def write(held: Member) -> ChangedMember:

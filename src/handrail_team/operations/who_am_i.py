@@ -24,6 +24,8 @@ class Caller(Answer, frozen=True, kw_only=True):
     workspace: str
     role: str
     scopes: list[str]
+    server: str = ""
+    """Where the server of the team is reached."""
 
 
 def who_am_i(rt: Runtime, request: WhoAmI) -> Caller:
@@ -44,6 +46,7 @@ def who_am_i(rt: Runtime, request: WhoAmI) -> Caller:
         workspace=found.workspace,
         role=found.role,
         scopes=list(found.scopes),
+        server=rt.origin,
     )
 
 

@@ -7,6 +7,7 @@ noticed at once, with its own words, and the first call after it is back goes on
 from __future__ import annotations
 
 import logging
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -51,6 +52,8 @@ _MOST_CONNECTIONS: Final = 32
 _MOST_IDLE: Final = 8
 _NOTED_SECONDS: Final = 60
 """How long the operator is not told the same again."""
+_TRIED_BYTES: Final = 65_536
+"""Of a write that only finds out whether there is room: more than any page has left."""
 
 
 class Link(psycopg.Connection[tuple[Any, ...]]):
@@ -95,6 +98,9 @@ class Database:
         self._free = threading.BoundedSemaphore(most)
         self._made = threading.Event()
         """Whether this process has found the tables."""
+        self._has_room = threading.Event()
+        self._has_room.set()
+        """Until a write was refused for a reason of the database's own, such as a full disk."""
 
     def within(self, workspace: str) -> Database:
         """The same for another workspace."""
@@ -191,13 +197,20 @@ class Database:
 
         A process that found its tables goes on when a newer one adds to them: what it uses stays, so an
         update needs no stop. Raises Fault STORE_UNAVAILABLE, also where nothing can be written, and
-        STORE_UNSUPPORTED_VERSION for tables that were newer from the beginning.
+        STORE_UNSUPPORTED_VERSION for tables that were newer from the beginning. After a write that was
+        refused it tries one, which leaves nothing: whoever is not ready is sent no other.
         """
 
         def ask(link: Link) -> int:
             row = link.execute("SHOW transaction_read_only").fetchone()
             if row is not None and row[0] == "on":
                 raise errors.ReadOnlySqlTransaction
+            if not self._has_room.is_set():
+                with link.transaction(force_rollback=True):
+                    link.execute(SCOPE, (self.scope,))
+                    tried = secrets.token_bytes(_TRIED_BYTES)
+                    link.execute("INSERT INTO handrail.blobs (ref, content) VALUES ('', %b)", (tried,))
+                self._has_room.set()
             return version_of(link, is_in_use=self._made.is_set())
 
         return self._run(ask, 0)
@@ -232,7 +245,7 @@ class Database:
             link, is_new = self.take()
             link.patience_s = max(patience_s, self.patience_s)
             try:
-                with translate_errors():
+                with self.translate_errors():
                     try:
                         return work(link)
                     except psycopg.Error as error:
@@ -256,11 +269,59 @@ class Database:
             settings = conninfo.make_conninfo(**(given | {name: str(value) for name, value in known.items()}))
             return Link.connect(settings, autocommit=True)
         except psycopg.Error as error:
-            told = f"The database cannot be reached: {_first_line(error)}"
-            if self._note is not None:
-                self._tell_operator(self._note, told)
-                told = "The database cannot be reached."
+            told = f"The database cannot be reached{self._words_of(error)}."
             raise _unavailable("connection", told) from error
+
+    @contextmanager
+    def translate_errors(self) -> Iterator[None]:
+        """Turn what the database refuses into the faults of the port."""
+        try:
+            yield
+        except psycopg.Error as error:
+            raise self.fault_of(error) from error
+
+    def fault_of(self, error: psycopg.Error) -> Fault:
+        if isinstance(error, errors.DiskFull | psycopg.InternalError):
+            self._has_room.clear()
+        match error:
+            case errors.DiskFull():
+                self._words_of(error)
+                return _unavailable("disk_full", "The database takes no writes now: its disk is full.")
+            case errors.ReadOnlySqlTransaction():
+                return _unavailable("read_only", "The database takes no writes now: it is read-only.")
+            case errors.SerializationFailure() | errors.DeadlockDetected() | errors.LockNotAvailable():
+                return _unavailable("busy", "The database could not do this now: others are at the same.")
+            case psycopg.DataError() if error.sqlstate is None:  # refused here, before it was sent: a NUL
+                said = f"A text of this call cannot be kept: {_first_line(error)}"
+                return Fault(E_VALIDATION, said, details={"param": ""})
+        words = self._words_of(error)
+        match error:
+            case errors.InsufficientPrivilege():
+                return Fault(
+                    STORE_PERMISSION_DENIED,
+                    f"The database refuses this role{words}.",
+                    details={"reason": "insufficient_privilege"},
+                    hint="Give the role of the address rights on the schema handrail of that database.",
+                )
+            case psycopg.OperationalError() | psycopg.InterfaceError():
+                return _unavailable("connection", f"The database does not answer{words}.")
+            case psycopg.InternalError():  # it has trouble of its own, such as a file that cannot grow
+                return _unavailable("internal", f"The database could not do this now{words}.")
+            case _:
+                return Fault(
+                    STORE_IO_ERROR,
+                    f"The database refused{words}. Nothing half-written counts.",
+                    details={"reason": error.sqlstate or "unknown"},
+                    hint="Look at the log of the database.",
+                )
+
+    def _words_of(self, error: psycopg.Error) -> str:
+        """What it says, for who has its address; where callers are others, the operator reads it instead."""
+        said = _first_line(error)
+        if self._note is None:
+            return f": {said}"
+        self._tell_operator(self._note, f"The database says: {said}")
+        return ""
 
     def _tell_operator(self, note: Callable[[str], None], said: str) -> None:
         """The same words at most once a minute: every call that comes meanwhile finds the same."""
@@ -321,45 +382,6 @@ def settle(link: Link) -> None:
     with suppress(psycopg.Error):
         if link.info.transaction_status == pq.TransactionStatus.INTRANS:
             link.execute("ROLLBACK")
-
-
-@contextmanager
-def translate_errors() -> Iterator[None]:
-    """Turn what the database refuses into the faults of the port."""
-    try:
-        yield
-    except psycopg.Error as error:
-        raise fault_of(error) from error
-
-
-def fault_of(error: psycopg.Error) -> Fault:
-    said = _first_line(error)
-    match error:
-        case errors.InsufficientPrivilege():
-            hint = "Give the role of the address rights on the schema handrail of that database."
-            return Fault(
-                STORE_PERMISSION_DENIED,
-                f"The database refuses this role: {said}",
-                details={"reason": "insufficient_privilege"},
-                hint=hint,
-            )
-        case errors.DiskFull():
-            return _unavailable("disk_full", "The database takes no writes now: its disk is full.")
-        case errors.ReadOnlySqlTransaction():
-            return _unavailable("read_only", "The database takes no writes now: it is read-only.")
-        case errors.SerializationFailure() | errors.DeadlockDetected() | errors.LockNotAvailable():
-            return _unavailable("busy", f"The database could not do this now: {said}")
-        case psycopg.OperationalError() | psycopg.InterfaceError():
-            return _unavailable("connection", f"The database does not answer: {said}")
-        case psycopg.DataError() if error.sqlstate is None:  # refused here, before it was sent: a NUL
-            return Fault(E_VALIDATION, f"A text of this call cannot be kept: {said}", details={"param": ""})
-        case _:
-            return _refused(error.sqlstate or "unknown", said)
-
-
-def _refused(reason: str, said: str) -> Fault:
-    hint = "Look at the log of the database; nothing half-written counts. Then send the same call again."
-    return Fault(STORE_IO_ERROR, f"The database refused: {said}", details={"reason": reason}, hint=hint)
 
 
 def _unavailable(reason: str, message: str) -> Fault:

@@ -59,10 +59,8 @@ from handrail.ports.log import (
 from handrail_team.store.database import (
     Database,
     Link,
-    fault_of,
     is_lost,
     settle,
-    translate_errors,
 )
 from handrail_team.store.migrations import SCOPE
 from handrail_team.store.proving import Head, prove
@@ -118,6 +116,8 @@ _OF_KEY = (
 )
 
 
+Guard: TypeAlias = Callable[[Link], None]
+"""Asked in the transaction of every commit, under the lock; raises Fault where it may not be made."""
 Outward: TypeAlias = Callable[[SessionId, Sequence[Record]], Sequence[tuple[str, bytes]]]
 """What a commit has to tell people, by id; it goes into the same transaction."""
 
@@ -131,11 +131,14 @@ def no_notices(session_id: SessionId, records: Sequence[Record]) -> Sequence[tup
 class TeamHold:
     """The single writer of one session, for the scope of `TeamLog.hold`."""
 
-    def __init__(self, log: TeamLog, session_id: SessionId, wait_ms: int, *, is_new: bool) -> None:
+    def __init__(
+        self, log: TeamLog, session_id: SessionId, wait_ms: int, guard: Guard | None, *, is_new: bool
+    ) -> None:
         self._database = log.database
         self._outward = log.outward
         self._session_id = session_id
         self._wait_ms = wait_ms
+        self._guard = guard
         self._is_new = is_new
         """Whether the session is made if it is not there."""
         self._link: Link | None = None
@@ -170,7 +173,7 @@ class TeamHold:
             if known is not None:
                 return Replayed(record=known)
             check_new(plan, [one.dedupe_key for one in plan if self._find(one.dedupe_key)])
-        raise fault_of(psycopg.OperationalError("the connection was lost twice"))
+        raise self._database.fault_of(psycopg.OperationalError("the connection was lost twice"))
 
     def remember(self, content: bytes) -> None:
         """Nothing: what a process works out it keeps itself, and another one reads the events."""
@@ -215,13 +218,15 @@ class TeamHold:
         found = row.fetchone()
         if found is None:
             raise session_not_found(self._session_id)
+        if self._guard is not None:
+            self._guard(link)
         self._is_locked = True
         self._head = Head(head=found[0], digest=found[1])
         self._tail = None if tail is None or known is None else (known, self._prove(tail, known))
 
     def _refusal(self, error: psycopg.Error) -> Fault:
         if not isinstance(error, errors.LockNotAvailable):
-            return fault_of(error)
+            return self._database.fault_of(error)
         details = {"session_id": self._session_id, "waited_ms": self._wait_ms}
         return Fault(SESSION_LOCKED, "Another writer holds this session.", details=details)
 
@@ -246,7 +251,7 @@ class TeamHold:
             rows = link.execute(_EVENTS, (self._session_id, max(0, index - 1)), binary=True)
         except psycopg.Error as error:
             self._drop()
-            raise fault_of(error) from error
+            raise self._database.fault_of(error) from error
         self._tail = (index, self._prove(rows, index))
         return self._tail[1]
 
@@ -269,7 +274,7 @@ class TeamHold:
             row = link.execute(_OF_KEY, (self._session_id, key), binary=True).fetchone()
         except psycopg.Error as error:
             self._drop()
-            raise fault_of(error) from error
+            raise self._database.fault_of(error) from error
         return None if row is None else _record(row)
 
     def _commit(self, records: Sequence[Record], blobs: Sequence[Blob]) -> bool:
@@ -305,7 +310,7 @@ class TeamHold:
             self._drop()
             if is_unknown:
                 return False
-            raise fault_of(error) from error
+            raise self._database.fault_of(error) from error
         self._head = Head(head=last.index + 1, digest=last.digest)
         self._tail = (last.index + 1, Loaded(records=(), head=last.index + 1, digest=last.digest))
         self._is_new = False
@@ -373,22 +378,24 @@ class TeamLog:
         return content
 
     @contextmanager
-    def hold(self, session_id: SessionId, wait_ms: int, known: int | None = None) -> Iterator[TeamHold]:
+    def hold(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None, guard: Guard | None = None
+    ) -> Iterator[TeamHold]:
         check_session_id(session_id)
-        with self._scope(TeamHold(self, session_id, wait_ms, is_new=True), known) as hold:
+        with self._scope(TeamHold(self, session_id, wait_ms, guard, is_new=True), known) as hold:
             yield hold
 
     @contextmanager
     def hold_existing(
-        self, session_id: SessionId, wait_ms: int, known: int | None = None
+        self, session_id: SessionId, wait_ms: int, known: int | None = None, guard: Guard | None = None
     ) -> Iterator[TeamHold]:
         check_session_id(session_id)
-        with self._scope(TeamHold(self, session_id, wait_ms, is_new=False), known) as hold:
+        with self._scope(TeamHold(self, session_id, wait_ms, guard, is_new=False), known) as hold:
             yield hold
 
     @contextmanager
     def _scope(self, hold: TeamHold, known: int | None) -> Iterator[TeamHold]:
-        with translate_errors():
+        with self.database.translate_errors():
             hold.lock(known)
         try:
             yield hold

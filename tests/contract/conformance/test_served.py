@@ -12,9 +12,11 @@ from handrail.contract.conformance.served import (
     DiscoveryExchanges,
     Exchange,
     endpoints_of,
+    first_operation,
     is_envelope,
     judge_discovery,
     judge_envelope,
+    judge_problem,
 )
 
 DISCOVERY = {
@@ -125,6 +127,33 @@ def test_each_rule_of_an_envelope_names_who_breaks_it(asked: Exchange, failed: t
     report = judge_envelope(asked, "standard")
 
     assert report.failed == failed
+
+
+PROBLEM = {"type": "about:blank", "title": "Not found", "status": 404}
+
+
+@pytest.mark.parametrize(
+    ("document", "status", "failed"),
+    [
+        (PROBLEM, 404, ()),
+        (PROBLEM, 200, ("http_status", "problem_status")),
+        ({**PROBLEM, "status": 400}, 404, ("problem_status",)),
+        ({"status": 404}, 404, ("problem_type", "problem_title")),
+        (b"<html>", 404, ("http_json", "problem_status", "problem_type", "problem_title")),
+    ],
+)
+def test_each_rule_of_a_problem_names_who_breaks_it(
+    document: Any, status: int, failed: tuple[str, ...]
+) -> None:
+    report = judge_problem(exchange(document, status, content_type="application/problem+json"), "complete")
+
+    assert (report.kind, report.failed) == ("problem", failed)
+    assert judge_problem(exchange(PROBLEM, 404), "core").failed == ("http_content_type",)
+
+
+def test_the_first_operation_is_the_one_that_discovery_names_first() -> None:
+    assert first_operation(exchange(DISCOVERY)) == "a.b"
+    assert first_operation(exchange({**DISCOVERY, "capabilities": [{"operations": []}, 1]})) == ""
 
 
 def test_what_is_no_envelope_is_not_taken_for_one() -> None:

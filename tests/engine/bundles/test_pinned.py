@@ -24,6 +24,12 @@ def part(workflow: Workflow, kind: str) -> dict[str, Any]:
     return next(one for one in workflow["steps"] if one["kind"] == kind)
 
 
+def hand_out(workflow: Workflow, *children: dict[str, Any], **more: Any) -> None:
+    made = [{"workflowId": "project.part", "workflowHash": "sha256:" + "0" * 64} | one for one in children]
+    step = {"kind": "delegate", "id": "parts", "title": "Parts", "children": made} | more
+    workflow.update(v=3, steps=[*workflow["steps"], step])
+
+
 def test_what_we_compiled_is_taken() -> None:
     workflow = given()
 
@@ -41,7 +47,24 @@ CASES: list[tuple[Callable[[Workflow], object], str]] = [
     (lambda w: part(w, "step").update(requireConfirmation="nowhere"), "condition"),
     (lambda w: part(w, "step").update(contract="nowhere"), "contract"),
     (lambda w: part(w, "step").update(functions=["nowhere"]), "function"),
+    (lambda w: part(w, "step").update(fragments=[{"text": "More.", "when": "nowhere"}]), "condition"),
+    (
+        lambda w: w["contracts"]["wr.contracts.decision"].update(guidance="x" * 2_001),
+        "is too long",
+    ),
+    (
+        lambda w: w["contracts"].update(
+            {f"project.c{n}": w["contracts"]["wr.contracts.decision"] for n in range(1_000)}
+        ),
+        "too many contracts",
+    ),
+    (lambda w: hand_out(w), "hands out nothing"),
+    (lambda w: hand_out(w, {"id": "a"}, {"id": "a"}), "two children with one id"),
+    (lambda w: hand_out(w, *({"id": f"c{n}"} for n in range(17))), "too much"),
+    (lambda w: hand_out(w, {"id": "a"}, {"id": "b"}, forEach="all", item="one"), "too much"),
+    (lambda w: hand_out(w, {"id": "a", "when": "nowhere"}), "condition"),
     (lambda w: part(w, "choice").update(options=[]), "options"),
+    (lambda w: part(w, "choice").update(options=part(w, "choice")["options"] * 2), "two with one id"),
     (
         lambda w: part(w, "step").update(
             rules=[{"type": "all", "of": [{"type": "regex", "pattern": "(a+)+$", "message": "m"}]}]

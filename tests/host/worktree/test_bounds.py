@@ -149,7 +149,10 @@ def test_nothing_of_the_home_is_a_project(tmp_path: Path, below: str) -> None:
 def test_a_file_of_another_user_is_listed_by_its_size_and_never_read(tmp_path: Path) -> None:
     root = tmp_path / "project"
     path = write(root, "notes.txt", SECRET)
-    os.chown(path, 4242, 4242)
+    try:
+        os.chown(path, 4242, 4242)
+    except OSError:
+        pytest.skip("this root has no other user")
     worktree = open_worktree(tmp_path / "home")
 
     tree = take(worktree, root)

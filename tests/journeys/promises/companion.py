@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from tests.journeys.promises.promise import Promise
+from tests.journeys.promises.promise import read_table
 
-PROMISES = (
-    Promise(
-        "companion.told-people",
-        source="team, section 4",
-        says="After its answer, a local call starts the user's command for what happened, without texts.",
-    ),
-    Promise(
-        "companion.one-project",
-        source="team, section 3",
-        says="Clones and worktrees of one repository are one project for request ids, resume and looking.",
-    ),
+PROMISES = read_table(
+    """
+    team, section 4
+      companion.told-people: After its answer, a local call starts the user's command for what happened,
+          without texts.
+    team, section 3
+      companion.one-project: Clones and worktrees of one repository are one project for request ids, resume
+          and looking.
+    """
 )

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from tests.journeys.promises.promise import Promise
+from tests.journeys.promises.promise import read_table
 
-PROMISES: tuple[Promise, ...] = (
-    Promise(
-        "values.owners",
-        source="trust, section 1",
-        says="No weaker word replaces a stronger one: context, an action's result, an option, a person.",
-    ),
-    Promise(
-        "values.one-name",
-        source="trust, section 1",
-        says="A context key is a plain name and no loop variable; a path is refused with the object meant.",
-    ),
+PROMISES = read_table(
+    """
+    trust, section 1
+      values.owners: No weaker word replaces a stronger one: context, an action's result, an option, a
+          person.
+      values.one-name: A context key is a plain name and no loop variable; a path is refused with the object
+          meant.
+    """
 )

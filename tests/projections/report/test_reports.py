@@ -66,13 +66,13 @@ def test_the_page_tells_the_way_the_forks_and_what_is_open(runtime: Runtime) -> 
     text = " ".join(Seen(page).texts)
 
     assert "Make the cache <fast>" in text
-    assert "complete, with follow-ups" in text
+    assert "complete with gaps" in text
     assert "1 open gap is left to follow up" in text
     assert "The agent has not delivered what" in text
     assert "Left the instructions (safety_stop): The database is live" in text
     assert "Skipped extra" in text
     assert "Left loop fix after 2, because its condition no longer held." in text
-    assert "A fork: the run had already moved on from the step before." in text
+    assert "This is a fork." in text
     assert "Left aside from here: 1 node, in progress" in text
     assert "Progress saved from here" in text
     assert text.count("Looked at every file of the parser.") == 200

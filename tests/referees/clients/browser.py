@@ -316,7 +316,6 @@ def _take_report(visitor: Visitor, page: Page) -> dict[str, Any]:
     report.goto(f"file://{target}")
     return {
         "drawn": drawn,
-        "report_drawn": report.locator("svg text").all_text_contents(),
         "report_text": report.locator("body").inner_text(),
         "report_scripts": report.evaluate("() => document.scripts.length"),
         "report_requests": [one for one in visitor.addresses if one.startswith("file:")],

@@ -336,6 +336,6 @@ def test_a_printed_command_is_typed_as_this_one_was_where_the_name_is_not_on_the
         return str(json.loads(ran.out)["error"]["details"]["next_command"])
 
     under_uv = {"UV_RUN_RECURSION_DEPTH": "1", "VIRTUAL_ENV": str(tmp_path)}
-    assert following(PATH="/nowhere") == f"{script} session list --compact"
+    assert following(PATH="/nowhere") == f"{shlex.quote(str(script))} session list --compact"
     assert following(PATH=str(script.parent)) == "handrail session list --compact"
     assert following(PATH=str(script.parent), **under_uv) == "uv run handrail session list --compact"

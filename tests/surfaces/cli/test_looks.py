@@ -151,6 +151,13 @@ def test_where_nothing_is_there_it_says_what_to_do(
     assert (lines[0], lines[-1]) == (first, last)
 
 
+def test_a_part_of_the_workflows_says_of_how_many() -> None:
+    item = {"id": "wr.triage", "description": "Sort them.", "warnings": {"foreign_spelling": 2}}
+    payload = {"items": [item], "count": 1, "total": 63, "next_cursor": "cu1x"}
+
+    assert "1 of 63 workflows shown." in human_text(payload, Page(), "workflow.list").splitlines()
+
+
 def test_found_work_comes_with_the_command_that_goes_on() -> None:
     call = {"tool": "continue_workflow", "params": {"stateToken": "st1x"}}
     item = {

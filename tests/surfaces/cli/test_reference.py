@@ -22,7 +22,7 @@ from tests.surfaces.cli.tool import CORE_CODES, Tool, checked_document
 
 TOP = {
     *("tool", "version", "risk_tier", "release_readiness", "global_flags", "commands", "schemas"),
-    *("exit_codes", "error_codes"),
+    *("exit_codes", "error_codes", "marks"),
 }
 COMMAND = {
     *("path", "type", "effect", "where", "tool", "description", "params", "paging", "default_sort", "batch"),
@@ -163,11 +163,22 @@ def test_effects_say_what_is_needed_and_what_is_at_stake(reference: Any) -> None
     assert by_path["workflow new"]["dry_run_output_schema"] == "dry_run"
     assert by_path["run continue"]["dry_run_output_schema"] == "ack_verdict"
     assert by_path["session delete"]["authorised_by"] == "dangerous and confirm"
+    for path in ("run confirm", "session settle", "session rename", "check approve"):
+        assert "a person" in by_path[path]["authorised_by"]
+        assert by_path[path]["type"] == "write"
+    assert by_path["run close"]["authorised_by"] == "the call itself"
+    assert by_path["check run"]["authorised_by"] == "the call itself, with the rights of its caller"
     assert by_path["session delete"]["batch"] == {"param": "--ids", "continue_on_error": False}
     for command in reference["commands"]:
         assert (command["type"] == "read") is (command["effect"] in ("read", "scratch")), command["path"]
         assert bool(command["blast_radius"]) is (command["effect"] != "read"), command["path"]
         assert command["dangerous"] is (command["effect"] == "dangerous")
+        is_named = command["effect"] not in ("read", "scratch", "server", "update")
+        assert bool(command["authorised_by"]) is is_named, command["path"]
+
+
+def test_keys_that_any_payload_may_have_are_declared(reference: Any) -> None:
+    assert reference["marks"] == ["truncated", "truncated_fields", "_untrusted"]
 
 
 @pytest.mark.promise("cli.sort-declared")
@@ -254,7 +265,7 @@ def test_a_slice_is_small_and_holds_what_its_command_needs(tool: Tool, reference
     part = checked_document(ran)["data"]
     whole = msgspec.json.encode({"data": reference})
     assert len(ran.out) < len(whole) / 4
-    assert set(part) == {*TOP, "selection"}
+    assert set(part) == {*TOP, "selection"} - {"marks"}
     labels = {part["commands"][0]["output_schema"], part["commands"][0]["dry_run_output_schema"]} - {None}
     assert part["selection"] == {
         "kind": "command",

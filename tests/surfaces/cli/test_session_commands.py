@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shlex
 import stat
 import sys
 from pathlib import Path
@@ -94,37 +93,12 @@ def test_a_raw_bundle_is_the_document_itself(runtime: Runtime, session_id: str) 
     assert strict_json(ran.out) == rich_bundle()
 
 
-def test_an_import_is_shown_then_made_then_refused_a_second_time(runtime: Runtime, tmp_path: Path) -> None:
-    path = str(bundle_file(tmp_path))
-
-    bare = run_here(runtime, ["session", "import", path])
-    shown = checked_document(run_here(runtime, ["session", "import", path, "--dry-run"]))["data"]
-    token = shown["confirm_token"]
-    made = checked_document(run_here(runtime, ["session", "import", path, "--confirm", token]))["data"]
-    again = run_here(runtime, ["session", "import", path, "--confirm", token])
-
-    assert bare.status == 5
-    assert checked_document(bare)["error"]["details"]["next_command"] == (
-        f"handrail session import {shlex.quote(path)} --dry-run --compact"
-    )
-    assert shown["preview"]["total"] == 1
-    assert made["session_id"] == rich_bundle()["session"]["sessionId"]
-    assert (again.status, checked_document(again)["error"]["details"]["reason"]) == (6, "already_used")
-
-
-def test_a_damaged_file_is_refused_by_its_code(runtime: Runtime, tmp_path: Path) -> None:
-    path = bundle_file(tmp_path)
-    path.write_bytes(path.read_bytes().replace(b"Half way.", b"Half baked."))
+def test_a_file_that_is_no_text_is_refused_by_its_code(runtime: Runtime, tmp_path: Path) -> None:
     (tmp_path / "latin.json").write_bytes(b'{"bundleSchemaVersion": 1, "x": "\xff"}')
 
-    changed = run_here(runtime, ["session", "import", str(path), "--dry-run"])
-    latin = run_here(runtime, ["session", "import", str(tmp_path / "latin.json"), "--dry-run"])
+    ran = run_here(runtime, ["session", "import", str(tmp_path / "latin.json"), "--dry-run"])
 
-    assert (changed.status, checked_document(changed)["error"]["details"]["domain_code"]) == (
-        1,
-        "BUNDLE_INTEGRITY_FAILED",
-    )
-    assert (latin.status, checked_document(latin)["error"]["details"]["domain_code"]) == (
+    assert (ran.status, checked_document(ran)["error"]["details"]["domain_code"]) == (
         2,
         "BUNDLE_INVALID_FORMAT",
     )
@@ -149,9 +123,3 @@ def test_the_ledger_in_the_other_dialect_is_conformant(
     document = strict_json(ran.out)
     assert check(document, kind="lafs", tier="complete").ok
     assert check(document["result"], kind="ledger", tier="complete").ok
-
-
-def test_the_ledger_of_an_unknown_run_is_not_found(runtime: Runtime) -> None:
-    ran = run_here(runtime, ["ledger", "show", "run_000000000000"])
-
-    assert (ran.status, checked_document(ran)["error"]["details"]["domain_code"]) == (3, "RUN_NOT_FOUND")

@@ -24,7 +24,7 @@ from handrail.ports.log import (
     SessionStamp,
 )
 from handrail.ports.process import Claim
-from handrail.surfaces.cli.call import ShieldedFiles, ShieldedLog, ShieldedTokens
+from handrail.surfaces.cli.call import shield, shield_log
 from handrail.surfaces.cli.process import Interrupted, Process
 from handrail_proof.log_promises import WAIT_MS, A, EventLogPromises, append, keys, plan
 from tests.conftest import KeptClaims, KeptFiles
@@ -35,7 +35,7 @@ class TestShieldedLog(EventLogPromises):
 
     @pytest.fixture
     def log(self) -> EventLog:
-        return ShieldedLog(MemoryLog(), Process())
+        return shield_log(MemoryLog(), Process())
 
 
 class SignallingHold:
@@ -113,7 +113,7 @@ def process() -> Iterator[Process]:
 def test_a_signal_inside_a_commit_lets_it_end_and_the_success_stand(process: Process) -> None:
     store = SignallingLog(MemoryLog())
 
-    answer = append(ShieldedLog(store, process), A, 0, plan("a:1"))
+    answer = append(shield_log(store, process), A, 0, plan("a:1"))
 
     assert isinstance(answer, Committed)
     assert keys(store.load(A)) == ["a:1"]
@@ -123,7 +123,7 @@ def test_a_signal_inside_an_append_that_wrote_nothing_is_answered_after_it(proce
     store = SignallingLog(MemoryLog())
 
     with pytest.raises(Interrupted):
-        append(ShieldedLog(store, process), A, 7, plan("a:1"))
+        append(shield_log(store, process), A, 7, plan("a:1"))
 
     assert store.load(A) is None
 
@@ -132,7 +132,7 @@ def test_a_signal_before_the_append_is_answered_at_once(process: Process) -> Non
     store = MemoryLog()
 
     with pytest.raises(Interrupted):
-        hold_until_signalled(ShieldedLog(store, process))
+        hold_until_signalled(shield_log(store, process))
 
     assert store.load(A) is None
     assert isinstance(append(store, A, 3, plan("a:1")), Conflict), "the hold was given back"
@@ -157,7 +157,7 @@ class SignallingClaims(KeptClaims):
 def test_a_signal_while_a_file_is_made_lets_it_end_and_the_success_stand(process: Process) -> None:
     files = SignallingFiles()
 
-    made = ShieldedFiles(files, process).create("/a.json", b"x")
+    made = shield(files, process, "create").create("/a.json", b"x")
 
     assert made is True
     assert files.held == {"/a.json": b"x"}
@@ -168,7 +168,7 @@ def test_a_signal_beside_a_file_that_was_there_is_answered_after_it(process: Pro
     files.held["/a.json"] = b"mine"
 
     with pytest.raises(Interrupted):
-        ShieldedFiles(files, process).create("/a.json", b"x")
+        shield(files, process, "create").create("/a.json", b"x")
 
     assert files.held == {"/a.json": b"mine"}
 
@@ -177,6 +177,6 @@ def test_a_signal_while_a_token_is_claimed_leaves_a_whole_claim_and_ends_the_cal
     claims = SignallingClaims()
 
     with pytest.raises(Interrupted):
-        ShieldedTokens(claims, process).claim("f", expires_at=1, now=0)
+        shield(claims, process, "claim").claim("f", expires_at=1, now=0)
 
     assert claims.claimed == {"f"}

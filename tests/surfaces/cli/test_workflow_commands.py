@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from handrail.contract.conformance.check import check
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.reading.params import MOST_FILES, is_workflow_id, workflow_files
 from handrail.workflows.editor_schema import workflow_json_schema
@@ -268,36 +267,6 @@ def test_a_file_goes_where_the_line_is_typed(
     assert change["id"] == str(tmp_path / "small.md")
 
 
-def test_the_gate_from_the_bare_call_to_the_second_use(fresh_tool: Tool) -> None:
-    path = os.path.join(fresh_tool.project, ".handrail", "workflows", "project.fresh.json")
-
-    bare = fresh_tool.run(*NEW)
-    following = checked_document(bare)["error"]["details"]["next_command"]
-    preview = fresh_tool.data(*following.split()[1:])
-    before = os.path.exists(path)
-    made = fresh_tool.data(*NEW, "--confirm", preview["confirm_token"])
-    again = fresh_tool.run(*NEW, "--confirm", preview["confirm_token"])
-
-    assert (bare.status, following) == (5, "handrail workflow new project.fresh --dry-run --compact")
-    assert before is False
-    assert made["path"] == os.path.realpath(path)
-    assert os.stat(path).st_mode & 0o777 == 0o644
-    assert (again.status, checked_document(again)["error"]["details"]["reason"]) == (6, "already_used")
-    assert fresh_tool.data("workflow", "inspect", "project.fresh")["workflow"]["sourceKind"] == "project"
-
-
-def test_spelling_is_not_scope(runtime: Runtime) -> None:
-    preview = run_here(runtime, [*NEW, "--template", "loop", "--to", "/elsewhere", "--dry-run"])
-    token = checked_document(preview)["data"]["confirm_token"]
-
-    ran = run_here(
-        runtime,
-        ["workflow", "new", "--to=/elsewhere", f"--confirm={token}", "--template=loop", "project.fresh"],
-    )
-
-    assert checked_document(ran)["data"]["is_created"] is True
-
-
 def test_the_token_can_come_through_input(runtime: Runtime) -> None:
     token = checked_document(run_here(runtime, [*NEW, "--dry-run"]))["data"]["confirm_token"]
     given = json.dumps({"workflowId": "project.fresh", "confirm": token})
@@ -317,50 +286,3 @@ def test_a_token_that_could_not_be_recorded_is_told_beside_the_document(runtime:
     assert strict_json(ran.out)["data"]["warnings"][0]["code"] == "CONFIRM_NOT_RECORDED"
     assert ran.err.startswith(b"Warning: ")
     assert b"EROFS" in ran.err
-
-
-@pytest.mark.parametrize("flags", [["--dry-run"], ["--confirm", "ct_x.y"]])
-@pytest.mark.parametrize("line", [["workflow", "list"], ["session", "list"], ["lafs", "check", "x"]])
-def test_the_flags_of_the_gate_are_refused_elsewhere(
-    runtime: Runtime, line: list[str], flags: list[str]
-) -> None:
-    ran = run_here(runtime, [*line, *flags])
-
-    error = checked_document(ran)["error"]
-    assert (ran.status, error["code"]) == (2, "E_USAGE")
-    assert f"does not apply to `{' '.join(line[:2])}`" in error["details"]["problems"][0]["problem"]
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        ["workflow", "validate", "project.three_steps"],
-        ["workflow", "graph", "project.three_steps", "--as", "json"],
-        ["workflow", "simulate", "project.three_steps"],
-        ["workflow", "builtins", "--limit", "3"],
-        ["workflow", "schema"],
-        [*NEW, "--dry-run"],
-        NEW,
-        [*NEW, "--confirm", "ct_fabricated_0000"],
-    ],
-)
-def test_the_lafs_dialect_and_text_are_complete_too(runtime: Runtime, line: list[str]) -> None:
-    lafs = strict_json(run_here(runtime, [*line, "--envelope", "lafs"]).out)
-    as_text = run_here(runtime, [*line, "--format", "text"])
-
-    report = check(lafs, kind="lafs", tier="complete")
-    assert report.ok, (report.failed, report.schema_errors)
-    assert as_text.out or as_text.err
-
-
-def test_a_read_writes_nothing(fresh_tool: Tool) -> None:
-    for line in (["validate", "wr.small_change"], ["graph", "wr.small_change"], ["schema"], ["builtins"]):
-        fresh_tool.data("workflow", *line)
-
-    kept = [
-        os.path.relpath(os.path.join(folder, name), fresh_tool.home)
-        for folder, _, names in os.walk(fresh_tool.home)
-        for name in names
-    ]
-    assert [name for name in kept if not name.startswith(os.path.join("data", "cache"))] == []
-    assert os.listdir(fresh_tool.project) == []

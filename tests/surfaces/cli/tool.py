@@ -14,6 +14,8 @@ import msgspec
 from tests.conformance.recorder import record
 
 DEADLINE_SECONDS = 240
+PROGRAM = os.path.join(os.path.dirname(sys.executable), "handrail")
+"""The installed program, for what depends on its start."""
 
 CORE_CODES = {
     "E_USAGE": (2, False),

@@ -235,6 +235,11 @@ def test_only_a_page_of_the_console_answers_for_a_person(app: App) -> None:
     page = ("sec-fetch-site", "same-origin")
     forged = ask(app, "POST", "/api/run.confirm", page, body=given)
     by_script = ask(app, "POST", "/api/run.confirm", body=given, token=CONSOLE_TOKEN)
+    shown = f"/api/view/sessions/{reply['session']['sessionId']}"
+    looks_in = ask(app, "GET", shown, page).body.decode()
+    sits_there = ask(app, "GET", shown, page, token=CONSOLE_TOKEN).body.decode()
+    assert ("no answer of a person" in looks_in, 'data-operation="run.confirm"' in looks_in) == (True, False)
+    assert ("no answer of a person" in sits_there, "Yes, I confirm it" in sits_there) == (False, True)
     by_person = ask(app, "POST", "/api/run.confirm", page, body=given, token=CONSOLE_TOKEN)
 
     for one in (asked, by_program, forged, by_script):

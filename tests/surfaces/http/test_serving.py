@@ -216,10 +216,13 @@ def test_lafs_check_judges_a_server_by_its_address(server: ServedTool) -> None:
     one = server.tool.data("lafs", "check", "--url", f"{address}api/session.list", "--token-file", state)
     page = server.tool.error("lafs", "check", "--url", f"{address}health/live")
 
-    assert [(report["kind"], report["ok"]) for report in whole["reports"]] == [
-        ("discovery", True),
-        ("lafs", True),
-    ]
+    bare = server.tool.data("lafs", "check", "--url", address)
+
+    judged = [(report["kind"], report["ok"]) for report in whole["reports"] if report["kind"] != "card"]
+    assert judged == [("discovery", True), ("lafs", True), ("lafs", True), ("problem", True)]
+    has_card = any(report["kind"] == "card" for report in whole["reports"])
+    assert any("agent card" in one for one in whole["left_out"]) is not has_card
+    assert [f"The {name}" in str(bare["left_out"]) for name in ("ledger", "answer")] == [True, True]
     assert (one["ok"], one["reports"][0]["source"]) == (True, f"{address}api/session.list")
     assert "http_json" in page["details"]["reports"][0]["failed"]
 

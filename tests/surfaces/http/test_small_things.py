@@ -95,6 +95,10 @@ def test_a_media_type_with_quality_zero_is_not_taken(app: App) -> None:
         accept = ("accept", f"*/*, application/vnd.lafs.envelope+json; q={quality}")
 
         assert ask(app, "GET", "/api/session.list", accept).header("content-type") == f"application/{media}"
+    no_json = ("accept", "application/json;q=0, */*")
+    assert ask(app, "GET", "/api/session.list", no_json).header("content-type") == LAFS[1]
+    no_page = ("accept", "text/html;q=0, */*")
+    assert ask(app, "GET", "/nothing", no_page).header("content-type") == "application/problem+json"
 
 
 def test_a_budget_in_a_query_is_spelled_as_lafs_does(app: App) -> None:
@@ -107,7 +111,44 @@ def test_a_budget_in_a_query_is_spelled_as_lafs_does(app: App) -> None:
 
 def test_a_long_address_and_long_headers_have_their_own_statuses(app: App) -> None:
     assert ask(app, "GET", "/api/session.list?query=" + "x" * 9_000).status == 414
-    assert ask(app, "GET", "/api/session.list", ("x-more", "x" * 17_000)).status == 431
+    assert ask(app, "GET", "/api/" + "x" * 9_000).status == 414
+    told = ask(app, "GET", "/api/session.list", ("x-more", "x" * 17_000))
+    assert told.status == 431
+    assert "may have 16384 bytes; 17" in told.document["detail"]
+
+
+def test_an_answer_about_one_session_names_it_and_a_list_names_none(app: App) -> None:
+    begun = {"workflowId": "project.three_steps", "goal": "x", "requestId": "one"}
+    started = ask(app, "POST", "/api/run.start", LAFS, body=begun).document
+    session_id = started["_meta"]["sessionId"]
+
+    assert session_id == started["result"]["session"]["sessionId"]
+    shown = ask(app, "GET", f"/api/session.show?sessionId={session_id}", LAFS).document
+    assert shown["_meta"]["sessionId"] == session_id
+    assert "sessionId" not in ask(app, "GET", "/api/session.list", LAFS).document["_meta"]
+    refused = ask(app, "GET", "/api/session.show?sessionId=ses_000000000000", LAFS).document
+    assert refused["_meta"]["sessionId"] == "ses_000000000000"
+
+
+def test_a_wrong_member_inside_a_value_is_told_with_the_right_ones(app: App) -> None:
+    begun = {"workflowId": "project.three_steps", "goal": "x", "requestId": "two"}
+
+    near = ask(app, "POST", "/api/run.start", body={**begun, "preferences": {"autonomi": "guided"}}).document
+    far = ask(app, "POST", "/api/run.continue", body={"ackToken": "x", "output": {"zz": 1}}).document
+
+    (problem,) = near["details"]["problems"]
+    assert problem["did_you_mean"] == "autonomy"
+    assert "did you mean autonomy?" in near["detail"]
+    assert "it may have artifacts, notesMarkdown" in far["detail"]
+    assert far["details"]["problems"][0]["expected"] == ["artifacts", "notesMarkdown"]
+
+
+def test_what_no_server_offers_is_named_with_its_reason(app: App) -> None:
+    told = ask(app, "GET", "/api").document["not_served"]
+
+    assert {"self.reference", "self.changelog", "self.completion", "check.run"} <= set(told)
+    refused = ask(app, "GET", "/api/self.reference").document
+    assert (refused["code"], refused["detail"]) == ("FEATURE_DISABLED", told["self.reference"])
 
 
 def test_an_unknown_operation_is_told_with_those_that_are_near(app: App) -> None:

@@ -64,35 +64,6 @@ def check_complete(rendered: Rendered) -> None:
     assert [leaf for leaf in missing if leaf not in SAID_OTHERWISE] == []
 
 
-@pytest.mark.parametrize("mvi", ["minimal", "standard", "full"])
-def test_an_agent_that_sees_only_structured_content_finishes(runtime: Runtime, mvi: Level) -> None:
-    reply = call(runtime, "start_workflow", {"workflowId": WORKFLOW}, mvi)
-    prompts = []
-
-    while reply.structured["nextCall"] is not None:
-        prompts.append(reply.structured["pending"]["prompt"])
-        following = reply.structured["nextCall"]
-        reply = call(runtime, following["tool"], filled_in(following["params"]), mvi)
-
-    assert prompts == ["Do the first thing.", "Do the second thing.", "Do the third thing."]
-    assert reply.structured["nextIntent"] == "complete"
-
-
-@pytest.mark.parametrize("mvi", ["minimal", "standard", "full"])
-def test_an_agent_that_sees_only_text_finishes(runtime: Runtime, mvi: Level) -> None:
-    text = call(runtime, "start_workflow", {"workflowId": WORKFLOW}, mvi).text
-    prompts = []
-
-    while not text.startswith("Complete"):
-        prompts.append(text.split("\n")[1])
-        following = next_call_in_text(text)
-        assert following is not None
-        tool, params = following
-        text = call(runtime, tool, filled_in(params), mvi).text
-
-    assert prompts == ["Do the first thing.", "Do the second thing.", "Do the third thing."]
-
-
 @pytest.mark.parametrize("mvi", ["minimal", "standard"])
 def test_a_session_without_a_run_is_told_whole_in_both_channels(runtime: Runtime, mvi: Level) -> None:
     assert isinstance(runtime.settings, GivenSettings)
@@ -184,14 +155,6 @@ def check_one_retry(runtime: Runtime, tool: str, params: dict[str, Any]) -> Rend
     return answer
 
 
-def test_a_misspelt_argument_is_repaired_by_one_copied_retry(runtime: Runtime) -> None:
-    ack = started(runtime).structured["ackToken"]
-
-    answer = check_one_retry(runtime, "continue_workflow", {"ack_token": ack, "notes": "done"})
-
-    assert answer.structured["pending"]["stepId"] == "second"
-
-
 def test_a_token_in_the_wrong_argument_is_moved_by_one_copied_retry(runtime: Runtime) -> None:
     first = started(runtime).structured
     notes = {"output": {"notesMarkdown": "done"}}
@@ -223,32 +186,6 @@ def test_output_without_an_ack_stores_nothing_and_offers_the_call_that_would(run
         ).structured["pending"]["stepId"]
         == "second"
     )
-
-
-@pytest.mark.parametrize(
-    ("tool", "params", "code"),
-    [
-        ("continue_workflow", {}, "CONTEXT_MISSING"),
-        ("continue_workflow", {"ackToken": "ak1zzz"}, "TOKEN_INVALID_FORMAT"),
-        ("continue_workflow", {"ackToken": "ak1" + "0" * 53}, "TOKEN_BAD_SIGNATURE"),
-        ("continue_workflow", {"ackToken": 7}, "VALIDATION_ERROR"),
-        ("start_workflow", {}, "VALIDATION_ERROR"),
-        ("start_workflow", {"workflowId": "project.three_step"}, "WORKFLOW_NOT_FOUND"),
-        ("checkpoint_workflow", {"checkpointToken": "ck1"}, "VALIDATION_ERROR"),
-        ("inspect_workflow", {"workflowId": WORKFLOW, "part": "compiled"}, "VALIDATION_ERROR"),
-        ("list_workflows", {"limit": 3}, "VALIDATION_ERROR"),
-        ("list_workflows", {"cursor": "cu1x"}, "INVALID_TOKEN"),
-        ("start_workflow", {"context": "x" * 10_000_000}, "REQUEST_TOO_LARGE"),
-    ],
-)
-def test_trouble_is_an_answer_with_its_code_first(
-    runtime: Runtime, tool: str, params: dict[str, Any], code: str
-) -> None:
-    answer = call(runtime, tool, params)
-
-    assert answer.is_error
-    assert answer.text.startswith(f"{code}: ")
-    assert answer.structured["code"] == code
 
 
 def test_a_long_list_goes_on_with_a_cursor_and_loses_nothing(runtime: Runtime) -> None:

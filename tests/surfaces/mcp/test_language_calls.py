@@ -78,7 +78,7 @@ def report(token: str, *artifacts: Any, notes: str = "did it") -> dict[str, Any]
     return {"ackToken": token, "output": {"notesMarkdown": notes, "artifacts": list(artifacts)}}
 
 
-@pytest.mark.parametrize("mvi", ["minimal", "standard"])
+@pytest.mark.parametrize("mvi", ["minimal", "standard", "full"])
 def test_an_agent_that_sees_only_structured_content_gets_past_a_block_and_a_choice(
     runtime: Runtime, mvi: Level
 ) -> None:
@@ -102,7 +102,7 @@ def test_an_agent_that_sees_only_structured_content_gets_past_a_block_and_a_choi
     ]
 
 
-@pytest.mark.parametrize("mvi", ["minimal", "standard"])
+@pytest.mark.parametrize("mvi", ["minimal", "standard", "full"])
 def test_an_agent_that_sees_only_text_gets_past_a_block_and_a_choice(runtime: Runtime, mvi: Level) -> None:
     text = call(runtime, "start_workflow", START, mvi).text
     firsts = []

@@ -244,6 +244,12 @@ def test_every_request_is_answered_as_the_library_answers_it(runtime: Runtime) -
     assert differing == DIFFERENT
 
 
+def test_json_with_quality_zero_is_a_no(runtime: Runtime) -> None:
+    no_json = headers(version=OLDER, accept=b"application/json;q=0, */*")
+
+    assert HttpDoor(Adapter(runtime)).answer(no_json, PING).status == 406
+
+
 def test_no_tool_wants_an_argument_repeated_in_a_header(runtime: Runtime) -> None:
     """Then the door would have to compare it."""
     for tool_set in (WORKFLOW_SET, CODE_SET):

@@ -47,7 +47,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict on one document. `ok`: every check of the tier passed."""
 
     source: str
-    kind: DocumentKind
+    kind: DocumentKind | Literal["problem"]
     tier: Tier
     ok: bool
     checks: tuple[Check, ...]

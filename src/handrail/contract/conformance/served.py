@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from handrail.contract.conformance.check import check
-from handrail.contract.conformance.rules import Check, Report, Tier
+from handrail.contract.conformance.rules import Check, DocumentKind, Report, Tier
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
 
 MOST_ANSWER_BYTES = 4_194_304
 LAFS_MEDIA_TYPE = "application/vnd.lafs.envelope+json"
+PROBLEM_TYPE = "application/problem+json"
+_CARD_TYPES = ("application/json", "application/a2a+json")
 _JSON_TYPES = ("application/json", LAFS_MEDIA_TYPE)
 _NOT_JSON = "The answer is not JSON."
 
@@ -91,6 +93,41 @@ def judge_envelope(asked: Exchange, tier: Tier) -> Report:
     return _judge(asked, "lafs", tier, rows)
 
 
+def judge_problem(asked: Exchange, tier: Tier) -> Report:
+    """Problem details (RFC 9457), as a caller gets them that asks for no envelope."""
+    document = _decode(asked)
+    held = document if isinstance(document, dict) else {}
+    rows = (
+        ("http_content_type", _media(asked) == PROBLEM_TYPE, f"The content type is {_media(asked)!r}."),
+        ("http_status", asked.status >= 400, f"An address that cannot exist answered with {asked.status}."),
+        ("problem_status", held.get("status") == asked.status, "`status` is not the status of the answer."),
+        *(
+            (f"problem_{name}", isinstance(held.get(name), str), f"`{name}` is missing.")
+            for name in ("type", "title")
+        ),
+    )
+    checks = tuple(_own_checks(document, rows))
+    failed = tuple(one.name for one in checks if not one.passed)
+    return Report(source=asked.url, kind="problem", tier=tier, ok=not failed, checks=checks, failed=failed)
+
+
+def judge_card(asked: Exchange, tier: Tier) -> Report:
+    """The agent card, where it is served as JSON."""
+    row = ("http_content_type", _media(asked) in _CARD_TYPES, f"The content type is {_media(asked)!r}.")
+    return _judge(asked, "card", tier, (row,))
+
+
+def first_operation(asked: Exchange) -> str:
+    """The first operation that a discovery document names; empty where it names none."""
+    document = _decode(asked)
+    offered = document.get("capabilities") if isinstance(document, dict) else None
+    for one in offered if isinstance(offered, list) else ():
+        named = one.get("operations") if isinstance(one, dict) else None
+        if isinstance(named, list) and named and isinstance(named[0], str):
+            return named[0]
+    return ""
+
+
 def is_envelope(asked: Exchange) -> bool:
     """Whether the answer claims to be a LAFS envelope; problem details and pages do not."""
     document = _decode(asked)
@@ -104,9 +141,9 @@ def endpoints_of(asked: Exchange) -> Mapping[str, str]:
     return {} if not isinstance(named, dict) else {k: v for k, v in named.items() if isinstance(v, str)}
 
 
-def _judge(asked: Exchange, kind: str, tier: Tier, rows: Sequence[tuple[str, bool, str]]) -> Report:
+def _judge(asked: Exchange, kind: DocumentKind, tier: Tier, rows: Sequence[tuple[str, bool, str]]) -> Report:
     document = _decode(asked)
-    judged = check(document, kind="discovery" if kind == "discovery" else "lafs", tier=tier, source=asked.url)
+    judged = check(document, kind=kind, tier=tier, source=asked.url)
     own = tuple(_own_checks(document, rows))
     failed = tuple(one.name for one in own if one.passed is False)
     return msgspec.structs.replace(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias, assert_never
 
+import msgspec
+
 from handrail.contract.catalogue import CONTEXT_MISSING, CONTEXT_STALE, KINDS, Kind
 from handrail.contract.deprecations import DEPRECATED
 from handrail.contract.envelopes.cli import (
@@ -68,6 +70,17 @@ def to_lafs(outcome: Outcome, call: Call, *, mvi: Mvi = "standard") -> Document:
     # Picked fields make the level custom, and only the minimal one leaves out its own name (LAFS 9.1, 9.2).
     is_minimal = mvi == "minimal" and not (isinstance(outcome, Success) and outcome.disclosure == "custom")
     return _minimal(envelope) if is_minimal else envelope
+
+
+def about_session(outcome: Outcome, call: Call) -> Call:
+    """The call with the one session that its answer is about; a list is about none."""
+    facts = outcome.details if isinstance(outcome, Failure) else outcome.data
+    held = facts if isinstance(facts, dict) else {}
+    inner = held.get("session")
+    named = [held.get(name) for name in ("sessionId", "session_id", "id")]
+    named += [inner.get("sessionId")] if isinstance(inner, dict) else []
+    found = (one for one in named if isinstance(one, str) and one.startswith("ses_"))
+    return msgspec.structs.replace(call, session_id=next(found, call.session_id))
 
 
 def expand_minimal(document: Document, call: Call) -> Document:

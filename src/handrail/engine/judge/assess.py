@@ -378,6 +378,9 @@ def answer_report(
     `shown` is what the agent was told; without it every confirmation counts as given (a simulation),
     `troubles` is what stands in the way beside the report.
     """
+    # The work is judged before the person's word, which needs the verdict: nobody is asked about a report
+    # that is refused anyway. Where a gift is still to come, the person's reason, which says how to ask,
+    # replaces the one of the assessment, which only misses the value.
     place = place_of(workflow, state, leaf, gaps)
     if shown is not None and shown.given.is_given:
         place = msgspec.structs.replace(place, is_given=True)
@@ -395,6 +398,7 @@ def answer_report(
             return Answer(verdict=verdict, outcome=outcome, context=context)
         case Choice():
             assert option is not None, "a choice step is answered with the token of an option"
+            # A refused choice sets nothing: another option may be taken next.
             if isinstance(outcome, Block):
                 return Answer(verdict=verdict, outcome=outcome, context=context)
             chosen = leaf.options[option]

@@ -40,6 +40,7 @@ from handrail.engine.judge.run_claims import (
     judge_receipts,
     list_paths,
     list_reports,
+    name_others,
     stands_for_another,
     suggest_again,
     suggest_command,
@@ -242,9 +243,14 @@ def list_outdated_gaps(outdated: list[Outdated]) -> list[GapRecorded]:
     return [make_gap(f"{said}{one.claim.fact}.", one.command) for one in outdated]
 
 
-def make_gap(said: str, command: str = "") -> GapRecorded:
+def name_command(command: str, guard: str = "") -> dict[str, str]:
+    """What a check waits for; of a guard with its line, as it is to fail first."""
+    return {"command": shorten_message(command)} | ({"guard": shorten_message(guard)} if guard else {})
+
+
+def make_gap(said: str, command: str = "", guard: str = "") -> GapRecorded:
     """What evidence discloses. The command would settle it, if it passed on the present files."""
-    waits = WaitsFor(kind="check", values={"command": shorten_message(command)}) if command else None
+    waits = WaitsFor(kind="check", values=name_command(command, guard)) if command else None
     return GapRecorded(
         gap_id="", severity="warning", reason="reported", summary=shorten_message(said), waits_for=waits
     )
@@ -286,6 +292,9 @@ class FailingCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     fact: str
     is_declared: bool
+    is_flaky: bool
+    """It passed on them too, by the same door."""
+    refs: tuple[str, ...]
     command: str
     """What to run again."""
 
@@ -312,9 +321,14 @@ def find_failing(known: Witnessed) -> list[FailingCheck]:
             name = last.check or make_readable(" ".join(last.argv))[:120]
             ended = describe_outcome(last.outcome)
             ended = "no test passed, or one failed" if ended == "exit 0" else ended
+            is_flaky = any(one.by == last.by and has_passed(one.outcome, one.counts) for one in here)
             fact = f"{name} fails on the present files ({ended}, {last.receipt_id})"
             found[last.argv_digest] = FailingCheck(
-                fact=fact, is_declared=bool(last.check), command=suggest_again(known, last)
+                fact=fact + name_others(last, here),
+                is_declared=bool(last.check),
+                is_flaky=is_flaky,
+                refs=(last.receipt_id,),
+                command=suggest_again(known, last),
             )
     return list(found.values())
 

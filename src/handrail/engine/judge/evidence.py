@@ -39,6 +39,7 @@ from handrail.engine.judge.earlier_reports import (
     find_unrun_check,
     list_outdated_gaps,
     make_gap,
+    name_command,
     weigh_step,
 )
 from handrail.engine.judge.named_places import read_place
@@ -54,6 +55,7 @@ from handrail.engine.judge.run_claims import (
     was_told,
 )
 from handrail.engine.judge.witnessed import AskedPlace, Look, RunResult, SeenPlace, Weighed, Witnessed
+from handrail.engine.messages import write_fix
 from handrail.engine.reasons import (
     BY_EVIDENCE,
     BY_PERSON,
@@ -414,7 +416,7 @@ class _Weighing:
             self._tell_hidden_tests(check, pointer, hidden, result.command)
             return
         if result.is_doubted:
-            self._disclose(f"{result.fact[:1].upper()}{result.fact[1:]}.")
+            self._disclose(f"{result.fact[:1].upper()}{result.fact[1:]}.", result.command, result.guard)
         rewriting = explain_rewriting(self._known, result)
         if rewriting:
             result = msgspec.structs.replace(result, verdict="unknown", fact=rewriting)
@@ -463,9 +465,13 @@ class _Weighing:
         """A verification passes on the files that were checked, and beside no check that fails."""
         for failing in find_failing(self._known):
             fact = f"cannot be passed while {failing.fact}"
-            if failing.is_declared or shorten_message(fact, FACT_BYTES) not in self._known.told_facts:
+            is_told = shorten_message(fact, FACT_BYTES) in self._known.told_facts
+            if failing.is_flaky and not is_told:
+                self._claim("ran", "/verdict", verdict="missing", fact=fact, refs=failing.refs)
+                self._miss(fact, RunResult(verdict="missing", command=failing.command))
+            elif not failing.is_flaky and (failing.is_declared or not is_told):
                 self._refute("ran", "/verdict", "required", fact)
-            else:  # told before, and the agent says that it is meant to fail; the end of the run tells it
+            else:  # told before: flaky, or meant to fail, as the agent says; the end of the run tells it
                 self._claim("ran", "/verdict", verdict="unknown", fact=fact)
         outdated = find_outdated(self._known)
         self.claims += [one.claim for one in outdated]
@@ -475,27 +481,28 @@ class _Weighing:
         if not self.reasons:
             self.gaps += list_outdated_gaps(outdated)
 
-    def _disclose(self, said: str, command: str = "") -> None:
-        self.gaps.append(make_gap(said, command))
+    def _disclose(self, said: str, command: str = "", guard: str = "") -> None:
+        self.gaps.append(make_gap(said, command, guard))
 
     def _miss_once(self, fact: str, result: RunResult) -> None:
         """Refused once for a receipt; who sends the report again with no newer one goes on with a gap."""
         if was_told(self._known, result):
             said = f"The report rests on what did not pass on the present files: {result.fact}."
-            self._disclose(said, result.command)
+            self._disclose(said, result.command, result.guard)
         else:
             self._miss(fact, result)
 
     def _miss(self, fact: str, result: RunResult) -> None:
-        values = {"contract": self._found.ref, "command": shorten_message(result.command)}
-        fix = shorten_message(result.fix or f"Run {result.command} and make the call in nextCall again.")
+        values = {"contract": self._found.ref} | name_command(result.command, result.guard)
+        waits = WaitsFor(kind="check", state="invalid" if result.fix else "missing", values=values)
+        fix = shorten_message(result.fix or write_fix(waits))
         if any(one.fix == fix for one in self.reasons):
             return  # one run settles both
         self.reasons.append(
             Reason(
                 name=MISSING,
                 pointer=OutputContract(contract_ref=self._found.ref),
-                waits_for=WaitsFor(kind="check", state="invalid" if result.fix else "missing", values=values),
+                waits_for=waits,
                 message=shorten_message(fact),
                 fix=fix,
             )

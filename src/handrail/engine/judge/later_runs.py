@@ -19,6 +19,7 @@ from handrail.engine.judge.artifact_spots import Spot, write_pointer
 from handrail.engine.judge.artifacts import find_kind_contract
 from handrail.engine.judge.earlier_reports import FACT_BYTES
 from handrail.engine.judge.evidence import find_expected_status, list_rows
+from handrail.engine.judge.red_then_green import match_red_then_green
 from handrail.engine.judge.run_claims import (
     explain_hidden_tests,
     find_suggested_receipts,
@@ -29,7 +30,7 @@ from handrail.engine.judge.settling import settle
 from handrail.engine.judge.witnessed import Witnessed
 from handrail.engine.reasons import shorten_message
 from handrail.workflows.compiled import CompiledWorkflow
-from handrail.workflows.evidence import Ran
+from handrail.workflows.evidence import Ran, RedThenGreen
 
 
 def settle_by_runs(gaps: Iterable[GapRecorded], known: Witnessed | None) -> list[GapRecorded]:
@@ -44,7 +45,9 @@ def settle_by_runs(gaps: Iterable[GapRecorded], known: Witnessed | None) -> list
         if waits is None or waits.kind != "check" or gap.gap_id in settled:
             continue
         command = waits.values.get("command", "")
-        result = judge_receipts(known, find_suggested_receipts(known, command), 0, "", "")
+        guard = waits.values.get("guard", "")
+        own = () if guard else find_suggested_receipts(known, command)
+        result = match_red_then_green(known, guard) if guard else judge_receipts(known, own, 0, "", "")
         if result.verdict == "holds":
             said = f"{make_readable(command)} passed on the present files."
             found.append(settle(gap.gap_id, shorten_message(said), result.refs))
@@ -69,17 +72,24 @@ def weigh_again(
 def _weigh_claim(
     history: History, workflow: CompiledWorkflow, node: Node, claim: Claim, known: Witnessed
 ) -> Claim:
-    if claim.check != "ran" or claim.verdict not in ("missing", "unknown", "stale"):
+    own = [one for one in known.receipts if one.receipt_id in claim.refs]
+    is_strongest = any(one.by == "handrail" for one in own) and claim.verdict == "holds"
+    is_run = claim.check in ("ran", "red_then_green")
+    if not is_run or claim.verdict == "contradicted" or is_strongest:
         return claim
     for rule, body, (way, text, around) in _find_rows(history, workflow, node, claim):
         if explain_hidden_tests(known, text):
             break
-        expected = find_expected_status(rule, body, way, around)
-        result = match_run(known, text, expected, around.get(rule.receipt) if rule.receipt else None)
-        if result.verdict in ("holds", "contradicted"):
+        if isinstance(rule, RedThenGreen):
+            result = match_red_then_green(known, text)
+        else:
+            expected = find_expected_status(rule, body, way, around)
+            result = match_run(known, text, expected, around.get(rule.receipt) if rule.receipt else None)
+        if result.refs and result.refs != claim.refs:
+            levels = {"holds": "ran", "stale": "ran", "contradicted": "observed"}
             return msgspec.structs.replace(
                 claim,
-                level="ran" if result.verdict == "holds" else "observed",
+                level=levels.get(result.verdict, "claimed"),
                 verdict=result.verdict,
                 fact=shorten_message(result.fact, FACT_BYTES),
                 refs=result.refs,
@@ -90,14 +100,15 @@ def _weigh_claim(
 
 def _find_rows(
     history: History, workflow: CompiledWorkflow, node: Node, claim: Claim
-) -> Iterator[tuple[Ran, dict[str, Any], Spot]]:
+) -> Iterator[tuple[Ran | RedThenGreen, dict[str, Any], Spot]]:
     """The place of a report that a claim is about, with the rule that asks for its receipt."""
     for kept in attached_to(history, node.node_id).artifacts:
         if not claim.contract_ref or kept.artifact.contract_ref != claim.contract_ref:
             continue
         held = find_kind_contract(workflow, kept.artifact.kind, claim.contract_ref)
         rules = () if held is None else held.contract.evidence
-        for rule in (one for one in rules if isinstance(one, Ran)):
+        kind = RedThenGreen if claim.check == "red_then_green" else Ran
+        for rule in (one for one in rules if isinstance(one, kind)):
             for spot in list_rows(rule, kept.artifact.body):
                 if write_pointer(spot[0]) == claim.pointer:
                     yield rule, kept.artifact.body, spot

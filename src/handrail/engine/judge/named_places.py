@@ -57,13 +57,22 @@ _CONFIGURATION = frozenset(
     {"conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "package.json", "Makefile"}
     | {"makefile", "GNUmakefile", "justfile", "noxfile.py", "Cargo.toml", ".mocharc.json"}
     | {f"{name}{end}" for name in ("sitecustomize", "usercustomize") for end in (".py", ".pyc")}
+    | {"pytest.py", "unittest.py"}
 )
 _CONFIGURED = ("jest.config.", "vitest.config.", "vite.config.", "babel.config.")
+_SHADOWING = frozenset({"pytest", "_pytest", "unittest"})
+"""Folders that Python takes for the runner itself."""
 _LOADED = (".pth", ".pyc")
 """Endings of what Python loads by itself, or in place of a module that has no source."""
 
 
 def configures_runner(path: str) -> bool:
     """Whether a file may say what a runner runs, and how, or is loaded without being asked for."""
-    name = path.rpartition("/")[2]
-    return name in _CONFIGURATION or name.startswith(_CONFIGURED) or name.endswith(_LOADED)
+    *folders, name = path.split("/")
+    is_runner = name.endswith(".py") and not _SHADOWING.isdisjoint(folders)
+    return is_runner or name in _CONFIGURATION or name.startswith(_CONFIGURED) or name.endswith(_LOADED)
+
+
+def is_of_checks(path: str) -> bool:
+    """Whether a file decides about the result of tests beside the code."""
+    return is_test_file(path) or configures_runner(path)

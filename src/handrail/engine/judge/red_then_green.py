@@ -1,7 +1,8 @@
 """A test guards something if it failed before and passes now, because of the change. Pure.
 
-The proof is about what differs between the files then and now: where only tests differ, fewer tests ran or
-the runner was steered differently, it may be something else that made it pass.
+The proof is about what differs between the files then and now: where what the check rests on differs too (its
+tests, its configuration, its script), fewer tests ran or the runner was steered differently, it may be
+something else that made it pass.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Sequence
 
+import msgspec
+
 from handrail.contract.wording import make_readable
 from handrail.engine.command_lines import has_tests_failed, read_words
 from handrail.engine.events import ReceiptRecorded
-from handrail.engine.judge.named_places import is_test_file
+from handrail.engine.judge.named_places import configures_runner, is_test_file
 from handrail.engine.judge.run_claims import (
     find_in_folders,
     find_receipts,
@@ -20,11 +23,17 @@ from handrail.engine.judge.run_claims import (
     judge_imported,
     judge_receipts,
     list_paths,
+    list_scripts,
     name_folder,
+    own_program,
     suggest_command,
 )
 from handrail.engine.judge.witnessed import RunResult, Witnessed
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, Exited, compare_counts, describe_outcome
+
+NOT_FOUND = "what differs could not be found"
+DIFFERS = "what differs in the files that are seen"
+"""What git ignores may differ too: nobody looks there."""
 
 
 def match_red_then_green(known: Witnessed, text: str) -> RunResult:
@@ -49,11 +58,11 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
             )
             fact += "a syntax error, a file that is missing, or the environment"
         fact = green.fact if green.verdict == "missing" else fact
-        command += " without the fix, then again with it,"
-        return RunResult(verdict="missing", fact=fact, refs=green.refs, command=command)
+        return RunResult(verdict="missing", fact=fact, refs=green.refs, command=command, guard=text.strip())
     if green.verdict != "holds":
         return green
-    return _judge_difference(known, red[-1], green, name)
+    judged = _judge_difference(known, red[-1], green, name)
+    return msgspec.structs.replace(judged, command=command, guard=text.strip())
 
 
 def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, name: str) -> RunResult:
@@ -61,29 +70,76 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
     refs = (red.receipt_id, *green.refs)
     last = next(one for one in known.receipts if one.receipt_id == green.refs[-1])
     paths = sorted(known.sighting.since.get(red.tree_after, ()))
-    doubt = find_doubt(red, last, paths, name)
+    gone = known.sighting.gone.get(red.tree_after, ())
+    doubt = find_doubt(red, last, paths, gone, name)
     if not doubt and (absent := _find_absent(known, red)):
         doubt = f"{name} failed before, when {list_paths(absent)} was not there, and passes now"
+    if not doubt and not paths:
+        return RunResult(
+            verdict="unknown", fact=f"{name} failed before and passes now, and {NOT_FOUND}", refs=refs
+        )
     if doubt:
-        return RunResult(verdict="unknown", fact=doubt, refs=refs, is_doubted=True)
-    return RunResult(verdict="holds", fact=describe_guard(red, paths), refs=refs, paths=green.paths)
+        # A test that is new beside those that failed takes nothing from them: it is told, and is no gap.
+        new = {*known.sighting.appeared.get(red.tree_after, ())}
+        is_beside = doubt == _find_changed_tests(red, paths, name) and new >= set(list_own(red, paths))
+        return RunResult(verdict="unknown", fact=doubt, refs=refs, is_doubted=not is_beside)
+    there = set(paths) - set(known.sighting.appeared.get(red.tree_after, ()))
+    told = {make_readable(path) for path in there if is_test_file(path)}.union(green.paths)
+    return RunResult(verdict="holds", fact=describe_guard(red, paths), refs=refs, paths=tuple(sorted(told)))
 
 
-def find_doubt(red: ReceiptRecorded, green: ReceiptRecorded, paths: list[str], name: str) -> str:
+def find_doubt(
+    red: ReceiptRecorded, green: ReceiptRecorded, paths: list[str], gone: Sequence[str], name: str
+) -> str:
     """What else than the change may have made it pass; empty: nothing that is known."""
     fewer = compare_counts(red.counts, green.counts)
     if red.steering != green.steering:
         names = sorted({one for one, _ in {*red.steering.items()} ^ {*green.steering.items()}})
         return f"{name} failed and passes under different {', '.join(names)}"
+    programs = {one.program_digest for one in (red, green) if one.program_digest and not own_program(one)}
+    if len(programs) > 1:
+        return f"{name} failed and passes by another program: {make_readable(green.program)[:120]}"
     if fewer:
         return f"{name} failed before, and now {fewer.replace('at the start of the run', 'then')}"
-    return _find_only_tests(paths, name)
+    is_counted = red.counts is not None and green.counts is not None
+    lost = [] if is_counted else [path for path in list_own(red, sorted(gone)) if is_test_file(path)]
+    if lost:
+        return f"{name} failed before and passes now, and tests of then are gone: {list_paths(lost)}"
+    return _find_only_tests(paths, name) or _find_changed_tests(red, paths, name)
 
 
 def _find_only_tests(paths: list[str], name: str) -> str:
     if paths and all(is_test_file(path) for path in paths):
         return f"{name} failed before and passes now, and only tests differ: {list_paths(paths)}"
     return ""
+
+
+def _find_changed_tests(red: ReceiptRecorded, paths: list[str], name: str) -> str:
+    """Another test than the one that failed shows nothing about the code between them."""
+    found = list_own(red, paths)
+    if not found:
+        return ""
+    told = (
+        f"{name} failed before and passes now, and what it tests by changed in between: {list_paths(found)}"
+    )
+    return f"{told}; run it as it is now without the fix, then with it"
+
+
+def list_own(receipt: ReceiptRecorded, paths: Sequence[str]) -> list[str]:
+    """Files that decide about a result beside the code: configuration, what the command starts, and tests.
+
+    Those are the tests that the command names, or any.
+    """
+    started = list_scripts(receipt)
+    words = (word.partition("::")[0] for word in read_words(receipt.argv).words)
+    named = {posixpath.normpath(posixpath.join(receipt.directory, one)) for one in words if is_test_file(one)}
+    return [
+        path
+        for path in paths
+        if configures_runner(path)
+        or path in started
+        or (is_test_file(path) and (not named or any(f"{path}/".startswith(f"{one}/") for one in named)))
+    ]
 
 
 def find_doubted_pass(known: Witnessed, result: RunResult, text: str) -> str:
@@ -102,7 +158,7 @@ def find_doubted_pass(known: Witnessed, result: RunResult, text: str) -> str:
 
 def describe_guard(red: ReceiptRecorded, paths: list[str]) -> str:
     """The fact, with what differs between the files then and now."""
-    differing = f"; what differs: {list_paths(paths)}" if paths else ""
+    differing = f"; {DIFFERS}: {list_paths(paths)}" if paths else ""
     return "failed before, passes now" + name_folder(red) + differing
 
 

@@ -51,6 +51,7 @@ _SHELLS = ("sh", "bash")
 MOST_PATHS_SINCE = 200
 """Paths that changed since a command ran."""
 
+_INTERPRETER = re.compile(r"(?:python|pypy|node|bun|deno|ruby|perl|php|sh|bash|dash|zsh|ksh)[\d.]*")
 _NOT_ITS_OWN = "it ran in a line of several programs, whose status is not its own: run it alone"
 
 Identity: TypeAlias = tuple[str, str]
@@ -369,8 +370,9 @@ def judge_receipts(
     # What an older tree gave refutes nobody: the agent may have corrected it since.
     wrong = "" if is_older else _contradiction(newest, expected)
     if wrong:
-        fact = f"{name}: {wrong} (receipt {newest.receipt_id})"
-        return RunResult(verdict="contradicted", fact=fact, refs=refs, command=command)
+        fact = f"{name}: {wrong} (receipt {newest.receipt_id}){name_others(newest, current)}"
+        verdict = _choose_verdict(newest, current, expected)
+        return RunResult(verdict=verdict, fact=fact, refs=refs, command=command)
     if not tree or not newest.tree_after:
         fact = f"it ran ({ended}), on files that could not be compared with the present ones"
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
@@ -384,12 +386,21 @@ def judge_receipts(
         fact = f"{which} changed while {name} ran ({ended}); run it again, or let git ignore what it writes"
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     fact = ended + _name_unlooked(known) + _name_left_out(known, newest) + _name_steering(newest)
-    fact += _name_others(newest, current) + _name_fewer(own, newest)
+    fact += name_others(newest, current) + _name_fewer(own, newest)
     touched = _find_touched(known, newest)
     fact += f"; its own tests or configuration changed in this run: {list_paths(touched)}" if touched else ""
     loaded = [make_readable(path) for path in known.sighting.beside.loaded]
     fact += f"; new in this run, and git does not track it: {list_paths(loaded)}" if loaded else ""
     return RunResult(verdict="holds", fact=fact, refs=refs, command=command, paths=(*touched, *loaded))
+
+
+def _choose_verdict(
+    newest: ReceiptRecorded, current: Sequence[ReceiptRecorded], expected: int | None
+) -> EvidenceVerdict:
+    """Who says what the same door saw on these very files says nothing wrong, and has not shown it either."""
+    if any(one.by == newest.by and not _contradiction(one, expected) for one in current):
+        return "unknown" if expected else "missing"
+    return "contradicted"
 
 
 def _write_start_fix(newest: ReceiptRecorded, ended: str, command: str) -> str:
@@ -436,6 +447,16 @@ def _find_touched(known: Witnessed, receipt: ReceiptRecorded) -> list[str]:
 def own_program(receipt: ReceiptRecorded) -> str:
     """The program of a receipt, where it is a file of the project; empty: it is none."""
     return receipt.program.removeprefix("./") if receipt.program.startswith("./") else ""
+
+
+def list_scripts(receipt: ReceiptRecorded) -> set[str]:
+    """The files of the project that a command starts: its program, or what an interpreter is given."""
+    words = read_words(receipt.argv).words
+    at = next((at for at, one in enumerate(words) if _INTERPRETER.fullmatch(posixpath.basename(one))), None)
+    given = [] if at is None else [one for one in words[at + 1 :] if not one.startswith("-")][:1]
+    module = [f"{one.replace('.', '/')}{end}" for one in given for end in (".py", "/__main__.py")]
+    places = {posixpath.normpath(posixpath.join(receipt.directory, one)) for one in (*given, *module)}
+    return places | {own_program(receipt)}
 
 
 def explain_unfinished(known: Witnessed, receipt: ReceiptRecorded) -> str:
@@ -504,15 +525,12 @@ def _name_steering(receipt: ReceiptRecorded) -> str:
     return f", under {', '.join(sorted(receipt.steering))}" if receipt.steering else ""
 
 
-def _name_others(newest: ReceiptRecorded, current: Sequence[ReceiptRecorded]) -> str:
+def name_others(newest: ReceiptRecorded, current: Sequence[ReceiptRecorded]) -> str:
     """Opposite results on the same files: one door says so twice, or two doors differ."""
-    others = {describe_outcome(one.outcome) for one in current if not isinstance(one.outcome, StatusUnknown)}
-    others -= {describe_outcome(newest.outcome)}
-    return (
-        f", and {', '.join(sorted(others))} on the same files: it is flaky, or reported wrongly"
-        if others
-        else ""
-    )
+    ended = [one for one in current if not isinstance(one.outcome, StatusUnknown)]
+    ran = [one.outcome for one in ended if not explain_not_run(one.argv, one.outcome, one.counts)]
+    others = sorted({describe_outcome(one) for one in ran} - {describe_outcome(newest.outcome)})
+    return f", and {', '.join(others)} on the same files: it is flaky, or reported wrongly" if others else ""
 
 
 def _name_fewer(own: Sequence[ReceiptRecorded], newest: ReceiptRecorded) -> str:

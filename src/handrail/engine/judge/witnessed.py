@@ -93,6 +93,8 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """By the id of an earlier tree: some paths that changed since."""
     appeared: Mapping[str, tuple[str, ...]] = {}
     """Those of them that were not there then."""
+    gone: Mapping[str, tuple[str, ...]] = {}
+    """Those of them that are not there now."""
     repositories: tuple[str, ...] = ()
     """Folders of the project that belong to another repository: nobody looked there."""
     beside: ChangedBeside = ChangedBeside()
@@ -180,6 +182,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """What to run again."""
     fix: str = ""
     """What to do instead of running it again."""
+    guard: str = ""
+    """The line of a guard: it is to run without the fix, and then with it."""
     paths: tuple[str, ...] = ()
     """Its own tests, script or configuration that changed in this run."""
     is_doubted: bool = False

@@ -21,7 +21,7 @@ import msgspec
 from handrail.contract.catalogue import SESSION_LOCKED
 from handrail.contract.outcome import Fault
 from handrail.event_log.files.cache import Mark, mark_of
-from handrail.event_log.files.disk import Disk, make_directory, open_file, read_from, write_all
+from handrail.event_log.files.disk import Disk, find_holder, make_directory, open_file, read_from, write_all
 from handrail.event_log.files.manifest import MANIFEST_NAME, VERSION, Attestation, Tip, add_attestation
 from handrail.event_log.files.segments import (
     FIRST_SEGMENT,
@@ -156,9 +156,10 @@ def _wait_for_lock(
         while held is None or not disk.lock_now(held.lock):
             waited_ms = disk.monotonic_ms() - started
             if waited_ms >= wait_ms:
+                who = "Another writer" if held is None else find_holder(disk.status(held.lock))
                 raise Fault(
                     SESSION_LOCKED,
-                    "Another writer holds this session.",
+                    f"{who} holds this session.",
                     details={"session_id": session_id, "waited_ms": waited_ms},
                 )
             pause_ms = min(pause_ms, _longest_pause_ms(waited_ms, wait_ms))

@@ -128,6 +128,16 @@ class Disk:
         return max(1, duration_ms * (32_768 + int.from_bytes(os.urandom(2))) // 65_536)
 
 
+def find_holder(lock: os.stat_result, table: str = "/proc/locks") -> str:
+    """Who holds a lock, in words: the process by its number, where the system tells it."""
+    place = f"{os.major(lock.st_dev):02x}:{os.minor(lock.st_dev):02x}:{lock.st_ino}"
+    with suppress(OSError), open(table, encoding="ascii") as lines:
+        for words in map(str.split, lines):
+            if words[1:2] == ["FLOCK"] and words[-3] == place and int(words[-4]) > 0:
+                return f"Process {words[-4]}"
+    return "Another writer"
+
+
 def run_both(first: Callable[[], None], second: Callable[[], None]) -> None:
     """Run two calls side by side and wait for both.
 

@@ -23,7 +23,7 @@ from handrail.operations.receipts.signing import find_commit, require_local
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import is_project
 from handrail.ports.receipts import NamedCommit
-from handrail.ports.worktree import Tree, Unseen
+from handrail.ports.worktree import Changes, Tree, Unseen
 from handrail.projections.overview import choose_run
 from handrail.projections.receipt_statement import (
     Subject,
@@ -169,33 +169,39 @@ def _describe_subject(rt: ReadPorts, history: History, run: Run, project: str, n
     trees = dict.fromkeys(held.fact.tree_after for held in receipts)
     last = find_latest_tree(history, run_graph(history, run.run_id).preferred_tip)
     is_seen = last is not None and (history.imported is None or last.index >= history.imported.index)
+    guards = {
+        (red.tree_after, green.tree_after): _compare(
+            rt, history, project, red.tree_after, _load(rt, history, green.tree_after)
+        )
+        for one in runs
+        for red, green in find_guards(history, one)
+    }
     return Subject(
         project=encode_project(project).name,
         commit=named.commit,
         tree=named.tree,
-        differing={tree: _compare(rt, history, project, tree, committed) for tree in trees if tree},
-        between={
-            (red.tree_after, green.tree_after): _compare(
-                rt, history, project, red.tree_after, _load(rt, history, green.tree_after)
-            )
-            for one in runs
-            for red, green in find_guards(history, one)
-        },
+        differing={tree: _list(_compare(rt, history, project, tree, committed)) for tree in trees if tree},
+        between={pair: _list(found) for pair, found in guards.items()},
+        gone={pair: found.deleted for pair, found in guards.items() if found is not None},
         is_clean=last is not None
         and is_seen
-        and _compare(rt, history, project, last.fact.tree_id, committed) == (),
+        and _list(_compare(rt, history, project, last.fact.tree_id, committed)) == (),
     )
 
 
 def _compare(
     rt: ReadPorts, history: History, project: str, tree_id: str, other: Tree | None
-) -> tuple[str, ...] | None:
+) -> Changes | None:
     """What differs between the files of a receipt and other ones; None: nobody can tell."""
     own = _load(rt, history, tree_id)
     if own is None or other is None:
         return None
     found = rt.worktree().compare(project, own, other)
-    return None if isinstance(found, Unseen) else tuple(sorted({*found.changed, *found.arrived}))
+    return None if isinstance(found, Unseen) else found
+
+
+def _list(found: Changes | None) -> tuple[str, ...] | None:
+    return None if found is None else tuple(sorted({*found.changed, *found.arrived}))
 
 
 def _load(rt: ReadPorts, history: History, tree_id: str) -> Tree | None:

@@ -141,7 +141,9 @@ class PersonsQuestion(Answer, frozen=True, kw_only=True):
     others: str = ""
     """Who answers it instead of you, where there are accounts; empty: you may."""
     writes: str = ""
-    """The files that a yes lets Handrail write, in words."""
+    """What a yes lets Handrail write, in words."""
+    diff: str = ""
+    """The lines that it changes."""
 
 
 def confirm_run(rt: WritePorts, request: ConfirmRun) -> ConfirmedRun | PersonsQuestion:
@@ -225,6 +227,7 @@ def _show(
     workflow: CompiledWorkflow,
 ) -> PersonsQuestion:
     assert isinstance(pending.node.state, Running), "only a pending step is confirmed"
+    writes, diff = map(rt.secrets.redact_text, describe_write(pending.session.history, workflow, ask.attempt))
     said = None if word.seen else word.answered  # else it was about another report, or about none
     return PersonsQuestion(
         session_id=pending.session.history.session_id,
@@ -240,7 +243,8 @@ def _show(
         takes_value=ask.takes_value,
         question=rt.secrets.redact_text(question_of(ask, workflow)),
         others=find_answerers(rt, pending.session.history, pending.node, _name_confirmer(ask)),
-        writes=rt.secrets.redact_text(describe_write(pending.session.history, workflow, ask.attempt)),
+        writes=writes,
+        diff=diff,
     )
 
 
@@ -271,7 +275,8 @@ class Meant(msgspec.Struct, frozen=True, kw_only=True):
 def _is_same(meant: Meant, said: Confirmation) -> bool:
     """Whether somebody gives the answer again that they gave before."""
     fact = said.fact
-    return (meant.answer, meant.option_id, meant.value) == (fact.answer, fact.option_id, fact.value)
+    is_same_value = bool(meant.option_id) or meant.value == fact.value  # of an option it is the label
+    return (meant.answer, meant.option_id) == (fact.answer, fact.option_id) and is_same_value
 
 
 def _read_given(given: PersonsAnswer, shown: str, ask: Ask, workflow: CompiledWorkflow) -> Meant:
@@ -408,13 +413,14 @@ def record_answer(
         option_id=meant.option_id,
         asked=ask.kind,
         subject=ask.subject,
-        value=meant.value,
-        by=require_confirmer(rt, pending.session.history, pending.node, _name_confirmer(ask)),
+        value=next((one.label for one in ask.options if one.id == meant.option_id), meant.value),
     )
     session = pending.session
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=pending.by_token) as (session, witness):
-            committed = _commit(rt, witness, session, fact)
+            # As it is now: an agent of theirs may have worked on it since they were asked.
+            by = require_confirmer(rt, session.history, pending.node, _name_confirmer(ask))
+            committed = _commit(rt, witness, session, msgspec.structs.replace(fact, by=by))
         if committed is not None:
             said = committed.history.confirmations[fact.node_id][-1]
             return _describe(committed.history, said, is_new=True)
@@ -467,7 +473,7 @@ def _name_next(fact: ConfirmationRecorded) -> str:
         case "confirm":
             return "This report passes when the agent sends it again; another one is asked about again."
         case "choose":
-            return f"The run takes {fact.option_id} when the agent makes the call of that option."
+            return f"The run takes “{fact.value or fact.option_id}” when the agent makes its call."
         case "give":
             return "The agent reads your answer at its next call, which takes it up."
         case "allow_write":
@@ -491,7 +497,7 @@ OPERATION = Operation(
         levels={"minimal": ("run_id", "step_id", "answer", "is_new"), "standard": None, "full": None},
         id_field="run_id",
         select="top",
-        untrusted=("note", "shown", "options", "value", "question"),
+        untrusted=("note", "shown", "options", "value", "question", "writes", "diff"),
     ),
     errors=(
         E_HUMAN_REQUIRED.code,

@@ -17,9 +17,9 @@ from handrail.engine.navigate import own_action_at
 from handrail.engine.reply import Reply
 from handrail.operations.gathering import gather
 from handrail.operations.handles import WORKER_RULE, Prepared, TokenCall, Worker, answer_attempt, read_ack
-from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
+from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer, warn_of_present
 from handrail.operations.report import Output, check_change, check_merged, read_report
-from handrail.operations.same_project import find_own_project, warn_of_other_project
+from handrail.operations.same_project import find_own_project
 from handrail.runtime.operation import AckVerdict, Input, Operation
 from handrail.runtime.runtime import WritePorts, leave_tree
 from handrail.runtime.sessions import Session
@@ -68,6 +68,10 @@ def advance(
     rt: WritePorts, request: ContinueRun, ack_token: str, actions: int = MOST_ACTIONS
 ) -> Success | AckVerdict:
     """Acknowledge the pending step once, and run up to `actions` of ours; a repeat gets the same reply."""
+    # Three parts. First the token is read and the report checked, so that a refusal uses nothing up. Then
+    # `answer_attempt` gathers (files, blobs, programs) outside the lock and decides and appends under it,
+    # unless the attempt has its answer already. What comes after the commit can be done again by a repeat,
+    # because the reply is read from the log.
     handle = read_ack(rt.keys, ack_token, request.state_token)
     if handle.beside:
         from handrail.operations.mixed_tokens import require_one_reply
@@ -93,6 +97,7 @@ def advance(
 
         raise add_children(rt, claims, fault) from None
     session, recorded, prepared = answer.session, answer.recorded, answer.prepared
+    # `prepared` is None in a replay, whose files are gone: today's would say nothing about the node.
     if prepared is not None and prepared.project is not None:
         leave_tree(rt, claims.session_id, recorded.to_node_id, prepared.project, "advance", prepared.tree)
     made = session.history.nodes[recorded.to_node_id]
@@ -109,7 +114,7 @@ def advance(
         session,
         recorded,
         work.input_digest,
-        warnings=(*handle.warnings, *warn_of_other_project(rt.workspace, run, request.project)),
+        warnings=(*handle.warnings, *warn_of_present(rt, run, request.project)),
         sent=TokenCall(claims=claims, request=request, tool="continue_workflow"),
         workflow=known,
         actions=actions,

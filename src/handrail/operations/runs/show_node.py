@@ -541,7 +541,7 @@ def _answer(said: Confirmation) -> NodeAnswer:
     fact = said.fact
     return NodeAnswer(
         answer=fact.answer,
-        said=fact.option_id or fact.value or fact.answer,
+        said=fact.value or fact.option_id or fact.answer,
         option_id=fact.option_id,
         door=fact.door,
         who=name_person(fact.who),

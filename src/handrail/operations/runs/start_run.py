@@ -215,7 +215,7 @@ def _answer_start(
         asked.input_digest,
         warnings=(
             *warnings,
-            *list_recorded_warnings(run, workflow, handed.values()),
+            *list_recorded_warnings(session.history, run, workflow, handed.values()),
             *warn_of_missing_look(rt, session.history, run, project),
         ),
         project=project,

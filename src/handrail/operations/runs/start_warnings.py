@@ -8,7 +8,7 @@ from handrail.contract.catalogue import STORE_CORRUPT
 from handrail.contract.ids import BlobRef, SessionId, SourceKind, WorkflowHash
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
-from handrail.engine.facts import Place, is_same_place, run_place
+from handrail.engine.facts import Place, is_same_place, run_place, session_place
 from handrail.engine.history import History, Run, closing_of
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.operations.declared_checks import explain_undeclared
@@ -30,11 +30,27 @@ FROM_ELSEWHERE: frozenset[SourceKind] = frozenset({"project", "git", "remote", "
 
 
 def list_recorded_warnings(
-    run: Run, workflow: CompiledWorkflow, handed: Iterable[CompiledWorkflow]
+    history: History, run: Run, workflow: CompiledWorkflow, handed: Iterable[CompiledWorkflow]
 ) -> tuple[ReplyWarning, ...]:
     """What follows from the recorded start alone, so that every replay says it too."""
     unproven = _undeclared_checks(run, (workflow, *handed))
-    return (*_legacy_id(run), *_first_run(run), *_left_out(workflow), *unproven)
+    elsewhere = _joined_from_elsewhere(history, run)
+    return (*elsewhere, *_legacy_id(run), *_first_run(run), *_left_out(workflow), *unproven)
+
+
+def _joined_from_elsewhere(history: History, run: Run) -> tuple[ReplyWarning, ...]:
+    first = next(iter(history.runs.values()))
+    opened = session_place(history)
+    began, here = opened if opened.directory else run_place(first), run_place(run)
+    # A folder without a repository is seen under the one that the session saw before.
+    is_same = is_same_place(began, here) and bool(began.identity) == bool(here.identity)
+    if not began.directory or not here.directory or is_same:
+        return ()
+    message = (
+        f"The session that this run joined began in another project, {quote(began.name)}. This run works in "
+        f"{quote(here.name)}: tell the user, or start it without a session."
+    )
+    return (ReplyWarning(code="OTHER_PROJECT", message=message[:500], details={"project": began.name}),)
 
 
 def warn_of_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> tuple[ReplyWarning, ...]:

@@ -20,6 +20,7 @@ from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
     Sessions,
     describe_unsound,
+    facet,
     open_stored_sessions,
 )
 from handrail.ports.log import SessionStamp
@@ -131,7 +132,8 @@ def _find(
     And the sessions that cannot be read whole, with their health.
     """
     with open_stored_sessions(rt, with_index=with_index) as sessions:
-        asked = [stamp for stamp in sessions.stamps if request.session in (UNSET, stamp.session_id)]
+        having = sessions.find([facet("gap_count")])
+        asked = [stamp for stamp in having if request.session in (UNSET, stamp.session_id)]
         health = {stamp.session_id: sessions.facts(stamp.session_id).health for stamp in asked}
         found = [
             (f"{_FAR - order:025d}", item)

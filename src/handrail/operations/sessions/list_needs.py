@@ -89,6 +89,8 @@ class NeedList(Answer, frozen=True, kw_only=True):
 
     scope: str
     total: int
+    answered: int = 0
+    """Of these: answered by a person, and not taken up by the agent yet; they come last."""
     session_count: int
 
 
@@ -103,13 +105,21 @@ def list_needs(rt: ReadPorts, request: ListNeeds) -> Success:
     listed = NeedList(
         scope="all sessions of this store" if is_whole else f"the latest {MOST_SESSIONS} sessions",
         total=len(found),
+        answered=sum(row.is_answered for row in found),
         session_count=count,
     )
     return Success(data=msgspec.to_builtins(listed), page=page)
 
 
 def _order(row: NeedRow) -> tuple[str, ...]:
-    return (str(_ORDER.index(row.kind)), row.since, row.session_id, row.run_id, row.gap_id)
+    return (
+        str(int(row.is_answered)),
+        str(_ORDER.index(row.kind)),
+        row.since,
+        row.session_id,
+        row.run_id,
+        row.gap_id,
+    )
 
 
 def _find(rt: ReadPorts, request: ListNeeds, *, with_index: bool) -> tuple[list[NeedRow], int]:
@@ -242,5 +252,5 @@ OPERATION = Operation(
             *("project", "branch", "workflow_name", "agent"),
         ),
     ),
-    default_sort="kind (a person first), since, session id",
+    default_sort="open first, kind (a person first), since, session id",
 )

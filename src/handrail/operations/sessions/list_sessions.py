@@ -13,10 +13,12 @@ from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Success
 from handrail.operations.sessions.search_sessions import Texts
 from handrail.operations.stored_sessions import (
+    FACETS,
     FindSilence,
     Sessions,
     about,
     describe_unsound,
+    facet,
     find_silence,
     open_stored_sessions,
 )
@@ -201,7 +203,8 @@ def _matching(
     query = "" if request.query is UNSET else request.query
     texts = Texts(rt, sessions, query)
     parts = query.casefold().split()
-    for stamp in sessions.find(sorted(words_of(query)), parts) if parts else sessions.stamps:
+    facets = _facets(request)
+    for stamp in sessions.find(sorted(words_of(query)), parts) if parts else sessions.filtered(facets):
         facts = sessions.facts(stamp.session_id)
         is_silent = request.silence is UNSET or silence(facts) == request.silence
         is_lost = request.needs is True and sessions.has_lost_workflow(stamp.session_id)
@@ -209,6 +212,13 @@ def _matching(
         text = about(stamp.session_id, facts)
         if is_wanted and (all(part in text for part in parts) or texts.has_all(stamp)):
             yield stamp
+
+
+def _facets(request: ListSessions) -> list[str]:
+    """What the index knows of a session that the filters let pass."""
+    named = (request.status, request.workflow, request.project_name, request.account, request.agent)
+    asked = [facet(name, value) for name, value in zip(FACETS, named, strict=True) if value is not UNSET]
+    return [*asked, *([facet("needs")] if request.needs is True else [])]
 
 
 def _is_wanted(facts: SessionFacts, request: ListSessions, *, is_lost: bool) -> bool:

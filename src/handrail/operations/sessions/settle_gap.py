@@ -17,7 +17,7 @@ from handrail.engine.events import ConfirmationDoor, GapRecorded
 from handrail.engine.history import History, Node
 from handrail.engine.messages import explain_gap
 from handrail.operations.finding import find_session, name_answerer
-from handrail.operations.stored_sessions import open_stored_sessions
+from handrail.operations.stored_sessions import facet, open_stored_sessions
 from handrail.ports.store import IndexTrouble
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import Input, Operation
@@ -112,7 +112,7 @@ def _find(rt: ReadPorts, request: SettleGap) -> Session:
 
 def _sessions_with_gaps(rt: ReadPorts, *, with_index: bool) -> list[SessionId]:
     with open_stored_sessions(rt, with_index=with_index) as sessions:
-        ids = (stamp.session_id for stamp in sessions.stamps)
+        ids = (stamp.session_id for stamp in sessions.find([facet("gap_count")]))
         return [held for held in ids if sessions.facts(held).gap_count]
 
 
@@ -146,7 +146,7 @@ def _ask(rt: WritePorts, session: Session, gap: GapRecorded, note: str) -> Confi
     """A person says yes at the terminal itself: a line that an agent runs settles nothing."""
     shown = flatten_text(rt.secrets.redact_text(explain_gap(gap)))
     text = (
-        f"\nThe gap {gap.gap_id} ({gap.severity}): {shown}\nSettled because: {flatten_text(note)}\n\n"
+        f"\nA gap ({gap.severity}): {shown}\nSettled because: {flatten_text(note)}\n\n"
         "It is kept in the log of the session, with your account.\nSettle this gap? [y/n] "
     )
     named = f"{gap.gap_id} --session {session.history.session_id}"

@@ -45,6 +45,7 @@ from handrail.projections.evidence import (
     level_of,
     list_claims,
     machine_of,
+    say_answer,
     sum_evidence,
     text_of,
 )
@@ -169,8 +170,8 @@ class ConfirmationRow(Answer, frozen=True, kw_only=True):
 
     step_id: str
     answer: str
-    option_id: str = ""
-    """Of a choice: the option that they took."""
+    option_id: str = ""  # of a choice: the option that they took
+    said: str = ""
     door: str
     who: str
     at: str
@@ -403,6 +404,8 @@ def _is_cut(notes: Notes) -> bool:
     return notes.ref is not None or len(notes.text) > NOTE_CHARACTERS
 
 
+# Each list has its own bound and loses its oldest rows, so that one crowded list cannot push out the others.
+# Facts are those on the way to the preferred tip; what people said is of the whole run, on every branch.
 def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
     run = overview_of(history, drawn)
     workflow = load_pinned_workflow(rt.log, history.runs[run.run_id].workflow_hash)
@@ -508,6 +511,7 @@ def _confirmation_row(history: History, said: Confirmation) -> ConfirmationRow:
         step_id=pending_step(history.nodes[fact.node_id]) or "",
         answer=fact.answer,
         option_id=fact.option_id,
+        said=say_answer(fact),
         door=fact.door,
         who=name_person(fact.who),
         at=said.at,

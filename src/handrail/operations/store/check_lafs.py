@@ -12,11 +12,15 @@ from handrail.contract.conformance.check import check
 from handrail.contract.conformance.rules import Tier
 from handrail.contract.conformance.served import (
     LAFS_MEDIA_TYPE,
+    PROBLEM_TYPE,
     DiscoveryExchanges,
     endpoints_of,
+    first_operation,
     is_envelope,
+    judge_card,
     judge_discovery,
     judge_envelope,
+    judge_problem,
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.envelopes.lafs import expand_minimal
@@ -29,6 +33,8 @@ from handrail.runtime.runtime import Runtime
 MOST_DOCUMENTS = 1_000
 MAX_DOCUMENT_BYTES = 4_194_304
 _DISCOVERY_PATH = "/.well-known/lafs.json"
+_CARD_PATH = "/.well-known/agent-card.json"
+_NOTHING_PATH = "/no.operation"
 _NOBODYS_LEDGER = "run_000000000000"
 """An id that no run has: whatever the server says about it is an envelope without anybody's data."""
 
@@ -53,7 +59,8 @@ class CheckLafs(Input, frozen=True, kw_only=True):
         Annotated[
             str,
             Meta(
-                description="Judge a server instead: its discovery and ledger, or the one address.",
+                description="Judge a server instead: its discovery, card, ledger, an answer and a problem; "
+                "or the one address.",
                 max_length=2048,
             ),
         ]
@@ -88,6 +95,8 @@ class Verdict(Answer, frozen=True, kw_only=True):
     ok: bool
     checked: int
     reports: list[dict[str, Any]]
+    left_out: list[str] = []
+    """Of a server: what could not be judged, and why."""
 
 
 def check_lafs(rt: Runtime, request: CheckLafs) -> Verdict:
@@ -97,12 +106,16 @@ def check_lafs(rt: Runtime, request: CheckLafs) -> Verdict:
     """
     _check_given(request)
     tier: Tier = "complete" if request.tier is UNSET else request.tier
-    reports = _check_documents(request, tier) if request.url is UNSET else _check_server(rt, request, tier)
+    left_out: list[str] = []
+    if request.url is UNSET:
+        reports = _check_documents(request, tier)
+    else:
+        reports = _check_server(rt, request, tier, left_out)
     failed = [report["source"] for report in reports if not report["ok"]]
     if failed and request.report_only is not True:
         message = f"{len(failed)} of {len(reports)} documents do not conform, first {quote(failed[0])}."
         raise Fault(NOT_CONFORMANT, message, details={"reports": reports})
-    return Verdict(ok=not failed, checked=len(reports), reports=reports)
+    return Verdict(ok=not failed, checked=len(reports), reports=reports, left_out=left_out)
 
 
 def _check_given(request: CheckLafs) -> None:
@@ -126,7 +139,7 @@ def _check_given(request: CheckLafs) -> None:
 # A server
 
 
-def _check_server(rt: Runtime, request: CheckLafs, tier: Tier) -> list[dict[str, Any]]:
+def _check_server(rt: Runtime, request: CheckLafs, tier: Tier, left_out: list[str]) -> list[dict[str, Any]]:
     """The discovery document and what it leads to; or one address, where the url names more than a server."""
     assert isinstance(request.url, str), "a server is named by its address"
     client = rt.http_client()
@@ -146,10 +159,28 @@ def _check_server(rt: Runtime, request: CheckLafs, tier: Tier) -> list[dict[str,
         post=client.ask("POST", address, {**headers, "Content-Type": "application/json"}),
     )
     reports = [judge_discovery(exchanges, tier)]
-    context = endpoints_of(get).get("context", "")
-    if _origin(context) == origin:  # the token is for this server alone
-        answer = client.ask("GET", f"{context}/{_NOBODYS_LEDGER}?mode=summary", headers)
-        reports += [judge_envelope(answer, tier)] if is_envelope(answer) else []
+    card = client.ask("GET", origin + _CARD_PATH, headers)
+    if card.status == 200:
+        reports.append(judge_card(card, tier))
+    else:
+        left_out.append(f"The agent card: {_CARD_PATH} answered with {card.status}.")
+    named = endpoints_of(get)
+    context, envelope = named.get("context", ""), named.get("envelope", "")
+    for name, address in (
+        ("ledger", f"{context}/{_NOBODYS_LEDGER}?mode=summary"),
+        ("answer", f"{envelope}/{first_operation(get)}"),
+    ):
+        if _origin(address) != origin:  # the token is for this server alone
+            left_out.append(f"The {name}: the discovery document names no address of this server for it.")
+            continue
+        answer = client.ask("GET", address, headers)
+        if is_envelope(answer):
+            reports.append(judge_envelope(answer, tier))
+        else:
+            left_out.append(f"The {name}: {address} answered with {answer.status} and no envelope.")
+    problem = {**headers, "Accept": f"{PROBLEM_TYPE}, application/json"}
+    nothing = (envelope if _origin(envelope) == origin else origin) + _NOTHING_PATH
+    reports.append(judge_problem(client.ask("GET", nothing, problem), tier))
     return [msgspec.to_builtins(report) for report in reports]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -281,7 +281,8 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
         return Examined(target=target, workflow_id=_stated_id(entry, reading), problems=placed, entry=entry)
     compilation = compile_entry(catalog, entry, source)
     advice = check(source, compilation)
-    problems = _in_order(entry, (*reading.problems, *named, *compilation.problems, *advice))
+    told = (*reading.problems, *named, *compilation.problems, *advice, *_left_behind(catalog, entry))
+    problems = _in_order(entry, told)
     is_usable = all(problem.severity != "error" for problem in problems)
     return Examined(
         target=target,
@@ -290,6 +291,23 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
         problems=problems,
         entry=entry,
     )
+
+
+def _left_behind(catalog: Catalog, entry: CatalogEntry) -> Iterator[Problem]:
+    """A warning for each overlay that does not fit what it extends as that is now."""
+    overlays = (
+        [] if entry.source_kind == "bundled" else [one for one in catalog.entries if one.extends == entry.id]
+    )
+    for one in {one.content: one for one in overlays}.values():
+        errors = [
+            problem
+            for problem in with_base(msgspec.structs.replace(one, problems=()), [entry]).problems
+            if problem.severity == "error"
+        ]
+        if errors:
+            message = f"{quote(one.source_ref)} extends this and does not fit it: {errors[0].message}"
+            fix = f"Correct it too, at line {errors[0].line}, or keep what it names."
+            yield Problem(code="changed_meaning", message=message, pointer="/id", fix=fix, severity="warning")
 
 
 def _stated_id(entry: CatalogEntry, reading: Reading) -> str:

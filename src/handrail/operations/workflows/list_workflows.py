@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -25,6 +27,9 @@ from handrail.workflows.catalog import (
 )
 from handrail.workflows.problem import Problem
 from handrail.workflows.problem_places import add_places
+
+MOST_DESCRIPTION = 160
+"""Characters of a description in a row."""
 
 
 class ListWorkflows(Input, frozen=True, kw_only=True):
@@ -63,11 +68,15 @@ class WorkflowRow(Payload, frozen=True, kw_only=True):
     source_ref: str = ""
     """Of one with problems: its file."""
     problems: list[dict[str, Any]] = []
+    """Why it cannot be used."""
+    warnings: dict[str, int] = {}
+    """How many there are of each code; `workflow.validate` tells them."""
 
 
 class WorkflowList(Payload, frozen=True, kw_only=True):
-    """Beside the items: where was looked."""
+    """Beside the items: how many there are on all pages, and where was looked."""
 
+    total: int
     project: str
     scope: str
 
@@ -85,7 +94,8 @@ def list_workflows(rt: ReadPorts, request: ListWorkflows) -> Success:
         and _matches(entry, words.split())
     ]
     page = page_of(rt, OPERATION, request, entries, catalog_order, partial(_row, catalog))
-    return Success(data={"project": project, "scope": _scope(request, catalog, project)}, page=page)
+    told = {"total": len(entries), "project": project, "scope": _scope(request, catalog, project)}
+    return Success(data=told, page=page)
 
 
 def _contract_entry(broken: BrokenContract) -> CatalogEntry:
@@ -140,22 +150,35 @@ def _place(entry: CatalogEntry, problems: tuple[Problem, ...]) -> tuple[Problem,
 
 
 def _row(catalog: Catalog, entry: CatalogEntry) -> WorkflowRow:
-    problems = _place(
-        entry, (*entry.problems, *(list_errors_in_use(catalog, entry) if entry.is_usable else ()))
+    errors = _place(
+        entry,
+        (
+            *(one for one in entry.problems if one.severity == "error"),
+            *(list_errors_in_use(catalog, entry) if entry.is_usable else ()),
+        ),
     )
     return WorkflowRow(
         id=entry.id,
         name=entry.name,
-        description=entry.description or "This file has problems and cannot be used.",
+        description=_first_sentence(entry.description) or "This file has problems and cannot be used.",
         kind=entry.kind,
         id_status=entry.id_status,
         source_kind=entry.source_kind,
         source=name_source(entry),
         suggested_id=entry.suggested_id,
         inputs=[replace(held, description="") for held in outline_inputs(entry.inputs)],
-        source_ref=entry.source_ref if problems else "",
-        problems=rows_of(entry, problems),
+        source_ref=entry.source_ref if errors else "",
+        problems=rows_of(entry, errors),
+        warnings=Counter(one.code for one in entry.problems if one.severity != "error"),
     )
+
+
+def _first_sentence(text: str) -> str:
+    """What it is for, in a row among others; the inspection has it whole."""
+    if len(text) <= MOST_DESCRIPTION:
+        return text
+    sentence = re.split(r"(?<!\.\w\.)(?<=\.) ", text, maxsplit=1)[0]  # the stop of "e.g." ends none
+    return sentence if len(sentence) <= MOST_DESCRIPTION else f"{sentence[: MOST_DESCRIPTION - 1].rstrip()}…"
 
 
 OPERATION = Operation(
@@ -174,7 +197,7 @@ OPERATION = Operation(
         untrusted=("id", "name", "description", "sourceRef", "problems"),
         trusted_where=("sourceKind", "bundled"),
     ),
-    default_sort="namespace, kind (workflow first), name",
+    default_sort="namespace (of git and plugins last), kind (workflow first), name",
     tool="list_workflows",
     tool_description="List the workflows that can be started in this project and what they are for.",
     tool_fields=("query", "cursor", "project"),

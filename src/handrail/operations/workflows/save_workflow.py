@@ -96,7 +96,7 @@ def save_workflow(rt: WritePorts, request: SaveWorkflow) -> DryRun | Success:
 
     def resolve() -> Plan[FilePlace]:
         place = rt.authored.place(project, "", file, "file")
-        return _plan(load_catalog(rt, project), request, examined.workflow_id, file, place, content)
+        return _plan(load_catalog(rt, project), request, examined, file, place, content)
 
     def write(place: FilePlace) -> SavedWorkflow:
         is_saved = put_file(rt, place, content)
@@ -168,18 +168,31 @@ def file_version(content: bytes | None) -> str:
 
 
 def _plan(
-    catalog: Catalog, request: SaveWorkflow, workflow_id: str, file: str, place: FilePlace, content: bytes
+    catalog: Catalog, request: SaveWorkflow, examined: Examined, file: str, place: FilePlace, content: bytes
 ) -> Plan[FilePlace]:
     is_new = place.content is None
+    told = "One file of the project. Runs that are under way keep the workflow they began with."
     return Plan(
         action="create a workflow file" if is_new else "change a workflow file",
         changes=describe_file_change(place, content),
         targets=(place.path,),
         versions={place.path: file_version(place.content)},
-        blast_radius="One file of the project. Runs that are under way keep the workflow they began with.",
+        blast_radius=" ".join([told, *_losses(catalog, examined, file)]),
         found=place,
-        obstacle=_obstacle(catalog, request, workflow_id, file, place),
+        obstacle=_obstacle(catalog, request, examined.workflow_id, file, place),
     )
+
+
+def _losses(catalog: Catalog, examined: Examined, file: str) -> list[str]:
+    """What goes away with the change: the id that the file had, and overlays that no longer fit."""
+    own = [one for one in catalog.entries if (one.source_kind, one.source_ref) == ("project", file)]
+    gone = [one.id for one in own if one.is_usable and one.id != examined.workflow_id]
+    left = [one.source_ref for one in catalog.entries if one.extends in gone]
+    return [
+        *(f"The workflow {one} goes away: it is {examined.workflow_id} then." for one in gone),
+        *(f"{quote(one)} extends {gone[0]} and has no base then." for one in left),
+        *(one.message for one in examined.problems if (one.code, one.pointer) == ("changed_meaning", "/id")),
+    ]
 
 
 def put_file(rt: WritePorts, place: FilePlace, content: bytes) -> bool:

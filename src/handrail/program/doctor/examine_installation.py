@@ -165,10 +165,10 @@ LEAST_FREE_BYTES = 1 << 20
 
 
 def check_store(given: CheckInput) -> Finding:
-    if given.rt.team is not None and not given.is_offline:
-        team = given.rt.team().state(given.project)
+    if given.rt.team is not None and not given.rt.is_served:
+        team = given.rt.team().state(given.project, is_offline=given.is_offline)
         if team is not None:
-            return _check_team(team)
+            return _check_team(team, is_offline=given.is_offline)
     if given.rt.database is not None:
         return _check_database(given, given.rt.database())
     place = given.rt.installation().place("data")
@@ -194,12 +194,13 @@ def check_store(given: CheckInput) -> Finding:
     return report_pass(f"The store {state}; {counted} in it.", **facts)
 
 
-def _check_team(team: TeamState) -> Finding:
+def _check_team(team: TeamState, *, is_offline: bool) -> Finding:
     facts: dict[str, Json] = {"place": team.server, "machine": team.machine}
     if team.trouble:
         fix = "Wait for the server, or sign in again with handrail login; refused calls can be sent again."
         return report_failure(f"This project belongs to a team, and its server: {team.trouble}", fix, **facts)
-    return report_pass(f"This project belongs to a team, and its server answers {team.account}.", **facts)
+    told = "was not asked" if is_offline else f"answers {team.account}"
+    return report_pass(f"This project belongs to a team, and its server {told}.", **facts)
 
 
 def _check_database(given: CheckInput, found: DatabaseFacts) -> Finding:

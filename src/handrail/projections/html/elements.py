@@ -94,7 +94,7 @@ def _escape(text: str) -> str:
 _TAGS = frozenset(
     {
         *("p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote", "ul", "ol", "li", "a"),
-        *("h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
+        *("h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
     }
 )
 _SCHEMES = frozenset({"http", "https", "mailto"})
@@ -120,10 +120,29 @@ def notes_html(markdown: str) -> Html:
     """The notes as safe HTML for a page; with too many marks, as they were written."""
     if count_markup(markdown) > MOST_MARKUP_WORK:
         return element("pre", mark_hidden(markdown))
-    parser, plain, clean = _tools()
+    parser, plain, _ = _tools()
     shown = mark_hidden(markdown)
     tokens = (plain if _invents_cells(shown) else parser).parse(shown)
     _lower_headings(tokens)
+    return _render(tokens)
+
+
+def is_laid_out(markdown: str) -> bool:
+    """Whether notes inside a report are laid out with it; else they are put there as they were written."""
+    return count_markup(markdown) <= MOST_MARKUP_WORK and not _invents_cells(markdown)
+
+
+def report_html(markdown: str) -> Html:
+    """A report of ours as HTML; a heading inside of quoted notes is never one of the report."""
+    tokens = _tools()[0].parse(markdown)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close") and token.level:
+            token.tag = "h6"
+    return _render(tokens)
+
+
+def _render(tokens: Sequence[Any]) -> Html:
+    parser, _, clean = _tools()
     for token in tokens:
         for place, inner in enumerate(token.children or ()):
             if inner.type == "image":

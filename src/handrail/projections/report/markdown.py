@@ -1,9 +1,13 @@
-"""The report as Markdown. Notes are quoted, so they cannot pose as the report. Pure."""
+"""The report as Markdown, which is also what the HTML page lays out. Pure.
+
+Notes are quoted, so they cannot pose as the report.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import mark_hidden
@@ -41,36 +45,49 @@ _FENCE = re.compile("`+")
 _SPACES = re.compile(r"\s+")
 MOST_DRAWN = 400
 
+Quote: TypeAlias = Callable[[str], list[str]]
+"""How notes are put into the report: each of their lines begins with `>`, or a fence holds all of them."""
 
-def markdown_report(story: Story, *, exported_at: str, producer: str) -> str:
+
+def quote_calmly(text: str) -> list[str]:
+    """Quote every line, whatever it holds; tags and odd links are defused."""
+    return quote_lines(_SCHEME.sub(r"\1&#58;", _TAG.sub("&lt;", text)))
+
+
+def quote_lines(text: str) -> list[str]:
+    """Quote every line as it is, for a reader that takes no tags and no odd links."""
+    return [f"> {line}".rstrip() for line in mark_hidden(text).split("\n")]
+
+
+def markdown_report(story: Story, *, exported_at: str, producer: str, quote: Quote = quote_calmly) -> str:
     """The whole report, ending in one line feed."""
     lines = [f"# {_inline(title_of(story))}", "", f"Status: **{STATUS_WORDS[status_of(story)]}**", ""]
     place = describe_place(story)
     lines += [_inline(place), ""] if place else []
     for _, text in banners(story):
         lines += [f"> **Note:** {_inline(text)}", ""]
-    lines += _session_notes(story)
+    lines += _session_notes(story, quote)
     for run in story.runs:
-        lines += _run(story, run)
+        lines += _run(story, run, quote)
     if not story.runs:
         lines += [describe_empty_session(story), "", *_provenance(story, None)]
     lines += ["---", "", f"Written by {_inline(producer)}, as of {moment_time(exported_at)}."]
     return "\n".join(lines) + "\n"
 
 
-def _session_notes(story: Story) -> Iterator[str]:
+def _session_notes(story: Story, quote: Quote) -> Iterator[str]:
     if not story.notes:
         return
     yield from ("## Notes of the session", "")
     if story.notes_omitted:
         yield from (f"{story.notes_omitted} earlier notes are left out.", "")
     for noted in story.notes:
-        yield from (f"`{noted.output_id}`, {moment_time(noted.at)}", "", *_quoted(noted.notes), "")
+        yield from (f"`{noted.output_id}`, {moment_time(noted.at)}", "", *quote(noted.notes), "")
         if noted.is_cut:
             yield from ("The rest of these notes is no longer in the store.", "")
 
 
-def _run(story: Story, run: RunStory) -> Iterator[str]:
+def _run(story: Story, run: RunStory, quote: Quote) -> Iterator[str]:
     yield from (f"## {_inline(run.name)}", "", _inline(describe_run(run)), "")
     if run.evidence is not None:
         yield from (_inline(describe_evidence(run)), "")
@@ -84,7 +101,7 @@ def _run(story: Story, run: RunStory) -> Iterator[str]:
     if run.omitted:
         yield from (f"{run.omitted} earlier nodes are left out.", "")
     for number, moment in enumerate(run.moments):
-        yield from _moment(moment, number + run.omitted, run)
+        yield from _moment(moment, number + run.omitted, run, quote)
     if run.receipts:
         yield from ("### Programs that ran", "")
         if run.receipts_omitted:
@@ -92,7 +109,7 @@ def _run(story: Story, run: RunStory) -> Iterator[str]:
         yield from (f"- {_inline(describe_receipt(receipt))}" for receipt in run.receipts)
         yield ""
     drawn = draw_run(run.graph, lambda node: _SPACES.sub(" ", mark_hidden(run.labels[node.node_id])))
-    yield from ("### Map", "", *_fenced(drawn[:MOST_DRAWN], "text"), "")
+    yield from ("### Map", "", *fence_lines(drawn[:MOST_DRAWN], "text"), "")
     if run.artifacts:
         yield from ("### Current outputs", "")
         for held in run.artifacts:
@@ -108,7 +125,7 @@ def _run(story: Story, run: RunStory) -> Iterator[str]:
     yield from _provenance(story, run)
 
 
-def _moment(moment: Moment, number: int, run: RunStory) -> Iterator[str]:
+def _moment(moment: Moment, number: int, run: RunStory, quote: Quote) -> Iterator[str]:
     yield from (f"#### {number}. {_inline(describe_moment(moment))}", "")
     yield from (f"`{moment.node_id}`, {moment_time(moment.at, is_quick=is_quick(run))}", "")
     facts = [f"Chosen: {_inline(moment.option_id)}"] if moment.option_id else []
@@ -126,7 +143,7 @@ def _moment(moment: Moment, number: int, run: RunStory) -> Iterator[str]:
     if facts:
         yield ""
     if moment.notes:
-        yield from (*_quoted(moment.notes), "")
+        yield from (*quote(moment.notes), "")
     if moment.is_cut:
         yield from ("The rest of these notes is no longer in the store.", "")
     for artifact in moment.artifacts:
@@ -152,18 +169,12 @@ def _provenance(story: Story, run: RunStory | None) -> Iterator[str]:
     yield ""
 
 
-def _quoted(text: str) -> list[str]:
-    """Quote every line, whatever it holds; tags and odd links are defused."""
-    calm = _SCHEME.sub(r"\1&#58;", _TAG.sub("&lt;", mark_hidden(text)))
-    return [f"> {line}".rstrip() for line in calm.split("\n")]
-
-
 def _artifact(body: dict[str, Json]) -> Iterator[str]:
     yield from (f"{'  ' * depth}- {_inline(words)}" for depth, words in artifact_lines(body))
     yield ""
 
 
-def _fenced(lines: Sequence[str], language: str = "") -> list[str]:
+def fence_lines(lines: Sequence[str], language: str = "") -> list[str]:
     """Fence a block so that nothing inside can end it: the fence is longer than any run of the mark."""
     longest = max((len(run) for line in lines for run in _FENCE.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)

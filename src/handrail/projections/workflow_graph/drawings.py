@@ -186,7 +186,7 @@ def _plain(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
-# One self-contained SVG: top to bottom, loops as boxes, choices as diamonds. Only integers are written and no
+# One self-contained SVG: top to bottom, loops as boxes, choices as hexagons. Only integers are written and no
 # real font is measured, so the same graph gives the same bytes everywhere.
 
 # Text inside an SVG: cut into lines that fit, escaped, never measured
@@ -197,8 +197,8 @@ _MOST_LINES = 4
 _CHARACTERS = {
     "node": 50,
     "small node": 56,
-    "diamond": 30,
-    "small diamond": 34,
+    "hexagon": 44,
+    "small hexagon": 48,
     "small": 56,
     "heading": 56,
 }
@@ -270,8 +270,8 @@ _STEER = 10
 """What one more line from a choice to a condition needs."""
 _MOST_STEERING = 12
 """Lines of this kind; the words on the way into each condition say the same for all of them."""
-_SLANT = 28
-"""How much higher than its words a diamond is, above and below."""
+_SLANT = 20
+"""How far the tips of a hexagon stand out."""
 
 _STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#1f2328;text-anchor:middle}"
@@ -384,7 +384,7 @@ class _Drawing:
                 self._dot(node)
             case "choice":
                 self._enter()
-                self._diamond(node)
+                self._hexagon(node)
                 self._label = self._options.get(node.id, "")
             case "step" | "action" | "delegate" | "child":
                 self._enter()
@@ -488,13 +488,14 @@ class _Drawing:
         )
         self._shape(node, shape, words, height)
 
-    def _diamond(self, node: GraphNode) -> None:
-        words = _words(node, "diamond")
-        height = words.height + 2 * _SLANT
-        middle, half = self.y + height // 2, height // 2
+    def _hexagon(self, node: GraphNode) -> None:
+        words = _words(node, "hexagon")
+        height = words.height + _PADDING
+        left, right = self.middle - _HALF, self.middle + _HALF
+        top, middle, bottom = self.y, self.y + height // 2, self.y + height
         points = (
-            f"{self.middle - _HALF},{middle} {self.middle},{middle - half} "
-            f"{self.middle + _HALF},{middle} {self.middle},{middle + half}"
+            f"{left},{middle} {left + _SLANT},{top} {right - _SLANT},{top} "
+            f"{right},{middle} {right - _SLANT},{bottom} {left + _SLANT},{bottom}"
         )
         self._shape(node, f'<polygon class="choice" points="{points}"/>', words, height)
 

@@ -8,32 +8,23 @@ import hashlib
 import importlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
-from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
 from handrail.contract.catalogue import E_CONFLICT
 from handrail.contract.disclosure.fields import Ask
-from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success, failure_of, is_stand_in
 from handrail.contract.wording import quote
 from handrail.ports.log import (
-    Appended,
-    Blob,
     Committed,
-    Draft,
     EventLog,
-    Loaded,
-    Remembered,
     SessionHold,
-    SessionStamp,
 )
-from handrail.ports.process import Claim, ConfirmedTokens, KeyringFacts, Keys
-from handrail.ports.workspace import AuthoredFiles, DesiredSettings, SettingProblem, Settings, SettingsFiles
+from handrail.ports.workspace import AuthoredFiles, Settings
 from handrail.runtime.hub import audit_call, declared_of, perform_chunked, perform_operation, perform_stream
 from handrail.runtime.operation import Operation, Registry, StreamItem, effect_of, shape_of
 from handrail.runtime.permission import Caller
@@ -44,10 +35,9 @@ from handrail.surfaces.cli.reading.parse import SELF_DESCRIPTION, Parsed, Proble
 from handrail.surfaces.cli.reading.spelling import describe_stop
 
 if TYPE_CHECKING:
-    from typing import Literal
+    from handrail.ports.checks import CheckPrograms, ProgramEnd
 
-    from handrail.ports.checks import CheckPrograms, ProgramCall, ProgramEnd, ReportFile
-    from handrail.ports.workspace import FilePlace
+_Port = TypeVar("_Port")
 
 
 # Operations that only a command line has: they describe the command table itself
@@ -132,209 +122,56 @@ class TerminalProgress:
 # Ports that a signal cannot interrupt in the middle of a commit: it waits, and then the result is reported
 
 
-class ShieldedLog:
-    """Passes everything on; only appending is shielded."""
+class _Passing:
+    """A port that passes everything on but what stands in for some of its methods."""
 
-    def __init__(self, log: EventLog, process: Process) -> None:
-        self._log = log
-        self._process = process
+    def __init__(self, port: object, own: Mapping[str, Callable[..., Any]]) -> None:
+        self._port = port
+        self._own = own
 
-    def load(self, session_id: SessionId) -> Loaded | None:
-        return self._log.load(session_id)
-
-    def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
-        return self._log.load_since(session_id, index)
-
-    def recall(self, session_id: SessionId) -> Remembered | None:
-        return self._log.recall(session_id)
-
-    def list_sessions(self) -> Sequence[SessionStamp]:
-        return self._log.list_sessions()
-
-    def get_blob(self, ref: BlobRef) -> bytes:
-        return self._log.get_blob(ref)
-
-    def hold(
-        self, session_id: SessionId, wait_ms: int, known: int | None = None
-    ) -> AbstractContextManager[SessionHold]:
-        return _ShieldedScope(self._log.hold(session_id, wait_ms, known), self._process)
-
-    def hold_existing(
-        self, session_id: SessionId, wait_ms: int, known: int | None = None
-    ) -> AbstractContextManager[SessionHold]:
-        return _ShieldedScope(self._log.hold_existing(session_id, wait_ms, known), self._process)
+    def __getattr__(self, name: str) -> Any:
+        return self._own.get(name) or getattr(self._port, name)
 
 
-class ShieldedFiles:
-    """Files of the project: written as a whole, and reported."""
+def shield(
+    port: _Port, process: Process, *names: str, is_made: Callable[[Any], bool] = lambda answer: answer is True
+) -> _Port:
+    """The same port; these of its methods are not interrupted, and what they made is reported.
 
-    def __init__(self, files: AuthoredFiles, process: Process) -> None:
-        self._files = files
-        self._process = process
+    They are looked up when they are called: many a port is loaded at its first use.
+    """
 
-    def place(self, project: str, directory: str, name: str, param: str) -> FilePlace:
-        return self._files.place(project, directory, name, param)
-
-    def create(self, path: str, content: bytes) -> bool:
-        with self._process.shielded():
-            is_made = self._files.create(path, content)
-            if is_made:
-                self._process.settle()
-        return is_made
-
-    def replace(self, path: str, content: bytes, expected: bytes) -> bool:
-        with self._process.shielded():
-            is_made = self._files.replace(path, content, expected)
-            if is_made:
-                self._process.settle()
-        return is_made
-
-    def create_private(self, path: str, parts: Iterable[bytes]) -> bool:
-        with self._process.shielded():
-            is_made = self._files.create_private(path, parts)
-            if is_made:
-                self._process.settle()
-        return is_made
-
-
-class ShieldedTokens:
-    """Used confirm tokens: a claim is not interrupted; the write it is for may be."""
-
-    def __init__(self, tokens: ConfirmedTokens, process: Process) -> None:
-        self._tokens = tokens
-        self._process = process
-
-    def claim(self, fingerprint: str, *, expires_at: int, now: int) -> Claim:
-        with self._process.shielded():
-            return self._tokens.claim(fingerprint, expires_at=expires_at, now=now)
-
-    def is_used(self, fingerprint: str) -> bool:
-        return self._tokens.is_used(fingerprint)
-
-
-class ShieldedKeys:
-    """The keyring: a rotation is not interrupted, and is reported."""
-
-    def __init__(self, keys: Keys, process: Process) -> None:
-        self._keys = keys
-        self._process = process
-
-    def facts(self) -> KeyringFacts:
-        return self._keys.facts()
-
-    def signing_key(self, purpose: str) -> bytes:
-        return self._keys.signing_key(purpose)
-
-    def request_key(self) -> bytes:
-        return self._keys.request_key()
-
-    def verifying_keys(self, purpose: str) -> tuple[bytes, ...]:
-        return self._keys.verifying_keys(purpose)
-
-    def rotate(self, expected_version: str) -> bool:
-        with self._process.shielded():
-            is_done = self._keys.rotate(expected_version)
-            if is_done:
-                self._process.settle()
-        return is_done
-
-
-class ShieldedSettings:
-    """The user's settings: a change is not interrupted, and is reported."""
-
-    def __init__(self, settings: SettingsFiles, process: Process) -> None:
-        self._settings = settings
-        self._process = process
-
-    def of(self, project: str = "") -> Settings:
-        return self._settings.of(project)
-
-    def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
-        return self._settings.problems(project)
-
-    def desired(self, project: str = "") -> DesiredSettings:
-        return self._settings.desired(project)
-
-    def check(self, changes: Mapping[str, Json]) -> None:
-        self._settings.check(changes)
-
-    def keep(self, changes: Mapping[str, Json], held: Mapping[str, Json]) -> bool:
-        with self._process.shielded():
-            is_set = self._settings.keep(changes, held)
-            if is_set:
-                self._process.settle()
-        return is_set
-
-
-class ShieldedPrograms:
-    """Checks: a second signal, which ends this process at once, ends what it started too."""
-
-    def __init__(self, programs: CheckPrograms, process: Process) -> None:
-        self._programs = programs
-        self._process = process
-
-    def directory_in(self, project: str, asked: str) -> str:
-        return self._programs.directory_in(project, asked)
-
-    def run(
-        self,
-        call: ProgramCall,
-        stop_reason: Callable[[], Literal["", "signal", "deadline"]],
-        take: Callable[[bytes], None],
-    ) -> ProgramEnd:
-        self._process.before_leaving = self._programs.end_now
-        return self._programs.run(call, stop_reason, take)
-
-    def find_trouble(self, project: str, argv: Sequence[str]) -> str:
-        return self._programs.find_trouble(project, argv)
-
-    def end_now(self) -> None:
-        self._programs.end_now()
-
-    def register_secrets(self) -> None:
-        self._programs.register_secrets()
-
-    def look_at_report(self, project: str, path: str) -> str:
-        return self._programs.look_at_report(project, path)
-
-    def read_report(self, project: str, path: str, before: str) -> ReportFile:
-        return self._programs.read_report(project, path, before)
-
-
-class _ShieldedScope(AbstractContextManager[SessionHold]):
-    def __init__(self, scope: AbstractContextManager[SessionHold], process: Process) -> None:
-        self._scope = scope
-        self._process = process
-
-    def __enter__(self) -> SessionHold:
-        return _ShieldedHold(self._scope.__enter__(), self._process)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return self._scope.__exit__(kind, error, trace)
-
-
-class _ShieldedHold:
-    def __init__(self, hold: SessionHold, process: Process) -> None:
-        self._hold = hold
-        self._process = process
-
-    def load(self) -> Loaded | None:
-        return self._hold.load()
-
-    def load_since(self, index: int) -> Loaded | None:
-        return self._hold.load_since(index)
-
-    def append(self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
-        with self._process.shielded():
-            answer = self._hold.append(expected_head, plan, blobs)
-            if isinstance(answer, Committed):
-                self._process.settle()
+    def shielded(name: str, *given: Any, **named: Any) -> Any:
+        with process.shielded():
+            answer = getattr(port, name)(*given, **named)
+            if is_made(answer):
+                process.settle()
         return answer
 
-    def remember(self, content: bytes) -> None:
-        self._hold.remember(content)
+    own = {name: partial(shielded, name) for name in names}
+    return cast("_Port", _Passing(port, own))
+
+
+def shield_log(log: EventLog, process: Process) -> EventLog:
+    """The same log; only appending is shielded."""
+
+    @contextmanager
+    def held(name: str, *given: Any, **named: Any) -> Iterator[SessionHold]:
+        with getattr(log, name)(*given, **named) as hold:
+            yield shield(hold, process, "append", is_made=lambda answer: isinstance(answer, Committed))
+
+    own = {name: partial(held, name) for name in ("hold", "hold_existing")}
+    return cast("EventLog", _Passing(log, own))
+
+
+def _shield_programs(programs: CheckPrograms, process: Process) -> CheckPrograms:
+    """Checks: a second signal, which ends this process at once, ends what it started too."""
+
+    def run(*given: Any, **named: Any) -> ProgramEnd:
+        process.before_leaving = programs.end_now
+        return programs.run(*given, **named)
+
+    return cast("CheckPrograms", _Passing(programs, {"run": run}))
 
 
 # Answering
@@ -474,12 +311,12 @@ def _caller(parsed: Parsed) -> Caller:
 def _shield(runtime: Runtime, process: Process, parsed: Parsed) -> Runtime:
     return msgspec.structs.replace(
         runtime,
-        log=ShieldedLog(runtime.log, process),
-        authored=ShieldedFiles(runtime.authored, process),
-        confirmed=ShieldedTokens(runtime.confirmed, process),
-        keys=ShieldedKeys(runtime.keys, process),
-        settings=ShieldedSettings(runtime.settings, process),
-        check_programs=lambda: ShieldedPrograms(runtime.check_programs(), process),
+        log=shield_log(runtime.log, process),
+        authored=shield(runtime.authored, process, "create", "replace", "create_private"),
+        confirmed=shield(runtime.confirmed, process, "claim"),
+        keys=shield(runtime.keys, process, "rotate"),
+        settings=shield(runtime.settings, process, "keep"),
+        check_programs=lambda: _shield_programs(runtime.check_programs(), process),
         interruptions=process,
         trees_due=process.trees_due,
         progress=TerminalProgress(

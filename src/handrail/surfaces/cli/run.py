@@ -176,6 +176,9 @@ def _answer(
     parts: CommandParts,
 ) -> Rendered | int:
     """What to write, or the exit status of a server or demo that wrote itself. Raises for any trouble."""
+    # `caller.output` is set as soon as the line is read, and again with the settings: whatever is raised
+    # between is told in the format that the line asks for. Questions about the tool, and the hook that never
+    # fails its host, come before the line is checked: they have to work when all else is wrong.
     process.open_to_signals()
     parsed = parse(arguments)
     environment = _drop_wrong_variables(caller, parsed, environment)
@@ -197,7 +200,7 @@ def _answer(
         process.hand_back()
         caller.has_handed_over = True
         return parts.serve(parsed) if effect == "server" else parts.demo(parsed)
-    if process.stdout_was_closed and effect != "read":
+    if process.stdout_was_closed and effect != "read":  # nobody could read the tokens that it makes
         return _refuse_closed_stdout()
     # Only now: a line that is refused does not say which project's settings apply.
     output, _ = output_of(parsed, environment, parts.settings(parsed), caller.usual)

@@ -84,7 +84,8 @@ def candidates_text(listed: dict[str, Any]) -> str:
 
 def _count(listed: dict[str, Any], noun: str) -> str:
     count = f"{listed['count']} {noun}{'' if listed['count'] == 1 else 's'}"
-    return count + _looked(listed)
+    total = listed.get("total", 0)
+    return count + (f" of {total}" if total > listed["count"] else "") + _looked(listed)
 
 
 def _looked(listed: dict[str, Any]) -> str:
@@ -174,6 +175,8 @@ def _workflow_row(row: dict[str, Any]) -> Iterator[str]:
         yield "  problem: " + "; ".join(
             f"{key} {flatten_text(_words([value]))}" for key, value in problem.items()
         )
+    if row.get("warnings"):
+        yield "  warnings: " + ", ".join(f"{code} {number}" for code, number in row["warnings"].items())
 
 
 def _naming(workflow: dict[str, Any]) -> list[str]:

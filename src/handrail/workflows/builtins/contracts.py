@@ -324,7 +324,8 @@ _BUG_FIX = _contract(
     "bug_fix",
     title="Bug fix",
     summary="The files of a fix, the checks that ran afterwards, and the test that failed without it.",
-    guidance="List every file that changed in the run; guard, without a pipe, failed before and passes now.",
+    guidance="List every file that changed in the run; guard, without a pipe, failed and passes now "
+    "on the same tests.",
     required=_FILE_LIST | {"guard": _text(_PLACE)},
     optional=_LEFT_OUT,
     example=_SOME_FILES | {"guard": "pytest -q"},

@@ -38,13 +38,16 @@ def visit_function_expression(draft: Draft, node: Node, scope: int, definition: 
 
 def visit_signature(draft: Draft, node: Node, scope: int, definition: int) -> None:
     """Parameters, their types and the body of anything that has parameters."""
+    # Parameters have a scope around that of the body, as in the language: a default sees the parameters and
+    # none of the body's names. They are declared first and everything else is visited `later`, because a
+    # return type or a default may name any of them.
     parameters = draft.open_scope("parameters", node, scope)
     anchor = draft.anchors.get(node.id, node.start_byte)
     if node.type in FUNCTION_VALUES:
         draft.function_values.add(node.start_byte)
     draft.signatures.setdefault(anchor, parameters)
     draft.generics.setdefault(anchor, parameters)
-    if node.type != "arrow_function":
+    if node.type != "arrow_function":  # an arrow keeps the `this` around it
         is_own = "method" in node.type and not is_static(node)
         draft.scopes[parameters].this = draft.owner(scope) if is_own else NONE
     later: list[Node] = []

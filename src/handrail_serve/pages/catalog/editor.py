@@ -47,18 +47,22 @@ def problem_list(found: Sequence[Payload], text: str = "") -> Html:
     rows = [
         element(
             "li",
-            element("span", badge(one["severity"], *_SEVERITIES[one["severity"]])),
+            element(
+                "div",
+                badge(one["severity"], *_SEVERITIES[one["severity"]]),
+                element("span", _place(one, has_text=bool(text)), class_="aside"),
+                class_="cluster",
+            ),
             element(
                 "div",
                 element("span", one["message"], dir="auto"),
                 element("span", one["fix"], class_="under", dir="auto") if one["fix"] else None,
                 _line_of(one, lines),
             ),
-            element("span", _place(one, has_text=bool(text)), class_="aside"),
         )
         for one in found
     ]
-    return element("ol", *rows, class_="rows") if rows else element("p", "No problems.", class_="soft")
+    return element("ol", *rows, class_="rows one") if rows else element("p", "No problems.", class_="soft")
 
 
 def _where(one: Payload) -> str:
@@ -148,7 +152,18 @@ def _text_column(workflow: Payload, name: str, saved: dict[str, Any]) -> Html:
             _button(
                 "Simulate", "workflow.simulate", {"reportOnly": True}, "", gated=False, then="#simulated"
             ),
+            element(
+                "button",
+                "Apply certain fixes",
+                type="submit",
+                class_="button",
+                data_operation="workflow.fmt",
+                data_input=json_text({"fix": True}),
+                data_render="text",
+                data_refused="Nothing is fixed",
+            ),
             element("a", "Discard", href=workflow_path(workflow["id"], "source"), class_="button plain"),
+            element("span", id="at-line", class_="soft small"),
             class_="cluster",
         ),
         class_="side",
@@ -180,8 +195,14 @@ def _meaning_column(found: Sequence[Payload], workflow: Payload, drawn: Sequence
 def _preview_panel(drawn: Sequence[Payload]) -> Html:
     return panel(
         "Preview",
-        element("p", "The steps that a run would go through, as the text is now.", class_="soft"),
+        element("p", "The steps that a run goes through, and what an agent reads at each.", class_="soft"),
         element("div", *_preview(drawn), id="preview", class_="stack tight"),
+        element(
+            "details",
+            element("summary", "What an agent reads", class_="small"),
+            element("ol", class_="rows one"),
+            data_reads=True,
+        ),
         class_="stack tight",
     )
 
@@ -220,6 +241,7 @@ def _button(
         data_gated=gated or None,
         data_answer=then,
         data_render="simulation" if then else None,
+        data_then="/workflows/{workflow_id}?part=edit" if gated else None,
         data_title="Save the workflow?" if gated else None,
         data_word="Save it" if gated else None,
         data_done="Saved." if gated else None,
@@ -232,6 +254,8 @@ def _copy_notice(workflow: Payload) -> Html:
         element(
             "p",
             f"This file is not in the project's folder of workflows ({workflow['sourceKind']}). "
-            "Give the workflow an id of your own, such as project.my_review: then it is saved as a copy.",
+            "To change some of its steps, write an overlay, which follows it: a file of the project with "
+            f"extends: {workflow['id']} and an id of its own. Or give this text an id of your own, such as "
+            "project.my_review: then it is saved as a copy.",
         ),
     )

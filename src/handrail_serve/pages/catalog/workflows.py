@@ -38,12 +38,12 @@ SHOWN_PROBLEMS = 3
 def workflows_page(listed: Payload, asked: Mapping[str, str]) -> Html:
     """`listed` is of workflow.list; `asked` are the filters of the address."""
     items: Sequence[Any] = listed["items"]
-    broken = [one for one in items if has_errors(one)]
+    broken = [one for one in items if one.get("problems")]
     return page(
         head(
             "Workflows",
             meta(
-                count(len(items), "file") if not listed.get("has_more") else "",
+                count(listed["total"], "file"),
                 f"{len(broken)} cannot be used" if broken else "",
                 listed["project"],
             ),
@@ -58,10 +58,6 @@ def workflows_page(listed: Payload, asked: Mapping[str, str]) -> Html:
             class_="panel stack tight",
         ),
     )
-
-
-def has_errors(row: Payload) -> bool:
-    return any(one["severity"] == "error" for one in row.get("problems", ()))
 
 
 def _filters(asked: Mapping[str, str]) -> Html:
@@ -83,12 +79,12 @@ def _filters(asked: Mapping[str, str]) -> Html:
 
 def _row(one: Payload) -> Html:
     problems = one.get("problems", [])
-    is_broken = has_errors(one)
+    warned = sum(one.get("warnings", {}).values())
     return element(
         "li",
         element(
             "span",
-            badge("broken", "bad", "blocked") if is_broken else badge(one["kind"], "", "step"),
+            badge("broken", "bad", "blocked") if problems else badge(one["kind"], "", "step"),
         ),
         element(
             "div",
@@ -96,7 +92,14 @@ def _row(one: Payload) -> Html:
             element("span", one["description"], class_="under", dir="auto"),
             _problems(problems) if problems else None,
         ),
-        element("span", mono(one["id"]), " ", badge(one["sourceKind"]), class_="aside"),
+        element(
+            "span",
+            mono(one["id"]),
+            " ",
+            badge(one["sourceKind"]),
+            f" {count(warned, 'warning')}" if warned else "",
+            class_="aside",
+        ),
         data_key=f"{one['sourceKind']} {one['id']}",
     )
 

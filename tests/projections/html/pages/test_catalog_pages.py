@@ -189,6 +189,19 @@ def test_the_editor_saves_over_exactly_what_it_opened(store: tuple[Runtime, dict
     assert unescape(text) == opened["source"]
 
 
+def test_the_editor_opens_what_was_saved_and_offers_fixes_and_prompts(
+    store: tuple[Runtime, dict[str, str]],
+) -> None:
+    runtime, _ = store
+
+    page = show(runtime, "/workflows/project.three_steps", part="edit").markup
+
+    assert 'data-then="/workflows/{workflow_id}?part=edit"' in page
+    assert 'data-operation="workflow.fmt" data-input="{&quot;fix&quot;:true}" data-render="text"' in page
+    assert "<details data-reads" in page
+    assert "as the text is now" not in page, "it may have errors, and the drawing is older then"
+
+
 def test_every_setting_is_shown_as_it_is_asked_for_and_in_force(
     store: tuple[Runtime, dict[str, str]],
 ) -> None:

@@ -57,7 +57,7 @@ GLOBAL_FLAGS = (
         flag="--budget",
         kind="text",
         value="tokens=N,bytes=N,items=N",
-        text="Limits of the answer; a list is cut and continues with its cursor.",
+        text="Limits of the answer; a list goes on with its cursor, `truncated_fields` names other cuts.",
         on="queries",
     ),
     GlobalFlag(

@@ -38,6 +38,7 @@ _LOOKS: dict[str, Look] = {
     "code.workflow": runs.file_lines,
     "code.scan": code.scan_lines,
     "code.edit": code.edit_lines,
+    "session.settle_gap": sessions.settled_lines,
     "code.status": code.status_lines,
     "code.diff": code.diff_lines,
     "self.settings": installation.settings_lines,

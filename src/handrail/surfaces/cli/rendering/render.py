@@ -404,9 +404,11 @@ def _document(outcome: Outcome, call: Call, output: Output, *, is_compact: bool)
     outcome = _as_started(outcome, output)
     spell = partial(command_line, program=output.program)
     if output.envelope == "lafs":
-        from handrail.contract.envelopes.lafs import to_lafs
+        from handrail.contract.envelopes.lafs import about_session, to_lafs
 
-        return encode_document(to_lafs(outcome, call, mvi=output.mvi), compact=is_compact)
+        return encode_document(
+            to_lafs(outcome, about_session(outcome, call), mvi=output.mvi), compact=is_compact
+        )
     if output.envelope == "cont":
         from handrail.contract.envelopes.cli import to_cont
 

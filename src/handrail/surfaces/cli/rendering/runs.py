@@ -103,7 +103,10 @@ def file_lines(payload: dict[str, Json], page: Page) -> list[str]:
 def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """What a person answered, or what they would be asked."""
     if "shown" in payload:
-        return lines_of(payload["shown"])
+        asked = (
+            ["", *wrap(one_line(payload["question"]), page.width)] if payload.get("is_asked", True) else []
+        )
+        return [*lines_of(payload["shown"]), *asked]
     step, answer = spell_step(one_line(payload["step_id"])), one_line(payload["answer"])
     who, door = one_line(payload["who"]), one_line(payload["door"])
     when = "" if payload.get("is_new", True) else " before"

@@ -9,7 +9,7 @@ from handrail.contract.outcome import Json
 from handrail.contract.wording import MORE_WORK, count_work, format_count
 from handrail.engine.events import is_newer
 from handrail.projections.claim_texts import spell_kind
-from handrail.projections.evidence import WORTH_WORDS
+from handrail.projections.evidence import PROOF, WORTH_WORDS
 from handrail.surfaces.cli.rendering.runs import children_lines
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
@@ -160,6 +160,9 @@ def _notes(held: dict[str, Json], told_by: str) -> list[str]:
 
 
 def _run(run: dict[str, Json], page: Page) -> list[str]:
+    # What an agent, a workflow or a bundle wrote passes `one_line`, else a line end or an escape in it would
+    # forge a line of this page. Equal lines of the graph are told once with their number: a loop of a hundred
+    # rounds is one thing to a reader.
     name, workflow_id = one_line(run.get("workflow_name", "")), one_line(run.get("workflow_id", ""))
     status = spell_status(run.get("status", ""))
     lines = [f"Run {one_line(run['id'])}: {name} ({workflow_id}), {status}"]
@@ -197,10 +200,14 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         where = f" of {step}" if step else " from after the end"
         lines.append(f"{INDENT}{one_line(spell_kind(artifact['kind']))}{where}, {checked}")
     for said in run.get("confirmations", [])[-_MOST_FACTS:]:
-        what = f"chose {one_line(said['option_id'])}" if said.get("option_id") else one_line(said["answer"])
+        what = one_line(said.get("said") or said["answer"])
         note = f": {one_line(said['note'])}" if said.get("note") else ""
         told = f"A person {what} at {spell_step(one_line(said['step_id']))} ({one_line(said['door'])}){note}"
         lines += wrap(told, page.width, INDENT)
+    held = (one for one in run.get("claims", []) if one["verdict"] == "holds" and one["level"] in PROOF)
+    proofs = {(WORTH_WORDS[one["level"]], one_line(one["text"]), one_line(one["fact"])) for one in held}
+    for worth, text, fact in sorted(proofs)[:_MOST_FACTS]:
+        lines += wrap(f"{worth.capitalize()}: {text} ({fact})", page.width, INDENT)
     doubted = [claim for claim in run.get("claims", []) if claim["verdict"] in ("contradicted", "stale")]
     for claim in doubted[-_MOST_FACTS:]:
         place = spell_step(one_line(claim["step_id"]))
@@ -325,7 +332,7 @@ def needs_lines(payload: dict[str, Json], page: Page) -> list[str]:
         return ["Nothing needs you.", f"Looked at: {one_line(payload.get('scope', ''))}."]
     lines: list[str] = []
     for item in items:
-        what = _KINDS.get(item["kind"], item["kind"]) + (", answered" if item.get("is_answered") else "")
+        what = "Answered" if item.get("is_answered") else _KINDS.get(item["kind"], item["kind"])
         about = item["title"] or item["goal"] or item["workflow_name"]
         lines.append(cut(f"{what}: {one_line(about)}", page.width))
         lines += wrap(one_line(item["why"]), page.width, INDENT)
@@ -338,7 +345,9 @@ def needs_lines(payload: dict[str, Json], page: Page) -> list[str]:
         elif item.get("fix"):
             lines += wrap(one_line(item["fix"]), page.width, INDENT)
         lines.append("")
-    return [*lines, f"{format_count(payload['total'], 'thing')} in all.", *describe_list(payload, page)[1:]]
+    waiting = format_count(payload["total"] - payload.get("answered", 0), "thing")
+    taken = f" {payload['answered']} answered, not taken up yet." if payload.get("answered") else ""
+    return [*lines, f"Open: {waiting}.{taken}", *describe_list(payload, page)[1:]]
 
 
 def gaps_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -362,6 +371,14 @@ def gaps_lines(payload: dict[str, Json], page: Page) -> list[str]:
         lines.append("")
     sums = _join(f"{number} {name}" for name, number in counts.items())
     return [*lines, f"Gaps: {sums}.", *describe_list(payload, page)[1:]]
+
+
+def settled_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What a person settled, and how the run stands."""
+    when = "Settled" if payload["is_new"] else "Settled before"
+    who = f"{when} by {one_line(payload['who'])}: {one_line(payload['summary'])}"
+    told = [who, f"Because: {one_line(payload['note'])}", f"The run is {spell_status(payload['status'])}."]
+    return [line for one in told for line in wrap(one, page.width)]
 
 
 def timeline_lines(payload: dict[str, Json], page: Page) -> list[str]:

@@ -35,8 +35,10 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
             *describe_list(payload, page),
             "Make one: " + typed_line("handrail workflow new project.NAME --dry-run --human", page),
         ]
-    broken = [item for item in items if isinstance(item, dict) and _has_error(item)]
-    lines = [*item_table(items, page), "", f"{format_count(len(items), 'workflow')} shown."]
+    broken = [item for item in items if isinstance(item, dict) and item.get("problems")]
+    total = payload.get("total", len(items))
+    shown = f"{len(items)} of " if total > len(items) else ""
+    lines = [*item_table(items, page), "", f"{shown}{format_count(total, 'workflow')} shown."]
     lines += describe_list(payload, page)[1:]
     if broken:
         lines += ["Cannot be used as they are:", *(line for item in broken for line in _broken(item, page))]
@@ -45,18 +47,13 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 def _broken(item: dict[str, Json], page: Page) -> list[str]:
     """The first error of a file with its place; `workflow validate` has them all."""
-    first = next(one for one in item["problems"] if one.get("severity") == "error")
+    first = item["problems"][0]
     name = one_line(item.get("sourceRef") or item.get("id", ""))
     place = f"{name}:{first['line']}:{first['column']}" if first.get("line") else name
     told = wrap(
         f"{place} {one_line(first['message'])} {one_line(first.get('fix', ''))}".rstrip(), page.width - 2
     )
     return [f"- {told[0]}", *(f"  {line}" for line in told[1:])]
-
-
-def _has_error(item: dict[str, Json]) -> bool:
-    """Whether it has an error; warnings do not count."""
-    return any(problem.get("severity") == "error" for problem in item.get("problems", ()))
 
 
 def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:

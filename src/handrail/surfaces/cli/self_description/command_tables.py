@@ -253,7 +253,8 @@ def derive_errors(called: Operation, command: Command) -> tuple[str, ...]:
 
 def _effect(row: Row, called: Operation | None) -> str:
     if called is not None:
-        is_whole = row.takes_rest or any(one.field == called.reads_without for one in row.spellings)
+        named = {"", *(one.field for one in row.spellings)}
+        is_whole = row.takes_rest or called.reads_without in named
         return called.effect if is_whole else "read"
     return "server" if row.output == "protocol" else "scratch"
 

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail import __version__
 from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, KINDS
 from handrail.contract.conformance.cli_document import EXITS
-from handrail.contract.disclosure.fields import Shape
+from handrail.contract.disclosure.fields import MARKS, Shape
 from handrail.contract.outcome import Answer, Fault, Json, NextCall, Success
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
@@ -162,6 +162,8 @@ class Reference(Answer, frozen=True, kw_only=True):
     release_readiness: ReleaseReadiness
     selection: Selection | UnsetType = UNSET
     global_flags: list[ReferenceFlag]
+    marks: list[str] | UnsetType = UNSET
+    """Keys that a payload may have beside its own: that it was cut, where, and what others wrote."""
     commands: list[ReferenceCommand]
     schemas: dict[str, ReferenceSchema]
     exit_codes: dict[str, str]
@@ -196,7 +198,7 @@ def show_reference(rt: Runtime, request: ShowReference) -> Success:
         "release_readiness": msgspec.to_builtins(release_readiness(rt.installation())),
     }
     if not asked:
-        return Success(data={**head, **_part(catalogue, catalogue["commands"], None)})
+        return Success(data={**head, "marks": list(MARKS), **_part(catalogue, catalogue["commands"], None)})
     ((kind, value),) = asked.items()
     return Success(data={**head, **_slice(catalogue, kind, value)})
 

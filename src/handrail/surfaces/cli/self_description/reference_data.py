@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.catalogue import E_HUMAN_REQUIRED
 from handrail.contract.envelopes.cli import PLACE_KEYS
 from handrail.contract.ledger import LedgerDocument
 from handrail.contract.outcome import Payload
@@ -15,7 +16,7 @@ from handrail.runtime.operation import AckVerdict, Operation, Registry
 from handrail.runtime.write_permission import DryRun
 from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
 from handrail.surfaces.cli.commands.row import Row
-from handrail.surfaces.cli.reading.rows import Command, Param
+from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Param
 from handrail.surfaces.cli.self_description import command_tables
 
 DEEPEST_FIELD = 3
@@ -29,7 +30,13 @@ _PLACE = {
 """Where a page of a document's own rows stands."""
 assert set(_PLACE) == set(PLACE_KEYS), "every key of a page is described"
 _TYPES = {"switch": "boolean", "int": "integer", "object": "object", "array": "array", "input": "object"}
-_AUTHORISED_BY = {"create": "requestId or confirm", "gated": "confirm", "dangerous": "dangerous and confirm"}
+_AUTHORISED_BY = {
+    "create": "requestId or confirm",
+    "gated": "confirm",
+    "dangerous": "dangerous and confirm",
+    "record": "the call itself",
+    "process": "the call itself, with the rights of its caller",
+}
 _APPLIES_TO = {
     "every": "every command",
     "calls": "commands that make calls, the server included",
@@ -181,7 +188,7 @@ def _command(registry: Registry, row: Row, schemas: _Schemas) -> dict[str, Any]:
         "batch": _batch(command),
         "dangerous": effect == "dangerous",
         "requires_confirmation": effect in ("gated", "dangerous"),
-        "authorised_by": _find_token(command) if effect == "ack" else _AUTHORISED_BY.get(effect),
+        "authorised_by": _authority(command, helped),
         "blast_radius": row.blast_radius or _BLAST_RADIUS.get(effect),
         "output": row.output,
         "raw": bool(row.raw),
@@ -197,8 +204,13 @@ def _command(registry: Registry, row: Row, schemas: _Schemas) -> dict[str, Any]:
     }
 
 
-def _find_token(command: Command) -> str:
-    return next(param["name"] for param in command["params"] if param["kind"] == "token")
+def _authority(command: Command, helped: CommandHelp) -> str | None:
+    """What a change needs: a token, flags, a person, or nothing beside the call."""
+    if command["effect"] == "ack":
+        return next(param["name"] for param in command["params"] if param["kind"] == "token")
+    if command["effect"] == "record" and E_HUMAN_REQUIRED.code in helped["errors"]:
+        return "a person at a terminal or in the Console"
+    return _AUTHORISED_BY.get(command["effect"])
 
 
 def _paging(command: Command, called: Operation | None) -> str:
