@@ -483,6 +483,7 @@ INSIDE = {
     "handrail_team.companion.link": ("STATE_SECONDS", "MOST_LOOKS", "MOST_ANSWER_BYTES"),
     "handrail_team.sender": ("EVERY_SECONDS", "MOST_AT_ONCE"),
     "host.workspace": ("MOST_PROJECTS",),
+    "operations.runs.start_warnings": ("MOST_UNDECLARED_SHOWN",),
     "handrail_serve.pages.forms": ("LONGEST_NOTE", "LONGEST_VALUE"),
     "handrail_serve.pages.catalog.workflow": ("SHOWN_CHARACTERS",),
     "handrail_serve.pages.claims": ("MOST_CLAIMS",),

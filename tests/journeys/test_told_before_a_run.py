@@ -473,6 +473,25 @@ def test_what_is_known_or_asked_for_or_may_be_missing_is_no_trouble(runtime: Run
     assert warned(runtime, tmp_path, step("a", when=both), step("b"), later, inputs=SIZE) == []
 
 
+@pytest.mark.promise("truth.files.asked-in-time")
+@pytest.mark.parametrize(
+    ("is_first", "in_loop"),
+    [(True, False), (False, False), (True, True)],
+    ids=["before", "behind", "next round"],
+)
+def test_a_text_before_the_part_that_gives_its_value_is_told(
+    runtime: Runtime, tmp_path: Path, *, is_first: bool, in_loop: bool
+) -> None:
+    showing = step("show", prompt="Show {{opinions}}.")
+    giving = choice("ask", option("a", opinions="good"), option("b", opinions="bad"))
+    parts = [showing, giving] if is_first else [giving, showing]
+
+    told = warned(runtime, tmp_path, *([loop(count=2, body=parts)] if in_loop else parts))
+
+    fix = "Show it in a step behind the one that gives it."
+    assert told == ([("read_too_early", "/steps/0", fix)] if is_first and not in_loop else [])
+
+
 @pytest.mark.promise("truth.files.looked-for")
 def test_a_file_under_a_name_that_nobody_looks_for_is_told_by_everyone(disk: OnDisk) -> None:
     for name in ("plain.JSON", "noted.jsonc", "other.json5", "written.YAML"):

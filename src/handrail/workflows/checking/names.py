@@ -387,6 +387,7 @@ class _Names:
             self._found.report("undeclared_name", pointer, message, fix, edit, within)
         elif name not in self._told:
             self._told.add(name)
+            spec = spec | {"fromGoal": True} if name == "goal" and spec == {"type": "string"} else spec
             self._missing[name] = spec
             if self._extends:
                 declared = ", ".join(self._document.get("inputs", {})) or "none"
