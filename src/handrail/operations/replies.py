@@ -172,9 +172,7 @@ def reply_to_answer(
         warnings = (*warnings, *_warn_of_nobody_then(reader, history, standing, recorded))
     elif made.run_id in history.closings:
         warnings = (*warnings, *_warn_of_reopening(history, recorded))
-    notes = history.notes.get(made.node_id)
-    if notes is not None and notes.ref is not None:
-        warnings = (*warnings, _notes_truncated(notes.size_bytes))
+    warnings = (*warnings, *_warn_of_long_notes(history, made))
     reply = reply_at(
         standing,
         history.session_id,
@@ -438,8 +436,11 @@ def _warn_of_nobody_then(
     return warn_of_nobody(load_history_before(reader, history, recorded.index), standing.run)
 
 
-def _notes_truncated(size_bytes: int) -> ReplyWarning:
-    return ReplyWarning(
-        code="NOTES_TRUNCATED",
-        message=f"The notes ({size_bytes} bytes) are stored whole; recaps show the first 4096 bytes of them.",
+def _warn_of_long_notes(history: History, node: Node) -> tuple[ReplyWarning, ...]:
+    notes = history.notes.get(node.node_id)
+    if notes is None or notes.ref is None:
+        return ()
+    message = (
+        f"The notes ({notes.size_bytes} bytes) are stored whole; recaps show the first 4096 bytes of them."
     )
+    return (ReplyWarning(code="NOTES_TRUNCATED", message=message),)
