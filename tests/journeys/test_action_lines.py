@@ -76,6 +76,7 @@ def test_an_action_that_did_not_run_says_so(code: CodeProject) -> None:
     person = Person("y")
     session = waiting["session"]["sessionId"]
     told = answer(seat(code.runtime, person), "run.confirm", session=session)
+    read = tool_call(code.runtime, "continue_workflow", stateToken=blocked["stateToken"]).structured
     done = tool_call(
         code.runtime, "continue_workflow", ackToken=blocked["nextCall"]["params"]["ackToken"]
     ).structured
@@ -84,6 +85,9 @@ def test_an_action_that_did_not_run_says_so(code: CodeProject) -> None:
     assert line.startswith("code.edit did not run: ")
     assert code.texts() != before
     assert (told["asked"], done["isComplete"]) == ("allow_write", True)
+    assert (read["nextIntent"], "blockedBy" in read["recap"]) == ("perform_pending_then_continue", False)
+    assert "ask the user" not in read["pending"]["prompt"]
+    assert read["nextCall"]["params"].keys() == {"ackToken"}
     assert all(name in person.shown[0] for name in RENAMED)
     assert "7 edits" in person.shown[0]
     assert "Rename myFunc to fetchData." in person.shown[0]

@@ -371,3 +371,95 @@ def test_an_answer_reaches_the_agent_and_stays_listed_until_it_is_taken_up(
     assert f"answered by {who}" in read["recap"]["personSaid"]["words"]
     assert f"answered by {who}" in found["items"][0]["personSaid"]
     assert [one["session_id"] for one in answer(runtime, "session.needs")["items"]] == [still["session_id"]]
+
+
+def read_from_resume(runtime: Runtime, session: str) -> dict[str, Any]:
+    """The step as an agent reads it that knows only the session."""
+    (found,) = answer(runtime, "session.resume", query=session)["items"]
+    return answer(runtime, "run.continue", **found["nextCall"]["params"])
+
+
+@pytest.mark.promise("people.one-ask")
+@each_kind
+@pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
+@pytest.mark.parametrize("is_saved", [False, True], ids=["", "checkpoint"])
+def test_an_answered_step_that_is_read_again_asks_nobody_and_its_call_goes_on(
+    runtime: Runtime,
+    begun: Callable[..., dict[str, Any]],
+    typed: str,
+    preferences: dict[str, str],
+    is_saved: bool,
+) -> None:
+    insist(runtime)
+    first = begun(runtime, preferences=preferences)
+    session = first["session"]["sessionId"]
+    blocked = say_so(runtime, first)
+    waiting = read_from_resume(runtime, session)
+    if is_saved:
+        checkpoint(runtime, blocked, "Saved.")
+    answer(seat(runtime, Person(typed)), "run.confirm", session=session)
+
+    read = read_from_resume(runtime, session)
+    passed = go_on(runtime, read, typed)
+
+    assert waiting["recap"]["blockedBy"]
+    assert "answered" not in waiting["pending"]["prompt"]
+    assert "blockedBy" not in read["recap"]
+    assert read["nextIntent"] == "perform_pending_then_continue"
+    assert "sk the user" not in json.dumps(read, ensure_ascii=False)
+    assert read["pending"]["prompt"].startswith("A person has answered")
+    assert "…" not in json.dumps(read["nextCall"], ensure_ascii=False)
+    assert [one["id"] for one in read["nextCall"].get("options", [])] in ([], [typed])
+    assert passed["pending"]["stepId"] == "go"
+    assert claims_of(runtime, first)[-1]["level"] == "confirmed"
+
+
+@pytest.mark.promise("people.one-ask")
+@pytest.mark.parametrize("kind", ["choose", "give", "done"])
+def test_an_answer_that_came_before_any_attempt_is_not_asked_for_again(runtime: Runtime, kind: str) -> None:
+    begun, typed = KINDS[kind]
+    insist(runtime)
+    session = begun(runtime)["session"]["sessionId"]
+    answer(seat(runtime, Person(typed)), "run.confirm", session=session)
+
+    read = read_from_resume(runtime, session)
+    call = read["nextCall"]["params"]
+    if call:
+        assert call.keys() == {"ackToken", "output"}
+        assert call["output"] == {"notesMarkdown": "…"}
+        call["output"]["notesMarkdown"] = "Looked at it."
+    passed = go_on(runtime, read, typed)
+
+    assert "sk the user" not in read["pending"]["prompt"]
+    assert passed["pending"]["stepId"] == "go"
+
+
+@pytest.mark.promise("people.one-ask")
+def test_a_step_that_is_read_before_its_confirmed_report_gets_that_report_in_the_call(
+    runtime: Runtime,
+) -> None:
+    insist(runtime)
+    first = at_confirm(runtime)
+    say_so(runtime, first)
+    answer(seat(runtime, Person("y")), "run.confirm", session=first["session"]["sessionId"])
+
+    read = rehydrate(runtime, first)
+    passed = go_on(runtime, read)
+
+    assert read["nextCall"]["params"]["output"] == {"notesMarkdown": "The user agreed."}
+    assert passed["pending"]["stepId"] == "go"
+
+
+@pytest.mark.promise("people.one-ask")
+def test_after_a_no_the_step_that_is_read_again_does_not_say_that_nobody_answered(runtime: Runtime) -> None:
+    insist(runtime)
+    first = at_confirm(runtime)
+    say_so(runtime, first)
+    answer(seat(runtime, Person("n")), "run.confirm", session=first["session"]["sessionId"])
+
+    read = read_from_resume(runtime, first["session"]["sessionId"])
+
+    assert read["recap"]["personSaid"]["answer"] == "declined"
+    assert "blockedBy" not in read["recap"]
+    assert read["nextIntent"] == "await_user_confirmation"
+    assert read["nextCall"]["params"]["output"] == {"notesMarkdown": "…"}

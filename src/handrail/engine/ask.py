@@ -23,6 +23,7 @@ import msgspec
 from handrail.contract.ids import blob_ref
 from handrail.contract.json.canonical import digest
 from handrail.contract.wording import name_person
+from handrail.engine.artifact_shapes import USER_INPUT
 from handrail.engine.events import Blocked, ConfirmationRecorded, ValueOwner
 from handrail.engine.facts import (
     KeptWork,
@@ -48,11 +49,12 @@ from handrail.engine.judge.actions import fill_params, find_preview
 from handrail.engine.judge.arrival import PersonsWord, SeenReport, ask_of, named_confirmer, needs_confirmation
 from handrail.engine.judge.artifacts import Place, is_blank_answer, subject_of
 from handrail.engine.judge.assess import place_of
+from handrail.engine.judge.report_frame import make_retry_frame
 from handrail.engine.judge.requirements import asked_kinds
 from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.engine.owners import find_refused, is_same, refuse_context, saved_names
 from handrail.engine.reasons import AskKind, Blocker, InputProblem, WaitKind, wait_of
-from handrail.engine.standing import fill_values
+from handrail.engine.standing import Standing, fill_values
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -67,6 +69,7 @@ from handrail.workflows.compiled import (
 )
 from handrail.workflows.conditions import Facts
 from handrail.workflows.evidence import Person
+from handrail.workflows.prompt_sections import ASK_BEFORE_WRITE, USER_CHOOSES, make_user_section
 
 DONE_ONLY: tuple[UserOnlyReason, ...] = ("needs_user_secret_or_token", "needs_user_account_access")
 """What a person is asked to do, and never to tell: the log and its bundles would keep it."""
@@ -465,6 +468,105 @@ def describe_answer(fact: ConfirmationRecorded, *, with_note: bool = False) -> s
 def describe_unchecked(fact: ConfirmationRecorded) -> str:
     """That nobody checked who answered where the step says who has to; empty: it was, or anybody may."""
     return f", {UNCHECKED}" if fact.by and fact.door != "account" else ""
+
+
+# What an answer changes for whoever reads the step again
+
+
+def _find_answers(history: History, workflow: CompiledWorkflow, attempt: Node) -> dict[AskKind, PersonsWord]:
+    """What people answered to the questions of the pending step, as far as it settles them."""
+    if not history.confirmations or not isinstance(attempt.state, Running):
+        return {}
+    leaf = _asking_leaf(history, workflow, attempt)
+    kinds: list[AskKind] = ["give"] if isinstance(leaf, Step) and leaf.user_only is not None else []
+    words = {kind: weigh_answers(history, workflow, attempt, kind) for kind in (*kinds, ask_of(leaf))}
+    return {kind: word for kind, word in words.items() if word.is_given or word.is_declined}
+
+
+def drop_answered(history: History, workflow: CompiledWorkflow, attempt: Node, blocked: Blocked) -> Blocked:
+    """A recorded refusal without the questions that people have answered since."""
+    answers = _find_answers(history, workflow, attempt)
+
+    def is_open(blocker: Blocker) -> bool:
+        told = wait_of(blocker)
+        word = next((word for kind, word in answers.items() if told and told.kind == kind), None)
+        return word is None or (word.is_declined and told is not None and told.state == "declined")
+
+    left = [tuple(filter(is_open, held)) for held in (blocked.blockers, blocked.left_out)]
+    return msgspec.structs.replace(blocked, blockers=left[0], left_out=left[1])
+
+
+def take_up_answers(history: History, workflow: CompiledWorkflow, standing: Standing) -> Standing:
+    """What stands at a step that is read after people answered: nobody is asked again, and the call that
+    goes on brings only what is still missing."""
+    node, leaf = standing.node, standing.leaf
+    if leaf is None or not history.confirmations:
+        return standing
+    attempt = _find_attempt(history, node)
+    words = {kind: word for kind, word in _find_answers(history, workflow, attempt).items() if word.is_given}
+    blocked = blocked_at(history, attempt)
+    left = blocked and drop_answered(history, workflow, attempt, blocked)
+    if left is not None and left.every_blocker:
+        words.pop("confirm", None)  # what is missing makes another report, which is asked about again
+    frame, prompt, told = standing.frame, standing.prompt, []
+    if "give" in words and isinstance(leaf, Step) and leaf.user_only is not None:
+        frame = _leave_out_given(frame, leaf.user_only)
+        above, _, below = prompt.partition(make_user_section(leaf.user_only))
+        prompt = f"{above.rstrip()}\n\n{below.lstrip()}".rstrip()
+        told.append(_say_given(leaf.user_only))
+    if words and left is not None and attempt in path_to(history, node.node_id):
+        frame = make_retry_frame(standing.contracts, frame, left)  # the rest of the report is kept
+    if "confirm" in words:
+        sent = _find_confirmed(history, workflow, node, attempt)
+        frame = frame if sent is None else sent
+        told.append(_CONFIRMED.format(how=_BY_HAND if sent is None else _BY_CALL))
+    if "allow_write" in words:
+        prompt = prompt.replace(ASK_BEFORE_WRITE, "")
+        told.append("A person has answered: Handrail may write what they were shown. The next call does it.")
+    if "choose" in words:
+        prompt = "\n\n".join(part for part in prompt.split("\n\n") if not part.startswith(USER_CHOOSES))
+        told.append(_TAKEN.format(option=words["choose"].option_id))
+    word = words.get(ask_of(leaf), standing.word)
+    prompt = "\n\n".join([*told, prompt])
+    return msgspec.structs.replace(standing, frame=frame, prompt=prompt, word=word)
+
+
+_CONFIRMED = "A person has answered: they confirmed your report. {how} Another report asks again."
+_BY_CALL = "The next call sends that report as it is."
+_BY_HAND = "Send that report again, word for word."
+_TAKEN = "A person has answered: they took the option {option}, and only its call goes on."
+
+
+def _say_given(needed: UserOnly) -> str:
+    if needed.input:
+        return f"A person has answered: the value of {needed.input} is recorded. Do not send it."
+    return "A person has answered: what only they can do is done."
+
+
+def _leave_out_given(frame: dict[str, Any], needed: UserOnly) -> dict[str, Any]:
+    """The frame of a report without what a person gave."""
+    output, context = dict(frame.get("output", {})), dict(frame.get("context", {}))
+    context.pop(needed.input, None)
+    kept = [held for held in output.pop("artifacts", ()) if held["kind"] != USER_INPUT]
+    output |= {"artifacts": kept} if kept else {}
+    return ({"output": output} if output else {}) | ({"context": context} if context else {})
+
+
+def _find_confirmed(
+    history: History, workflow: CompiledWorkflow, node: Node, attempt: Node
+) -> dict[str, Any] | None:
+    """What a call at a node has to bring so that it makes the confirmed report; None: the log cannot tell."""
+    asked = digest_report(history, workflow, attempt)
+    if digest_report(history, workflow, node) == asked:
+        return {}
+    kept, context = kept_report(history, workflow, node), changed_context(history, attempt)
+    if kept is None:
+        return None
+    work = WorkDone(input_digest="", notes=kept.notes, artifacts=kept.artifacts, context=context)
+    if digest_report(history, workflow, node, work) != asked:
+        return None
+    output = {"notesMarkdown": kept.notes} | ({"artifacts": list(kept.artifacts)} if kept.artifacts else {})
+    return {"output": output} | ({"context": context} if context else {})
 
 
 # What a report may not set

@@ -412,6 +412,7 @@ def _pending(
         choices=[
             PendingChoice(id=option.id, label=option.label, description=option.description, token=token)
             for option, token in zip(options, tokens.choices or [""] * len(options), strict=True)
+            if standing.word.option_id in ("", option.id)
         ],
     )
 

@@ -35,6 +35,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.judge.arrival import (
     PassedPart,
+    PersonsWord,
     find_lasting_sections,
     list_passed_parts,
     needs_confirmation,
@@ -331,11 +332,8 @@ def _render_rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> 
                 if spec is not None and spec.counted_by:
                     lines.append(f"Round {number} of {min(total, loop.max_iterations)} (loop {loop.id}).")
                     continue
-                cut = (
-                    f", of which {loop.max_iterations} at most are taken"
-                    if total > loop.max_iterations
-                    else ""
-                )
+                most = loop.max_iterations
+                cut = f", of which {most} at most are taken" if total > most else ""
                 lines.append(f"Item {number} of {total} in {name}{cut} (loop {loop.id}).")
             case Count(count=count):
                 lines.append(f"Round {number} of {min(count, loop.max_iterations)} (loop {loop.id}).")
@@ -464,6 +462,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """None: the run is finished."""
     prompt: str = ""
     needs_confirmation: bool = False
+    word: PersonsWord = PersonsWord()
+    """Of a step that is read again: the yes or the option of a person, which the next call takes up."""
     safest: Preferences | None = None
     """Where a mode above the author's recommendation was set: the highest combination considered safe."""
     unavailable: tuple[CapabilityObserved, ...] = ()
@@ -572,12 +572,13 @@ def situation_of(standing: Standing, blocked: Blocked | None, *, is_healthy: boo
         return "finished"
     if blocked is not None:
         return _blocked_situation(blocked)
+    autonomy, is_unanswered = standing.preferences.autonomy, not standing.word.is_given
+    is_users = autonomy != "full_auto_never_stop" and is_unanswered
     match standing.leaf:
         case Choice(non_assumable=kind):
-            is_users = kind is not None and standing.preferences.autonomy != "full_auto_never_stop"
-            return "user_choice" if is_users else "choice"
+            return "user_choice" if kind is not None and is_users else "choice"
         case Step() | Action():
-            is_asked = standing.needs_confirmation and standing.preferences.autonomy == "guided"
+            is_asked = standing.needs_confirmation and autonomy == "guided" and is_unanswered
             return "confirmation" if is_asked else "step"
         case Delegate(non_assumable=kind):
             if standing.is_stopped:
@@ -586,8 +587,7 @@ def situation_of(standing: Standing, blocked: Blocked | None, *, is_healthy: boo
                 return "waiting"
             if not list_offered(standing):
                 return "step"
-            is_users = kind is not None and standing.preferences.autonomy != "full_auto_never_stop"
-            return "user_choice" if is_users else "choice"
+            return "user_choice" if kind is not None and is_users else "choice"
         case never:
             assert_never(never)
 

@@ -12,8 +12,7 @@ import msgspec
 
 from handrail.contract.disclosure.newest import FENCE_BYTES, encoded_size, take_newest, take_newest_rows
 from handrail.contract.ids import NodeId
-from handrail.engine.ask import describe_answer
-from handrail.engine.events import Blocked
+from handrail.engine.ask import blocked_at, describe_answer, drop_answered
 from handrail.engine.facts import facts_at, notes_at
 from handrail.engine.history import (
     History,
@@ -99,7 +98,8 @@ def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> R
     artifacts, artifacts_omitted = _artifacts(history, node_id)
     skipped, skipped_omitted = _skipped(history, node_id)
     inputs, inputs_omitted = known_inputs(history, workflow, node_id)
-    blocked = _blocked_at(history, history.nodes[node_id])
+    blocked = blocked_at(history, history.nodes[node_id])
+    blocked = blocked and drop_answered(history, workflow, history.nodes[node_id], blocked)
     recap = Recap(
         entries=[],
         artifacts=artifacts,
@@ -312,14 +312,6 @@ def _skipped(history: History, node_id: NodeId) -> tuple[list[SkippedPart], int]
 def _skipped_part(part: PassedBy) -> SkippedPart:
     why = "" if part.condition_id else NO_ROUND_WORDS[part.reason]
     return SkippedPart(step_id=part.part_id, condition_id=part.condition_id, why=why)
-
-
-def _blocked_at(history: History, node: Node) -> Blocked | None:
-    """Why the attempt that made this node was blocked."""
-    if node.kind != "blocked_attempt":
-        return None
-    answers = history.advances.values()
-    return next(answer.blocked for answer in answers if answer.to_node_id == node.node_id)
 
 
 def _notes_text(history: History, node_id: NodeId) -> str:
