@@ -463,3 +463,35 @@ def test_after_a_no_the_step_that_is_read_again_does_not_say_that_nobody_answere
     assert "blockedBy" not in read["recap"]
     assert read["nextIntent"] == "await_user_confirmation"
     assert read["nextCall"]["params"]["output"] == {"notesMarkdown": "…"}
+
+
+@pytest.mark.promise("people.one-ask")
+def test_a_yes_to_a_report_that_lacks_something_is_no_reason_to_send_it_again(runtime: Runtime) -> None:
+    insist(runtime)
+    wanted = step("ask", requireConfirmation=True, validationCriteria={"type": "contains", "value": "risk"})
+    first = begin(runtime, wanted, step("go"), fields={})
+    session = first["session"]["sessionId"]
+    say_so(runtime, first)
+    answer(seat(runtime, Person("y")), "run.confirm", session=session)
+
+    read = read_from_resume(runtime, session)
+
+    assert "risk" in str(read["recap"]["blockedBy"])
+    assert "handrail run confirm" not in str(read["recap"]["blockedBy"])
+    assert "A person has answered" not in read["pending"]["prompt"]
+    assert read["nextIntent"] == "await_user_confirmation"
+    assert read["nextCall"]["params"]["output"] == {"notesMarkdown": "…"}
+
+
+@pytest.mark.promise("people.one-ask")
+def test_a_value_that_a_person_gave_leaves_the_yes_to_the_report_to_be_asked_for(runtime: Runtime) -> None:
+    insist(runtime)
+    both = step("ask", userOnly=USERS_REGION, requireConfirmation=True)
+    session = begin(runtime, both, step("go"), fields=REGION)["session"]["sessionId"]
+    answer(seat(runtime, Person("eu")), "run.confirm", session=session)
+
+    read = read_from_resume(runtime, session)
+
+    assert "the value of region is recorded" in read["pending"]["prompt"]
+    assert "context" not in read["nextCall"]["params"]
+    assert read["nextIntent"] == "await_user_confirmation"
