@@ -539,9 +539,11 @@ def test_what_becomes_of_a_closed_child_is_a_persons_to_say_where_the_author_say
 
     refused = take(runtime, offered, "without")
     needed = answer(runtime, "session.needs")["items"]
+    unanswered = rehydrate(runtime, waiting)
     said = answer(runtime, "run.confirm", session=waiting["session"]["sessionId"])
-    stubborn = take(runtime, rehydrate(runtime, waiting), "stop")
-    gone_on = take(runtime, rehydrate(runtime, waiting), "without")
+    stubborn = take(runtime, unanswered, "stop")
+    answered = rehydrate(runtime, waiting)
+    gone_on = take(runtime, answered, "without")
 
     assert offered["nextIntent"] == "await_user_confirmation"
     assert refused["blockers"][0]["waitsFor"]["kind"] == "choose"
@@ -550,6 +552,8 @@ def test_what_becomes_of_a_closed_child_is_a_persons_to_say_where_the_author_say
     assert needed[0]["why"].startswith("Review waits for a, which was closed (abandoned).")
     assert (said["answer"], said["asked"]) == ("confirmed", "choose")
     assert stubborn["kind"] == "blocked"
+    assert [one["id"] for one in answered["nextCall"]["options"]] == ["without"]
+    assert answered["nextIntent"] == "perform_pending_then_continue"
     assert gone_on["pending"]["stepId"] == "conclude"
 
 
