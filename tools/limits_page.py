@@ -146,6 +146,11 @@ REPLIES: Rows = (
 READING: Rows = (
     ("runtime.paging", "DEFAULT_LIMIT", "Items on a page without `--limit`."),
     ("runtime.paging", "MOST_ITEMS", "Items on a page."),
+    (
+        "operations.workflows.list_workflows",
+        "MOST_DESCRIPTION",
+        "Characters of a description in the list of workflows.",
+    ),
     ("contract.tokens.cursor", "LIFETIME_SECONDS", "How long a cursor works."),
     ("contract.tokens.cursor", "LENGTH_LIMIT", "Characters of a cursor."),
     (
@@ -478,10 +483,11 @@ INSIDE = {
     "handrail_team.companion.link": ("STATE_SECONDS", "MOST_LOOKS", "MOST_ANSWER_BYTES"),
     "handrail_team.sender": ("EVERY_SECONDS", "MOST_AT_ONCE"),
     "host.workspace": ("MOST_PROJECTS",),
+    "operations.runs.start_warnings": ("MOST_UNDECLARED_SHOWN",),
     "handrail_serve.pages.forms": ("LONGEST_NOTE", "LONGEST_VALUE"),
     "handrail_serve.pages.catalog.workflow": ("SHOWN_CHARACTERS",),
     "handrail_serve.pages.claims": ("MOST_CLAIMS",),
-    "handrail_serve.pages.needs": ("MOST_REPORT",),
+    "handrail_serve.pages.needs": ("MOST_REPORT", "MOST_DIFF"),
     "handrail_serve.pages.node": ("MOST_JSON",),
     "handrail_serve.pages.run_rail": ("MOST_OPEN",),
     "handrail_serve.pages.parts": ("LONGEST_TITLE", "LONGEST_CRUMB", "LONGEST_NAME"),

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from handrail.contract.catalogue import KINDS, Kind
+from handrail.contract.catalogue import KINDS, SHARED_ERRORS, Kind
 from handrail.contract.conformance.cli_document import EXITS
 from handrail.engine.events import Event, Fact
 from handrail.surfaces.cli.reading.rows import CommandHelp, ParamHelp
@@ -46,7 +46,7 @@ _UNTOLD = {
 def cli_page() -> str:
     """docs/reference/cli.md"""
     entries = command_tables.command_help(registry()).values()
-    shared = ", ".join(_code_link(code) for code in command_tables.SHARED_ERRORS)
+    shared = ", ".join(_code_link(code) for code in SHARED_ERRORS)
     return page(
         "# Command line",
         "Every command of `handrail`: its flags, its effect, its errors.\n"
@@ -205,7 +205,7 @@ def _command_section(entry: CommandHelp) -> str:
     if entry["sort"]:
         facts.append(f"sorted by {entry['sort']}")
     told = [entry["summary"], "; ".join(facts) + "."]
-    own = [code for code in entry["errors"] if code not in command_tables.SHARED_ERRORS]
+    own = [code for code in entry["errors"] if code not in SHARED_ERRORS]
     if own:
         told.append("Errors: " + ", ".join(_code_link(code) for code in own) + ".")
     parts = [f"## {entry['path']}", "\n".join(told)]

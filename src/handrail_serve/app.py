@@ -347,9 +347,8 @@ class App:
             return perform_call(self._served_to(request), asked)
 
         def work() -> Response:
-            cursor = self._feed_of(
-                request
-            ).cursor()  # before the page is read: what changes meanwhile comes again
+            # Before the page is read: what changes meanwhile comes again.
+            cursor = self._feed_of(request).cursor()
             path = "/" + "/".join(request.segments)
             view = render_view(call, path, dict(parameters(request.query)))
             body = self._fit_to_reader(request, view.html.markup).encode("utf-8", "replace")

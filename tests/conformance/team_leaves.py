@@ -53,7 +53,7 @@ TEAM_LEAVES: dict[str, Leaf] = {
         ),
         ways={
             "E_NOT_FOUND": says(f"team set Nobody {_STORE} --role admin --dry-run"),
-            "E_CONFLICT": says(f"team set Ana {_STORE} --remove --confirm CONFIRM_TOKEN"),
+            "E_CONFLICT": says(f"team set Ana {_STORE} --remove --dry-run"),
         },
     ),
     "team reset": Leaf(

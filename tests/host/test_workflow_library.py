@@ -133,7 +133,7 @@ def test_pages_under_other_endings_are_listed_if_they_are_workflows(
     assert {name: one.fix for name, one in told.items()} == {
         "a.MD": 'Rename it to "a.md".',
         "b.markdown": 'Rename it to "b.md".',
-        "c.md": "Save the file as UTF-8, without a byte order mark.",
+        "c.md": "Write it as UTF-8, without a byte order mark.",
     }
     assert told["c.md"].message.startswith("This Markdown cannot be read: this is not UTF-8")
 

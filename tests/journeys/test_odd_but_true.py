@@ -18,7 +18,8 @@ from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import step
-from tests.journeys.test_until_the_end import CHANGE, Site, changed
+from tests.journeys.test_until_the_end import CHANGE, changed
+from tests.journeys.test_until_the_end import Site as Workplace
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -28,7 +29,7 @@ LONGEST_ROOT = 240
 BILL = "def total(rows):\n    # adds, then rounds\n    return round(sum(rows), 2)\n"
 
 
-class Repository(Site):
+class Repository(Workplace):
     """A project with a run of two steps that list changed files."""
 
     def __init__(self, place: Path) -> None:

@@ -119,7 +119,7 @@ def test_a_value_that_the_operation_refuses_is_refused_where_it_is_written(
 
 @pytest.mark.promise("truth.files.parameters")
 def test_a_parameter_that_is_missing_may_come_from_the_agent(runtime: Runtime, tmp_path: Path) -> None:
-    told = warned(runtime, tmp_path, action(operation="workflow.inspect"), step("b"))
+    told = warned(runtime, tmp_path, action(operation="session.show"), step("b"))
 
     assert [one[:2] for one in told] == [("bad_argument", "/steps/0/params")]
 
@@ -471,6 +471,25 @@ def test_what_is_known_or_asked_for_or_may_be_missing_is_no_trouble(runtime: Run
     later = loop(**{"while": equals("severity", "high")})
 
     assert warned(runtime, tmp_path, step("a", when=both), step("b"), later, inputs=SIZE) == []
+
+
+@pytest.mark.promise("truth.files.asked-in-time")
+@pytest.mark.parametrize(
+    ("is_first", "in_loop"),
+    [(True, False), (False, False), (True, True)],
+    ids=["before", "behind", "next round"],
+)
+def test_a_text_before_the_part_that_gives_its_value_is_told(
+    runtime: Runtime, tmp_path: Path, *, is_first: bool, in_loop: bool
+) -> None:
+    showing = step("show", prompt="Show {{opinions}}.")
+    giving = choice("ask", option("a", opinions="good"), option("b", opinions="bad"))
+    parts = [showing, giving] if is_first else [giving, showing]
+
+    told = warned(runtime, tmp_path, *([loop(count=2, body=parts)] if in_loop else parts))
+
+    fix = "Show it in a step behind the one that gives it."
+    assert told == ([("read_too_early", "/steps/0", fix)] if is_first and not in_loop else [])
 
 
 @pytest.mark.promise("truth.files.looked-for")

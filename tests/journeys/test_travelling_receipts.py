@@ -27,6 +27,7 @@ from handrail.contract.redaction import Secrets
 from handrail.host.clock import SystemRandomness
 from handrail.host.receipt_keys import LocalReceiptKeys
 from handrail.host.worktree.committed_files import LocalCommittedFiles
+from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles
@@ -295,6 +296,46 @@ def test_a_test_that_only_tests_made_pass_is_told_as_such(tmp_path: Path) -> Non
 
     assert row["holds"] is False
     assert row["fact"].endswith("failed before and passes now, and only tests differ: tests/test_bill.py")
+
+
+@pytest.mark.promise("receipt.travels")
+def test_a_run_that_left_other_files_than_the_commit_has_is_warned_about_by_name(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    write(signer.root, "src/bill.py", RIGHT)
+    commit(signer.root)
+    signer.begin(step("change", **CHANGE))
+    signer.run(*TESTS.split())
+    write(signer.root, "src/bill.py", "def total(rows):\n    return 0\n")
+    assert signer.send(changed("src/bill.py"))["kind"] == "blocked"
+    assert signer.send(changed("src/bill.py"))["isComplete"] is True
+
+    made = signer.export()
+    shown = signer.export(**{"as": "markdown"})["content"]
+
+    doubts = statement_of(made["content"])["predicate"]["handrailRun"]["doubts"]
+    assert (made["result"], made["is_clean"]) == ("WARNED", False)
+    assert "the run left other files than the commit has: src/bill.py" in doubts
+    assert any("1 stale" in one for one in doubts)
+    assert any("open gap" in one for one in doubts)
+    assert "- Why it is not PASSED: the run left other files than the commit has: src/bill.py;" in shown
+    assert reasons(signer.verify(made["content"])) == ["dirty_tree"]
+
+
+@pytest.mark.promise("receipt.travels")
+def test_the_folder_of_a_check_is_shown(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    signer.begin(step("change", **CHANGE))
+    write(signer.root, "src/bill.py", RIGHT)
+    asked = RunCheck(argv=["true"], directory="src", state_token=signer.reply["stateToken"])
+    receipt = dict(run_check(signer.runtime, asked).data)["receiptId"]
+    report = changed("src/bill.py", check="true")
+    report["checks"][0]["receiptId"] = receipt
+    assert signer.send(report)["isComplete"] is True
+    commit(signer.root)
+
+    shown = signer.export(**{"as": "markdown"})["content"]
+
+    assert "`true` in `src` passed (exit 0, by handrail)" in shown
 
 
 # Replaying

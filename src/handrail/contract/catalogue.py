@@ -533,5 +533,25 @@ UPSTREAM_OPEN = _like(
 # fmt: on
 
 
+# Groups of codes that many operations answer with
+#
+# Kept here, so that whoever lists them names one thing.
+
+# fmt: off
+SHARED_ERRORS = tuple(kind.code for kind in (
+    E_USAGE, E_VALIDATION, VALIDATION_ERROR, FORMAT_CONFLICT, FIELD_CONFLICT, FIELD_UNKNOWN, EXPAND_UNKNOWN,
+    BUDGET_EXCEEDED, VERSION_UNSUPPORTED, REQUEST_TOO_LARGE, E_NOT_FOUND, E_FORBIDDEN, E_CONFIG, E_IO,
+    E_TIMEOUT, E_INTERRUPTED, INTERNAL_ERROR,
+))
+"""What every operation can answer with on the command line: its line, a file that `--input` names, the
+settings of its output, a signal, a defect."""
+RUN_TOKEN_ERRORS = tuple(kind.code for kind in (
+    TOKEN_INVALID_FORMAT, TOKEN_UNSUPPORTED_VERSION, TOKEN_BAD_SIGNATURE, TOKEN_UNKNOWN_NODE,
+    TOKEN_SESSION_LOCKED, SESSION_NOT_HEALTHY, STORE_HISTORY_LOST, STORE_UNSUPPORTED_VERSION,
+))
+"""In which ways a token of a run can be wrong."""
+# fmt: on
+
+
 KINDS: dict[str, Kind] = {row.code: row for row in tuple(globals().values()) if isinstance(row, Kind)}
 """Every row by its code, in the order of the table."""

@@ -170,9 +170,9 @@ def reply_to_answer(
         warnings = (refused, *warnings)
     if standing.run.parent is not None:
         warnings = (*warnings, *_warn_of_nobody_then(reader, history, standing, recorded))
-    notes = history.notes.get(made.node_id)
-    if notes is not None and notes.ref is not None:
-        warnings = (*warnings, _notes_truncated(notes.size_bytes))
+    elif made.run_id in history.closings:
+        warnings = (*warnings, *_warn_of_reopening(history, recorded))
+    warnings = (*warnings, *_warn_of_long_notes(history, made))
     reply = reply_at(
         standing,
         history.session_id,
@@ -183,7 +183,7 @@ def reply_to_answer(
         children=children,
         is_arrival=last is not recorded,
         is_healthy=session.is_sound,
-        warnings=(*session.warnings, *warnings, *_warn_of_reopening(history, recorded)),
+        warnings=(*session.warnings, *warnings),
         workflow=_shown_source(history.runs[node.run_id]) if project else None,
         project=project,
         closing=describe_closing(history, workflow, node),
@@ -206,9 +206,7 @@ def warn_of_present(rt: ReadPorts, run: Run, project: str | UnsetType) -> tuple[
 def _warn_of_reopening(history: History, recorded: Recorded) -> tuple[ReplyWarning, ...]:
     """Where this ack was the first after a closing; a checkpoint opens nothing."""
     made = history.nodes[recorded.to_node_id]
-    is_child = history.runs[made.run_id].parent is not None  # it hears whether anybody waits
-    told = () if is_child else history.closings.get(made.run_id, ())
-    closed = [one for one in told if one.index < recorded.index]
+    closed = [one for one in history.closings[made.run_id] if one.index < recorded.index]
     is_first = closed and not any(
         closed[-1].index < one.index < recorded.index and history.nodes[one.to_node_id].run_id == made.run_id
         for one in history.advances.values()
@@ -438,8 +436,11 @@ def _warn_of_nobody_then(
     return warn_of_nobody(load_history_before(reader, history, recorded.index), standing.run)
 
 
-def _notes_truncated(size_bytes: int) -> ReplyWarning:
-    return ReplyWarning(
-        code="NOTES_TRUNCATED",
-        message=f"The notes ({size_bytes} bytes) are stored whole; recaps show the first 4096 bytes of them.",
+def _warn_of_long_notes(history: History, node: Node) -> tuple[ReplyWarning, ...]:
+    notes = history.notes.get(node.node_id)
+    if notes is None or notes.ref is None:
+        return ()
+    message = (
+        f"The notes ({notes.size_bytes} bytes) are stored whole; recaps show the first 4096 bytes of them."
     )
+    return (ReplyWarning(code="NOTES_TRUNCATED", message=message),)

@@ -13,8 +13,9 @@ import msgspec
 
 from handrail.contract.credential_files import holds_credentials
 from handrail.contract.dsse import STATEMENT_TYPE
-from handrail.contract.wording import make_readable
+from handrail.contract.wording import format_count, make_readable
 from handrail.engine.children.joins import list_parts, name_workers
+from handrail.engine.children.tips import open_gaps
 from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
@@ -27,6 +28,7 @@ from handrail.engine.judge.red_then_green import (
     find_red,
 )
 from handrail.engine.judge.run_claims import choose_strongest, is_command_of
+from handrail.engine.messages import explain_gap
 from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
 from handrail.projections.evidence import (
     PERSON_DOORS,
@@ -66,8 +68,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """By the trees of a red and a green receipt: paths that differ; None: they could not be compared."""
     gone: Mapping[tuple[str, str], tuple[str, ...]]
     """Those of them that the green one does not have."""
-    is_clean: bool
-    """Of a run without a check: the files that it last saw are those of the commit."""
+    last: tuple[str, ...] | None
+    """Paths that are other ones in the commit than when the run last saw them; None: that is not known."""
 
 
 def state_run(
@@ -90,8 +92,10 @@ def state_run(
     checks = [*told["checks"], *_list_checks_of_children(told["checks"], children)]
     passed = [check["name"] for check in checks if check["hasPassed"]]
     failed = [check["name"] for check in checks if not check["hasPassed"]]
-    is_clean = all(check["isOnCommit"] for check in checks) if checks else subject.is_clean
-    told["isClean"] = is_clean
+    is_clean = all(check["isOnCommit"] for check in checks) and not subject.last
+    is_clean = is_clean and (bool(checks) or subject.last is not None)
+    doubts = _list_doubts(history, run, checks, subject)
+    told |= {"isClean": is_clean, "doubts": doubts}
     return {
         "_type": STATEMENT_TYPE,
         "subject": [
@@ -99,7 +103,7 @@ def state_run(
         ],
         "predicateType": TEST_RESULT,
         "predicate": {
-            "result": "FAILED" if failed else "PASSED" if passed and is_clean else "WARNED",
+            "result": "FAILED" if failed else "PASSED" if passed and is_clean and not doubts else "WARNED",
             "configuration": [
                 {"name": check["name"], "digest": {"sha256": check["argvDigest"].removeprefix("sha256:")}}
                 for check in checks
@@ -109,6 +113,23 @@ def state_run(
             "handrailRun": told,
         },
     }
+
+
+def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], subject: Subject) -> list[str]:
+    """Why it is not PASSED, one sentence each: what failed, is of other files, or was left open."""
+    tip = run_graph(history, run.run_id).preferred_tip
+    evidence, gaps = sum_evidence(history, tip), open_gaps(history, tip)
+    said = [f"{one['name']} did not pass" for one in checks if not one["hasPassed"]]
+    off = [one["name"] for one in checks if not one["isOnCommit"]]
+    said += [f"on other files than those of the commit: {', '.join(off)}"] if off else []
+    said += [] if checks else ["no check ran"]
+    if subject.last:
+        said.append(f"the run left other files than the commit has: {', '.join(_name_paths(subject.last))}")
+    if evidence is not None and evidence.contradicted + evidence.stale:
+        said.append(f"{evidence.contradicted} contradicted and {evidence.stale} stale in its reports")
+    if gaps:
+        said.append(f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}")
+    return [_cut(one) for one in said[:MOST_NAMED]]
 
 
 def _state_work(history: History, run: Run, base: CompiledBase | None, subject: Subject) -> dict[str, Any]:
@@ -349,7 +370,7 @@ def read_statement(statement: dict[str, Any]) -> Stated | None:
 
 
 def write_markdown(statement: dict[str, Any], place: str) -> str:
-    """Ten lines for a pull request, and one for each piece of work that was handed out.
+    """Ten lines for a pull request, one for what is in doubt, and one for each piece of work handed out.
 
     `place` is where the signed statement is, if it is known.
     """
@@ -368,6 +389,7 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     lines = [
         f"### Receipt: {statement['predicate']['result']} on `{commit[:12]}` of {_plain(name)}{signed}",
         "",
+        *([f"- Why it is not PASSED: {'; '.join(map(_plain, run['doubts']))}"] if run["doubts"] else []),
         f"- Checks, on {differs}: {checks}",
         f"- Failed before, passes now: {guards or 'nothing shown'}",
         f"- Tests changed: {tests or 'none'}; left out: {left or 'none'}",

@@ -158,6 +158,22 @@ def test_a_part_of_the_workflows_says_of_how_many() -> None:
     assert "1 of 63 workflows shown." in human_text(payload, Page(), "workflow.list").splitlines()
 
 
+def test_the_slots_of_a_workflow_are_shown() -> None:
+    slots = [
+        {"id": "before_report", "title": "Own checks", "before": "report"},
+        {"id": "end", "after": "report"},
+    ]
+    workflow = {"id": "wr.triage", "name": "Triage", "slots": slots}
+
+    lines = human_text({"workflow": workflow, "project": "/p"}, Page(), "workflow.inspect").splitlines()
+
+    at = lines.index("Slots:")
+    assert [line.split() for line in lines[at + 1 : at + 3]] == [
+        ["before_report:", "before", "report:", "Own", "checks"],
+        ["end:", "after", "report"],
+    ]
+
+
 def test_found_work_comes_with_the_command_that_goes_on() -> None:
     call = {"tool": "continue_workflow", "params": {"stateToken": "st1x"}}
     item = {

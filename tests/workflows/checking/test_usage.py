@@ -110,3 +110,58 @@ def test_swapped_letters_of_what_the_other_options_set_are_told_however_short_th
     problems = read_checked(json.dumps(written).encode()).problems
 
     assert [one.pointer for one in problems if "is set here" in one.message] == told
+
+
+@pytest.mark.parametrize(
+    ("yes", "no", "told"),
+    [
+        ({"x": "y"}, {"x": "z"}, ""),
+        ({"x": "y"}, {}, ""),
+        ({}, {}, ""),
+        ({"x": "y"}, {"x": "y"}, "The choice ask decides nothing: its options set the same."),
+        ({"other": 1}, {"other": 2}, "The choice ask decides nothing: nothing reads other."),
+        ({"x": "y", "other": 1}, {"x": "y"}, "The choice ask decides nothing: nothing reads other."),
+    ],
+)
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_a_choice_that_decides_nothing_is_a_warning(
+    yes: dict[str, Any], no: dict[str, Any], told: str, in_loop: bool
+) -> None:
+    options = [{"id": "yes", "label": "Yes", "set": yes}, {"id": "no", "label": "No", "set": no}]
+    asked = {"type": "choice", "id": "ask", "title": "Ask", "prompt": "Which?", "options": options}
+    asked = loop("l", asked, count=2) if in_loop else asked
+
+    problems = linted(asked, step("b", when=IS_X))
+
+    assert [one.message for one in problems if one.code == "unused"] == ([told] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("default", "most", "codes"),
+    [
+        (["a"], 2, []),
+        (5, 2, ["not_a_list"]),
+        ({"a": 1}, 2, ["not_a_list"]),
+        (["a", "b", "c"], 2, ["bad_value"]),
+    ],
+)
+def test_what_a_loop_goes_through_by_default_is_a_list_that_fits(
+    default: Any, most: int, codes: list[str]
+) -> None:
+    part = loop("l", step("a"), forEach={"input": "things", "as": "thing"}, maxIterations=most)
+    given = document(part, inputs={"things": {"type": "any", "default": default}})
+
+    problems = read_checked(json.dumps(given).encode()).problems
+
+    assert [one.code for one in problems] == codes
+
+
+def test_work_is_handed_out_for_a_list() -> None:
+    child = {"id": "one", "title": "One", "workflow": "project.other"}
+    told = {"forEach": "things", "as": "thing", "child": child, "collect": "found"}
+    part = {"id": "hand", "title": "Hand", "delegate": told}
+    given = document(part, inputs={"things": {"type": "any", "default": 5}})
+
+    problems = read_checked(json.dumps(given).encode()).problems
+
+    assert [one.code for one in problems] == ["not_a_list"]

@@ -201,3 +201,39 @@ def test_a_recommendation_that_the_steps_contradict_is_a_warning(
     problems = linted(part, recommended=recommended)
 
     assert seen(problems) == [("warning", "bad_recommendation", pointer) for pointer in pointers]
+
+
+OPTIONS = [{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("Look \u200b\u2066x\u2069.", "U+200B, U+2066, U+2069"),
+        ("Look \u202e evil.", "U+202E"),
+        ("Look \x00 here.", "U+0000"),
+        ("Look.\x0cThen look.", "U+000C"),
+        ("Say \N{SOFT HYPHEN}it, and \N{REPLACEMENT CHARACTER} too.", "U+00AD"),
+    ],
+)
+def test_a_character_that_nobody_sees_is_a_warning(text: str, codes: str) -> None:
+    asked = {"type": "choice", "id": "b", "title": text, "prompt": "Which?", "options": OPTIONS}
+    first, second = linted(step("a", prompt=text), asked)
+
+    assert (first.severity, first.pointer) == ("warning", "/steps/0")
+    assert first.message == f"a has characters that nobody sees: {codes}."
+    assert second.message == f"b has characters that nobody sees: {codes}."
+
+
+@pytest.mark.parametrize("text", ["Très bien, 日本 ✔️ 👩‍💻 ok.", "A\tB\nC\r\nD \N{REPLACEMENT CHARACTER}"])
+def test_what_is_seen_is_none(text: str) -> None:
+    assert linted(step("a", prompt=text)) == ()
+
+
+def test_a_step_that_hands_out_work_contradicts_a_disabled_delegation() -> None:
+    child = {"id": "one", "steps": [step("x")]}
+    part = {"id": "hand", "title": "Hand", "delegate": {"children": [child]}}
+
+    problems = linted(part, capabilities={"delegation": "disabled"})
+
+    assert seen(problems) == [("warning", "bad_value", "/capabilities/delegation")]

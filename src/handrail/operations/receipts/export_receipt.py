@@ -81,9 +81,9 @@ class ExportedReceipt(Answer, frozen=True, kw_only=True):
     exported_as: str = msgspec.field(name="as")
     commit: str
     result: str
-    """PASSED, FAILED, or WARNED where no check ran on the files of the commit."""
+    """PASSED, FAILED, or WARNED where no check ran on the files of the commit, or something is in doubt."""
     is_clean: bool
-    """The checks ran on exactly the files of the commit; without a check, the run last saw just these."""
+    """The checks ran on exactly the files of the commit, and the run last saw just these."""
     key_id: str
     """Empty: Markdown is not signed."""
     content: Any = UNSET
@@ -167,7 +167,8 @@ def _describe_subject(rt: ReadPorts, history: History, run: Run, project: str, n
     runs = [run, *(part for _, part in list_all_parts(history, run))]
     receipts = [held for one in runs for held in list_receipts(history, one.run_id)]
     trees = dict.fromkeys(held.fact.tree_after for held in receipts)
-    last = find_latest_tree(history, run_graph(history, run.run_id).preferred_tip)
+    seen = [find_latest_tree(history, run_graph(history, one.run_id).preferred_tip) for one in runs]
+    last = max((one for one in seen if one is not None), key=lambda one: one.index, default=None)
     is_seen = last is not None and (history.imported is None or last.index >= history.imported.index)
     guards = {
         (red.tree_after, green.tree_after): _compare(
@@ -183,9 +184,9 @@ def _describe_subject(rt: ReadPorts, history: History, run: Run, project: str, n
         differing={tree: _list(_compare(rt, history, project, tree, committed)) for tree in trees if tree},
         between={pair: _list(found) for pair, found in guards.items()},
         gone={pair: found.deleted for pair, found in guards.items() if found is not None},
-        is_clean=last is not None
-        and is_seen
-        and _list(_compare(rt, history, project, last.fact.tree_id, committed)) == (),
+        last=_list(_compare(rt, history, project, last.fact.tree_id, committed))
+        if last and is_seen
+        else None,
     )
 
 

@@ -146,8 +146,7 @@ class ArtifactRow(Answer, frozen=True, kw_only=True):
 class ClaimRow(Answer, frozen=True, kw_only=True):
     """A place of a report, who saw that it is so, and what came of looking."""
 
-    text: str
-    """What the report says there, cut."""
+    text: str  # what the report says there, cut
     level: str
     """How it is known: ran, seen, confirmed, exists, claimed. Only the first three are proof."""
     verdict: str
@@ -159,8 +158,7 @@ class ClaimRow(Answer, frozen=True, kw_only=True):
     step_id: str
     contract_ref: str
     check: str
-    is_imported: bool
-    """Another store recorded it: it was not seen here."""
+    is_imported: bool  # another store recorded it: it was not seen here
     refs: list[str]
     pointer: str
 
@@ -404,8 +402,6 @@ def _is_cut(notes: Notes) -> bool:
     return notes.ref is not None or len(notes.text) > NOTE_CHARACTERS
 
 
-# Each list has its own bound and loses its oldest rows, so that one crowded list cannot push out the others.
-# Facts are those on the way to the preferred tip; what people said is of the whole run, on every branch.
 def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
     run = overview_of(history, drawn)
     workflow = load_pinned_workflow(rt.log, history.runs[run.run_id].workflow_hash)
@@ -417,7 +413,7 @@ def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
     evidence = sum_evidence(history, tip) or EvidenceSum()
     claims = take_newest_rows(list_claims(history, tip), partial(_claim_row, history), LIST_BYTES)
     answers = (held for told in history.confirmations.values() for held in told)
-    said = [held for held in answers if _run_of(history, held) == run.run_id]
+    said = [held for held in answers if _run_of(history, held) == run.run_id]  # on every branch of the run
     said.sort(key=lambda held: held.index)
     confirmations = take_newest_rows(said, partial(_confirmation_row, history), LIST_BYTES)
     divergences = take_newest_rows(divergences_at(history, tip), _divergence_row, LIST_BYTES)

@@ -94,6 +94,12 @@ class _Flow:
         self._given = given
         self._declared = {name: f"/conditions/{place}" for place, name in enumerate(source.conditions)}
         self._schemas = {one.artifact_kind: one.schema for one in workflow.contracts.values()}
+        declared = {name for name, spec in workflow.inputs.items() if not spec.implicit}
+        self._inside = set(names_set_inside(workflow.steps)) - declared - {""}
+        """Values that only parts of the workflow give."""
+        self._given_so_far: set[str] = set()
+        """Those that earlier parts give, or parts of a loop around for its next round."""
+        self._is_open = source.has_open_names
 
     def parts(self, parts: tuple[Part, ...], before: frozenset[str], around: frozenset[str]) -> None:
         """`before` is what earlier parts deliver, `around` what the loops around do in some iteration."""
@@ -118,6 +124,7 @@ class _Flow:
                 case never:
                     assert_never(never)
             before |= frozenset(self._delivered(part))
+            self._given_so_far.update(names_set_inside((part,)))
 
     def _step(self, step: Step, pointer: str, there: frozenset[str]) -> None:
         for place, fragment in enumerate(step.fragments):
@@ -151,6 +158,11 @@ class _Flow:
         for path, written in paths.items():
             kind, member = split_artifact(path)
             schema = self._schemas.get(kind)
+            head = path.partition(".")[0]
+            if head in self._inside - self._given_so_far and not self._is_open:
+                message = f"Only later steps give {written}; the agent reads here that it was not given."
+                fix = "Show it in a step behind the one that gives it."
+                self.found.warn("read_too_early", pointer, message, fix)
             if schema is None or not member or path.partition(".")[0] in self._workflow.inputs:
                 continue
             known = list(schema.get("properties", ()))
@@ -252,6 +264,7 @@ class _Flow:
                     self.found.report("not_a_list", pointer, message, f'Declare {name} with "type": "array".')
             case _:
                 pass
+        self._given_so_far.update(names_set_inside(loop.body))
         self.parts(loop.body, before, around | body)
 
     def _delivered(self, part: Part) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import TypeAlias, assert_never
 from msgspec import UNSET
 
 from handrail.contract.json.places import join_pointer
-from handrail.contract.wording import quote
+from handrail.contract.wording import mark_hidden, quote, spell_hidden
 from handrail.workflows.checking.reachability import check_reachability
 from handrail.workflows.checking.usage import check_usage, check_validation, list_leaves
 from handrail.workflows.compiled import (
@@ -94,8 +94,23 @@ def check_soft_words(parts: tuple[SourcePart, ...], trail: Trail) -> None:
                         "Write it as text, or, if it is for authors, as a # comment in front matter or fence."
                     )
                     trail.report("bad_value", part.pointer, message, fix, "warning")
+                _check_hidden(part, trail)
             case _:
                 pass
+
+
+def _check_hidden(part: SourceStep | SourceChoice, trail: Trail) -> None:
+    """A character that nobody sees and a run does not show: what was reviewed is not what is read."""
+    unseen = [
+        text
+        for text in (part.title, *_texts(part))
+        if mark_hidden(text).count("\ufffd") > text.count("\ufffd")
+    ]
+    if unseen:
+        codes = dict.fromkeys(re.findall(r"U\+[0-9A-F]{4,6}(?=>)", "".join(map(spell_hidden, unseen))))
+        message = f"{part.id} has characters that nobody sees: {', '.join(codes)}."
+        fix = "Remove them; a run shows U+FFFD in their place."
+        trail.report("bad_value", part.pointer, message, fix, "warning")
 
 
 def _texts(part: SourceStep | SourceChoice) -> list[str]:
@@ -210,8 +225,14 @@ def _runs_once(workflow: CompiledWorkflow, part: Part) -> bool:
             assert_never(never)
 
 
-def check_capabilities(source: SourceWorkflow, trail: Trail) -> None:
+def check_capabilities(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Trail) -> None:
     """A preferred or disabled capability changes nothing unless a prompt says so."""
+    handing = [part.id for part in list_leaves(workflow.steps) if isinstance(part, Delegate)]
+    if handing and source.capabilities.get("delegation") == "disabled":
+        message = f"delegation is disabled, and {quote_name(handing[0])} hands out work all the same."
+        fix = "Write preferred or required, or let the step do the work itself."
+        trail.report("bad_value", "/capabilities/delegation", message, fix, "warning")
+        return
     if any(feature.id == CAPABILITIES_FEATURE for feature in source.features):
         return
     for name, use in sorted(source.capabilities.items()):
@@ -266,6 +287,6 @@ def check(source: SourceWorkflow, compilation: Compilation) -> tuple[Problem, ..
     check_usage(source, workflow, trail)
     check_prompt_sizes(workflow, pointers, trail)
     check_recommendation(source, workflow, trail)
-    check_capabilities(source, trail)
+    check_capabilities(source, workflow, trail)
     check_titles(workflow, pointers, trail)
     return tuple(trail.problems)

@@ -230,6 +230,13 @@ class _Names:
             fix = "Raise maxIterations to the count, or lower the count."
             self._found.report("bad_value", f"{place}/count", message, fix)
         each = part.get("forEach", {})
+        listed = self._given.inputs.get(each.get("input", ""), {}).get("default")
+        if isinstance(listed, list) and len(listed) > most:
+            message = (
+                f"The default list has {len(listed)} items, but maxIterations ends the loop after {most}."
+            )
+            fix = "Raise maxIterations, or say in the prompt which items are left out."
+            self._found.warn("bad_value", f"{place}/maxIterations", message, fix)
         for key, others in (("as", ("input",)), ("indexAs", ("as", "input"))):
             if key in each and each[key] in [each.get(other) for other in others]:
                 message = f"{key} has a name that the loop has already given: {quote_name(each[key])}."
@@ -264,11 +271,15 @@ class _Names:
         if spec is None or path in variables:
             self._for_each_given(path, pointer, variables)
             return
-        if spec.get("type", "any") in ("array", "any"):
+        kind = spec.get("type", "any")
+        if kind in ("array", "any") and isinstance(spec.get("default", []), list):
             return
-        message = (
-            f"The loop goes through {quote_name(path)}, which is declared as {spec['type']}, not a list."
-        )
+        if kind in ("array", "any"):
+            message = f"The loop goes through {quote_name(path)}, whose default is not a list."
+            fix = 'Write the default as a list, such as ["a", "b"], or leave it out.'
+            self._found.report("not_a_list", pointer, message, fix)
+            return
+        message = f"The loop goes through {quote_name(path)}, which is declared as {kind}, not a list."
         is_plain = "default" not in spec and "enum" not in spec
         edit = replace_value(f"/inputs/{path}/type", "array") if is_plain else NO_EDIT
         self._found.report("not_a_list", pointer, message, f'Declare {path} with "type": "array".', edit)
@@ -376,6 +387,7 @@ class _Names:
             self._found.report("undeclared_name", pointer, message, fix, edit, within)
         elif name not in self._told:
             self._told.add(name)
+            spec = spec | {"fromGoal": True} if name == "goal" and spec == {"type": "string"} else spec
             self._missing[name] = spec
             if self._extends:
                 declared = ", ".join(self._document.get("inputs", {})) or "none"

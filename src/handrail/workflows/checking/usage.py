@@ -32,7 +32,14 @@ from handrail.workflows.compiling.implicit_inputs import child_texts, condition_
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.conditions import ConditionId
 from handrail.workflows.contracts.check import explain_unsatisfiable
-from handrail.workflows.model import SourceLoop, SourcePart, SourceStep, SourceTemplateCall, SourceWorkflow
+from handrail.workflows.model import (
+    SourceChoice,
+    SourceLoop,
+    SourcePart,
+    SourceStep,
+    SourceTemplateCall,
+    SourceWorkflow,
+)
 from handrail.workflows.reading.findings import quote_name
 
 # Declared and never used: usually a misspelt name somewhere else
@@ -41,7 +48,10 @@ from handrail.workflows.reading.findings import quote_name
 def check_usage(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Trail) -> None:
     conditions = set(_condition_ids(workflow.steps)) | set(_authored_refs(source.steps))
     conditions |= {getattr(slot.when, "condition_id", "") for slot in source.slots}
-    _report(source.inputs, _used_inputs(source, workflow), "/inputs", "input", trail)
+    used = _used_inputs(source, workflow)
+    _report(source.inputs, used, "/inputs", "input", trail)
+    if source.kind == "workflow":  # what calls a routine may read what the routine sets
+        _check_choices(source.steps, used, trail)
     _report(source.functions, set(_functions(source.steps)), "/functions", "function", trail)
     for place, name in enumerate(source.conditions):
         if name not in conditions:
@@ -56,6 +66,25 @@ def check_usage(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Trail
             message = f"No prompt mentions the reference {quote_name(reference.id)}."
             fix = "Say in a step when to read it; it is listed at the start in any case."
             trail.report("unused", f"/references/{place}", message, fix, "hint")
+
+
+def _check_choices(parts: tuple[SourcePart, ...], used: set[str], trail: Trail) -> None:
+    """A choice whose options lead the same way; one that sets nothing is asked for the record."""
+    for part in parts:
+        if isinstance(part, SourceLoop):
+            _check_choices(part.body, used, trail)
+        if not isinstance(part, SourceChoice):
+            continue
+        sets = [option.sets for option in part.options]
+        names = sorted({name for one in sets for name in one})
+        apart = [name for name in names if any(one.get(name) != sets[0].get(name) for one in sets)]
+        if names and not used.intersection(name.partition(".")[0] for name in apart):
+            why = (
+                f"nothing reads {', '.join(map(quote_name, apart))}" if apart else "its options set the same"
+            )
+            message = f"The choice {quote_name(part.id)} decides nothing: {why}."
+            fix = "Set a value that a condition or a text reads."
+            trail.report("unused", part.pointer, message, fix, "warning")
 
 
 def _report(declared: dict[str, Any], used: set[str], pointer: str, what: str, trail: Trail) -> None:

@@ -24,7 +24,7 @@ from handrail.surfaces.cli.rendering.text import (
     wrap,
 )
 
-_PARTS = ("inputs", "steps", "source", "compiled", "diff", "capabilities", "problems")
+_PARTS = ("inputs", "steps", "slots", "source", "compiled", "diff", "capabilities", "problems")
 
 
 def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -139,7 +139,16 @@ def _step(step: dict[str, Json]) -> str:
     return ", ".join(filter(None, told))
 
 
-_SHOWN = {"inputs": _inputs, "steps": _steps}
+def _slots(slots: Json, _: Page) -> list[str]:
+    """Where an overlay may add steps."""
+    rows = []
+    for slot in slots:
+        place = f"before {slot['before']}" if slot.get("before") else f"after {slot.get('after', '')}"
+        rows.append((one_line(slot["id"]), one_line(f"{place}: {slot.get('title', '')}".rstrip(": "))))
+    return format_aligned(rows)
+
+
+_SHOWN = {"inputs": _inputs, "steps": _steps, "slots": _slots}
 
 
 def spelled_lines(payload: dict[str, Json], _: Page) -> list[str]:

@@ -18,35 +18,18 @@ from handrail.contract.catalogue import (
     E_CONFIRMATION_REQUIRED,
     E_CONFLICT,
     E_FORBIDDEN,
-    E_INTERRUPTED,
-    E_IO,
-    E_NOT_FOUND,
-    E_TIMEOUT,
-    E_USAGE,
-    E_VALIDATION,
     EXPAND_UNKNOWN,
-    FIELD_CONFLICT,
-    FIELD_UNKNOWN,
-    FORMAT_CONFLICT,
-    INTERNAL_ERROR,
     INVALID_TOKEN,
     KEYRING_INVALID,
-    REQUEST_TOO_LARGE,
+    RUN_TOKEN_ERRORS,
     SESSION_NOT_HEALTHY,
-    STORE_HISTORY_LOST,
+    SHARED_ERRORS,
     STORE_IO_ERROR,
     STORE_PERMISSION_DENIED,
     STORE_UNAVAILABLE,
-    STORE_UNSUPPORTED_VERSION,
-    TOKEN_BAD_SIGNATURE,
     TOKEN_EXPIRED,
-    TOKEN_INVALID_FORMAT,
     TOKEN_SCOPE_MISMATCH,
     TOKEN_SESSION_LOCKED,
-    TOKEN_UNKNOWN_NODE,
-    TOKEN_UNSUPPORTED_VERSION,
-    VALIDATION_ERROR,
-    VERSION_UNSUPPORTED,
 )
 from handrail.runtime.operation import Operation, Registry
 from handrail.surfaces.cli.call import operation_of
@@ -55,27 +38,6 @@ from handrail.surfaces.cli.commands.row import GlobalFlag, Row, Spelling
 from handrail.surfaces.cli.reading.parse import mark_of, words_of
 from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Kind, Param, ParamHelp
 
-SHARED_ERRORS = (
-    E_USAGE.code,
-    E_VALIDATION.code,
-    VALIDATION_ERROR.code,
-    FORMAT_CONFLICT.code,
-    FIELD_CONFLICT.code,
-    FIELD_UNKNOWN.code,
-    EXPAND_UNKNOWN.code,
-    BUDGET_EXCEEDED.code,
-    VERSION_UNSUPPORTED.code,
-    REQUEST_TOO_LARGE.code,
-    E_NOT_FOUND.code,
-    E_FORBIDDEN.code,
-    E_CONFIG.code,
-    E_IO.code,
-    E_TIMEOUT.code,
-    E_INTERRUPTED.code,
-    INTERNAL_ERROR.code,
-)
-"""Codes that every operation can answer with on the command line: its line, a file that `--input` names, the
-settings of its output, a signal, a defect."""
 FLAG_ERRORS = {BUDGET_EXCEEDED.code: "--budget", EXPAND_UNKNOWN.code: "--expand"}
 """Shared codes that only one flag brings."""
 STORE_ERRORS = (STORE_IO_ERROR.code, STORE_PERMISSION_DENIED.code)
@@ -92,21 +54,11 @@ SIGNED_EFFECTS = ("gated", "dangerous")
 _CONFIRM_ERRORS = (E_CONFIRMATION_REQUIRED.code, E_CONFLICT.code)
 EFFECT_ERRORS = {"create": _CONFIRM_ERRORS, "gated": _CONFIRM_ERRORS, "dangerous": _CONFIRM_ERRORS}
 """What an effect brings: the token of a dry run may be missing, or the world may have changed since."""
-_RUN_TOKEN_ERRORS = (
-    TOKEN_INVALID_FORMAT.code,
-    TOKEN_UNSUPPORTED_VERSION.code,
-    TOKEN_BAD_SIGNATURE.code,
-    TOKEN_UNKNOWN_NODE.code,
-    TOKEN_SESSION_LOCKED.code,
-    SESSION_NOT_HEALTHY.code,
-    STORE_HISTORY_LOST.code,
-    STORE_UNSUPPORTED_VERSION.code,
-)
 FIELD_ERRORS = {
     "cursor": (INVALID_TOKEN.code, TOKEN_EXPIRED.code, TOKEN_SCOPE_MISMATCH.code),
-    "ackToken": _RUN_TOKEN_ERRORS,
-    "checkpointToken": _RUN_TOKEN_ERRORS,
-    "stateToken": _RUN_TOKEN_ERRORS,
+    "ackToken": RUN_TOKEN_ERRORS,
+    "checkpointToken": RUN_TOKEN_ERRORS,
+    "stateToken": RUN_TOKEN_ERRORS,
 }
 """What an input field brings, by its wire name: each is a token of ours, and can be wrong in these ways."""
 WRITING_TOKEN_ERRORS = frozenset({TOKEN_SESSION_LOCKED.code, SESSION_NOT_HEALTHY.code})
