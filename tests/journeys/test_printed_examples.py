@@ -28,7 +28,7 @@ $ js-scan --continuation TOKEN_A --json
 $ js-scan --continuation TOKEN_B --json
 $ js-scan --continuation TOKEN_C --json
 """
-PREVIEW_BEFORE_APPLY = """
+PREVIEW = """
 $ js-edit --file src/app.js --locate myFunc --ai-mode --json
 {
   "location": {...},
@@ -46,7 +46,9 @@ $ js-edit --continuation TOKEN_EXTRACT_PREVIEW --json
     "cancel": "TOKEN_CANCEL"
   }
 }
-$ js-edit --continuation TOKEN_CANCEL --json
+"""
+CANCEL = "$ js-edit --continuation TOKEN_CANCEL --json"
+APPLY = """
 $ js-edit --continuation TOKEN_APPLY --fix --json
 {
   "status": "success",
@@ -124,7 +126,9 @@ def test_the_patterns_of_section_6_work_as_printed(code: CodeProject) -> None:
     decide_first = [find, decide | {"prompt": "Rename it?"}, preview, apply]
 
     play(code, MENU)
-    play(code, PREVIEW_BEFORE_APPLY)
+    play(code, PREVIEW + CANCEL)
+    code.clock.seconds += 1
+    play(code, PREVIEW + APPLY.lstrip())
     write(code.root, "my-refactor.json", json.dumps(REFACTOR | {"steps": decide_first}))
     play(code, ORCHESTRATION)
 

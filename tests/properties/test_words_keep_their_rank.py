@@ -52,6 +52,8 @@ OPTIONS = (
 )
 SAVED = ("found", "seen")
 """What the two actions save; options set the second too."""
+NOT_TOLD = (*SAVED, "y")
+"""What no context says: actions find it, or a person decides it, and no input declares it."""
 BODY = (
     step("note"),
     Choice(id="way", title="Way", prompt="Which?", options=OPTIONS, non_assumable="scope_boundary"),
@@ -187,10 +189,10 @@ class Oracle:
             self._say(made, option.sets, rank)
 
     def _is_refused(self, node: Node, context: dict[str, Any]) -> bool:
-        """Whether an agent's context replaces a stronger word, or says what only an action finds."""
+        """Whether an agent's context replaces a stronger word, or says what is not its to say."""
         said = self.said[node.node_id]
-        forged = {key for key in self._changed(node, context) if key in SAVED}
-        forged |= {key for key in context if key in SAVED and said.get(key, (0, ""))[0] <= AGENT}
+        forged = {key for key in self._changed(node, context) if key in NOT_TOLD}
+        forged |= {key for key in context if key in NOT_TOLD and said.get(key, (0, ""))[0] <= AGENT}
         return bool(forged) or self._is_weaker(node, context, AGENT)
 
     def _is_weaker(self, node: Node, values: dict[str, Any], rank: int) -> bool:

@@ -296,7 +296,7 @@ def judged_words(reader: Reader = "agent", *, is_retryable: bool = True) -> str:
     """What every blocked reply says: what became of the report, and what changes that."""
     verbs = VERBS[reader]
     if is_retryable:
-        said = f"The same report gets this answer again; send a corrected one with {verbs.call}."
+        said = f"A repeat gets this answer; correct it by {verbs.call}."
     else:
         said = "Every report gets this answer until that has changed."
     return f"{said} Read the step with {verbs.read}."

@@ -44,10 +44,6 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         return self.path.partition(".")[0]
 
-    def filled_with(self, text: str, path: str) -> str:
-        """The text with a proper placeholder for another name here."""
-        return f"{text[: self.start]}{{{{{path}}}}}{text[self.end :]}"
-
 
 def slots_in(text: str, known: Collection[str]) -> Iterator[Slot]:
     """Every placeholder, and everything that was meant to be one.

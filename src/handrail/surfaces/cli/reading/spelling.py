@@ -28,7 +28,7 @@ LINE = "cli.line"
 
 _WHEN = {
     "perform_pending_then_continue": "When the step is done",
-    "await_user_confirmation": "When the user has answered",
+    "await_user_confirmation": "Ask the user first; once they have answered",
     "rehydrate_only": "To read the step again",
 }
 _GO_ON = "To go on where the run stands"
