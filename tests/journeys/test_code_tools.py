@@ -495,6 +495,25 @@ def test_a_preview_that_was_cancelled_writes_nothing_and_the_next_one_does(code:
     assert code.told("js-edit --continuation T --fix", T=other)["status"] == "success"
 
 
+@pytest.mark.promise("code.cont.single-use")
+@pytest.mark.parametrize("at", ["preview", "diff"])
+def test_a_cancel_ends_the_tokens_of_the_preview_and_of_its_full_diff(code: CodeProject, at: str) -> None:
+    before = code.texts()
+    preview = code.preview("myFunc", "fetchData")["continuation_tokens"]
+    code.clock.seconds += 5
+    diff = code.told("js-edit --continuation T", T=preview["show_diff"])["continuation_tokens"]
+    code.clock.seconds += 5
+    code.told("js-edit --continuation T", T={"preview": preview, "diff": diff}[at]["cancel"])
+
+    for tokens in (preview, diff):
+        status, told = code.line("js-edit --continuation T --fix", T=tokens["apply"])
+        assert (status, told["code"]) == (6, "RESULTS_STALE")
+        assert "was cancelled, so nothing was written" in told["message"]
+    assert code.texts() == before
+    again = code.preview("myFunc", "fetchData")["continuation_tokens"]["apply"]
+    assert code.told("js-edit --continuation T --fix", T=again)["status"] == "success"
+
+
 @pytest.mark.promise("code.cont.refetch")
 def test_parameters_that_do_not_fit_a_token_are_given_again(code: CodeProject) -> None:
     names = ["n" + sha256(bytes([one])).hexdigest() for one in range(60)]

@@ -13,7 +13,8 @@ from handrail_serve.pages.session import session_page
 from tests.journeys.conversation import advance, answer, refusal
 from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import begin, equals, give, step
-from tests.journeys.test_telling import INPUTS, each, told
+from tests.journeys.test_blocked import report
+from tests.journeys.test_telling import INPUTS, codes, each, told
 from tests.surfaces.cli.here import run_here
 
 ALL_DONE = "Every step was done."
@@ -170,3 +171,47 @@ def test_inputs_that_do_not_fit_are_cut_and_counted_and_the_required_ones_come_f
     assert len(looked.text.encode()) < 30_000
     assert f"handrail workflow inspect {workflow_id} --part compiled" in looked.text
     assert f"{shown['inputsOmitted']} more inputs are left out" in looked.text
+
+
+UNVERIFIED = {"kind": "compare", "artifact": "wr.verification_report", "field": "verdict", "value": "passed"}
+VERIFY = step("verify", output={"contractRef": "wr.contracts.verification_report"}, when=equals("more", True))
+PLACE = {"source": "command", "ref": "make", "result": "It ended with exit status 2."}
+FAILED = {
+    "kind": "wr.verification_report",
+    "verdict": "failed",
+    "claims": [{"claim": "It adds.", "status": "refuted", "evidence": [PLACE]}],
+    "notChecked": [],
+}
+
+
+@pytest.mark.promise("truth.nothing-in-silence")
+@pytest.mark.parametrize(("again", "operator"), [("while", "not_equals"), ("until", "equals")])
+def test_a_round_without_an_artifact_tells_whose_verdict_decides_about_the_next(
+    runtime: Runtime, again: str, operator: str
+) -> None:
+    loop = {"type": "loop", "loopId": "fix", "maxIterations": 4, "body": [step("work"), VERIFY]}
+    loop |= {again: UNVERIFIED | {"op": operator}}
+    first = begin(runtime, step("look"), loop, step("end"), fields=INPUTS)
+    verify = advance(runtime, advance(runtime, first), context={"more": True})
+    second = report(runtime, verify["ackToken"], FAILED, notes="It fails.")
+    third = report(runtime, advance(runtime, second)["ackToken"], FAILED, notes="It fails again.")
+
+    fourth = advance(runtime, third, context={"more": False})
+    ended = advance(runtime, fourth)
+
+    assert "ROUND_WITHOUT_ARTIFACT" not in [*codes(second), *codes(third)], "their own rounds delivered it"
+    source = {"artifact": "wr.verification_report", "stepId": "fix@1::verify"}
+    went_on, stopped = (told(reply, "ROUND_WITHOUT_ARTIFACT") for reply in (fourth, ended))
+    assert went_on["details"] == {"loopId": "fix", "rounds": 3, **source}
+    assert went_on["message"].startswith(
+        "Round 3 of fix delivered no wr.verification_report: that of fix@1::verify decided about another"
+    )
+    assert stopped["details"] == {"loopId": "fix", "rounds": 4, **source}
+    assert advance(runtime, third, context={"more": False}) == fourth, "its repeat says the same"
+    traces = of_kind(events_of(runtime, ended), "decision_trace_appended")
+    rows = [row for trace in traces for row in trace["data"]["entries"] if row["kind"].endswith("ed_loop")]
+    assert [row.get("carried") for row in rows] == [None, None, None, [source], [source]]
+    decided = "Its last round delivered no wr.verification_report: that of fix@1::verify decided."
+    report_read = views(runtime, ended)["html"]
+    assert f"Entered loop fix, iteration 4. {decided}" in report_read
+    assert f"because it reached its limit. {decided}" in report_read

@@ -84,6 +84,7 @@ from handrail.engine.judge.assess import (
     find_way,
     place_of,
 )
+from handrail.engine.judge.missing_lists import name_carried
 from handrail.engine.judge.settling import (
     is_evidence_gap,
     name_evidence_gaps,
@@ -319,7 +320,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     accepted = Accepted(
         verdict=verdict,
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
-        move=way.move,
+        move=name_carried(history, workflow, node, judged.artifacts, way.move),
         disclosed=(
             *list_unasked_gaps(leaf, autonomy),
             *way.gaps,

@@ -120,11 +120,27 @@ class SkippedStep(
     """Its condition fails by what somebody gave, not for want of a value."""
 
 
+class Carried(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An artifact of before the round that ended, which delivered none of its kind."""
+
+    artifact: str
+    step_id: str
+    """The step instance that delivered it."""
+
+
 class EnteredLoop(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="entered_loop"
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    tag_field="kind",
+    tag="entered_loop",
+    omit_defaults=True,
 ):
     loop_id: str
     iteration: int
+    carried: tuple[Carried, ...] = ()
+    """What decided about this round beside what the one before delivered."""
 
 
 class ExitedLoop(
@@ -141,6 +157,7 @@ class ExitedLoop(
     reason: LoopExit
     not_needed: bool = False
     """It had no round, by what somebody gave."""
+    carried: tuple[Carried, ...] = ()
 
 
 class DetectedNonTipAdvance(

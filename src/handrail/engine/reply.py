@@ -62,6 +62,7 @@ WarningCode: TypeAlias = Literal[
     "PROJECT_NOT_USED",
     "OTHER_PROJECT",
     "RUN_REOPENED",
+    "ROUND_WITHOUT_ARTIFACT",
     "NOBODY_WAITS",
 ]
 SHOWN_FIRST: Final[frozenset[WarningCode]] = frozenset({"SESSION_UNSOUND", "REPLAY_INPUT_MISMATCH"})

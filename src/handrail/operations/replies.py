@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,11 +21,13 @@ from handrail.engine.history import (
     Node,
     Recorded,
     Run,
+    attached_to,
     is_fork,
     is_late_checkpoint,
     ledger_version,
+    path_to,
 )
-from handrail.engine.navigate import Complete, own_action_at
+from handrail.engine.navigate import Complete, EnteredLoop, ExitedLoop, own_action_at
 from handrail.engine.progress import ChildStatus, HandedOut
 from handrail.engine.reply import (
     RanAction,
@@ -172,7 +175,7 @@ def reply_to_answer(
         warnings = (*warnings, *_warn_of_nobody_then(reader, history, standing, recorded))
     elif made.run_id in history.closings:
         warnings = (*warnings, *_warn_of_reopening(history, recorded))
-    warnings = (*warnings, *_warn_of_long_notes(history, made))
+    warnings = (*warnings, *_warn_of_long_notes(history, made), *_warn_of_carried(history, made, node))
     reply = reply_at(
         standing,
         history.session_id,
@@ -434,6 +437,23 @@ def _warn_of_nobody_then(
     if was_always_waited_for(history, standing.run):
         return ()
     return warn_of_nobody(load_history_before(reader, history, recorded.index), standing.run)
+
+
+def _warn_of_carried(history: History, made: Node, last: Node) -> Iterator[ReplyWarning]:
+    """Where an earlier round's artifact decided about another round, up to the step after actions of ours."""
+    way = [made] if made is last else path_to(history, last.node_id)
+    passed = (node for node in way if node.index >= made.index)
+    for entry in (one for node in passed for one in attached_to(history, node.node_id).trace):
+        if not isinstance(entry, EnteredLoop | ExitedLoop):
+            continue
+        rounds = entry.iteration if isinstance(entry, EnteredLoop) else entry.iterations
+        for held in entry.carried:
+            message = (
+                f"Round {rounds} of {entry.loop_id} delivered no {held.artifact}: that of {held.step_id} "
+                "decided about another round. Deliver one in each round, and tell the user where none came."
+            )
+            details = {"loopId": entry.loop_id, "rounds": rounds, **msgspec.to_builtins(held)}
+            yield ReplyWarning(code="ROUND_WITHOUT_ARTIFACT", message=message, details=details)
 
 
 def _warn_of_long_notes(history: History, node: Node) -> tuple[ReplyWarning, ...]:

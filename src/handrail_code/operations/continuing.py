@@ -133,9 +133,12 @@ class TokenDesk:
         """A token for each action. `action` is what was just done, with these parameters."""
         if not actions:
             return {}
+        issued_at = self._now
+        if parent is not None and parent.action.id == "show_diff":  # the same preview: one cancel ends both
+            issued_at = parent.continuation.issued_at
         base = Continuation(
-            issued_at=self._now,
-            expires_at=self._now + LIFETIME_SECONDS,
+            issued_at=issued_at,
+            expires_at=issued_at + LIFETIME_SECONDS,
             command=command or self._command,
             action=action,
             context=ContinuationContext(

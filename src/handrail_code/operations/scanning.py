@@ -185,7 +185,7 @@ class Scanning:
                 "count": len(results),
                 "total": len(listed),
                 "has_more": len(listed) > len(results),
-                "message": "Several definitions have this name; take one of the tokens, or its id.",
+                "message": "Several definitions have this name: which one? Take its id or its token.",
             },
             results=msgspec.to_builtins(results),
             action="search",

@@ -95,3 +95,17 @@ def test_what_could_not_be_looked_at_is_told(project: CodeProject) -> None:
     shown = read(project, "code explain twice")
 
     assert "There may be more: " in shown
+
+
+@pytest.mark.parametrize("question", ["explain", "ripple", "trace"])
+def test_a_name_that_several_definitions_have_asks_which_and_shows_what_to_answer(
+    project: CodeProject, question: str
+) -> None:
+    write(project.root, "src/other.js", "export function myFunc() {}\n")
+
+    *rows, _, asked = read(project, f"code {question} myFunc").splitlines()
+
+    assert asked == "Several definitions have this name: which one? Take its id or its token."
+    ids = [row.split()[0] for row in rows]
+    assert [one.partition("@")[0] for one in ids] == ["src/app.js#myFunc", "src/other.js#myFunc"]
+    assert read(project, f"code {question} {ids[1]}").startswith("src/other.js:1  export function myFunc()")

@@ -1,17 +1,33 @@
-"""Lists that a loop goes through or a step hands out: one that nobody sent, or one that is too long. Pure."""
+"""What a loop or a step that hands out work lacks: a list, a shorter list, an artifact of the round. Pure."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import msgspec
 
-from handrail.engine.navigate import ExitedLoop, Move, Running, find_loop, leaf_at, loop_values
+from handrail.engine.events import Artifact
+from handrail.engine.history import History, Node, attached_to, path_to
+from handrail.engine.navigate import (
+    Carried,
+    EnteredLoop,
+    ExitedLoop,
+    Move,
+    Running,
+    State,
+    find_loop,
+    frames_of,
+    leaf_at,
+    loop_values,
+    step_key,
+)
 from handrail.engine.owners import describe_giver
 from handrail.engine.reasons import ContextKey, Reason, WaitsFor, shorten_message
-from handrail.workflows.compiled import CompiledWorkflow, Delegate, ForEach, Leaf, Step
-from handrail.workflows.conditions import Facts, named_value, nest_values
+from handrail.workflows.compiled import CompiledWorkflow, Delegate, ForEach, Leaf, Step, Until, While
+from handrail.workflows.conditions import Facts, comparisons, named_value, nest_values
 from handrail.workflows.limits import MAX_CHILDREN
 
 GO_BACK = "Read an earlier step again and go on from there, or close the run."
@@ -106,3 +122,42 @@ def _miss_list(workflow: CompiledWorkflow, loop_id: str, listed: str) -> Reason:
 
 def _show_nested(name: str, value: Any) -> str:
     return msgspec.json.encode(nest_values({name: value})).decode()
+
+
+def name_carried(
+    history: History, workflow: CompiledWorkflow, node: Node, artifacts: Iterable[Artifact], move: Move
+) -> Move:
+    """The move, with whose artifact decided about another round where the one that ended delivered none."""
+    frames = {frame.loop_id: (frame, depth) for depth, frame in enumerate(frames_of(node.state), 1)}
+    brought = {one.kind for one in artifacts if one.contract_ref}
+    trace = list(move.trace)
+    for at, entry in enumerate(trace):
+        if not isinstance(entry, EnteredLoop | ExitedLoop) or entry.loop_id not in frames:
+            continue
+        frame, depth = frames[entry.loop_id]
+        repeat = find_loop(workflow, entry.loop_id).repeat
+        ended = entry.iteration if isinstance(entry, EnteredLoop) else entry.iterations
+        is_unasked = isinstance(entry, ExitedLoop) and entry.reason == "decision_missing"
+        if ended == frame.iteration + 1 and isinstance(repeat, While | Until) and not is_unasked:
+            read = {one.artifact for one in comparisons(workflow.conditions[repeat.condition])}
+            carried = _list_carried(history, node, read - brought - {""}, depth)
+            trace[at] = msgspec.structs.replace(entry, carried=carried)
+    return msgspec.structs.replace(move, trace=tuple(trace))
+
+
+def _list_carried(history: History, node: Node, kinds: set[str], depth: int) -> tuple[Carried, ...]:
+    """Which of these kinds are of an earlier round of the loop at this depth, and of which step."""
+    if not kinds:
+        return ()
+    newest: dict[str, State] = {}
+    for before, after in pairwise(path_to(history, node.node_id)):
+        kept = (held.artifact for held in attached_to(history, after.node_id).artifacts)
+        newest |= {one.kind: before.state for one in kept if one.contract_ref and one.kind in kinds}
+    here = frames_of(node.state)[:depth]
+    return tuple(
+        Carried(artifact=kind, step_id=step_key(state))
+        for kind, state in newest.items()
+        if isinstance(state, Running)
+        and state.loops[:depth] != here
+        and here[-1].loop_id in {frame.loop_id for frame in state.loops}
+    )

@@ -231,6 +231,12 @@ def _is_told_elsewhere(entry: TraceEntry) -> bool:
     return isinstance(entry, EvaluatedCondition) and entry.condition_id.startswith(GENERATED_PREFIX)
 
 
+def _name_carried(entry: EnteredLoop | ExitedLoop) -> str:
+    """Whose artifact decided, where the round that ended delivered none."""
+    said = " Its last round delivered no {}: that of {} decided."
+    return "".join(said.format(one.artifact, one.step_id) for one in entry.carried)
+
+
 def describe_trace(entry: TraceEntry) -> str:
     match entry:
         case SelectedStep():
@@ -244,13 +250,14 @@ def describe_trace(entry: TraceEntry) -> str:
         case SkippedStep():
             return f"Skipped {entry.step_id}, because {_name_condition(entry.condition_id)} did not hold."
         case EnteredLoop():
-            return f"Entered loop {entry.loop_id}, iteration {entry.iteration + 1}."
+            return f"Entered loop {entry.loop_id}, iteration {entry.iteration + 1}.{_name_carried(entry)}"
         case ExitedLoop(iterations=0, not_needed=True):
             return f"Not needed: loop {entry.loop_id}, because {NO_ROUND_WORDS[entry.reason]}."
         case ExitedLoop(iterations=0):
             return f"Passed loop {entry.loop_id} by, because {NO_ROUND_WORDS[entry.reason]}."
         case ExitedLoop():
-            return f"Left loop {entry.loop_id} after {entry.iterations}, because {LOOP_ENDS[entry.reason]}."
+            why = f"because {LOOP_ENDS[entry.reason]}.{_name_carried(entry)}"
+            return f"Left loop {entry.loop_id} after {entry.iterations}, {why}"
         case DetectedNonTipAdvance():
             return "The run had gone on from the step before, so this is a fork."
         case never:

@@ -122,13 +122,20 @@ def _found(payload: dict[str, Json], page: Page) -> list[str]:
     results: Sequence[Mapping[str, Json]] = payload["results"]
     if not results:
         return wrap(one_line(payload.get("message") or "Nothing was found."), page.width)
+    asked = one_line(payload.get("message") or "")  # which of them is meant: an id is the answer
     rows = [
-        [_at(one), one_line(one.get("match") or one["kind"]), one_line(one["signature"] or one["name"])]
+        [
+            one_line(one["id"]) if asked else _at(one),
+            one_line(one.get("match") or one["kind"]),
+            one_line(one["signature"] or one["name"]),
+        ]
         for one in results
     ]
     places = format_count(payload["total"], "place")
     told = f"{payload['count']} of {places}; --limit shows more." if payload["has_more"] else f"{places}."
-    return [*format_table(rows, page.width, (2,)), "", told]
+    if asked:
+        told = f"{payload['count']} of {places}. {asked}" if payload["has_more"] else asked
+    return [*format_table(rows, page.width, (2,)), "", *wrap(told, page.width)]
 
 
 def _at(one: Mapping[str, Json]) -> str:
