@@ -8,7 +8,6 @@ import pytest
 
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.runtime.runtime import Runtime
-from handrail_serve.pages.run_rail import rail_list
 from tests.conftest import GivenFiles
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, refusal, rehydrate
@@ -579,26 +578,3 @@ def test_the_step_means_the_same_in_every_spelling(runtime: Runtime, spelling: s
 
     assert [one["childId"] for one in waiting["children"]] == ["a", "b"]
     assert joined["pending"]["stepId"] == "conclude"
-
-
-@pytest.mark.promise("delegation.seen")
-def test_the_graph_has_the_children_beside_their_step_and_the_console_draws_a_lane_each(
-    runtime: Runtime,
-) -> None:
-    waiting = arrive(runtime, child("a"), child("b", title="Is it safe"))
-    session_id, run_id = waiting["session"]["sessionId"], waiting["session"]["runId"]
-    finish(runtime, waiting["children"][0])
-    open_run = read(runtime, waiting["children"][1])["session"]["runId"]
-
-    graph = answer(runtime, "run.graph", sessionId=session_id)
-    below = answer(runtime, "run.graph", sessionId=session_id, run=open_run)
-    page = str(rail_list(graph))
-
-    assert [(one["child_id"], one["status"], one["pending_title"]) for one in graph["children"]] == [
-        ("a", "complete", ""),
-        ("b", "handed_out", "Look"),
-    ]
-    assert {one["node_id"] for one in graph["children"]} == {graph["preferred_tip"]}
-    assert (graph["parent_run_id"], below["parent_run_id"]) == ("", run_id)
-    assert page.index('id="now"') < page.index("b: Is it safe")
-    assert page.count("handed out") == 1
