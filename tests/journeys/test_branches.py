@@ -365,3 +365,16 @@ def test_what_is_long_or_secret_is_not_said_again(
     warning = refused["warnings"][0]
     assert set(warning["nextCall"]["params"]) == {"ackToken"}
     assert "has only the token: add what you sent." in warning["message"]
+
+
+@pytest.mark.promise("checkpoints.kept")
+def test_a_checkpoint_without_notes_names_the_flags_that_bring_them(runtime: Runtime) -> None:
+    token = start(runtime)["checkpointToken"]
+
+    status, told = command(runtime, "run", "checkpoint", "--checkpoint", token)
+    by_value = command(runtime, "run", "checkpoint", "--input", json.dumps({"checkpointToken": token}))[1]
+
+    assert (status, told["error"]["code"]) == (2, "E_VALIDATION")
+    assert told["error"]["message"] == "The call does not fit: --notes or --notes-file: missing."
+    assert [one["param"] for one in told["error"]["details"]["problems"]] == ["--notes or --notes-file"]
+    assert [one["param"] for one in by_value["error"]["details"]["problems"]] == ["output"]

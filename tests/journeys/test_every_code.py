@@ -33,6 +33,7 @@ from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import events_of, tool_call
 from tests.journeys.doubted_log import DoubtedLog
 from tests.journeys.given_workflows import (
+    A_DECISION,
     NEVER_STOP,
     WITH_DECISION,
     begin,
@@ -204,6 +205,7 @@ def add_overlay(runtime: Runtime, workflow_id: str, base: str, steps: dict[str, 
     runtime.library.add(json.dumps(document).encode(), f"{workflow_id}.json")
 
 
+DECIDED = {"kind": "compare", "artifact": "wr.decision", "field": "question", "op": "equals", "value": "?"}
 NEED_A_REPOSITORY = {"FILES_DIFFER", "FIRST_LOOK_MISSING", "PROJECT_NOT_USED", "OTHER_PROJECT"}
 """Shown in test_code_of_nodes.py, test_own_project.py and test_one_project.py of tests/journeys."""
 
@@ -242,6 +244,11 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     once = {"type": "loop", "loopId": "one", "forEach": {"input": "all", "as": "each"}, "maxIterations": 1}
     parts = (once | {"body": [step("work")]}, step("rest", when=equals("size", "large")), step("end"))
     heard |= warned(advance(runtime, begin(runtime, *parts, fields=named, context={"all": [1, 2]})))
+    body = [step("work"), step("decide", when=equals("size", "large"), **WITH_DECISION)]
+    rounds = {"type": "loop", "loopId": "two", "until": DECIDED, "maxIterations": 3, "body": body}
+    working = begin(runtime, rounds, fields=named, context={"size": "large"})
+    second = report(runtime, advance(runtime, working)["ackToken"], A_DECISION, context={"size": "small"})
+    heard |= warned(advance(runtime, second))
     asking = give(runtime, step("ask", userOnly={"reason": USER_ONLY[0]}), step("end"))
     add_overlay(runtime, "team.lighter", asking, {"ask": {"skip": True}})
     heard |= warned(start(runtime, workflowId="team.lighter"))

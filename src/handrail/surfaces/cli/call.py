@@ -8,7 +8,7 @@ import hashlib
 import importlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -36,6 +36,7 @@ from handrail.surfaces.cli.reading.spelling import describe_stop
 
 if TYPE_CHECKING:
     from handrail.ports.checks import CheckPrograms, ProgramEnd
+    from handrail.surfaces.cli.reading.rows import Param
 
 _Port = TypeVar("_Port")
 
@@ -204,7 +205,9 @@ def answer_command(
     except Interrupted as stop:
         audit_call(runtime, called, params, describe_stop(stop, process.commits), caller, started_ms)
         raise
-    if isinstance(outcome, Failure) or is_stand_in(outcome):
+    if isinstance(outcome, Failure):
+        return outcome if "input" in parsed.options else _name_flags(outcome, parsed.command["params"])
+    if is_stand_in(outcome):
         return outcome
     if params.get("passStatus") is True and isinstance(outcome.data, dict):
         process.passed_status = outcome.data["exitStatus"]
@@ -219,6 +222,21 @@ def answer_command(
             return failure_of(fault)
         process.write_error(f"handrail: {fault.message}\n".encode())
         return "null"
+
+
+def _name_flags(refused: Failure, params: Sequence[Param]) -> Failure:
+    """The same, where a missing object that several flags fill is named by them."""
+    for at, row in enumerate(refused.details.get("problems") or ()):
+        name = row["param"] if row.get("problem") == "missing" else None
+        flags = " or ".join(param["flag"] for param in params if param["name"].startswith(f"{name}."))
+        if flags:
+            rows = [*refused.details["problems"]]
+            rows[at] = {**row, "param": flags}
+            message = refused.message.replace(f": {name}: missing", f": {flags}: missing")
+            refused = msgspec.structs.replace(
+                refused, message=message, details=refused.details | {"problems": rows}
+            )
+    return refused
 
 
 def input_problems(registry: Registry, parsed: Parsed) -> list[Problem]:
