@@ -31,14 +31,14 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "lines of source": Budget(150_790, 121_981),
-    "lines of handrail": Budget(112_242, 92_000),
+    "lines of source": Budget(150_808, 121_981),
+    "lines of handrail": Budget(112_260, 92_000),
     "lines of handrail_serve": Budget(9_739, 9_000),
     "lines of handrail_code": Budget(17_968, 15_000),
     "lines of handrail_proof": Budget(3_217, 2_500),
     "lines of handrail_team": Budget(7_624, 9_000),
     "source files of handrail": Budget(448, 340),
-    "lines of tests": Budget(138_371, 105_000),
+    "lines of tests": Budget(138_390, 105_000),
     "modules loaded by `run continue`": Budget(85, 75),
     "files reached from `run continue`": Budget(53, 45),
     "lines reached from `run continue`": Budget(17_325, 12_000),
