@@ -23,8 +23,8 @@ SCARCE = [
     *((resource.RLIMIT_NOFILE, count) for count in (4, 5, 6, 7, 9)),
     *((resource.RLIMIT_AS, megabytes << 20) for megabytes in (26, 34, 44, 60)),
 ]
-"""From not enough to begin with to just enough. Between, there is a band in which the interpreter itself falls
-over before the program begins; it lies at 28 to 30 MB here."""
+"""From not enough to begin with to just enough. Between, there is a band in which the interpreter itself
+falls over before the program begins; it lies at 28 to 30 MB here."""
 
 
 def run(home: Path, line: list[str], *limits: tuple[int, int]) -> subprocess.CompletedProcess[bytes]:
