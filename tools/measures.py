@@ -38,7 +38,7 @@ BUDGETS = {
     "lines of handrail_proof": Budget(3_217, 2_500),
     "lines of handrail_team": Budget(7_624, 9_000),
     "source files of handrail": Budget(448, 340),
-    "lines of tests": Budget(138_390, 105_000),
+    "lines of tests": Budget(138_392, 105_000),
     "modules loaded by `run continue`": Budget(85, 75),
     "files reached from `run continue`": Budget(53, 45),
     "lines reached from `run continue`": Budget(17_325, 12_000),
