@@ -35,7 +35,7 @@ def refuse_misfits(called: Operation, params: dict[str, Json]) -> None:
 def _refusal(called: Operation, problems: list[dict[str, Json]], repaired: dict[str, Json] | None) -> Fault:
     return Fault(
         VALIDATION_ERROR,
-        _summary(problems),
+        summarize_problems(problems),
         details={"problems": problems[:_MOST_PROBLEMS]},
         next_call=None if repaired is None else NextCall(operation=called.name, params=repaired),
     )
@@ -133,7 +133,8 @@ def _readable(error: str) -> str:
     return error.replace(" - at `$`", "").replace("`$.", "`").replace("`$", "`")
 
 
-def _summary(problems: list[dict[str, Json]]) -> str:
+def summarize_problems(problems: list[dict[str, Json]]) -> str:
+    """The message of a refused input: its first problem, and how many more there are."""
     first = problems[0]
     where = f"{first['param']}: " if first["param"] else ""
     more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""

@@ -226,17 +226,21 @@ def answer_command(
 
 def _name_flags(refused: Failure, params: Sequence[Param]) -> Failure:
     """The same, where a missing object that several flags fill is named by them."""
-    for at, row in enumerate(refused.details.get("problems") or ()):
-        name = row["param"] if row.get("problem") == "missing" else None
-        flags = " or ".join(param["flag"] for param in params if param["name"].startswith(f"{name}."))
-        if flags:
-            rows = [*refused.details["problems"]]
-            rows[at] = {**row, "param": flags}
-            message = refused.message.replace(f": {name}: missing", f": {flags}: missing")
-            refused = msgspec.structs.replace(
-                refused, message=message, details=refused.details | {"problems": rows}
-            )
-    return refused
+    rows = [dict(row) for row in refused.details.get("problems") or ()]
+    named = [row | _flags_of(row, params) for row in rows]
+    if named == rows:
+        return refused
+    from handrail.runtime.input_problems import summarize_problems  # few calls are refused
+
+    details = refused.details | {"problems": named}
+    return msgspec.structs.replace(refused, message=summarize_problems(named), details=details)
+
+
+def _flags_of(row: dict[str, Any], params: Sequence[Param]) -> dict[str, str]:
+    if row.get("problem") != "missing":
+        return {}
+    flags = " or ".join(param["flag"] for param in params if param["name"].startswith(f"{row['param']}."))
+    return {"param": flags} if flags else {}
 
 
 def input_problems(registry: Registry, parsed: Parsed) -> list[Problem]:
