@@ -186,6 +186,22 @@ def test_who_reads_that_everything_was_checked_reads_by_what_and_where(site: Sit
     assert done["closing"].endswith(f"; what ran: true in src; {ALL_RAN}.")
 
 
+def test_where_this_machine_keeps_a_program_leaves_room_for_what_it_does(site: Site) -> None:
+    program = site.root / "a-folder-with-a-rather-long-name" / "proof"
+    program.parent.mkdir()
+    program.symlink_to(shutil.which("true") or "/bin/true")
+    site.begin(step("change", **CHANGE))
+    site.write("src/bill.py", RIGHT)
+    asked = RunCheck(argv=[str(program), "all", "cases"], state_token=site.reply["stateToken"])
+    receipt = dict(run_check(site.runtime, asked).data)["receiptId"]
+    report = changed("src/bill.py", check=f"{program} all cases")
+    report["checks"][0]["receiptId"] = receipt
+
+    done = site.send(report)
+
+    assert "what ran: proof all cases; " in done["closing"]
+
+
 # A test that failed, and is another one when it passes
 
 FIXED = {"output": {"contractRef": "wr.contracts.bug_fix"}}

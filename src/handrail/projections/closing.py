@@ -80,7 +80,7 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
         if _could_be_proven(placed.claim) and placed.claim.check == "red_then_green" and placed.claim.refs:
             doubted.append(placed.claim.fact)
         elif _could_be_proven(placed.claim):
-            named.setdefault(text_of(history, placed), f"{_PROOFS[placed.claim.check]} would show it")
+            named.setdefault(_say_claim(history, placed), f"{_PROOFS[placed.claim.check]} would show it")
         elif worth_of(placed.claim) == "claimed":
             unprovable.setdefault(text_of(history, placed), "no check is about it")
     if not named and not doubted:
@@ -94,6 +94,11 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     said = [f"only the agent's word: {told}{more}"] if named else []
     return "; ".join([*said, *doubted[:MOST_NAMED]])
+
+
+def _say_claim(history: History, placed: PlacedClaim) -> str:
+    text = text_of(history, placed)
+    return _without_folder(text) if placed.claim.check in _OWN_RUNS else text
 
 
 def _say_all_checked(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> str:
@@ -150,7 +155,13 @@ def _list_ran_elsewhere(history: History, claims: Sequence[PlacedClaim]) -> list
 
 
 def _name_check(receipt: ReceiptRecorded) -> str:
-    return _cut(receipt.check or write_line(receipt)) + name_folder(receipt)
+    return _cut(receipt.check or _without_folder(write_line(receipt))) + name_folder(receipt)
+
+
+def _without_folder(line: str) -> str:
+    """A command without where this machine keeps its program, which would leave no room for what it does."""
+    program, space, rest = line.partition(" ")
+    return (program.rpartition("/")[2] if program.startswith("/") else program) + space + rest
 
 
 def _has_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> bool:
