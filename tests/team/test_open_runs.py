@@ -156,7 +156,8 @@ def test_runs_that_an_older_server_wrote_to_are_counted_by_the_next_start(
     told = [begin(agent, name).status for name in ("c", "d")]
     with psycopg.connect(team_database) as link:
         link.execute(SCOPE, (scope_of(workspace),))
-        rows = dict(link.execute("SELECT session_id, counted = head FROM handrail.sessions").fetchall())
+        asked = link.execute("SELECT session_id, counted = head FROM handrail.sessions")
+        rows: dict[str, bool] = dict(asked.fetchall())
 
     assert told == [200, 422]
     assert rows[first["session"]["sessionId"]] is True, "it is not read again by every start"

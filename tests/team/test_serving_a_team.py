@@ -14,11 +14,14 @@ from psycopg import conninfo, sql
 
 from handrail.contract.outcome import Fault
 from handrail.operations import stored_sessions
+from handrail.ports.log import Draft
 from handrail_serve.app import App, Parts
 from handrail_serve.companions import health
 from handrail_serve.feed import Feed
 from handrail_serve.guard import team_identity
 from handrail_team.door import FREE_TRIES, NOWHERE, Paces
+from handrail_team.store.database import Database
+from handrail_team.store.log import TeamLog
 from handrail_team.store.migrations import NEWEST
 from handrail_team.store.session_index import TeamIndexView
 from tests.team.team_server import ORIGIN, PAGE, PASSPHRASE, Caller, Server
@@ -207,6 +210,35 @@ def test_a_page_token_is_replaced_by_use_and_the_old_one_ends(server: Server) ->
     assert 0 < row.ended_at - server.runtime.clock.unix_seconds() <= 60
     assert Caller(server, renewed, is_page=True).call("session.list").status == 200
     assert server.sign_in("renew", "hra_" + "x" * 43).status == 401
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.migrations")
+def test_a_session_of_a_newer_server_is_refused_alone_and_is_left_as_it_is(
+    server: Server, team_database: str
+) -> None:
+    workspace = server.workspace("main")
+    ana = server.join(workspace, "Ana")
+    agent = ana.agent("builder")
+    newer, own = agent.start(requestId="newer"), agent.start(requestId="own")
+    session_id = newer["session"]["sessionId"]
+    log = TeamLog(Database(team_database).within(workspace))
+    planted = b'{"v":1,"at":"2027-01-15T08:00:00.000Z","scope":{},"data":{"kind":"of_the_next_release"}}'
+    with log.hold_existing(session_id, 60_000) as hold:
+        before = hold.load()
+        assert before is not None
+        hold.append(before.head, [Draft(dedupe_key="new", body=planted)])
+
+    report = {"notesMarkdown": "Looked at it."}
+    refused = agent.call("run.continue", ackToken=newer["ackToken"], output=report)
+    others = [agent.call("run.continue", ackToken=own["ackToken"], output=report), ana.call("session.list")]
+    begun = agent.call("run.start", workflowId="wr.small_change", goal="More.", requestId="more")
+    after = log.load(session_id)
+
+    assert refused.document["code"] == "STORE_UNSUPPORTED_VERSION"
+    assert [one.status for one in (*others, begun)] == [200, 200, 200]
+    assert after is not None
+    assert [one.body for one in after.records] == [*(one.body for one in before.records), planted]
 
 
 @pytest.mark.thorough
