@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from handrail.contract.catalogue import E_NETWORK
-from handrail.contract.conformance.served import Exchange
+from handrail.contract.conformance.check import Exchange
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Failure, Fault, Outcome, Success

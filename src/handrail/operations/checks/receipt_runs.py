@@ -9,10 +9,9 @@ from collections.abc import Callable
 import msgspec
 
 from handrail.contract.catalogue import INVARIANT_VIOLATION
-from handrail.contract.command_words import redact_argv
 from handrail.contract.ids import receipt_id_for
 from handrail.contract.outcome import Fault, Notice
-from handrail.contract.printed_text import PrintedText, strip_escapes
+from handrail.contract.printed_text import PrintedText, redact_argv, strip_escapes
 from handrail.contract.wording import make_readable
 from handrail.engine.command_lines import find_counting, is_status_own, read_words
 from handrail.engine.events import ReceiptRecorded
