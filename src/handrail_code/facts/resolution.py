@@ -90,6 +90,8 @@ class Modules:
             for manifest in self._source.manifests():
                 home = posixpath.dirname(manifest)
                 self._map_package(home, self._manifest(home))
+            for path, instead in self._replaced().items():
+                self._map(instead, _spell(path))
             for folder in sorted(self._all_folders()):
                 for rules in self._settings.rules_for(folder):
                     for key in rules.paths:
@@ -109,8 +111,6 @@ class Modules:
             if "*" not in key:
                 for path in self._list_private(home, key):
                     self._map(path, key)
-        for path, instead in self._replaced().items():
-            self._map(instead, _spell(path))
 
     def _map(self, path: str | None, text: str) -> None:
         assert self._spelled is not None, "called while it is made"
@@ -189,16 +189,16 @@ class Modules:
         return []
 
     def _replaced(self) -> Mapping[str, str]:
-        """File -> the file that a bundler takes instead: `"browser": {"./a.js": "./b.js"}`."""
+        """File or package -> the file that a bundler takes instead: `"browser": {"./a.js": "./b.js"}`."""
         if self._browser is None:
             self._browser = {}
             for manifest in self._source.manifests():
                 home = posixpath.dirname(manifest)
                 tables = [self._manifest(home).get(field) for field in ("browser", "react-native")]
                 pairs = [pair for table in tables if isinstance(table, dict) for pair in table.items()]
-                for pair in pairs:
-                    is_pair = all(isinstance(each, str) and each.startswith(".") for each in pair)
-                    old, new = (self._find_file(join_path(home, each)) if is_pair else None for each in pair)
+                for key, value in pairs:
+                    new = self._find_file(join_path(home, value)) if isinstance(value, str) else None
+                    old = self._find_file(join_path(home, key)) if key.startswith(".") else key
                     if old is not None and new is not None and old != new:
                         self._browser[old] = new
         return self._browser
@@ -342,11 +342,14 @@ class Modules:
     def may_mean(self, importer: str, specifier: str, path: str) -> bool:
         """Whether a module name that was not resolved could be this file all the same.
 
-        It is a package of this project whose file is not known here; or it is no installed package, and it
-        ends as the file is called, or there are settings that could not be read.
+        It is a package of this project whose file is not known here; or bundlers take this file for it; or it
+        is no installed package, and it ends as the file is called, or there are settings that could not be
+        read.
         """
         if specifier.startswith((".", "#", "/")):
             return _ends_like(specifier, path)
+        if self._replaced().get(specifier) == path:
+            return True
         name = package_of(specifier)
         home = self._package_home(name)
         if home is not None:

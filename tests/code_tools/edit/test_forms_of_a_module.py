@@ -233,3 +233,17 @@ def test_a_private_name_with_one_meaning_is_followed() -> None:
 
     assert isinstance(plan, Plan), plan
     assert [edit.path for edit in plan.edits] == ["m.js", "n.js", "n.js"]
+
+
+def test_a_file_that_bundlers_take_for_a_package_may_be_used_through_it() -> None:
+    files = {
+        "package.json": '{"browser":{"util":"./shim.js"},"dependencies":{"util":"1"}}',
+        "shim.js": "export function ^a() {}",
+        "n.js": "import {a} from 'util'; a()",
+    }
+    project, symbol, _ = project_with_mark(files)
+    assert symbol is not None
+
+    reasons = project.references(symbol).reasons
+
+    assert [(each.code, each.path) for each in reasons] == [("unresolved_module", "n.js")]
