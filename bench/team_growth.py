@@ -1,8 +1,9 @@
 """A team that grows: a full database beside an empty one, four servers beside one, 200 companions at work.
 
 Run with `python bench/team_growth.py [growth] [servers] [companions]`; without a name, all three. How much is
-asked of them: `--sessions N`, `--events N`, and for companions `--seconds N`. What is compared alternates, round by round, so that a busy machine slows both
-alike. Where the database comes from, `bench/team.py` says. The exit status says nothing about speed.
+asked of them: `--sessions N`, `--events N`, and for companions `--seconds N`. What is compared alternates,
+round by round, so that a busy machine slows both alike. Where the database comes from, `bench/team.py` says.
+The exit status says nothing about speed.
 """
 
 from __future__ import annotations
