@@ -358,8 +358,34 @@ def test_context_and_doctor_say_which_store_is_used_and_whether_it_answers(machi
         True,
     )
     assert (there["account"], away["account"]) == ("Ana", ""), "calls are made by an agent of Ana"
+    assert away["credentials"]["expires_at"] is None, "nobody says"
     assert away["config"]["store_answers"] is False
     assert "belongs to a team" in str(checked)
+
+
+@pytest.mark.thorough
+def test_a_machine_knows_when_its_token_ends(
+    machine: Machine, server: Server, person: Caller, tmp_path: Path
+) -> None:
+    long = machine.data("self.context")["credentials"]
+    who = machine.data("team.whoami")
+    short = Machine(tmp_path, server, person.agent("short", days=3), "desk")
+    warned = short.data("self.doctor", checks=["store", "credentials"])
+    tokens = {one["name"]: one for one in person.data("team.tokens")["items"]}
+    server.door.directory.end(person.data("team.whoami")["workspace"], [tokens["short"]["id"]])
+    server.door.forget()
+    ended = short.data("self.context")
+    failed = short.data("self.doctor", checks=["credentials"])["checks"][0]
+
+    assert long["usable"]
+    assert long["expires_at"] == who["expires_at"] == tokens["builder"]["expires_at"]
+    assert [one["status"] for one in warned["checks"]] == ["pass", "warn"]
+    assert tokens["short"]["expires_at"] in warned["checks"][1]["message"]
+    asked = [body for body in short.wire.sent if body == b""]
+    assert len(asked) == 3, "a check-up asks the server once"
+    assert (ended["credentials"]["usable"], failed["status"]) == (False, "fail")
+    assert "handrail doctor --checks credentials --compact" in ended["next_steps"]
+    assert f"handrail login {ORIGIN}" in failed["fix"]
 
 
 @pytest.mark.thorough

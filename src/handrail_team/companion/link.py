@@ -259,7 +259,11 @@ class CompanionLink:
             return msgspec.structs.replace(state, is_reachable=not away, trouble=fault.message)
         if told.status != 200:
             return msgspec.structs.replace(state, trouble=_refusal_of(told.status, told.body).message)
-        return msgspec.structs.replace(state, account=_read_name(told.body))
+        data = _read_problem(told.body).get("data")
+        who = data if isinstance(data, dict) else {}
+        return msgspec.structs.replace(
+            state, account=str(who.get("name", "")), expires_at=str(who.get("expires_at", ""))
+        )
 
 
 def _needs_console(server: str, call: TeamCall) -> Fault:
@@ -317,8 +321,3 @@ def _read_problem(body: bytes) -> dict[str, Any]:
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return {}
     return told if isinstance(told, dict) else {}
-
-
-def _read_name(body: bytes) -> str:
-    data = _read_problem(body).get("data")
-    return str(data.get("name", "")) if isinstance(data, dict) else ""
