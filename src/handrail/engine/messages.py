@@ -218,7 +218,7 @@ def _say_answer(values: Mapping[str, str]) -> dict[str, str]:
         there = f"in the Console of the team, at {page}"
         return {"answer": f"answer {there}", "by_answer": there}
     line = f"`{values.get('line', RUN_CONFIRM)}` in a terminal"
-    return {"answer": f"run {line}", "by_answer": f"with {line}"}
+    return {"answer": f"run {line} or answer in the Console", "by_answer": f"with {line} or in the Console"}
 
 
 def name_session(blockers: Iterable[Blocker], history: History, run_id: RunId) -> list[Blocker]:

@@ -17,7 +17,7 @@ from handrail.contract.wording import quote
 from handrail.engine.children.joins import is_set_aside, name_workers
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import is_newer
-from handrail.engine.facts import notes_at
+from handrail.engine.facts import facts_at, notes_at
 from handrail.engine.history import (
     History,
     Node,
@@ -248,7 +248,7 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
     tip = history.nodes[graph.preferred_tip]
     actor = history.runs[graph.run_id].actor
     rail = lay_out(graph)
-    progress = progress_at(workflow, tip)
+    progress = progress_at(workflow, tip, facts_at(history, workflow, tip.node_id))
     said = confirmation_of(history, tip.node_id) if isinstance(tip.state, Running) else None
     return ShownGraph(
         session_id=history.session_id,
