@@ -12,6 +12,7 @@ from handrail.projections.plain_words import CLOSE_WORDS
 from handrail_serve.pages.forms import settle_form
 from handrail_serve.pages.needs import Card, own_card, whose_agent
 from handrail_serve.pages.parts import (
+    ANSWERED,
     Payload,
     ago,
     asked_badge,
@@ -35,6 +36,7 @@ from handrail_serve.pages.parts import (
     panel,
     run_path,
     session_path,
+    silence_badge,
     status_badge,
     timeline_path,
     workflow_path,
@@ -88,9 +90,9 @@ def _status(shown: Payload, run: Payload | None, graph: Payload | None) -> Html:
     if run is None:
         return status_badge(shown["status"])
     asked = asked_word(graph["waiting"]) if graph is not None else ""
-    if asked:
-        return asked_badge(asked)
-    return status_badge(run["status"], run["evidence"], run["evidence_caveat"])
+    status = status_badge(run["status"], run["evidence"], run["evidence_caveat"])
+    silence = None if graph is None or asked == ANSWERED else silence_badge(graph["silence"])
+    return element("span", asked_badge(asked) if asked else status, silence, class_="cluster")
 
 
 def _meta(shown: Payload, graph: Payload | None) -> Html:

@@ -399,10 +399,11 @@ def _moment(item: Mapping[str, Json]) -> str:
     title = one_line(item["title"])
     if item["what"] == "step" and not item["step_id"]:
         return f"{one_line(item['workflow_name'])} was started"
-    told = f"A person {one_line(item['said'])} at" if item["said"] else _WHAT.get(item["what"], item["what"])
+    said, is_more = one_line(item["said"]), item["what"] in ("receipt", "blocked_attempt")
+    told = f"A person {said} at" if said and not is_more else _WHAT.get(item["what"], item["what"])
     seconds = item["seconds"] or 0
     took = f" after {seconds // 60} min" if seconds >= 60 else ""
-    return f"{told} {title}".strip() + took
+    return f"{told} {title}".strip() + took + (f": {said}" if said and is_more else "")
 
 
 def graph_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -410,7 +411,10 @@ def graph_lines(payload: dict[str, Json], page: Page) -> list[str]:
     named = one_line(payload["workflow_name"]) or one_line(payload["workflow_id"])
     status = spell_status(payload["status"])
     done = f"{payload['done']} of about {payload['at_least']} steps done" if payload["at_least"] else ""
-    lines = wrap(_join([f"{named}: {status}", done, one_line(payload["agent"])]), page.width)
+    lines = wrap(
+        _join([f"{named}: {status}", one_line(payload["silence"]), done, one_line(payload["agent"])]),
+        page.width,
+    )
     lines += wrap(one_line(payload["banner"]), page.width) if payload["banner"] else []
     lines.append("")
     if payload["nodes_omitted"]:
