@@ -13,6 +13,7 @@ from handrail_serve.pages.forms import settle_form
 from handrail_serve.pages.needs import Card, own_card, whose_agent
 from handrail_serve.pages.parts import (
     ANSWERED,
+    WAITING,
     Payload,
     ago,
     asked_badge,
@@ -47,6 +48,7 @@ _SENTENCES = {
     "in_progress": "With the agent",
     "blocked": "Blocked at",
 }
+_ASKED = {WAITING: "Waits for a person at", ANSWERED: "A person answered, and the agent has not gone on at"}
 
 
 def session_page(
@@ -261,8 +263,8 @@ def _progress(graph: Payload) -> str:
 def _sentence(run: Payload, graph: Payload) -> str:
     status = run["status"]
     if status in _SENTENCES:
-        is_asked = any(need["kind"] == "person" for need in graph["waiting"])
-        return f"{'Waits for a person at' if is_asked else _SENTENCES[status]}: {graph['pending_title']}"
+        asked = _ASKED.get(asked_word(graph["waiting"]), _SENTENCES[status])
+        return f"{asked}: {graph['pending_title']}"
     if status == "closed" and run["closed"]:
         closed = run["closed"]
         note = f" {closed['note']}" if closed["note"] else ""
