@@ -39,7 +39,7 @@ def settings_page(
     return page(
         head(
             "Settings",
-            meta(f"Handrail {context['version']}", settings["project"], f"account {context['account']}"),
+            meta(f"Handrail {context['version']}", f"account {context['account']}"),
         ),
         _problems(settings["problems"]),
         preferences_form(preferences),
@@ -50,6 +50,7 @@ def settings_page(
             "Where things are",
             facts(
                 [
+                    ("Project", mono(settings["project"])),
                     ("Home", mono(context["config"]["home"])),
                     ("Store", mono(context["config"]["store"])),
                     ("Your file", mono(settings["user_file"])),
