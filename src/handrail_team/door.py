@@ -174,6 +174,7 @@ class TeamDoor:
             role=mine[0].role,
             credential="jwt",
             scopes=tuple(one for one in SCOPES if one in asked),
+            expires_at=int(claims["exp"]),
         )
 
     def _look_up(self, token: str) -> Credential | None:

@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from tests.host.worktree.project import write
+from tests.team.linked_machine import Machine
 from tests.team.team_server import Server
-from tests.team.test_companion import CHANGED, Machine, give, report, server_events
+from tests.team.test_companion import CHANGED, give, report, server_events
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
