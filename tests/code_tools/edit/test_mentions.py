@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from handrail_code.edit.plan import Plan
-from handrail_code.edit.rename import plan_rename
-from tests.code_tools.reading import project_with_mark
+from handrail_code.edit.rename import plan_member_rename, plan_rename
+from tests.code_tools.reading import found_with_mark, project_with_mark
 
 TYPES_IN_COMMENTS = {
     "a function": "/** @type {a} */ let x; function ^a() {} module.exports = x",
@@ -37,3 +37,13 @@ def test_every_mention_is_listed_however_many_there_are() -> None:
     assert isinstance(plan, Plan)
 
     assert len(plan.untouched) == 1000
+
+
+def test_a_member_in_a_comment_is_listed() -> None:
+    text = "/** See {@link C#f} and `f`. */\nclass C { ^f() {} g() { this.f() } }\n"
+    project, found, plain = found_with_mark({"m.js": text})
+    plan = plan_member_rename(project, found, "b")
+    assert isinstance(plan, Plan), plan
+
+    assert [plain["m.js"][: each.start][-1] for each in plan.untouched] == ["#", "`"]
+    assert len(plan.edits) == 2
