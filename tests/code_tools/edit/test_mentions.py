@@ -40,10 +40,10 @@ def test_every_mention_is_listed_however_many_there_are() -> None:
 
 
 def test_a_member_in_a_comment_is_listed() -> None:
-    text = "/** See {@link C#f} and `f`. */\nclass C { ^f() {} g() { this.f() } }\n"
+    text = "/** See {@link C#f} and (f). */\nclass C { ^f() {} g() { this.f() } }\n"
     project, found, plain = found_with_mark({"m.js": text})
     plan = plan_member_rename(project, found, "b")
     assert isinstance(plan, Plan), plan
 
-    assert [plain["m.js"][: each.start][-1] for each in plan.untouched] == ["#", "`"]
+    assert [plain["m.js"][: each.start][-1] for each in plan.untouched] == ["#", "("]
     assert len(plan.edits) == 2
