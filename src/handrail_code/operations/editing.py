@@ -142,7 +142,7 @@ class Editing:
         told = go_on(self._desk, resumed, self._source, self.perform)
         if resumed.action.id == "cancel":
             now = self._rt.clock.unix_seconds()
-            name = _name_preview(resumed.continuation)
+            name = _mark_cancelled(resumed.continuation)
             self._rt.confirmed.claim(name, expires_at=now + LIFETIME_SECONDS, now=now)
         return told
 
@@ -405,7 +405,7 @@ class Editing:
         fingerprint = digest(resumed.digest).rpartition(":")[2]
         if self._rt.confirmed.is_used(fingerprint):
             raise used_refusal(self._find_stale(resumed, NOTHING), held)
-        if self._rt.confirmed.is_used(_name_preview(held)):
+        if self._rt.confirmed.is_used(_mark_cancelled(held)):
             raise stale_refusal(self._find_stale(resumed, NOTHING), "This edit was cancelled")
         try:
             prepared, _ = self._prepare(action, resumed.parameters)
@@ -490,10 +490,9 @@ def _edit_of(asked: Mapping[str, Json], item: int = 0) -> str:
     )
 
 
-def _name_preview(held: Continuation) -> str:
-    """What the tokens of one preview have in common, so that one of them can end the others."""
-    shared = [str(held.issued_at), held.command, held.action, held.context.results_digest]
-    return digest(["cancelled", *shared]).rpartition(":")[2]
+def _mark_cancelled(held: Continuation) -> str:
+    """The mark by which one token of a preview ends the others."""
+    return digest(["cancelled", held.context.request_id]).rpartition(":")[2]
 
 
 def _name_target(asked: Mapping[str, Json], action: str, found: Found) -> dict[str, Json]:
