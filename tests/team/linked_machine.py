@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.catalogue import E_NETWORK
-from handrail.contract.conformance.served import Exchange
+from handrail.contract.conformance.check import Exchange
 from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Fault, Outcome, Success
 from handrail.runtime.hub import perform

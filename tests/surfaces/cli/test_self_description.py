@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from handrail import __version__
-from handrail.program.update.notice import read_releases
+from handrail.program.update.find_release import read_releases
 from tests.house.tree import page
 from tests.surfaces.cli.tool import Tool, checked_document
 

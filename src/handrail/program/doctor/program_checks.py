@@ -12,12 +12,14 @@ from handrail.contract.outcome import Answer, Fault, Json
 from handrail.ports.program import Installation, InstallFacts, UpdateCheck, Updates
 from handrail.ports.team import TeamState
 from handrail.program.update.find_release import (
+    UPDATE,
     ReleaseRequest,
     digest_sources,
+    find_fresh_check,
     find_release,
     index_sources_of,
+    make_update_check,
 )
-from handrail.program.update.notice import UPDATE, find_fresh_check, make_update_check
 from handrail.program.update.package_index import version_key
 from handrail.runtime.runtime import Runtime
 
