@@ -99,6 +99,15 @@ def test_a_receipt_tells_the_command_its_end_and_its_output(place: Place) -> Non
     assert told["tail"] == "one\ntwo\n"
 
 
+def test_after_a_check_the_report_comes_next_and_not_the_step_once_more(place: Place) -> None:
+    start(place.runtime)
+
+    _, document = command(place.runtime, "check", "run", "--", sys.executable, "-c", "")
+
+    (said,) = [one["message"] for one in document["meta"]["notices"] if one["type"] == "next_command"]
+    assert said.startswith("Report the step with the command that came with it; only to read it again")
+
+
 @pytest.mark.promise("receipt.recorded-as-it-was")
 def test_long_output_keeps_its_head_and_its_tail_and_the_digest_of_all_of_it(place: Place) -> None:
     first = start(place.runtime)

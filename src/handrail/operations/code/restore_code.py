@@ -38,7 +38,7 @@ from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import require_healthy, wait_for_writer
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
-_NOT_KEPT = "its content is not kept"
+_NOT_KEPT = "its content is not kept on this machine"
 _STAYS = "it stays, because what it holds now is not kept and could not be brought back"
 _HOLDS_MORE = "a file below it stays"
 

@@ -126,7 +126,7 @@ def _diff_file(one: Difference, contents: Mapping[str, bytes]) -> tuple[DiffedFi
     sides = [b"" if side.mode == "absent" else contents.get(side.digest) for side in (one.before, one.after)]
     old, new = sides
     if old is None or new is None:
-        return _without(file, "its content is not kept"), ""
+        return _without(file, "its content is not kept on this machine"), ""
     if old == new:
         return _without(file, f"only its mode: {one.before.mode} to {one.after.mode}"), ""
     diffed = diff_texts(one.path, old, new)
