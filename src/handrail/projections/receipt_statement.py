@@ -11,10 +11,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from handrail.contract.command_words import spell_argv
 from handrail.contract.credential_files import holds_credentials
 from handrail.contract.dsse import STATEMENT_TYPE
-from handrail.contract.wording import format_count, make_readable
+from handrail.contract.wording import format_count, make_readable, spell_argv
 from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.command_lines import explain_not_run, is_status_own

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from handrail.contract.command_words import spell_argv
 from handrail.contract.ids import SessionId, event_id
 from handrail.contract.outcome import Payload
+from handrail.contract.wording import spell_argv
 from handrail.engine.history import History, Node
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.receipts import describe_outcome

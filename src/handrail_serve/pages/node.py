@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.command_words import spell_argv
 from handrail.contract.outcome import UNTRUSTED
+from handrail.contract.wording import spell_argv
 from handrail.engine.receipts import WHO_SAW
 from handrail.projections.claim_texts import spell_kind
 from handrail.projections.evidence import DOORS

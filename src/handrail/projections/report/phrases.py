@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from handrail.contract.command_words import spell_argv
-from handrail.contract.wording import format_count
+from handrail.contract.wording import format_count, spell_argv
 from handrail.engine.children.joins import name_workers
 from handrail.engine.events import Artifact, Claim, Preferences, is_newer
 from handrail.engine.history import Receipt
