@@ -15,8 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.contract.command_words import redact_argv
-from handrail.contract.printed_text import LONGEST_LINE, PrintedText, redact_line
+from handrail.contract.printed_text import LONGEST_LINE, PrintedText, redact_argv, redact_line
 from handrail.contract.redaction import Secrets
 from handrail.engine.receipts import digest_argv
 from handrail.host.check_programs import LocalCheckPrograms

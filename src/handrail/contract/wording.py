@@ -132,9 +132,7 @@ def shorten(text: str, longest: int = LONGEST_QUOTE) -> str:
 
 
 def spell_argv(argv: Sequence[str]) -> str:
-    """The words as a line that a shell takes; one word alone is such a line, as a hook tells it."""
-    if len(argv) == 1:
-        return argv[0]
+    """The words of a command as a line that a shell takes."""
     return " ".join(word if word.startswith("…") else quote_for_shell(word) for word in argv)
 
 

@@ -6,12 +6,12 @@ A step with a condition and a round of a loop count as soon as what somebody gav
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, assert_never
 
 from handrail.contract.outcome import Payload
 from handrail.contract.wording import format_count
 from handrail.engine.history import Node, NotRun
-from handrail.engine.navigate import Running, leaves_of
+from handrail.engine.navigate import Running, find_loop, leaves_of
 from handrail.workflows.compiled import (
     CompiledWorkflow,
     Count,
@@ -207,3 +207,30 @@ def describe_not_run(not_run: NotRun) -> str:
     if not not_run.total:
         return ""
     return f"{'at least ' if not_run.is_least else ''}{format_count(not_run.total, 'part')} did not run"
+
+
+def render_rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> str:
+    """Where the run is in the loops around the step, outermost first."""
+    lines = []
+    for frame in state.loops:
+        loop, number = find_loop(workflow, frame.loop_id), frame.iteration + 1
+        match loop.repeat:
+            case ForEach(input=name):
+                items = named_value(facts.values, name)
+                total = len(items) if isinstance(items, list) else number
+                spec = workflow.inputs.get(name)
+                if spec is not None and spec.counted_by:
+                    lines.append(f"Round {number} of {min(total, loop.max_iterations)} (loop {loop.id}).")
+                    continue
+                most = loop.max_iterations
+                cut = f", of which {most} at most are taken" if total > most else ""
+                lines.append(f"Item {number} of {total} in {name}{cut} (loop {loop.id}).")
+            case Count(count=count):
+                lines.append(f"Round {number} of {min(count, loop.max_iterations)} (loop {loop.id}).")
+            case While() | Until():
+                is_last = number == loop.max_iterations
+                last = " It is the last one, whatever is decided." if is_last else ""
+                lines.append(f"Round {number} of at most {loop.max_iterations} (loop {loop.id}).{last}")
+            case never:
+                assert_never(never)
+    return "\n".join(lines)

@@ -27,6 +27,7 @@ from handrail.ports.workspace import (
     ReportPlace,
     SettingProblem,
     Settings,
+    TeamLimits,
 )
 
 MOST_BYTES = 65_536
@@ -36,7 +37,7 @@ MAX_EFFECT_VARIABLE = "HANDRAIL_MAX_EFFECT"
 
 WORKFLOW_KEYS = {USER_FILE: ("workflowSources", "plugins"), PROJECT_FILE: ("workflowDirectories",)}
 _EFFECTS: tuple[MaxEffect, ...] = get_args(MaxEffect)
-_NESTED = ("output", "preferences", "update", "code", "notify")
+_NESTED = ("output", "preferences", "update", "code", "notify", "limits")
 
 
 class _Preferences(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -170,6 +171,7 @@ class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     update: _Update = _Update()
     code: _Code = _Code()
     notify: _Notify = _Notify()
+    limits: TeamLimits = TeamLimits()
     confirmations: Confirmations = "claimed"
     """Whose word confirms a step that asks for it: `claimed`, the agent's too; `person`, only a person's."""
 
@@ -224,6 +226,7 @@ class LocalSettings:
             snapshots=snapshots,
             looking=user.code.snapshots,
             notify=_notify(user.notify),
+            limits=user.limits,
             project_name=named,
             confirmations=confirmations,
             confirmations_from=insisting,

@@ -23,7 +23,7 @@ from handrail.engine.artifact_shapes import (
     Judgement,
 )
 from handrail.engine.events import Blocked
-from handrail.engine.judge.missing_lists import is_known, names_default_list
+from handrail.engine.judge.missing_lists import is_known, list_told_texts, names_default_list
 from handrail.engine.reasons import (
     Blocker,
     CapabilityPointer,
@@ -180,6 +180,9 @@ def list_asks(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[Ask]
         if is_told or is_every_round or not is_known(workflow, held.name, facts, is_list=held.is_list):
             ask = make_ask(workflow, held, is_every_round=is_every_round)
             asks.append(msgspec.structs.replace(ask, is_told=is_told))
+    known = {ask.name for ask in asks}
+    texts = [name for name in list_told_texts(workflow, leaf, facts) if name not in known]
+    asks += [Ask(name=name, allowed="any text", is_told=True) for name in texts]
     return asks[:MOST_ASKED]
 
 

@@ -26,6 +26,7 @@ from handrail.surfaces.cli.rendering.text import (
     repeat_line,
     size_text,
     spell_command,
+    spell_rounds,
     spell_status,
     spell_step,
     typed_line,
@@ -446,11 +447,9 @@ def graph_lines(payload: dict[str, Json], page: Page) -> list[str]:
 def _node(node: Mapping[str, Json], tip: str) -> str:
     mark = _MARKS.get(node["kind"], "o")
     lane = INDENT * min(int(node["lane"]), 3)
-    step = spell_step(one_line(node["step_id"]))
-    round_told = step.partition(", ")[2]
     facts = [
         one_line(node["title"]),
-        round_told,
+        *spell_rounds(one_line(node["step_id"])),
         {"checkpoint": "saved", "blocked_attempt": "refused"}.get(node["kind"], ""),
         format_count(node["gap_count"], "gap") if node["gap_count"] else "",
         "the way that counts ends here" if node["id"] == tip and not node["is_tip"] else "",
