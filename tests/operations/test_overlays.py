@@ -395,6 +395,23 @@ def test_a_changed_base_is_told_and_no_running_run_follows_it(runtime: Runtime) 
     assert drift["details"] == {"sourceKind": "project", "sourceRef": "house.review.json"}
 
 
+def test_a_new_text_that_loses_what_the_base_inserts_is_told(runtime: Runtime) -> None:
+    steps = [step("read", prompt="Read at {{depth}}."), *base()["steps"][1:]]
+    losing = overlay(steps={"read": {"replace": {"prompt": "Read it."}}})
+    keeping = overlay(
+        id="team.kept", steps={"read": {"replace": {"prompt": "See: {{depth}}.", "title": "See"}}}
+    )
+    hold(runtime, base(steps=steps), losing, keeping)
+
+    lost = answered(runtime, "workflow.validate", workflowIds=["team.review"])["items"][0]
+    kept = answered(runtime, "workflow.validate", workflowIds=["team.kept"])["items"][0]
+
+    (told,) = lost["problems"]
+    assert (told["severity"], told["pointer"]) == ("warning", "/steps/read/replace")
+    assert told["message"] == "The text of read in the base inserts {{depth}}, and this one does not."
+    assert kept["problems"] == []
+
+
 def test_a_changed_condition_of_the_base_is_told_at_the_steps_that_it_steers(runtime: Runtime) -> None:
     own = overlay(steps={"read": {"append": "Gently."}})
     hold(runtime, base(), own)
