@@ -78,8 +78,8 @@ def test_a_yes_in_the_form_confirms_the_step_in_the_same_call(
     assert worth(done) == {"confirmed": 1}
     (form,) = desk.asked
     assert form.message.startswith("Confirm this step?\n\nWorkflow: Three steps")
-    assert "Step: Third\n\nWhat the agent reports:\n> The user agreed.\n\n" in form.message
-    assert "Do the third thing." not in form.message, "a person answers about the report"
+    reports = "What the agent reports:\n> The user agreed.\n\nWhat the step asks for:\n> Do the third thing."
+    assert f"Step: Third\n\n{reports}\n\n" in form.message
     assert form.requested_schema == {
         "type": "object",
         "properties": {"confirm": {"type": "boolean", "title": "Confirm this step?"}},
