@@ -536,6 +536,8 @@ def test_a_form_holds_no_secret_nothing_that_steers_it_and_not_too_much(runtime:
         "What the agent reports:",
         "(cut here)",
         "(and 4 more artifacts)",
+        "What the step asks for:",
+        "(cut here)",
         "Your answer is kept in the log of the session, with the account that this server runs under.",
     ]
 

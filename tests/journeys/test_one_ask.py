@@ -522,7 +522,11 @@ NAMED = {"inputs": {"target": {"type": "string"}}}
     [
         step("ask", prompt="Drop the table {{target}} for good.", requireConfirmation=True),
         choice(
-            "ask", option("y"), prompt="Drop the table {{target}} for good.", nonAssumable="scope_boundary"
+            "ask",
+            option("y"),
+            option("n"),
+            prompt="Drop the table {{target}} for good.",
+            nonAssumable="scope_boundary",
         ),
         step("ask", prompt="Drop the table {{target}} for good.", userOnly={"reason": "needs_user_approval"}),
     ],
