@@ -506,7 +506,7 @@ def standing_at(
         stray=list_stray(workflow, before, (held.artifact for held in attached.artifacts)),
         skipped=list_passed_parts(workflow, attached.trace, known) if is_moved else (),
         not_run=not_run_by_move(attached),
-        progress=progress_at(workflow, node),
+        progress=progress_at(workflow, node, known),
     )
     match node.state:
         case Complete():

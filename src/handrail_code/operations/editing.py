@@ -118,6 +118,7 @@ class _Prepared:
         """The file and the name of each definition afterwards."""
         self.files: tuple[PlannedFile, ...] = ()
         self.untouched: list[UnsurePlace] = []
+        self.untouched_count = 0
         self.reasons: list[UnsurePlace] = []
 
     @property
@@ -233,7 +234,6 @@ class Editing:
         action = action or ("changes" if "changes" in asked else _edit_of(asked))
         prepared, parameters = self._prepare(action, asked)
         is_diff = most_bytes > 0
-        untouched = list(dict.fromkeys(prepared.untouched))
         changes = describe_files(prepared.files, most_bytes or MOST_PREVIEW_BYTES)
         fields: dict[str, Any] = {
             "action": action,
@@ -241,8 +241,8 @@ class Editing:
             "changes": [msgspec.structs.replace(one, hunks="") for one in changes] if is_diff else changes,
             "file_count": len(changes),
             "edit_count": sum(item.edits for item in prepared.items),
-            "untouched": untouched[:MOST_UNTOUCHED],
-            "untouched_count": len(untouched),
+            "untouched": prepared.untouched[:MOST_UNTOUCHED],
+            "untouched_count": prepared.untouched_count,
             "diff": "".join(one.hunks for one in changes) if is_diff else "",
         }
         offers = [
@@ -345,7 +345,8 @@ class Editing:
                 note=planned.note,
             )
         )
-        prepared.untouched += describe_unsure(source, planned.plan.untouched)
+        prepared.untouched += describe_unsure(source, planned.plan.untouched[:MOST_UNTOUCHED])
+        prepared.untouched_count += len(planned.plan.untouched)
         prepared.reasons += describe_unsure(source, planned.plan.reasons)
 
     def _put_together(self, prepared: _Prepared) -> _Prepared:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.contract.conformance.served import (
+from handrail.contract.conformance.check import (
     DiscoveryExchanges,
     Exchange,
     endpoints_of,

@@ -368,7 +368,7 @@ def refuse_declined(leaf: Leaf, kind: AskKind, word: PersonsWord) -> tuple[Claim
         name="user_only_dependency:needs_user_approval",
         pointer=WorkflowStep(step_id=leaf.id),
         waits_for=WaitsFor(kind=kind, state="declined", values={"step": leaf.id} | BY_PERSON),
-        message=_add_note(f"The step {leaf.id} does not pass: {DECLINED}", word),
+        message=_add_note(f"“{leaf.title}” does not pass: {DECLINED}", word),
     )
 
 
@@ -412,11 +412,11 @@ def weigh_confirmation(
     who = CONFIRMERS.get(named_confirmer(leaf), "")
     whom = who[:1].upper() + who[1:] or "A person"
     message = _add_note(
-        f"{whom} must confirm {leaf.id}, and an agent's word does not count: {claim.fact}", word
+        f"{whom} must confirm “{leaf.title}”, and an agent's word does not count: {claim.fact}", word
     )
     values = {"step": leaf.id} | BY_PERSON | ({"who": who} if who else {})
     if not word.is_due:
-        message = f"The user did not confirm {leaf.id}."
+        message = f"The user did not confirm “{leaf.title}”."
     return claim, Reason(
         name="user_only_dependency:needs_user_approval",
         pointer=WorkflowStep(step_id=leaf.id),
@@ -439,15 +439,15 @@ def find_unasked_confirmation(
     state: WaitState = "missing"
     if word.seen == "another":
         message, fix, state = (
-            f"The user confirmed another report of {leaf.id}.",
+            f"The user confirmed another report of “{leaf.title}”.",
             _SHOW_AND_ASK,
             "another_report",
         )
     elif needs_confirmation(workflow, leaf, before):
-        message = f"The user must confirm {leaf.id}, and has not answered."
+        message = f"The user must confirm “{leaf.title}”, and has not answered."
         fix = _ASK_YOURSELF if word.can_be_asked else ""
     else:
-        message = f"Because of this report the user must confirm {leaf.id}; nobody asked yet."
+        message = f"Because of this report the user must confirm “{leaf.title}”; nobody asked yet."
         fix = _SHOW_AND_ASK
     if not fix:
         return []

@@ -9,10 +9,9 @@ from collections.abc import Callable
 import msgspec
 
 from handrail.contract.catalogue import INVARIANT_VIOLATION
-from handrail.contract.command_words import redact_argv
 from handrail.contract.ids import receipt_id_for
 from handrail.contract.outcome import Fault, Notice
-from handrail.contract.printed_text import PrintedText, strip_escapes
+from handrail.contract.printed_text import PrintedText, redact_argv, strip_escapes
 from handrail.contract.wording import make_readable
 from handrail.engine.command_lines import find_counting, is_status_own, read_words
 from handrail.engine.events import ReceiptRecorded
@@ -288,15 +287,23 @@ def _after(command: Command, uncounted: str) -> list[Notice]:
     return [Notice(type="report_not_read", message=message[:500], severity="warning")]
 
 
-def record_receipt(rt: WritePorts, target: PendingStep, receipt: ReceiptRecorded) -> Session:
-    """Append the receipt to the run as it stands now; the run may have moved on meanwhile."""
+def record_receipt(
+    rt: WritePorts, target: PendingStep, receipt: ReceiptRecorded
+) -> tuple[Session, ReceiptRecorded]:
+    """Append the receipt to the run as it stands now; the run may have moved on meanwhile.
+
+    The repeat of a companion's call draws the same id, and gets what was recorded then.
+    """
     session = target.session
     plan = [plan_receipt(target.node, receipt)]
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=target.by_token) as (session, witness):
+            for held in session.history.receipts.get(receipt.node_id, ()):
+                if held.fact.receipt_id == receipt.receipt_id:
+                    return session, held.fact
             committed = commit(rt, witness, session, lambda _: plan)
         if committed is not None:
-            return committed
+            return committed, receipt
     raise Fault(
         INVARIANT_VIOLATION,
         "The log kept changing during this call.",
