@@ -463,7 +463,7 @@ def _warn_of_carried(history: History, made: Node, last: Node) -> Iterator[Reply
 def _warn_of_unseen(history: History, made: Node) -> tuple[ReplyWarning, ...]:
     """Once in a run, of the first report that names a check which nobody saw run: now it can still be run."""
     told = _list_unseen(history, made)
-    way = path_to(history, made.node_id)[:-1]
+    way = path_to(history, made.node_id)[:-1] if told else ()
     if not told or any(_list_unseen(history, node) for node in way if node.kind != "blocked_attempt"):
         return ()
     from handrail.engine.messages import name_run
