@@ -242,8 +242,10 @@ def _list_unchecked(history: History, node_id: NodeId) -> list[str]:
 def describe_late_look(history: History, node_id: NodeId) -> str:
     """Of a run whose first look was not made before its start was answered."""
     first = find_baseline(history, node_id)
-    is_late = first is not None and first.fact.cause != "start"
-    return "the files of its start were not recorded" if is_late else ""
+    if first is None:
+        unseen = (one.claim for one in list_claims(history, node_id) if one.claim.check == "changed_in_run")
+        return "nobody looked at the files" if any(worth_of(one) == "claimed" for one in unseen) else ""
+    return "the files of its start were not recorded" if first.fact.cause != "start" else ""
 
 
 def describe_fewer(history: History, node_id: NodeId) -> str:

@@ -13,7 +13,6 @@ import msgspec
 
 from handrail.contract.credential_files import holds_credentials
 from handrail.contract.dsse import STATEMENT_TYPE
-from handrail.contract.printed_text import spell_argv
 from handrail.contract.wording import format_count, make_readable
 from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.children.tips import open_gaps
@@ -28,7 +27,7 @@ from handrail.engine.judge.red_then_green import (
     find_doubt,
     find_red,
 )
-from handrail.engine.judge.run_claims import choose_strongest, is_command_of
+from handrail.engine.judge.run_claims import choose_strongest, is_command_of, write_line
 from handrail.engine.messages import explain_gap
 from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
 from handrail.projections.evidence import (
@@ -224,7 +223,7 @@ def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subj
     first = same[0].counts if same else None
     differing = subject.differing.get(one.tree_after)
     return {
-        "name": one.check or _cut(spell_argv(one.argv)),
+        "name": one.check or _cut(write_line(one)),
         "isDeclared": bool(one.check),
         "command": [_cut(word) for word in one.argv],
         "argvDigest": one.argv_digest,
@@ -261,12 +260,12 @@ def find_guards(history: History, run: Run) -> list[tuple[ReceiptRecorded, Recei
 def _state_guard(red: ReceiptRecorded, green: ReceiptRecorded, subject: Subject) -> dict[str, Any]:
     trees = red.tree_after, green.tree_after
     differing = subject.between.get(trees)
-    paths, name = list(differing or ()), green.check or spell_argv(green.argv)
+    paths, name = list(differing or ()), green.check or write_line(green)
     doubt = find_doubt(red, green, paths, subject.gone.get(trees, ()), name)
     if not paths:
         doubt = f"{name} failed before and passes now, and {NOT_FOUND}"
     return {
-        "command": _cut(spell_argv(green.argv)),
+        "command": _cut(write_line(green)),
         "red": red.tree_after,
         "green": green.tree_after,
         "differs": None if differing is None else _name_paths(paths),
