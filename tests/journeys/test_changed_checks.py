@@ -274,26 +274,6 @@ def test_a_test_that_failed_and_was_taken_away_shows_no_correction(site: Site) -
     assert ALL_CHECKED not in done["closing"]
 
 
-def test_what_another_process_ran_counts_for_a_server_that_saw_the_run_before(site: Site) -> None:
-    plain = site.runtime
-    server = msgspec.structs.replace(plain, log=HotLog(plain.log))
-    site.write("guard.sh", "grep -qs round src/bill.py\n")
-    commit(site.root)
-    site.runtime = server
-    site.begin(step("fix", **FIXED))
-    site.runtime = plain
-    site.run(*GUARD)
-    site.write("src/bill.py", RIGHT)
-    site.run(*GUARD)
-    site.runtime = server
-
-    done = site.send(
-        changed("src/bill.py", check=" ".join(GUARD)) | {"kind": "wr.bug_fix", "guard": " ".join(GUARD)}
-    )
-
-    assert worth(done) == {**dict.fromkeys(worth(done), 0), "ran": 2, "seen": 1}
-
-
 # A runner that is a file of the project
 
 

@@ -252,7 +252,7 @@ def test_markdown_is_ten_lines(signer: Signer) -> None:
     text = signer.export(**{"as": "markdown"})["content"]
 
     assert len(text.splitlines()) == 10
-    assert "`tests` passed (exit 0, by handrail)" in text
+    assert "`tests` (`grep -q round src/bill.py`) passed (exit 0, by handrail)" in text
 
 
 @pytest.mark.promise("receipt.travels")

@@ -373,7 +373,7 @@ def _begin(
     facts = msgspec.structs.replace(
         _facts(rt, session.history.session_id, run_id, asked, given.entry, pinned, seen),
         project=encode_project(project, rt.workspace.identity(project)),
-        checks=pin_checks(settings, rt.secrets),
+        checks=pin_checks(settings, rt.secrets, rt.known_checks(), project),
         confirmations=settings.confirmations,
         confirmations_from=settings.confirmations_from,
     )

@@ -26,6 +26,7 @@ from handrail.workflows.compiled import (
     Delegate,
     Leaf,
     LeftOut,
+    Part,
     Pinned,
     SlotPlace,
     Step,
@@ -214,9 +215,9 @@ def _warn_of_lost_values(
     overlay: SourceOverlay, base: BaseCompilation, steps: tuple[Part, ...], trail: Trail
 ) -> None:
     """Where a new text no longer inserts what the text of the base did: the agent is not told it."""
-    kept = {leaf.id: set(placeholder_names(_prompt_of(leaf))) for leaf in _leaves(steps)}
+    kept = {leaf.id: set(placeholder_names(_prompt_of(leaf))) for leaf in list_leaves(steps)}
     for displaced in overlay.displaced:
-        for leaf in _leaves(base.pinned.workflow.steps):
+        for leaf in list_leaves(base.pinned.workflow.steps):
             if leaf.id not in kept or not _is_meant(displaced, leaf.id, base.pointers.get(leaf.id, "")):
                 continue
             names = dict.fromkeys(placeholder_names(_prompt_of(leaf)))
