@@ -284,6 +284,7 @@ COMMAND_LINE: Rows = (
     ("operations.workflows.simulate_workflow", "MAX_CASE_BYTES", "A regression case for `--replay`."),
     ("program.doctor.examine_installation", "MOST_SESSIONS", "Sessions that `doctor` looks at."),
     ("program.doctor.examine_installation", "OLD_KEY_DAYS", "Age of a key at which `doctor` warns."),
+    ("program.doctor.examine_installation", "ENDS_SOON_DAYS", "Before a token of a team ends, so does it."),
     ("program.doctor.examine_installation", "LEAST_FREE_BYTES", "Free space below which `doctor` warns."),
     ("host.program.installation", "TIMEOUT_SECONDS", "How long `doctor --checks mcp_protocol` waits."),
 )
