@@ -118,6 +118,7 @@ REPLIES: Rows = (
     ("engine.reply", "MOST_SKIPPED_SHOWN", "Steps and loops that one reply names as skipped."),
     ("engine.judge.report_frame", "MOST_ASKED", "Values that one prompt asks for."),
     ("engine.judge.report_frame", "MOST_VALUES", "Possible values of each that it names."),
+    ("engine.judge.report_frame", "LONGEST_DESCRIPTION", "Characters of what it says about each."),
     ("engine.judge.arrival", "MOST_WORDS", "Characters that say why one step was skipped."),
     ("projections.recap", "INPUTS_BUDGET_BYTES", "Inputs in a recap."),
     ("projections.recap", "LONGEST_INPUT_BYTES", "One input in a recap; a longer one is cut."),
