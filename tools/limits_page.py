@@ -241,7 +241,7 @@ CHANGES: Rows = (
 )  # fmt: skip
 COMMAND_LINE: Rows = (
     ("surfaces.cli.rendering.render", "TIMEOUT_SECONDS", "When a command gives up without `--timeout`."),
-    ("contract.envelopes.format", "MOST_SECONDS", "The longest `--timeout`."),
+    ("contract.envelopes.cli", "MOST_SECONDS", "The longest `--timeout`."),
     ("surfaces.cli.reading.parse", "INPUT_LIMIT_BYTES", "`--input`, a JSON flag, a notes file."),
     ("surfaces.cli.reading.parse", "INPUT_DEPTH", "Objects and lists inside each other in one of them."),
     ("surfaces.cli.reading.parse", "ID_LENGTH", "Characters of an id on the line."),
