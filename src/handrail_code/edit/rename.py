@@ -14,10 +14,10 @@ from handrail_code.edit.python_rules import is_python_name, refuse_in_python
 from handrail_code.edit.verify import verify_importers, verify_plan
 from handrail_code.facts.class_members import MemberUses, find_member_uses, list_taken
 from handrail_code.facts.join import Component, Found, Project, Style, Symbol
-from handrail_code.facts.line_columns import line_and_column
 from handrail_code.facts.model import NONE, Export, FileFacts, Import, Span
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Exported, Local, Shared, Slot, Token, Trouble
+from handrail_code.facts.source import line_and_column
 
 IDENTIFIER = re.compile(r"#?(?:[^\W\d]|\$)(?:\w|\$)*")
 RESERVED = frozenset(
