@@ -304,6 +304,12 @@ def _declare_uncommitted(player: Player, name: str, line: str) -> None:
     write(player.root, ".handrail/config.json", json.dumps({"checks": checks}))
 
 
+def _install_program(player: Player, name: str, does: str) -> None:
+    """Outside of the project."""
+    write(player.root.parent / "bin", name, f"#!/bin/sh\n{does}\n")
+    (player.root.parent / "bin" / name).chmod(0o755)
+
+
 def _uncommit(player: Player) -> None:
     shutil.rmtree(player.root / ".git")
     run_git(player.root, "init", "-q", ".")
@@ -325,6 +331,7 @@ VERBS: dict[str, Callable[..., object]] = {
     "declare": lambda player, name, line: player.declare(**{name: {"command": line.split()}}),
     "undeclared": _declare_uncommitted,
     "submodule": _add_submodule,
+    "program": _install_program,
     "environment": _set_variable,
     "run": _run,
     "run_in": lambda player, folder, line: _run(player, line, folder=folder),
