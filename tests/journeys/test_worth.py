@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import pytest
@@ -124,6 +125,25 @@ def test_the_closing_line_of_a_run_tells_that_nobody_looked_at_its_start(
     assert "FIRST_LOOK_MISSING" in [one["code"] for one in begun["warnings"]]
     assert "the files of its start were not recorded" in done["closing"]
     assert ALL_CHECKED not in done["closing"]
+
+
+@pytest.mark.promise("evidence.first-look")
+def test_who_works_without_a_repository_is_told_at_the_start_and_at_the_end_that_nobody_looks(
+    site: Site,
+) -> None:
+    shutil.rmtree(site.root / ".git")
+
+    begun = site.begin(step("plan"), step("change", **CHANGE))
+    site.send()
+    site.write("src/bill.py", RIGHT)
+    site.send(changed("src/bill.py"))
+    done = site.reply if site.reply["kind"] == "ok" else site.send(changed("src/bill.py"))
+    noted = site.begin(step("tell"))
+
+    (told,) = [one for one in begun["warnings"] if one["code"] == "FIRST_LOOK_MISSING"]
+    assert "settings set code.snapshots always" in told["message"]
+    assert "; nobody looked at the files; " in done["closing"]
+    assert "FIRST_LOOK_MISSING" not in [one["code"] for one in noted["warnings"]]
 
 
 @pytest.mark.promise("evidence.worth")

@@ -168,9 +168,16 @@ class _Files:
             return Unseen(reason=f"the files that the run began with were not recorded{why}")
         moved_at = self._history.runs[node.run_id].moved_at
         found = self.compare_with(baseline, is_fresh=baseline.index < moved_at)
+        if isinstance(found, ChangedPaths):  # nobody lists another repository as a file: the end tells of it
+            inside = {*self._tree.repositories, *(baseline.fact.apart or ())} - {*self._list_sparse(baseline)}
+            found = _leave_out(found, inside)
         if isinstance(found, Unseen) or baseline.fact.cause == "start":
             return found
         return msgspec.structs.replace(found, is_partial=True)
+
+    def _list_sparse(self, baseline: RecordedTree) -> list[str]:
+        both = (*(baseline.fact.apart or {}).items(), *self._tree.apart.items())
+        return [name for name, mark in both if mark == "sparse"]
 
     def _is_off(self) -> bool:
         try:
@@ -362,6 +369,12 @@ class _Files:
             if isinstance(changes, ChangedPaths):
                 found[tree_id] = changes
         return found
+
+
+def _leave_out(changes: ChangedPaths, names: set[str]) -> ChangedPaths:
+    paths = (changes.changed, changes.arrived, changes.added, changes.deleted)
+    changed, arrived, added, deleted = (tuple(one for one in held if one not in names) for held in paths)
+    return ChangedPaths(changed=changed, arrived=arrived, added=added, deleted=deleted)
 
 
 def _is_code(path: str) -> bool:

@@ -115,7 +115,7 @@ def _say_all_checked(history: History, node_id: NodeId, claims: Sequence[PlacedC
     return _name_commands(history, claims) + ALL_RAN if "ran" in worths else ""
 
 
-_TOLD_HERE = ("began_changed", "declared_here", "client", "program", "fewer", "opposite")
+_TOLD_HERE = ("began_changed", "apart", "declared_here", "client", "program", "fewer", "opposite")
 """The other doubts have their own words in this line."""
 
 
@@ -191,8 +191,10 @@ def _are_counted(history: History, claims: Sequence[PlacedClaim]) -> bool:
 def describe_late_look(history: History, node_id: NodeId) -> str:
     """Of a run whose first look was not made before its start was answered."""
     first = find_baseline(history, node_id)
-    is_late = first is not None and first.fact.cause != "start"
-    return "the files of its start were not recorded" if is_late else ""
+    if first is None:
+        unseen = (one.claim for one in list_claims(history, node_id) if one.claim.check == "changed_in_run")
+        return "nobody looked at the files" if any(worth_of(one) == "claimed" for one in unseen) else ""
+    return "the files of its start were not recorded" if first.fact.cause != "start" else ""
 
 
 def _could_be_proven(claim: Claim) -> bool:

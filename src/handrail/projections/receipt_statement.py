@@ -13,8 +13,7 @@ import msgspec
 
 from handrail.contract.credential_files import holds_credentials
 from handrail.contract.dsse import STATEMENT_TYPE
-from handrail.contract.printed_text import spell_argv
-from handrail.contract.wording import make_readable
+from handrail.contract.wording import make_readable, spell_argv
 from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
@@ -26,7 +25,13 @@ from handrail.engine.judge.red_then_green import (
     describe_guard,
     find_doubt,
 )
-from handrail.engine.judge.run_claims import choose_strongest, choose_weakest, find_red, is_command_of
+from handrail.engine.judge.run_claims import (
+    choose_strongest,
+    choose_weakest,
+    find_red,
+    is_command_of,
+    write_line,
+)
 from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
 from handrail.projections.doubts import list_doubts, say_doubt
 from handrail.projections.evidence import (
@@ -223,7 +228,7 @@ def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subj
     first = same[0].counts if same else None
     differing = subject.differing.get(one.tree_after)
     return {
-        "name": one.check or _cut(spell_argv(one.argv)),
+        "name": one.check or _cut(write_line(one)),
         "isDeclared": bool(one.check),
         "command": [_cut(word) for word in one.argv],
         "argvDigest": one.argv_digest,
@@ -260,13 +265,13 @@ def find_guards(history: History, run: Run) -> list[tuple[ReceiptRecorded, Recei
 def _state_guard(red: ReceiptRecorded, green: ReceiptRecorded, subject: Subject) -> dict[str, Any]:
     trees = red.tree_after, green.tree_after
     differing = subject.between.get(trees)
-    paths, name = list(differing or ()), green.check or spell_argv(green.argv)
+    paths, name = list(differing or ()), green.check or write_line(green)
     broken = subject.broken.get(red.receipt_id, ())
     doubt = find_doubt(red, green, paths, subject.gone.get(trees, ()), name, broken)
     if not paths:
         doubt = f"{name} failed before and passes now, and {NOT_FOUND}"
     return {
-        "command": _cut(spell_argv(green.argv)),
+        "command": _cut(write_line(green)),
         "red": red.tree_after,
         "green": green.tree_after,
         "differs": None if differing is None else _name_paths(paths),

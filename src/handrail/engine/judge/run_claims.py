@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from handrail.contract.wording import make_readable
+from handrail.contract.wording import make_readable, spell_argv
 from handrail.engine.command_lines import (
     explain_not_run,
     find_counting,
@@ -275,7 +275,7 @@ def find_suggested_receipts(known: Witnessed, command: str) -> tuple[ReceiptReco
 
 def write_line(receipt: ReceiptRecorded) -> str:
     """The command of a receipt as a line for a shell, as far as readers may see it."""
-    return receipt.argv[0] if receipt.by == "client_hook" else shlex.join(receipt.argv)
+    return receipt.argv[0] if receipt.by == "client_hook" else spell_argv(receipt.argv)
 
 
 def _split_plainly(line: str) -> list[str]:

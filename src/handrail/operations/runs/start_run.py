@@ -216,7 +216,7 @@ def _answer_start(
         warnings=(
             *warnings,
             *list_recorded_warnings(session.history, run, workflow, handed.values()),
-            *warn_of_missing_look(rt, session.history, run, project),
+            *warn_of_missing_look(rt, session.history, run, project, workflow),
         ),
         project=project,
         workflow=workflow,
