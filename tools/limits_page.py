@@ -505,7 +505,7 @@ INSIDE = {
     "handrail_code.languages.python.walk": ("MAX_STACK",),
     "handrail_code.languages.reading": ("MAX_TROUBLES",),
     "engine.judge.copied_examples": ("LEAST_WORDS", "LEAST_COPIED"),
-    "projections.closing": ("MOST_NAMED", "LONGEST_NAMED"),
+    "projections.doubts": ("MOST_NAMED", "LONGEST_NAMED"),
     "operations.sessions.show_session": ("CLAIM_BYTES",),
     "engine.judge.earlier_reports": ("FACT_BYTES", "MOST_PATHS_KEPT"),
     "engine.judge.run_claims": ("MOST_PATHS_NAMED", "MOST_PATHS_SINCE"),

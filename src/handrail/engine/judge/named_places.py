@@ -45,7 +45,10 @@ def read_place(rule: PathExists | PlaceExists, text: str, around: dict[str, Any]
 
 DECLARATIONS = ".handrail/config.json"
 """Where a project declares its checks."""
-_TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec", "specs", "testdata"})
+_TEST_FOLDERS = frozenset(
+    {"test", "tests", "__tests__", "spec", "specs", "testdata"}
+    | {"fixtures", "golden", "goldens", "__snapshots__"}
+)
 
 
 def is_test_file(path: str) -> bool:
@@ -60,14 +63,15 @@ def is_test_file(path: str) -> bool:
 _CONFIGURATION = frozenset(
     {"conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "package.json", "Makefile"}
     | {"makefile", "GNUmakefile", "justfile", "noxfile.py", "Cargo.toml", ".mocharc.json"}
+    | {".npmrc", ".yarnrc", ".yarnrc.yml"}
     | {f"{name}{end}" for name in ("sitecustomize", "usercustomize") for end in (".py", ".pyc")}
     | {"pytest.py", "unittest.py"}
 )
 _CONFIGURED = ("jest.config.", "vitest.config.", "vite.config.", "babel.config.")
 _SHADOWING = frozenset({"pytest", "_pytest", "unittest"})
 """Folders that Python takes for the runner itself."""
-_LOADED = (".pth", ".pyc")
-"""Endings of what Python loads by itself, or in place of a module that has no source."""
+_LOADED = (".pth", ".pyc", ".mk")
+"""Endings of what Python loads by itself, or in place of a module that has no source; parts of a makefile."""
 
 
 def configures_runner(path: str) -> bool:
