@@ -222,7 +222,10 @@ class _Flow:
         if not known or action.operation in known:
             return
         near, sure = guess_name(action.operation, known), guess_surely(action.operation, known)
-        fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(sorted(known))}."
+        noun = action.operation.partition(".")[0]
+        beside = [one for one in sorted(known) if one.startswith(f"{noun}.")]
+        listed = beside or [one for one in sorted(known) if one.startswith("code.")]  # Handrail runs these
+        fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(listed)}."
         place = f"{pointer}/operation"
         message = f"There is no operation {quote_name(action.operation)}."
         self.found.report("unknown_id", place, message, fix, replace_value(place, sure) if sure else NO_EDIT)
