@@ -7,7 +7,6 @@ with proof, with a question to a person, or an action.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import assert_never
 
 import msgspec
@@ -27,12 +26,12 @@ from handrail.workflows.compiled import (
     Delegate,
     Leaf,
     LeftOut,
-    Loop,
     Part,
     Pinned,
     SlotPlace,
     Step,
     decode_compiled,
+    list_leaves,
     list_wanted_checks,
 )
 from handrail.workflows.compiling.assemble import Assembly, add_probes, assemble, loop_deciders
@@ -200,7 +199,7 @@ def describe_base(overlay: SourceOverlay, base: BaseCompilation, trail: Trail) -
     workflow = base.pinned.workflow
     left_out: list[LeftOut] = []
     for displaced in overlay.displaced:
-        for leaf in _leaves(workflow.steps):
+        for leaf in list_leaves(workflow.steps):
             reason = _guard_of(leaf, workflow)
             if not reason or not _is_meant(displaced, leaf.id, base.pointers.get(leaf.id, "")):
                 continue
@@ -216,9 +215,9 @@ def _warn_of_lost_values(
     overlay: SourceOverlay, base: BaseCompilation, steps: tuple[Part, ...], trail: Trail
 ) -> None:
     """Where a new text no longer inserts what the text of the base did: the agent is not told it."""
-    kept = {leaf.id: set(placeholder_names(_prompt_of(leaf))) for leaf in _leaves(steps)}
+    kept = {leaf.id: set(placeholder_names(_prompt_of(leaf))) for leaf in list_leaves(steps)}
     for displaced in overlay.displaced:
-        for leaf in _leaves(base.pinned.workflow.steps):
+        for leaf in list_leaves(base.pinned.workflow.steps):
             if leaf.id not in kept or not _is_meant(displaced, leaf.id, base.pointers.get(leaf.id, "")):
                 continue
             names = dict.fromkeys(placeholder_names(_prompt_of(leaf)))
@@ -253,11 +252,3 @@ def _guard_of(leaf: Leaf, workflow: CompiledWorkflow) -> str:
             return "hands out work"
         case never:
             assert_never(never)
-
-
-def _leaves(parts: tuple[Part, ...]) -> Iterator[Leaf]:
-    for part in parts:
-        if isinstance(part, Loop):
-            yield from _leaves(part.body)
-        else:
-            yield part

@@ -76,10 +76,11 @@ class Findings:
             )
             self.problems.append(problem)
         elif not self.is_full:
-            self.problems.append(_more(self._severity))
+            self.problems.append(more_problems(self._severity))
 
 
-def _more(severity: Severity) -> Problem:
+def more_problems(severity: Severity) -> Problem:
+    """What stands for all problems beyond the limit."""
     return Problem(
         code="too_many_problems",
         message=f"There are more than {MAX_PROBLEMS} problems; the others are not listed.",
