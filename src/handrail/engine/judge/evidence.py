@@ -590,7 +590,8 @@ def _describe_place(seen: SeenPlace) -> str:
             return f"{path} has no line {seen.line}"
         case "quote_missing":
             place = f"{path} at line {seen.line}" if seen.line else path
-            return f"the quoted text does not stand in {place}; quote what is there, or use your own words"
+            how = "quote its lines whole, with … for what is left out"
+            return f"the quoted text does not stand in {place}; {how}"
         case "here" | "unreadable":
             return ""
         case never:
