@@ -304,8 +304,7 @@ def answer_attempt(
     rt: WritePorts, claims: AttemptClaims, use: AttemptUse, gather: Gather, decide: Decide
 ) -> Answer:
     """The recorded answer of the attempt, made now if it had none."""
-    # Not as this process saw it last: what another one recorded since, such as checks that ran, is judged.
-    session = session_of(rt.log, claims)
+    session = session_of(rt.log, claims)  # as it is now: another process may have run the check of this step
     recorded = find_recorded_answer(session, claims, use)
     if recorded is not None:  # committed answers never change: a replay needs no lock
         return Answer(session=session, recorded=recorded)
