@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-import pytest
-
+from tests.cases import every_case
 from tests.house.tree import Source, check, check_planted, nodes, plant, python_files
 
 ALLOWED = {
@@ -104,7 +103,7 @@ def test_every_listed_place_exists_and_still_needs_its_listing() -> None:
     assert set(ALLOWED) - used == set()
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "text", "expected"),
     [
         ("src/handrail/host/clock.py", "def now():\n    import time\n", "an import inside"),

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from handrail.contract.outcome import Json, NextCall
 from handrail.surfaces.cli.reading.parse import parse
 from handrail.surfaces.cli.reading.spelling import command_line, quote_for_shell
+from tests.cases import every_case
 
 
 def check_spelt(operation: str, params: dict[str, Json], expected: str | None) -> None:
     assert command_line(NextCall(operation=operation, params=params)) == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("operation", "params", "expected"),
     [
         ("session.list", {}, "handrail session list --compact"),

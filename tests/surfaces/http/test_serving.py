@@ -207,6 +207,7 @@ def test_a_second_server_and_a_taken_port_get_a_clear_answer(server: ServedTool,
     assert f"Port {server.port} is taken" in json.loads(taken.out)["error"]["message"]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("http.lafs.check")
 def test_lafs_check_judges_a_server_by_its_address(server: ServedTool) -> None:
     state = str(Path(server.tool.home, "run", "server.json"))
@@ -294,6 +295,7 @@ def test_no_frame_ends_the_server(server: ServedTool) -> None:
     assert server.process.poll() is None
 
 
+@pytest.mark.thorough
 def test_console_finds_the_server_that_runs(server: ServedTool) -> None:
     ran = server.tool.run("console")
 
