@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from tests.cases import every_case
@@ -67,6 +68,10 @@ ALLOWED = {
 }
 
 
+MAY_BE_LATE = re.compile(r"^\s+(import|from)\s|[;:]\s*(import|from)\s|import_module|__import__", re.MULTILINE)
+"""Few files need to be walked through."""
+
+
 def late_imports(sources: Sequence[Source]) -> list[str]:
     return [
         f"{source.path}:{line}: {what} inside a function; move it to the top, or list the file here"
@@ -77,6 +82,8 @@ def late_imports(sources: Sequence[Source]) -> list[str]:
 
 
 def _late(source: Source) -> Iterator[tuple[int, str]]:
+    if not MAY_BE_LATE.search(source.text):
+        return
     inside: set[ast.AST] = set()
     for node in nodes(source):
         match node:

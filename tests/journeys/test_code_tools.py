@@ -514,7 +514,6 @@ def test_a_cancel_ends_the_tokens_of_the_preview_and_of_its_full_diff(code: Code
     assert code.told("js-edit --continuation T --fix", T=again)["status"] == "success"
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("code.cont.refetch")
 def test_parameters_that_do_not_fit_a_token_are_given_again(code: CodeProject) -> None:
     names = ["n" + sha256(bytes([one])).hexdigest() for one in range(60)]

@@ -54,7 +54,6 @@ def test_the_reference_of_any_command_costs_at_most_1200_tokens(
     assert {path: cost for path, cost in costs.items() if not cost or cost > 1_200} == {}
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("truth.cheap-to-learn")
 def test_help_as_a_document_costs_no_more_and_is_indented_for_who_asks(runtime: Runtime) -> None:
     for path in _table.COMMANDS:

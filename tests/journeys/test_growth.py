@@ -333,7 +333,6 @@ def advance_late(directory: Path, steps: int) -> tuple[Counter[str], Counter[str
     return lines_run(lambda: advance(runtime, reply, "x")), looked_up
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("door.steady-advance")
 def test_an_advance_in_a_server_costs_no_more_late_in_a_long_run_and_looks_up_everything_once(
     tmp_path: Path,

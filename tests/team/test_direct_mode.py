@@ -159,7 +159,6 @@ def test_a_commit_changes_the_mark_of_its_session(here: Runtime, tmp_path: Path,
     assert before[name] != marks()[name]
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("team.local-cost")
 def test_who_uses_files_loads_nothing_of_it(tmp_path: Path) -> None:
     code = (

@@ -139,7 +139,6 @@ def test_a_read_bears_closed_descriptors(tool: Tool, redirection: str) -> None:
     assert (ran.status, ran.err) == (0, b"")
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("cli.disk")
 def test_a_full_disk_is_told_on_stderr_and_by_the_exit_status(tool: Tool) -> None:
     ran = in_shell(tool, ">/dev/full", "workflow", "list")

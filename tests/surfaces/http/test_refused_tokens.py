@@ -108,7 +108,6 @@ def test_a_forged_token_gets_one_answer_whatever_it_names(stores: Stores, kind: 
     assert stores.server.stored() == before
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("http.tokens.refused-alike")
 def test_ids_of_sessions_that_are_deleted_foreign_or_never_were_answer_alike(stores: Stores) -> None:
     """Through every operation that takes a session, a run or a node, and the pages and the ledger."""

@@ -207,7 +207,6 @@ def test_a_second_server_and_a_taken_port_get_a_clear_answer(server: ServedTool,
     assert f"Port {server.port} is taken" in json.loads(taken.out)["error"]["message"]
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("http.lafs.check")
 def test_lafs_check_judges_a_server_by_its_address(server: ServedTool) -> None:
     state = str(Path(server.tool.home, "run", "server.json"))
