@@ -32,6 +32,7 @@ from tools.workflow_pages import PAGES, page_of, read_document
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GOAL = "Round the invoice total only once"
 NOTES = ("Given a bill of 3 rows, when it is printed, then the total is rounded once. " * 7)[:500]
+HOME = "/home/dev"
 LONGEST_RUN = 60
 ROUNDED_TO = 50
 INDEX_HEAD = "| workflow | steps | tokens | second edition |\n|---|---|---|---|\n"
@@ -143,7 +144,7 @@ def play(workflow_id: str, context: dict[str, Any], refusals: int = 0) -> Iterat
         tool = "start_workflow"
         for _ in range(LONGEST_RUN):
             reply = answer_call(runtime, tools, tools[tool], params, "standard")
-            yield from (params, reply.text)
+            yield from (params, reply.text.replace(home, HOME))  # else the cost depends on the machine
             assert not reply.is_error, reply.text
             if reply.structured["isComplete"]:
                 return

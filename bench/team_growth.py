@@ -1,8 +1,9 @@
 """A team that grows: a full database beside an empty one, four servers beside one, 200 companions at work.
 
-Run with `python bench/team_growth.py [growth] [servers] [companions] [--sessions N] [--events N] [--json]`;
-without a name, all three. What is compared alternates, round by round, so that a busy machine slows both
-alike. Where the database comes from, `bench/team.py` says. The exit status says nothing about speed.
+Run with `python bench/team_growth.py [growth] [servers] [companions]`; without a name, all three. How much is
+asked of them: `--sessions N`, `--events N`, and for companions `--seconds N`. What is compared alternates,
+round by round, so that a busy machine slows both alike. Where the database comes from, `bench/team.py` says.
+The exit status says nothing about speed.
 """
 
 from __future__ import annotations
@@ -45,7 +46,6 @@ PEOPLE, AGENTS = 40, 5
 """Two hundred companions; an account has at most 32 calls in progress."""
 PAUSE_S = 10.0
 """Between two calls of a companion: its agent works on the step."""
-SECONDS = 60.0
 PAGES: dict[str, dict[str, Any]] = {
     "list": {"limit": 50},
     "list of a state that all have": {"limit": 50, "status": "in_progress"},
@@ -236,6 +236,7 @@ class Companion:
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         self._ack = ""
         self.took: list[float] = []
+        self.sessions = 0
         self.refused: Counter[str] = Counter()
 
     def call(self) -> None:
@@ -252,6 +253,7 @@ class Companion:
             self.refused[answer.get("code", str(told.status))] += 1
             return
         self.took.append(1000 * (time.perf_counter() - started))
+        self.sessions += not self._ack
         self._ack = "" if self._ack else answer["data"]["ackToken"]
 
 
@@ -297,17 +299,18 @@ def list_refused(companions: Sequence[Companion]) -> dict[str, int]:
     return dict(sum((one.refused for one in companions), Counter()))
 
 
-def measure_companions(address: str) -> dict[str, Any]:
+def measure_companions(address: str, seconds: float) -> dict[str, Any]:
     """Two hundred companions of forty people on one server, each with a pause between its calls."""
     with tempfile.TemporaryDirectory() as home, ExitStack() as held:
         team = Team(address, home)
         port = held.enter_context(team.serve(0))
         crowd = [Companion(port, token) for token in team.tokens]
-        rate = work(crowd, SECONDS, PAUSE_S)
+        rate = work(crowd, seconds, PAUSE_S)
     took = [one for companion in crowd for one in companion.took]
     return {
         "companions": len(crowd),
         "pause, s": PAUSE_S,
+        "sessions of each, at least": min(one.sessions for one in crowd),
         "calls a second": round(rate, 1),
         "refused": list_refused(crowd),
         "ms": spread(took) | {"p99": percentile(took)},
@@ -316,7 +319,7 @@ def measure_companions(address: str) -> dict[str, Any]:
 
 def main(arguments: Sequence[str]) -> int:
     given = list(arguments)
-    sizes = {"--sessions": 100_000, "--events": 1_000_000}
+    sizes = {"--sessions": 100_000, "--events": 1_000_000, "--seconds": 60}
     for name in sizes:
         if name in given:
             sizes[name] = int(given[given.index(name) + 1])
@@ -324,7 +327,7 @@ def main(arguments: Sequence[str]) -> int:
         measures: dict[str, Callable[[], dict[str, Any]]] = {
             "growth": lambda: measure_growth(address, sizes["--sessions"], sizes["--events"]),
             "servers": lambda: measure_servers(address),
-            "companions": lambda: measure_companions(address),
+            "companions": lambda: measure_companions(address, sizes["--seconds"]),
         }
         wanted = [name for name in measures if name in given] or list(measures)
         report = {name: measures[name]() for name in wanted}

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from handrail.workflows.builtins.registry import all_builtins
-from handrail.workflows.reading.grammar import ROOT, SHAPES
-from handrail.workflows.reading.overlay_grammar import OVERLAY
+from handrail.workflows.reading.grammar import OVERLAY, ROOT, SHAPES
 from handrail.workflows.reading.shapes import (
     Anything,
     ByType,

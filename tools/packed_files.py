@@ -10,7 +10,7 @@ import json
 import os
 import re
 
-from handrail.program.update.notice import Release, read_releases
+from handrail.program.update.find_release import Release, read_releases
 from handrail.workflows.limits import spelling_of
 from handrail.workflows.spellings.spelling import decode_document
 

@@ -50,7 +50,7 @@ MCP: Rows = (
     ("surfaces.mcp.adapter", "MOST_QUESTIONS", "Questions to a person in one call."),
 )
 HTTP: Rows = (
-    ("contract.conformance.served", "MOST_ANSWER_BYTES", "An answer that `lafs check --url` judges."),
+    ("contract.conformance.check", "MOST_ANSWER_BYTES", "An answer that `lafs check --url` judges."),
     ("host.server.http_client", "ANSWER_SECONDS", "How long `lafs check --url` waits for one."),
     ("host.program.updates", "RETRY_MS", "The least wait before an index is asked once more."),
     ("host.program.updates", "LONGEST_RETRY_MS", "The longest wait that an index may ask for."),

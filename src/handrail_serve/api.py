@@ -29,7 +29,7 @@ from handrail_serve.calls import (
     run_guarded,
 )
 from handrail_serve.exchange import JSON_TYPE, HttpRequest, Response, parameters, read_accept
-from handrail_serve.limits import MOST_BODY_BYTES, MOST_BUNDLE_BYTES, refuse_members
+from handrail_serve.limits import MOST_BUNDLE_BYTES, refuse_members
 
 PREFIX = "/api/"
 _WHOLE_NUMBER = re.compile("-?[0-9]{1,18}")
@@ -85,8 +85,8 @@ def offered_operations(registry: Registry) -> tuple[Operation, ...]:
     return tuple(called for called in registry.operations() if not why_not_served(called))
 
 
-def most_body_bytes(called: Operation) -> int:
-    return MOST_BUNDLE_BYTES if called.name in _WITH_LONG_BODY else MOST_BODY_BYTES
+def most_body_bytes(called: Operation, of_others: int) -> int:
+    return MOST_BUNDLE_BYTES if called.name in _WITH_LONG_BODY else of_others
 
 
 def answer_request(
@@ -114,7 +114,7 @@ def read_call(request: HttpRequest, called: Operation, body: bytes, *, is_at_con
     if request.method == "POST":
         if own:
             raise _refuse_parameter(own[0][0], "goes into the JSON body of a POST")
-        params = _read_params(called, body)
+        params = _read_params(body)
         asking += _take_asking(params)
     else:
         params = read_query(called, own)
@@ -263,8 +263,8 @@ def _types_of(info: Type) -> tuple[Type, ...]:
     )
 
 
-def _read_params(called: Operation, body: bytes) -> dict[str, Json]:
-    decoded = decode_json(body, max_bytes=most_body_bytes(called))
+def _read_params(body: bytes) -> dict[str, Json]:
+    decoded = decode_json(body, max_bytes=MOST_BUNDLE_BYTES)  # measured for this call while it was read
     refuse_members(decoded)
     if not isinstance(decoded, dict):
         raise Fault(

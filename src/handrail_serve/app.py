@@ -83,7 +83,7 @@ from handrail_serve.guard import (
     is_own_page,
     refuse,
 )
-from handrail_serve.limits import MOST_BODY_BYTES, Bounds, Load, refuse_size
+from handrail_serve.limits import Bounds, Load, refuse_size
 from handrail_serve.routes import Found, Route, Router, open_route
 from handrail_serve.shell import asset_response, shell_response
 from handrail_serve.views import MAIN_PAGES, PAGES, render_view
@@ -144,6 +144,7 @@ class App:
             runtime=runtime, notices=parts.notices, operation_seconds=parts.bounds.operation_seconds
         )
         self.load = Load(parts.bounds)
+        self._most_bytes = parts.bounds.limits.body_bytes
         self._checks = Health(self._served, NEEDED if parts.door is None else NEEDED_OF_TEAM)
         self._a2a: A2aCalls | None = None
         self._a2a_lock = asyncio.Lock()
@@ -301,13 +302,13 @@ class App:
         return await self._a2a.answer(request, body)
 
     async def _call_mcp(self, request: HttpRequest) -> Response:
-        body = await read_body(request)
+        body = await read_body(request, self._most_bytes)
         told = await self._in_thread(lambda: self._parts.answer_mcp(request.headers, body, request.runtime))
         headers = ((b"content-type", JSON_TYPE),) if told.body else ()
         return Response(status=told.status, headers=headers, body=told.body)
 
     async def _call_companion(self, door: Door, request: HttpRequest) -> Response:
-        body = await read_body(request, MOST_BODY_BYTES)
+        body = await read_body(request, self._most_bytes)
         runtime = msgspec.structs.replace(
             request.runtime, interruptions=CallTime(self._served.operation_seconds)
         )
@@ -327,7 +328,8 @@ class App:
         return Response(headers=((b"content-type", JSON_TYPE),), body=published.body)
 
     async def _operation(self, called: Operation, request: HttpRequest) -> Response:
-        body = await read_body(request, most_body_bytes(called)) if request.method == "POST" else b""
+        most = most_body_bytes(called, self._most_bytes)
+        body = await read_body(request, most) if request.method == "POST" else b""
         is_at_console = request.runtime.is_at_console or is_from_console(
             self._parts.identity, request.headers
         )
@@ -352,9 +354,10 @@ class App:
             path = "/" + "/".join(request.segments)
             view = render_view(call, path, dict(parameters(request.query)))
             body = self._fit_to_reader(request, view.html.markup).encode("utf-8", "replace")
+            title = percent_encode(mark_hidden(view.title), safe=" ", errors="replace")
             headers = (
                 (b"content-type", HTML_TYPE),
-                (b"x-handrail-title", _percent(mark_hidden(view.title))),
+                (b"x-handrail-title", title.encode()),
                 (b"x-handrail-cursor", cursor.encode()),
                 (b"x-handrail-closed", " ".join(self._closed_to(request)).encode()),
                 *(() if view.waiting is None else ((b"x-handrail-needs", str(view.waiting).encode()),)),
@@ -587,10 +590,6 @@ def _may_perform(runtime: Runtime, operation: str) -> bool:
         return runtime.may is None or runtime.may(called, called.effect) is None
     except Fault:
         return False
-
-
-def _percent(text: str) -> bytes:
-    return percent_encode(text, safe=" ", errors="replace").encode()
 
 
 def _log_line(scope: Scope, statuses: list[int], took_ms: int, request_id: str) -> str:

@@ -11,8 +11,10 @@ import msgspec
 from handrail.contract.accounts import Principal
 from handrail.contract.catalogue import E_RATE_LIMITED, REQUEST_TOO_LARGE, STATUS_BY_PART
 from handrail.contract.outcome import Failure, Fault, Json
+from handrail.ports.workspace import TeamLimits
 
-MOST_BODY_BYTES = 4 * 1024 * 1024
+PLAIN = TeamLimits()
+MOST_BODY_BYTES = PLAIN.body_bytes
 MOST_BUNDLE_BYTES = 64 * 1024 * 1024
 """Of a request that imports a bundle; it waits in a file until it is whole."""
 MOST_HEADER_BYTES = 16 * 1024
@@ -22,14 +24,11 @@ MOST_MEMBERS = 100_000
 MOST_VIEW_BYTES = 256 * 1024
 """One page of the Console as HTML."""
 REQUESTS_AT_ONCE = 64
-REQUESTS_OF_AN_ACCOUNT = 32
-"""Of the same: so one account never keeps all others waiting."""
-REQUESTS_OF_A_WORKSPACE = 48
-"""Of all its accounts together, so that one workspace leaves room for the others."""
 TEAM_FEEDS_AT_ONCE = 512
-FEEDS_AT_ONCE = 8
-"""Without accounts of the whole server, else of one account."""
-FEEDS_OF_A_WORKSPACE = 256
+FEEDS_AT_ONCE = PLAIN.feeds
+"""Without accounts of the whole server, else of one account, by default."""
+FEEDS_A_WORKSPACE = 32
+"""So many times those of an account."""
 REQUEST_SECONDS = 30.0
 """For a whole request, its body included. A feed is not bound by it."""
 OPERATION_SECONDS = 28.0
@@ -89,8 +88,9 @@ class Load:
         self.requests = 0
         self.feeds = 0
         self.is_draining = False
-        self.calls = Shares("calls in progress", REQUESTS_OF_AN_ACCOUNT, REQUESTS_OF_A_WORKSPACE)
-        self.feeds_open = Shares("feeds open", FEEDS_AT_ONCE, FEEDS_OF_A_WORKSPACE)
+        own = self.bounds.limits  # of an account: none keeps all others waiting, nor does a workspace
+        self.calls = Shares("calls in progress", own.calls_at_once, own.calls_at_once * 3 // 2)
+        self.feeds_open = Shares("feeds open", own.feeds, own.feeds * FEEDS_A_WORKSPACE)
 
     def has_room(self) -> bool:
         return self.requests < self.bounds.requests
@@ -130,3 +130,4 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     request_seconds: float = REQUEST_SECONDS
     operation_seconds: float = OPERATION_SECONDS
     drain_seconds: float = DRAIN_SECONDS
+    limits: TeamLimits = PLAIN

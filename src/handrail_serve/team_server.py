@@ -120,7 +120,7 @@ def run_team_server(
             log=write_line if options.access_log else None,
             proxies=proxies,
             door=door,
-            bounds=Bounds(feeds=TEAM_FEEDS_AT_ONCE),
+            bounds=Bounds(feeds=TEAM_FEEDS_AT_ONCE, limits=runtime.settings.of().limits),
         )
     )
 

@@ -71,16 +71,15 @@ from handrail_team.store.database import Database, facts_of, find_secrets
 from handrail_team.store.keeper import TeamKeeper
 from handrail_team.store.keys import SERVERS, TeamKeys
 from handrail_team.store.log import TeamLog
+from handrail_team.store.open_runs import OpenRuns
 from handrail_team.store.session_index import TeamSessionIndex
 
 FRESH_SECONDS: Final = 3.0
 MOST_KEPT: Final = 10_000
 FREE_TRIES: Final = 5
 """So often somebody may mistype in a row before they have to wait."""
-CALLS_A_MINUTE: Final = 600
-"""Of one account, with a minute's worth saved up at most."""
-CALLS_OF_A_WORKSPACE: Final = 10 * CALLS_A_MINUTE
-"""Of all its accounts together, so that one workspace leaves room for the others."""
+CALLS_OF_A_WORKSPACE: Final = 10
+"""So many times those of an account: one workspace leaves room for the others."""
 LONGEST_WAIT_S: Final = 60
 SIGN_IN: Final = "sign_in"
 SOMEBODY: Final = "somebody"
@@ -122,8 +121,9 @@ class TeamDoor:
         self._known: dict[str, tuple[float, Credential]] = {}
         self._rooms: dict[str, dict[str, Any]] = {}
         self._tries = Tries()
-        self._paces = Paces()
-        self._paces_of_workspaces = Paces(CALLS_OF_A_WORKSPACE, "workspace")
+        self._limits = runtime.settings.of().limits
+        self._paces = Paces(self._limits.calls_a_minute)
+        self._paces_of_workspaces = Paces(self._limits.calls_a_minute * CALLS_OF_A_WORKSPACE, "workspace")
 
     def check(self) -> None:
         """Raises Fault when there is no team, the tables are too new, or a superuser would pass the walls."""
@@ -174,6 +174,7 @@ class TeamDoor:
             role=mine[0].role,
             credential="jwt",
             scopes=tuple(one for one in SCOPES if one in asked),
+            expires_at=int(claims["exp"]),
         )
 
     def _look_up(self, token: str) -> Credential | None:
@@ -404,15 +405,17 @@ class TeamDoor:
         """The adapters of a workspace; what they remember is of that workspace alone."""
         with self._lock:
             if workspace not in self._rooms:
-                self._rooms[workspace] = _build_room(self._base, self.database.within(workspace))
+                open_runs = OpenRuns(workspace, self._limits.open_runs)
+                self._rooms[workspace] = _build_room(self._base, self.database.within(workspace), open_runs)
             return self._rooms[workspace]
 
 
-def _build_room(base: Runtime, database: Database) -> dict[str, Any]:
-    log = TeamLog(database, partial(_list_outward, base))
+def _build_room(base: Runtime, database: Database, open_runs: OpenRuns) -> dict[str, Any]:
+    log = TeamLog(database, partial(_list_outward, base), open_runs)
+    open_runs.memory = HotLog(log)
     keeper, index = TeamKeeper(log, ""), TeamSessionIndex(log)
     return {
-        "log": HotLog(log),
+        "log": open_runs.memory,
         "keys": TeamKeys(database, base.randomness, None, base.secrets),
         "confirmed": TeamConfirmedTokens(database),
         "audit": TeamAudit(database, base.secrets, base.audit),
@@ -494,9 +497,11 @@ class NoAuthoredFiles:
 
 
 class Paces:
-    """How many calls an account or a workspace may make: so many a minute, counted in this process."""
+    """How many calls an account or a workspace may make: so many a minute, counted in this process, with a
+    minute's worth saved up at most.
+    """
 
-    def __init__(self, a_minute: int = CALLS_A_MINUTE, whose: str = "account") -> None:
+    def __init__(self, a_minute: int, whose: str = "account") -> None:
         self._most = a_minute
         self._whose = whose
         self._lock = threading.Lock()

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from handrail.contract.command_words import redact_argv, redact_command_line
+from handrail.contract.printed_text import redact_argv, redact_command_line
 from handrail.contract.redaction import REDACTED, Secrets
 from tests.cases import every_case
 

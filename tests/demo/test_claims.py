@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from handrail.contract.json.canonical import digest
-from handrail.demo.processes import Moment, Report
-from handrail.demo.scene import Answer, Broken, LogFacts, Narrator, Scene
+from handrail.demo.scene import Answer, Broken, LogFacts, Moment, Narrator, Report, Scene
 from handrail.demo.story import (
     CHANGED,
     EXPLAIN,

@@ -10,7 +10,7 @@ import pytest
 
 from handrail.contract.outcome import Fault
 from handrail.demo.main import Options, read_options
-from handrail.demo.processes import Calls, make_demo_environment, read_tokens
+from handrail.demo.scene import Calls, make_demo_environment, read_tokens
 from tests.cases import every_case
 
 

@@ -58,7 +58,9 @@ def test_the_same_fact_at_the_same_time_is_the_same_bytes() -> None:
 
 
 def test_the_set_of_kinds_is_closed() -> None:
-    """The names are durable: a kind may be added with a new version, never renamed."""
+    """The names are durable: a kind may be added, never renamed, and no plan makes one before the release
+    after it (decision 0208).
+    """
     assert EVENT_KINDS == (
         "session_created",
         "observation_recorded",

@@ -24,7 +24,7 @@ from handrail.engine.receipts import (
     RunOutcome,
     digest_argv,
 )
-from handrail.operations.checks.reports import count_unittest
+from handrail.operations.checks.reports import count_pytest, count_unittest
 from tests.cases import every_case
 from tests.engine.test_evidence import BEFORE, CHANGED, NOW, Body, of, place, receipt, seeing, weighed
 
@@ -353,6 +353,33 @@ def test_unittest_says_itself_what_it_ran(printed: str, counts: Counts) -> None:
     assert count_unittest(printed) == counts
 
 
+@pytest.mark.parametrize(
+    ("printed", "counts"),
+    [
+        (
+            ".F\nFAILED a.py::test_b - assert 1 == 2\n1 failed, 2 passed in 4.24s\n",
+            Counts(passed=2, failed=1),
+        ),
+        (
+            "==== 3 passed, 1 skipped, 2 xfailed, 1 warning in 61.20s (0:01:01) ====\n",
+            Counts(passed=3, skipped=3),
+        ),
+        ("1 passed, 3 subtests passed, 4 deselected in 0.01s\n", Counts(passed=1)),
+        ("\nno tests ran in 0.00s\n", Counts()),
+        ("ERROR a.py::test_b - boom\n1 passed, 2 errors in 0.10s\n", Counts(passed=1, failed=2)),
+        (
+            "!!!! Interrupted: 1 error during collection !!!!\n==== 1 error in 4.07s ====\n",
+            Counts(errors=1),
+        ),
+        ("9 passed in 0.01s, it printed itself\n2 tests collected in 0.01s\n", None),
+        ("5 passed in 0.01s\n1 failed in 0.02s\n", Counts(failed=1)),
+    ],
+    ids=["one-failed", "skipped", "subtests", "none", "a-fixture-raises", "cannot-be-read", "other", "last"],
+)
+def test_pytest_says_itself_what_it_ran(printed: str, counts: Counts | None) -> None:
+    assert count_pytest(printed) == counts
+
+
 @pytest.mark.promise("evidence.ran")
 @pytest.mark.parametrize("field", ["changed", "arrived"])
 def test_a_check_whose_own_tests_changed_says_so_and_a_test_that_is_only_new_does_not(field: str) -> None:
@@ -368,7 +395,10 @@ def test_a_check_whose_own_tests_changed_says_so_and_a_test_that_is_only_new_doe
     (lint,) = [one for one in weighed(listing("ruff check", 0), known).claims if one.check == "ran"]
 
     assert (tests.verdict, tests.paths) == ("holds", ("conftest.py", "tests/test_bill.py"))
-    assert "its own tests or configuration changed in this run: conftest.py" in tests.fact
+    assert (
+        "its configuration changed in this run: conftest.py; its tests changed in this run: tests"
+        in tests.fact
+    )
     assert (lint.fact, lint.paths) == ("exit 0", ())
 
 

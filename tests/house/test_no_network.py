@@ -46,7 +46,7 @@ two take addresses apart, and one reads a request for the library of another pro
 CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})
 STARTERS = (
     "src/handrail/main.py",
-    "src/handrail/demo/processes.py",
+    "src/handrail/demo/scene.py",
     "src/handrail/host/git.py",
     "src/handrail/host/check_programs.py",
     "src/handrail/host/programs.py",

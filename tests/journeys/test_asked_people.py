@@ -257,7 +257,7 @@ def test_a_contract_that_wants_a_person_gets_the_answer_of_the_form(runtime: Run
     async def ask(make: Callable[..., Any]) -> None:
         refused = await make(**call)
         assert [blocker["message"] for blocker in refused["blockers"]] == [
-            "The step release does not pass: a person declined it."
+            "“Release” does not pass: a person declined it."
         ]
         done = await make(**ack(refused, "Ready now."))
         assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)

@@ -364,7 +364,7 @@ def test_what_is_long_or_secret_is_not_said_again(
 
     warning = refused["warnings"][0]
     assert set(warning["nextCall"]["params"]) == {"ackToken"}
-    assert "has only the token: add what you sent." in warning["message"]
+    assert "To store it, put what you sent into the call that is offered here." in warning["message"]
 
 
 @pytest.mark.promise("checkpoints.kept")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +67,7 @@ def test_a_test_that_was_emptied_until_it_passed_is_a_gap_in_the_first_attempt(t
     assert accepted["kind"] == "ok"
     assert list_gaps(tested) == [told]
     assert told in str(accepted["warnings"])
-    assert f"the checks' own tests or configuration changed: {TESTS}" in done["closing"]
+    assert f"tests of the checks changed, and nobody counted them before: {TESTS}" in done["closing"]
     assert ALL_CHECKED not in done["closing"]
 
 
@@ -84,7 +86,7 @@ def test_not_everything_was_checked_where_what_the_checks_are_made_of_changed(
 
     assert worth(done)["ran"] == 1
     assert list_gaps(tested) == []
-    assert name in done["closing"].partition("tests or configuration changed: ")[2]
+    assert name in done["closing"].partition("of the checks changed")[2]
     assert ALL_CHECKED not in done["closing"]
 
 
@@ -166,7 +168,7 @@ def test_a_person_who_confirms_the_report_has_seen_which_tests_changed(tested: S
     done = tested.send(report)
 
     assert worth(done)["confirmed"] == 1
-    assert f"tests or configuration changed: {TESTS}" in done["closing"]
+    assert f"tests of the checks changed, and nobody counted them before: {TESTS}" in done["closing"]
     assert done["closing"].endswith(f"; {ALL_CHECKED}.")
 
 
@@ -288,7 +290,7 @@ def test_a_runner_that_appeared_in_the_project_is_named_and_not_everything_was_c
     done = site.send(report)
 
     assert done["kind"] == "ok", done
-    assert f"tests or configuration changed: {folder}/pytest" in done["closing"]
+    assert f"program of the checks changed: {folder}/pytest" in done["closing"]
     assert ALL_CHECKED not in done["closing"]
 
 
@@ -306,3 +308,50 @@ def test_a_runner_that_the_run_found_in_the_project_is_as_good_as_any(site: Site
     (receipt,) = of_kind(events_of(site.runtime, done), "receipt_recorded")
     assert receipt["data"]["program"] == "./.venv/bin/pytest"
     assert done["closing"].endswith(f"; {ALL_RAN}.")
+
+
+# How many tests ran before and after tells a new test from one that was taken away
+
+PYTEST = (sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
+TWO = "def test_a():\n    assert True\n\ndef test_b():\n    assert True\n"
+SKIPPED = "import pytest\n" + TWO.replace("def test_b", "@pytest.mark.skip\ndef test_b")
+MORE = TWO + "\ndef test_c():\n    assert True\n"
+ENDS_WELL = "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [(SKIPPED, ": 1 tests ran, 2 at the start of the run; 1 skipped, 0 at the start of the run"), (MORE, "")],
+    ids=["skipped", "one-more"],
+)
+def test_a_test_that_is_skipped_reads_otherwise_than_one_that_is_added(
+    site: Site, body: str, told: str
+) -> None:
+    site.write(TESTS, TWO)
+    commit(site.root)
+    site.begin(step("change", **CHANGE))
+    site.run(*PYTEST)
+    site.write("src/bill.py", RIGHT)
+    site.write(TESTS, body)
+    site.run(*PYTEST)
+
+    done = site.send(changed("src/bill.py", TESTS, check=shlex.join(PYTEST)))
+
+    assert f"; tests of the checks changed: {TESTS}" in done["closing"]
+    assert ("at the start of the run" in done["closing"]) == bool(told)
+    assert told in done["closing"]
+
+
+def test_a_configuration_that_sets_the_status_does_not_hide_that_a_test_failed(site: Site) -> None:
+    site.write(TESTS, TWO.replace("True", "False"))
+    commit(site.root)
+    site.begin(step("change", **CHANGE))
+    site.write("src/bill.py", RIGHT)
+    site.write("conftest.py", ENDS_WELL)
+    ran = site.run(*PYTEST)
+
+    refused = site.send(changed_and("conftest.py", "added", check=shlex.join(PYTEST)))
+
+    assert (ran["status"], ran["counts"]["failed"]) == ("exit 0", 2)
+    assert refused["kind"] == "blocked"
+    assert "its report counts no test that passed, or one that failed" in json.dumps(refused["blockers"])

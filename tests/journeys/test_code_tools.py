@@ -491,8 +491,8 @@ def test_a_preview_that_was_cancelled_writes_nothing_and_the_next_one_does(code:
     assert (status, told["code"]) == (6, "RESULTS_STALE")
     assert "was cancelled, so nothing was written" in told["message"]
     assert code.texts() == before
-    other = code.preview("myFunc", "loadData")["continuation_tokens"]["apply"]
-    assert code.told("js-edit --continuation T --fix", T=other)["status"] == "success"
+    same = code.preview("myFunc", "fetchData")["continuation_tokens"]["apply"]  # within the same second
+    assert code.told("js-edit --continuation T --fix", T=same)["status"] == "success"
 
 
 @pytest.mark.promise("code.cont.single-use")

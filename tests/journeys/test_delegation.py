@@ -307,7 +307,7 @@ def test_what_is_not_handed_out_is_named(runtime: Runtime, is_first: bool) -> No
         for gap in of_kind(events_of(runtime, held), "gap_recorded")
     ]
     over = (
-        "slices hands out one piece of work for each item of parts: 17 items, and 16 at most; beyond that: "
+        "“Slices” hands out one piece of work for each item of parts: 17 items, and 16 at most; beyond that: "
         '"part 16".'
     )
     assert said == [("critical", over)] * 2

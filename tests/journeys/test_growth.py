@@ -19,7 +19,7 @@ import pytest
 
 from handrail.contract.ids import BlobRef
 from handrail.contract.outcome import Failure, Success
-from handrail.engine.bundles import lineage, pinned
+from handrail.engine.bundles import lineage
 from handrail.event_log.files.log import FileLog
 from handrail.projections.html.elements import MOST_INVENTED_CELLS, notes_html
 from handrail.projections.report import page
@@ -202,7 +202,7 @@ def test_contracts_that_are_too_much_together_are_refused_before_one_is_tried(
 ) -> None:
     tried: list[Contract] = []
     text = rechained(lambda document: with_contracts(document, 60))
-    monkeypatch.setattr(pinned, "find_contract_problems", tried.append)
+    monkeypatch.setattr(lineage, "find_contract_problems", tried.append)
 
     failure = refused_bundle(text)
 
@@ -228,7 +228,7 @@ def test_a_file_with_such_contracts_is_refused_for_the_same_reason() -> None:
 @pytest.mark.promise("budgets.contracts-together")
 def test_the_workflows_of_a_bundle_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
     text = rechained(lambda document: with_contracts(document, 1))
-    monkeypatch.setattr(pinned, "MOST_CONTRACT_PLACES", 10)
+    monkeypatch.setattr(lineage, "MOST_CONTRACT_PLACES", 10)
 
     failure = refused_bundle(text)
 

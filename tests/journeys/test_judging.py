@@ -332,7 +332,7 @@ def test_where_nobody_is_asked_such_a_confirmation_is_disclosed(runtime: Runtime
 
     assert after["pending"]["stepId"] == "end"
     (warning,) = warned(after, "NOT_ASKED")
-    assert "The user did not confirm deploy." in warning["message"]
+    assert "The user did not confirm “Deploy”." in warning["message"]
 
 
 @pytest.mark.promise("truth.confirmations.late")

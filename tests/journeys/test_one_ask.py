@@ -435,6 +435,22 @@ def test_an_answer_that_came_before_any_attempt_is_not_asked_for_again(runtime: 
 
 
 @pytest.mark.promise("people.one-ask")
+def test_after_an_answer_the_authors_own_words_stay_whatever_they_are(runtime: Runtime) -> None:
+    insist(runtime)
+    ways = (option("left", way="left"), option("right", way="right"))
+    words = "The user decides this, not you: they know the road."
+    asked = choice("ask", *ways, nonAssumable="scope_boundary", prompt=words)
+    first = begin(runtime, asked, step("go"), fields={})
+    session = first["session"]["sessionId"]
+    answer(seat(runtime, Person("left")), "run.confirm", session=session)
+
+    read = read_from_resume(runtime, session)
+
+    assert words in read["pending"]["prompt"]
+    assert "make the call of the one that they take" not in read["pending"]["prompt"]
+
+
+@pytest.mark.promise("people.one-ask")
 def test_a_step_that_is_read_before_its_confirmed_report_gets_that_report_in_the_call(
     runtime: Runtime,
 ) -> None:

@@ -18,7 +18,7 @@ from tests.referees.supervised_store import Supervised
 
 pytestmark = pytest.mark.thorough
 
-BEGIN = ("/sessions", "/gaps", "/import")
+BEGIN = ("/sessions", "/gaps", "/import", "/settings")
 OF_AUTHORS = ("/workflows", "/builtins")
 """Pages about files, which show the language that their authors write."""
 ROWS_READ = ROWS[::12]

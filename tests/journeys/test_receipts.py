@@ -15,8 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.contract.command_words import redact_argv
-from handrail.contract.printed_text import LONGEST_LINE, PrintedText, redact_line
+from handrail.contract.printed_text import LONGEST_LINE, PrintedText, redact_argv, redact_line
 from handrail.contract.redaction import Secrets
 from handrail.engine.receipts import digest_argv
 from handrail.host.check_programs import LocalCheckPrograms
@@ -99,6 +98,15 @@ def test_a_receipt_tells_the_command_its_end_and_its_output(place: Place) -> Non
     assert (fact["by"], fact.get("directory", ".")) == ("handrail", ".")
     assert (told["receiptId"], told["status"], told["hasPassed"]) == (fact["receiptId"], "exit 0", True)
     assert told["tail"] == "one\ntwo\n"
+
+
+def test_after_a_check_the_report_comes_next_and_not_the_step_once_more(place: Place) -> None:
+    start(place.runtime)
+
+    _, document = command(place.runtime, "check", "run", "--", sys.executable, "-c", "")
+
+    (said,) = [one["message"] for one in document["meta"]["notices"] if one["type"] == "next_command"]
+    assert said.startswith("Report the step with the command that came with it; only to read it again")
 
 
 @pytest.mark.promise("receipt.recorded-as-it-was")

@@ -8,7 +8,7 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from tests.filled_in import filled_in
-from tests.journeys.conversation import advance, rehydrate
+from tests.journeys.conversation import advance, refusal, rehydrate
 from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import (
     NEVER_STOP,
@@ -533,6 +533,48 @@ def test_progress_counts_what_is_done_and_what_surely_follows(runtime: Runtime) 
     again = report(runtime, advance(runtime, second)["ackToken"], stay)
     assert again["progress"] == {"done": 3, "atLeast": 6}
     assert list(again).index("progress") > list(again).index("nextCall")
+
+
+@pytest.mark.promise("truth.progress")
+def test_what_somebody_gave_counts_before_it_happens(runtime: Runtime) -> None:
+    """So that the total stays the same on the straight way; what nobody gave counts for nothing."""
+    parts = (step("one"), each(step("work"), step("see")), step("maybe", when=equals("size", "big")))
+    given = {"size": "big", "files": ["a", "b", "c"]}
+    begun = begin(runtime, *parts, fields=INPUTS)
+    reply = begin(runtime, *parts, fields=INPUTS, context=given)
+
+    totals = []
+    while not reply["isComplete"]:
+        totals.append(reply["progress"]["atLeast"])
+        reply = advance(runtime, reply)
+
+    assert begun["progress"]["atLeast"] == 1, "nothing was given"
+    assert totals == [8] * 8
+
+
+@pytest.mark.promise("truth.asked")
+def test_what_one_decides_by_is_not_cut(runtime: Runtime) -> None:
+    said = "Low: nobody would notice within a week, or only one person would. " * 4 + "High: everything else."
+    inputs = {"severity": {"type": "string", "enum": ["low", "high"], "description": said}}
+
+    first = begin(runtime, *SEVERE, fields={"inputs": inputs})
+
+    assert f"- severity (low | high): {said}" in first["pending"]["prompt"].splitlines()
+
+
+@pytest.mark.promise("truth.asked")
+def test_a_mark_says_that_a_number_or_a_yes_is_needed_and_is_refused_unfilled(runtime: Runtime) -> None:
+    fields = {"inputs": {"more": {"type": "boolean"}, "count": {"type": "integer"}}}
+    many = {"kind": "compare", "input": "count", "op": "gt", "value": 2}
+    parts = (step("look"), step("deep", when=equals("more", True)), step("end", when=many))
+
+    first = begin(runtime, *parts, fields=fields)
+    context = first["nextCall"]["params"]["context"]
+    refused = refusal(runtime, "run.continue", ackToken=first["ackToken"], context=context)
+
+    assert context == {"more": "… (true | false)", "count": "… (number)"}
+    problems = [one["problem"] for one in refused.details["problems"]]
+    assert problems == [f"still holds the placeholder {mark}" for mark in context.values()]
 
 
 @pytest.mark.promise("truth.progress")

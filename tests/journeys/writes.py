@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.conformance.served import Exchange
+from handrail.contract.conformance.check import Exchange
 from handrail.contract.dsse import STATEMENT_TYPE, write_envelope
 from handrail.contract.ids import SessionId
 from handrail.contract.json.canonical import canonical_bytes

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 from handrail.contract.catalogue import KINDS
 from handrail.engine.events import EVENT_KINDS
 from handrail.surfaces.cli.call import OWN_OPERATION_NAMES
-from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
+from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.reading.parse import words_of
 from handrail.surfaces.cli.self_description import command_tables

@@ -3,135 +3,31 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from handrail.contract.catalogue import E_NETWORK
-from handrail.contract.conformance.served import Exchange
 from handrail.contract.disclosure.fields import Ask
-from handrail.contract.envelopes.cli import payload_of
-from handrail.contract.outcome import Failure, Fault, Outcome, Success
+from handrail.contract.outcome import Failure, Success
 from handrail.engine.bundles.reading import read_bundle
 from handrail.ports.checks import ProgramCall
 from handrail.ports.team import TeamCall
 from handrail.runtime.hub import perform, perform_chunked
-from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.hook import answer_hook
-from handrail.wiring import build_runtime
-from handrail_team.companion.link import CompanionLink
 from handrail_team.companion.look import Looking
 from handrail_team.companion.team_file import KeptServer, change_team_file
 from handrail_team.companion.wire import LookOrder, ProgramOrder, Sighting
 from tests.conftest import THREE_STEPS
 from tests.host.worktree.project import commit, write
-from tests.hostile.repository.checkout import run_git
 from tests.journeys.given_workflows import step
+from tests.team.linked_machine import Machine, Stopped, data_of
 from tests.team.team_server import ORIGIN, PAGE, Caller, Server
 from tests.team.test_who_confirms import confirm
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-
-
-class Stopped(BaseException):
-    """The wire was cut after an answer."""
-
-
-class Wire:
-    """`ports.HttpClient` into a server without a socket; what goes over it is kept."""
-
-    def __init__(self, server: Server) -> None:
-        self.server = server
-        self.sent: list[bytes] = []
-        self.told: list[bytes] = []
-        self.is_cut = False
-        self.keep: Callable[[bytes], bool] = lambda _: True
-        """Whether an answer reaches the machine."""
-
-    def ask(
-        self,
-        method: str,
-        url: str,
-        headers: Mapping[str, str],
-        body: bytes = b"{}",
-        seconds: float = 0,
-        most_bytes: int = 0,
-    ) -> Exchange:
-        del seconds, most_bytes
-        if self.is_cut:
-            raise Fault(E_NETWORK, "There is no answer at the server.")
-        self.sent.append(body)
-        token = headers.get("authorization", "").removeprefix("Bearer ")
-        told = self.server.ask(
-            method, url.removeprefix(ORIGIN), token, body=body if method == "POST" else None
-        )
-        self.told.append(told.body)
-        if not self.keep(told.body):
-            raise Stopped
-        return Exchange(method=method, url=url, status=told.status, headers={}, body=told.body)
-
-    def read_token(self, path: str) -> str:
-        raise AssertionError(path)
-
-
-def data_of(outcome: Outcome) -> Any:
-    assert isinstance(outcome, Success), outcome
-    return payload_of(outcome)
-
-
-class Machine:
-    """A laptop with a project, whose agent has a token of the team."""
-
-    def __init__(
-        self, folder: Path, server: Server, agent: Caller, name: str = "laptop", clone: Path | None = None
-    ) -> None:
-        self.token = agent.token
-        self.project = folder / name / "project"
-        self.home = folder / name / "home"
-        self.project.mkdir(parents=True)
-        if clone is not None:
-            run_git(folder, "clone", "-q", str(clone), str(self.project))
-        else:
-            run_git(self.project, "init", "-q", ".")
-            write(self.project, "a.py", "a = 1\n")
-            commit(self.project)
-        self.wire = Wire(server)
-        self.environment = {
-            "HANDRAIL_PROJECT": str(self.project),
-            "HANDRAIL_SERVER": ORIGIN,
-            "HANDRAIL_TOKEN": agent.token,
-            "PATH": "/usr/bin:/bin",
-        }
-        self.runtime = self.reopen()
-        self.name = self.link.machine
-
-    def reopen(self) -> Runtime:
-        """Another process of this machine."""
-        local = build_runtime(self.environment, home=str(self.home))
-        local = msgspec.structs.replace(local, http_client=lambda: self.wire, team=None)
-        self.link = link = CompanionLink(str(self.home), self.environment, local)
-        return msgspec.structs.replace(local, team=lambda: link)
-
-    def sign_out(self) -> Runtime:
-        """The same machine without the variables of a team."""
-        self.environment = {
-            name: value
-            for name, value in self.environment.items()
-            if name not in ("HANDRAIL_SERVER", "HANDRAIL_TOKEN")
-        }
-        return self.reopen()
-
-    def call(self, operation: str, **params: Any) -> Outcome:
-        return perform(self.runtime, operation, params)
-
-    def data(self, operation: str, **params: Any) -> Any:
-        return data_of(self.call(operation, **params))
-
-    def start(self, **more: Any) -> Any:
-        return self.data("run.start", workflowId="wr.small_change", goal="Tidy.", **more)
 
 
 def server_events(server: Server, reply: Any) -> int:
@@ -463,8 +359,34 @@ def test_context_and_doctor_say_which_store_is_used_and_whether_it_answers(machi
         True,
     )
     assert (there["account"], away["account"]) == ("Ana", ""), "calls are made by an agent of Ana"
+    assert away["credentials"]["expires_at"] is None, "nobody says"
     assert away["config"]["store_answers"] is False
     assert "belongs to a team" in str(checked)
+
+
+@pytest.mark.thorough
+def test_a_machine_knows_when_its_token_ends(
+    machine: Machine, server: Server, person: Caller, tmp_path: Path
+) -> None:
+    long = machine.data("self.context")["credentials"]
+    who = machine.data("team.whoami")
+    short = Machine(tmp_path, server, person.agent("short", days=3), "desk")
+    warned = short.data("self.doctor", checks=["store", "credentials"])
+    tokens = {one["name"]: one for one in person.data("team.tokens")["items"]}
+    server.door.directory.end(person.data("team.whoami")["workspace"], [tokens["short"]["id"]])
+    server.door.forget()
+    ended = short.data("self.context")
+    failed = short.data("self.doctor", checks=["credentials"])["checks"][0]
+
+    assert long["usable"]
+    assert long["expires_at"] == who["expires_at"] == tokens["builder"]["expires_at"]
+    assert [one["status"] for one in warned["checks"]] == ["pass", "warn"]
+    assert tokens["short"]["expires_at"] in warned["checks"][1]["message"]
+    asked = [body for body in short.wire.sent if body == b""]
+    assert len(asked) == 3, "a check-up asks the server once"
+    assert (ended["credentials"]["usable"], failed["status"]) == (False, "fail")
+    assert "handrail doctor --checks credentials --compact" in ended["next_steps"]
+    assert f"handrail login {ORIGIN}" in failed["fix"]
 
 
 @pytest.mark.thorough
@@ -539,21 +461,18 @@ def test_what_cannot_be_done_with_files_of_a_team_says_what_to_do(machine: Machi
     none = machine.call("code.status")
     begun = machine.start()
     by_token = machine.call("code.status", stateToken=begun["stateToken"])
-    restored = machine.call("code.restore", node="now", dryRun=True)
     unknown = machine.call("receipt.export", session="ses_000000000001")
     machine.wire.is_cut = True
     away = machine.call("code.status")
 
-    told = [one for one in (none, by_token, restored, unknown, away) if isinstance(one, Failure)]
+    told = [one for one in (none, by_token, unknown, away) if isinstance(one, Failure)]
     assert [one.kind.code for one in told] == [
         "CONTEXT_MISSING",
         "CONTEXT_MISSING",
-        "FEATURE_DISABLED",
         "SESSION_NOT_FOUND",
         "STORE_UNAVAILABLE",
     ]
     assert all("--session" in one.hint for one in told[:2])
-    assert "git restore" in told[2].hint
 
 
 @pytest.mark.thorough

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from handrail.contract.catalogue import E_NETWORK
-from handrail.contract.conformance.served import Exchange
+from handrail.contract.conformance.check import Exchange
 from handrail.contract.outcome import Fault
 from handrail.host.server.http_client import LocalHttpClient
 from handrail.ports.workspace import Notify

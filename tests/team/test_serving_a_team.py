@@ -14,17 +14,14 @@ from psycopg import conninfo, sql
 
 from handrail.contract.outcome import Fault
 from handrail.operations import stored_sessions
+from handrail.ports.log import Draft
 from handrail_serve.app import App, Parts
 from handrail_serve.companions import health
 from handrail_serve.feed import Feed
 from handrail_serve.guard import team_identity
-from handrail_serve.limits import (
-    FEEDS_AT_ONCE,
-    FEEDS_OF_A_WORKSPACE,
-    REQUESTS_OF_A_WORKSPACE,
-    REQUESTS_OF_AN_ACCOUNT,
-)
-from handrail_team.door import CALLS_A_MINUTE, CALLS_OF_A_WORKSPACE, FREE_TRIES, NOWHERE, Paces
+from handrail_team.door import FREE_TRIES, NOWHERE, Paces
+from handrail_team.store.database import Database
+from handrail_team.store.log import TeamLog
 from handrail_team.store.migrations import NEWEST
 from handrail_team.store.session_index import TeamIndexView
 from tests.team.team_server import ORIGIN, PAGE, PASSPHRASE, Caller, Server
@@ -109,7 +106,7 @@ def test_one_noisy_account_is_told_to_wait_and_others_are_not(
     account = next(row["id"] for row in ana.data("team.members")["items"] if row["is_me"])
     now = time.monotonic()
     monkeypatch.setattr("handrail_team.door.time.monotonic", lambda: now)
-    for _ in range(CALLS_A_MINUTE - 1):
+    for _ in range(599):
         server.door._paces.require(account)
 
     noisy, quiet = ana.call("session.list"), ben.call("session.list")
@@ -125,13 +122,13 @@ def test_an_account_has_so_many_calls_at_once_and_others_still_get_in(server: Se
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
     account = next(row["id"] for row in ana.data("team.members")["items"] if row["is_me"])
-    server.app.load.calls.held[account] = REQUESTS_OF_AN_ACCOUNT
+    server.app.load.calls.held[account] = 32
 
     told = ana.call("session.list")
 
     assert (told.status, ben.call("session.list").status) == (429, 200)
     assert int(told.header("retry-after") or 0) >= 1
-    assert server.app.load.calls.held[account] == REQUESTS_OF_AN_ACCOUNT, "what is refused is not counted"
+    assert server.app.load.calls.held[account] == 32, "what is refused is not counted"
 
 
 @pytest.mark.thorough
@@ -140,8 +137,8 @@ def test_calls_and_feeds_of_a_workspace_leave_room_for_the_others(server: Server
     crowded, quiet = server.workspace("crowded"), server.workspace("quiet")
     ana, ben = server.join(crowded, "Ana"), server.join(quiet, "Ben")
     load = server.app.load
-    load.calls.held[crowded] = REQUESTS_OF_A_WORKSPACE
-    load.feeds_open.held[crowded] = FEEDS_OF_A_WORKSPACE
+    load.calls.held[crowded] = 48
+    load.feeds_open.held[crowded] = 256
 
     calls = ana.call("session.list"), ben.call("session.list")
     load.calls.held.clear()
@@ -158,7 +155,7 @@ def test_calls_and_feeds_of_a_workspace_leave_room_for_the_others(server: Server
 def test_an_account_has_so_many_feeds_and_one_more_is_told_to_wait(server: Server) -> None:
     ana = server.join(server.workspace("main"), "Ana")
     account = next(row["id"] for row in ana.data("team.members")["items"] if row["is_me"])
-    server.app.load.feeds_open.held[account] = FEEDS_AT_ONCE
+    server.app.load.feeds_open.held[account] = 8
 
     told = server.ask("GET", "/api/feed", ana.token, PAGE)
 
@@ -178,8 +175,8 @@ def test_who_guesses_passphrases_has_to_wait_longer_each_time(server: Server) ->
 
 
 def test_the_rate_is_of_one_account() -> None:
-    paces = Paces()
-    for _ in range(CALLS_A_MINUTE):
+    paces = Paces(600)
+    for _ in range(600):
         paces.require("a")
 
     paces.require("b")
@@ -194,7 +191,7 @@ def test_a_workspace_has_a_rate_of_its_own(server: Server, monkeypatch: pytest.M
     ana, ben = server.join(crowded, "Ana"), server.join(quiet, "Ben")
     now = time.monotonic()
     monkeypatch.setattr("handrail_team.door.time.monotonic", lambda: now)
-    for _ in range(CALLS_OF_A_WORKSPACE):
+    for _ in range(6_000):
         server.door._paces_of_workspaces.require(crowded)
 
     told = ana.call("session.list")
@@ -213,6 +210,35 @@ def test_a_page_token_is_replaced_by_use_and_the_old_one_ends(server: Server) ->
     assert 0 < row.ended_at - server.runtime.clock.unix_seconds() <= 60
     assert Caller(server, renewed, is_page=True).call("session.list").status == 200
     assert server.sign_in("renew", "hra_" + "x" * 43).status == 401
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.migrations")
+def test_a_session_of_a_newer_server_is_refused_alone_and_is_left_as_it_is(
+    server: Server, team_database: str
+) -> None:
+    workspace = server.workspace("main")
+    ana = server.join(workspace, "Ana")
+    agent = ana.agent("builder")
+    newer, own = agent.start(requestId="newer"), agent.start(requestId="own")
+    session_id = newer["session"]["sessionId"]
+    log = TeamLog(Database(team_database).within(workspace))
+    planted = b'{"v":1,"at":"2027-01-15T08:00:00.000Z","scope":{},"data":{"kind":"of_the_next_release"}}'
+    with log.hold_existing(session_id, 60_000) as hold:
+        before = hold.load()
+        assert before is not None
+        hold.append(before.head, [Draft(dedupe_key="new", body=planted)])
+
+    report = {"notesMarkdown": "Looked at it."}
+    refused = agent.call("run.continue", ackToken=newer["ackToken"], output=report)
+    others = [agent.call("run.continue", ackToken=own["ackToken"], output=report), ana.call("session.list")]
+    begun = agent.call("run.start", workflowId="wr.small_change", goal="More.", requestId="more")
+    after = log.load(session_id)
+
+    assert refused.document["code"] == "STORE_UNSUPPORTED_VERSION"
+    assert [one.status for one in (*others, begun)] == [200, 200, 200]
+    assert after is not None
+    assert [one.body for one in after.records] == [*(one.body for one in before.records), planted]
 
 
 @pytest.mark.thorough

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.program.update.notice import list_newer_releases
+from handrail.program.update.find_release import list_newer_releases
 from tests.updates.releases import OLD, SECONDS
 from tools.packed_files import SKILL, description, description_file, skill_files
 

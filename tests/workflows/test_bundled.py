@@ -494,3 +494,24 @@ def test_the_call_of_a_step_brings_the_list_that_its_text_asks_for() -> None:
     assert ("groups", True) in [(ask.name, ask.is_told) for ask in asked]
     assert "groups" in make_frame(workflow, leaf, "", asked, "guided")["context"]
     assert "groups" not in [ask.name for ask in later]
+
+
+@pytest.mark.parametrize(
+    ("workflow_id", "step_id", "names"),
+    [
+        ("wr.small_change", "plan", {"checkCommand"}),
+        ("wr.performance", "measure", {"checkCommand", "measureCommand"}),
+    ],
+)
+def test_the_call_of_a_step_brings_the_text_that_it_asks_for_until_it_is_sent(
+    workflow_id: str, step_id: str, names: set[str]
+) -> None:
+    workflow = compiled(workflow_id)
+    leaf = next(one for one in workflow.steps if isinstance(one, Step) and one.id == step_id)
+
+    asked = list_asks(workflow, leaf, first_facts(workflow, {}))
+    later = list_asks(workflow, leaf, first_facts(workflow, dict.fromkeys(names, "make check")))
+
+    context = make_frame(workflow, leaf, "", asked, "guided")["context"]
+    assert {name: context.get(name) for name in names} == dict.fromkeys(names, "…")
+    assert names.isdisjoint(ask.name for ask in later)

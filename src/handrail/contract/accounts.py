@@ -36,6 +36,8 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     """What the person calls this agent; empty: a person, or an agent that only a token of elsewhere names."""
     machine: str = ""
     scopes: tuple[str, ...] = ()
+    expires_at: int = 0
+    """When the credential ends, in Unix seconds; 0: nobody says."""
 
     @property
     def actor(self) -> Actor:

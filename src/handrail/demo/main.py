@@ -20,8 +20,7 @@ from handrail.contract.catalogue import E_INTEGRITY, E_INTERRUPTED, E_IO, E_USAG
 from handrail.contract.envelopes.cli import encode_document, to_cli
 from handrail.contract.outcome import Call, Failure, Fault, Json, Outcome, Success, failure_of
 from handrail.contract.wording import quote
-from handrail.demo.processes import make_demo_environment
-from handrail.demo.scene import Broken, Narrator, Scene
+from handrail.demo.scene import Broken, Narrator, Scene, make_demo_environment
 from handrail.demo.story import Totals, play_story
 
 USAGE = "handrail demo [--keep DIR] [--format text|json]"

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.json.canonical import digest
-from handrail.demo.processes import Moment
-from handrail.demo.scene import Answer, Broken, LogFacts, Scene
+from handrail.demo.scene import Answer, Broken, LogFacts, Moment, Scene
 
 # The reports of the scripted agent: notes, and the artifacts that steps require
 

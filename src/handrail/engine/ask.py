@@ -54,7 +54,7 @@ from handrail.engine.judge.requirements import asked_kinds
 from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.engine.owners import find_refused, is_same, refuse_context, saved_names
 from handrail.engine.reasons import AskKind, Blocker, InputProblem, WaitKind, wait_of
-from handrail.engine.standing import Standing, fill_values
+from handrail.engine.standing import Standing, fill_values, standing_at
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -69,7 +69,6 @@ from handrail.workflows.compiled import (
 )
 from handrail.workflows.conditions import Facts
 from handrail.workflows.evidence import Person
-from handrail.workflows.prompt_sections import ASK_BEFORE_WRITE, USER_CHOOSES, make_user_section
 
 DONE_ONLY: tuple[UserOnlyReason, ...] = ("needs_user_secret_or_token", "needs_user_account_access")
 """What a person is asked to do, and never to tell: the log and its bundles would keep it."""
@@ -496,23 +495,22 @@ def drop_answered(history: History, workflow: CompiledWorkflow, attempt: Node, b
     return msgspec.structs.replace(blocked, blockers=left[0], left_out=left[1])
 
 
-def take_up_answers(history: History, workflow: CompiledWorkflow, standing: Standing) -> Standing:
-    """What stands at a step that is read after people answered: nobody is asked again, and the call that
-    goes on brings only what is still missing."""
-    node, leaf = standing.node, standing.leaf
-    if leaf is None or not history.confirmations:
-        return standing
+def standing_now(history: History, workflow: CompiledWorkflow, node: Node) -> Standing:
+    """What stands at a node that is read again. After people answered, nobody is asked again, and the call
+    that goes on brings only what is still missing."""
     attempt = _find_attempt(history, node)
     words = {kind: word for kind, word in _find_answers(history, workflow, attempt).items() if word.is_given}
+    standing = standing_at(history, workflow, node, "rehydrate", words.keys())
+    leaf = standing.leaf
+    if leaf is None or not words:
+        return standing
     blocked = blocked_at(history, attempt)
     left = blocked and drop_answered(history, workflow, attempt, blocked)
     if left is not None and left.every_blocker:
         words.pop("confirm", None)  # what is missing makes another report, which is asked about again
-    frame, prompt, told = standing.frame, standing.prompt, []
+    frame, told = standing.frame, []
     if "give" in words and isinstance(leaf, Step) and leaf.user_only is not None:
         frame = _leave_out_given(frame, leaf.user_only)
-        above, _, below = prompt.partition(make_user_section(leaf.user_only))
-        prompt = f"{above.rstrip()}\n\n{below.lstrip()}".rstrip()
         told.append(_say_given(leaf.user_only))
     if words and left is not None and attempt in path_to(history, node.node_id):
         frame = make_retry_frame(standing.contracts, frame, left)  # the rest of the report is kept
@@ -521,13 +519,11 @@ def take_up_answers(history: History, workflow: CompiledWorkflow, standing: Stan
         frame = frame if sent is None else sent
         told.append(_CONFIRMED.format(how=_BY_HAND if sent is None else _BY_CALL))
     if "allow_write" in words:
-        prompt = prompt.replace(ASK_BEFORE_WRITE, "")
         told.append("A person has answered: Handrail may write what they were shown. The next call does it.")
     if "choose" in words:
-        prompt = "\n\n".join(part for part in prompt.split("\n\n") if not part.startswith(USER_CHOOSES))
         told.append(_TAKEN.format(option=words["choose"].option_id))
     word = words.get(ask_of(leaf), standing.word)
-    prompt = "\n\n".join([*told, prompt])
+    prompt = "\n\n".join([*told, standing.prompt])
     return msgspec.structs.replace(standing, frame=frame, prompt=prompt, word=word)
 
 

@@ -218,7 +218,7 @@ def _say_answer(values: Mapping[str, str]) -> dict[str, str]:
         there = f"in the Console of the team, at {page}"
         return {"answer": f"answer {there}", "by_answer": there}
     line = f"`{values.get('line', RUN_CONFIRM)}` in a terminal"
-    return {"answer": f"run {line}", "by_answer": f"with {line}"}
+    return {"answer": f"run {line} or answer in the Console", "by_answer": f"with {line} or in the Console"}
 
 
 def name_session(blockers: Iterable[Blocker], history: History, run_id: RunId) -> list[Blocker]:
@@ -385,6 +385,7 @@ def _explain_to_person(told: Told, waits: WaitsFor | None, issues: Sequence[Issu
         return Parts(code=told.code, why=why, fix=_AGENT_CORRECTS)
     values = {name: in_words(value) if name in _SPELLED else value for name, value in waits.values.items()}
     values |= {"step": step}
+    values |= {"command": _CHECK_RUN.sub("", values["command"])} if "command" in values else {}
     form = _WHY.get((waits.kind, waits.state)) or _WHY.get((waits.kind, "missing"), "")
     try:
         why = form.format_map(values)
@@ -408,6 +409,8 @@ def _write_fix(waits: WaitsFor) -> str:
     return _FIX.get(waits.kind, _AGENT_CORRECTS)
 
 
+_CHECK_RUN: Final = re.compile(r"^.*?\bcheck run (?:.*? -- )?| --(?:session|state) \S+")
+"""What is around the command itself, or the name of a check."""
 _SPELLED: Final = frozenset({"artifact", "assessment", "dimension", "capability", "operation"})
 
 

@@ -1,17 +1,17 @@
 """How far a run is: its steps, the work that it handed out, and the way behind it. Pure.
 
-A step with a condition, a loop that may not be entered and every round after the first count for nothing
-until they happen.
+A step with a condition and a round of a loop count as soon as what somebody gave decides about them.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Iterator
+from typing import Any, Final, Literal, TypeAlias, assert_never
 
 from handrail.contract.outcome import Payload
 from handrail.contract.wording import format_count
 from handrail.engine.history import Node, NotRun
-from handrail.engine.navigate import Running, leaves_of
+from handrail.engine.navigate import Running, find_loop, leaves_of
 from handrail.workflows.compiled import (
     CompiledWorkflow,
     Count,
@@ -23,7 +23,7 @@ from handrail.workflows.compiled import (
     While,
     derive_once,
 )
-from handrail.workflows.conditions import LoopControl
+from handrail.workflows.conditions import Facts, LoopControl, Not, is_ruled_out, named_value
 
 ChildStatus: TypeAlias = Literal["open", "blocked", "needs_person", "done", "done_with_gaps", "closed"]
 JoinOption: TypeAlias = Literal["again", "without", "stop"]
@@ -94,43 +94,57 @@ class Progress(Payload, frozen=True, kw_only=True):
 NOT_BEGUN = Progress(done=0, at_least=0)
 
 
-def progress_at(workflow: CompiledWorkflow, node: Node) -> Progress:
-    """How far the run is at a node."""
+def progress_at(workflow: CompiledWorkflow, node: Node, facts: Facts) -> Progress:
+    """How far the run is at a node, with what is known there."""
     done = node.steps_done
     if not isinstance(node.state, Running):
         return Progress(done=done, at_least=done)
-    following = derive_once(workflow, _count_following)[node.state.step_id]
-    return Progress(done=done, at_least=done + 1 + following)
+    following = _count_following(workflow, workflow.steps, node.state, facts)
+    return Progress(done=done, at_least=done + 1 + (following or 0))
 
 
-def _count_following(workflow: CompiledWorkflow) -> dict[str, int]:
-    """The steps that surely follow each leaf; of the loops it stands in, those of their round."""
-    found: dict[str, int] = {}
+def list_ruled_out(workflow: CompiledWorkflow, facts: Facts) -> Iterator[str]:
+    """The steps that a run will not have, by what somebody gave; of a loop all that is in it."""
 
-    def count(parts: tuple[Part, ...], following: int) -> None:
-        for part in reversed(parts):
+    def look(parts: tuple[Part, ...], *, is_out: bool) -> Iterator[str]:
+        for part in parts:
+            out = is_out or bool(part.when and is_ruled_out(workflow.conditions[part.when], facts))
             if isinstance(part, Loop):
-                count(part.body, following)
-            else:
-                found[part.id] = following
-            following += _surely(workflow, (part,))
+                yield from look(part.body, is_out=out)
+            elif out:
+                yield part.id
 
-    count(workflow.steps, 0)
-    return found
+    return look(workflow.steps, is_out=False)
 
 
-def _surely(workflow: CompiledWorkflow, parts: tuple[Part, ...]) -> int:
+def _count_following(
+    workflow: CompiledWorkflow, parts: tuple[Part, ...], state: Running, facts: Facts
+) -> int | None:
+    """The steps that surely follow a position, further rounds of its loops too; None: it is not here."""
+    for place, part in enumerate(parts):
+        inside = 0 if part.id == state.step_id else None
+        if isinstance(part, Loop):
+            inside = _count_following(workflow, part.body, state, facts)
+            made = next((frame.iteration + 1 for frame in state.loops if frame.loop_id == part.id), 0)
+            left = max(0, _count_sure_rounds(workflow, part, facts) - made)
+            inside = None if inside is None else inside + left * _count_sure(workflow, part.body, facts)
+        if inside is not None:
+            return inside + _count_sure(workflow, parts[place + 1 :], facts)
+    return None
+
+
+def _count_sure(workflow: CompiledWorkflow, parts: tuple[Part, ...], facts: Facts) -> int:
+    """The steps that what somebody gave does not leave open: a default may still be changed."""
     total = 0
     for part in parts:
-        if part.when:
+        if part.when and not is_ruled_out(Not(of=workflow.conditions[part.when]), facts):
             continue
-        total += (
-            _surely(workflow, part.body) * _count_sure_rounds(workflow, part) if isinstance(part, Loop) else 1
-        )
+        rounds = _count_sure_rounds(workflow, part, facts) if isinstance(part, Loop) else 0
+        total += rounds * _count_sure(workflow, part.body, facts) if isinstance(part, Loop) else 1
     return total
 
 
-def _count_sure_rounds(workflow: CompiledWorkflow, loop: Loop) -> int:
+def _count_sure_rounds(workflow: CompiledWorkflow, loop: Loop, facts: Facts) -> int:
     """The rounds that a loop surely makes."""
     match loop.repeat:
         case Count(count=count):
@@ -139,8 +153,10 @@ def _count_sure_rounds(workflow: CompiledWorkflow, loop: Loop) -> int:
             return 1 if isinstance(workflow.conditions[condition], LoopControl) else 0
         case Until():
             return 1
-        case ForEach():
-            return 0
+        case ForEach(input=name):
+            items = named_value(facts.values, name)
+            is_given = isinstance(items, list) and name.partition(".")[0] not in facts.assumed
+            return min(len(items), loop.max_iterations) if is_given else 0
 
 
 # What a recap shows of the way to a node
@@ -191,3 +207,30 @@ def describe_not_run(not_run: NotRun) -> str:
     if not not_run.total:
         return ""
     return f"{'at least ' if not_run.is_least else ''}{format_count(not_run.total, 'part')} did not run"
+
+
+def render_rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> str:
+    """Where the run is in the loops around the step, outermost first."""
+    lines = []
+    for frame in state.loops:
+        loop, number = find_loop(workflow, frame.loop_id), frame.iteration + 1
+        match loop.repeat:
+            case ForEach(input=name):
+                items = named_value(facts.values, name)
+                total = len(items) if isinstance(items, list) else number
+                spec = workflow.inputs.get(name)
+                if spec is not None and spec.counted_by:
+                    lines.append(f"Round {number} of {min(total, loop.max_iterations)} (loop {loop.id}).")
+                    continue
+                most = loop.max_iterations
+                cut = f", of which {most} at most are taken" if total > most else ""
+                lines.append(f"Item {number} of {total} in {name}{cut} (loop {loop.id}).")
+            case Count(count=count):
+                lines.append(f"Round {number} of {min(count, loop.max_iterations)} (loop {loop.id}).")
+            case While() | Until():
+                is_last = number == loop.max_iterations
+                last = " It is the last one, whatever is decided." if is_last else ""
+                lines.append(f"Round {number} of at most {loop.max_iterations} (loop {loop.id}).{last}")
+            case never:
+                assert_never(never)
+    return "\n".join(lines)

@@ -126,12 +126,12 @@ def has_passed(outcome: RunOutcome, counts: Counts | None, uncounted: str = "") 
     return counts.passed > 0 and counts.failed == 0 and counts.errors == 0
 
 
-def compare_counts(first: Counts | None, last: Counts | None) -> str:
-    """Both numbers, where fewer tests ran than at the start or more were skipped; else empty."""
+def compare_counts(first: Counts | None, last: Counts | None, when: str = "at the start of the run") -> str:
+    """Both numbers, where fewer tests ran than in the first count or more were skipped; else empty."""
     if first is None or last is None:
         return ""
     before, now = (one.passed + one.failed + one.errors for one in (first, last))
-    told = [f"{now} tests ran, {before} at the start of the run"] if now < before else []
+    told = [f"{now} tests ran, {before} {when}"] if now < before else []
     if last.skipped > first.skipped:
-        told.append(f"{last.skipped} skipped, {first.skipped} at the start of the run")
+        told.append(f"{last.skipped} skipped, {first.skipped} {when}")
     return "; ".join(told)

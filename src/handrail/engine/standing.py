@@ -6,7 +6,7 @@ Everything comes from recorded facts, so a first reply and each replay of it are
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, assert_never
 
 import msgspec
@@ -34,12 +34,14 @@ from handrail.engine.history import (
     path_to,
 )
 from handrail.engine.judge.arrival import (
+    NOT_ANSWERED,
     PassedPart,
     PersonsWord,
     find_lasting_sections,
     list_passed_parts,
     needs_confirmation,
     phrase_for_mode,
+    say_write,
 )
 from handrail.engine.judge.artifacts import (
     MisnamedKind,
@@ -57,33 +59,35 @@ from handrail.engine.navigate import (
     Running,
     SelectedStep,
     deciding_loop,
-    find_loop,
     leaf_at,
     leaves_of,
     open_loops,
 )
-from handrail.engine.progress import NOT_BEGUN, Progress, mark_collected, progress_at, say_handed_out
+from handrail.engine.progress import (
+    NOT_BEGUN,
+    Progress,
+    mark_collected,
+    progress_at,
+    render_rounds,
+    say_handed_out,
+)
+from handrail.engine.reasons import AskKind
 from handrail.workflows.compiled import (
     Action,
     Choice,
     CompiledWorkflow,
     Contract,
-    Count,
     Delegate,
-    ForEach,
     Fragment,
     Leaf,
     Option,
     Reference,
     Step,
-    Until,
-    While,
 )
-from handrail.workflows.conditions import PLACEHOLDER, Facts, holds, named_value
+from handrail.workflows.conditions import PLACEHOLDER, Facts, holds
 from handrail.workflows.evidence import ChangedInRun, RedThenGreen
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
 from handrail.workflows.prompt_sections import (
-    ASK_BEFORE_WRITE,
     RULES_OF_REPORTS,
     SEND_AS_CONTEXT,
     leave_out_rules,
@@ -173,6 +177,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the mode changed at this node, after the first step explained another one."""
     waits: str = ""
     """What a step says that handed out work and is read now."""
+    answered: Set[AskKind] = NOT_ANSWERED
+    """What people have answered since the step was first shown: nobody is told to ask for it."""
 
 
 def prompt_at(
@@ -180,12 +186,13 @@ def prompt_at(
 ) -> str:
     """The whole prompt of the step that is pending at a node. `facts` include the loops' values."""
     assert isinstance(node.state, Running), "only a pending step has a prompt"
-    text = phrase_for_mode(view.waits or render_step(workflow, leaf, facts), leaf, view.autonomy)
+    own = view.waits or render_step(workflow, leaf, facts, view.autonomy, view.answered)
+    text = phrase_for_mode(own, leaf, view.autonomy, view.answered)
     if _is_decision(workflow, leaf) and len(open_loops(workflow, node.state.loops)) > 1:
         text = name_loop(text, deciding_loop(workflow, node.state.loops))
     shown = text if view.occasion == "rehydrate" else _leave_out_known(history, workflow, node, text)
     parts = [
-        _render_rounds(workflow, node.state, facts),
+        render_rounds(workflow, node.state, facts),
         shown,
         _render_way_to_values(history, node, text),
         _render_note_rules(leaf),
@@ -278,7 +285,13 @@ def fill_values(workflow: CompiledWorkflow, text: str, facts: Facts) -> str:
     return PLACEHOLDER.sub(_Values(workflow, text, facts).shown, text)
 
 
-def render_step(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
+def render_step(
+    workflow: CompiledWorkflow,
+    leaf: Leaf,
+    facts: Facts,
+    autonomy: Autonomy = "guided",
+    answered: Set[AskKind] = NOT_ANSWERED,
+) -> str:
     """The step's own text: its prompt, the fragments whose condition holds, values filled in."""
     match leaf:
         case Step(prompt=prompt, fragments=fragments):
@@ -289,8 +302,8 @@ def render_step(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
         case Action(operation=operation, params=params, save_as=save_as):
             shown = fill_values(workflow, msgspec.json.encode(params).decode(), facts)
             if leaf.is_own:
-                writes = ASK_BEFORE_WRITE if leaf.is_guarded else ""
-                return f"Handrail runs {operation} {shown} when this step is acknowledged.{writes}"
+                told = f"Handrail runs {operation} {shown} when this step is acknowledged."
+                return told + say_write(leaf, autonomy, answered)
             kept = f" and send the result back as context.{save_as}" if save_as else ""
             return f"Run the operation {operation} with the parameters {shown}{kept}."
         case Delegate():
@@ -317,33 +330,6 @@ def _applying_fragments(
 def _is_decision(workflow: CompiledWorkflow, leaf: Leaf) -> bool:
     contract = workflow.contracts.get(leaf.contract) if isinstance(leaf, Step) else None
     return contract is not None and contract.artifact_kind == LOOP_CONTROL
-
-
-def _render_rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> str:
-    """Where the run is in the loops around the step, outermost first."""
-    lines = []
-    for frame in state.loops:
-        loop, number = find_loop(workflow, frame.loop_id), frame.iteration + 1
-        match loop.repeat:
-            case ForEach(input=name):
-                items = named_value(facts.values, name)
-                total = len(items) if isinstance(items, list) else number
-                spec = workflow.inputs.get(name)
-                if spec is not None and spec.counted_by:
-                    lines.append(f"Round {number} of {min(total, loop.max_iterations)} (loop {loop.id}).")
-                    continue
-                most = loop.max_iterations
-                cut = f", of which {most} at most are taken" if total > most else ""
-                lines.append(f"Item {number} of {total} in {name}{cut} (loop {loop.id}).")
-            case Count(count=count):
-                lines.append(f"Round {number} of {min(count, loop.max_iterations)} (loop {loop.id}).")
-            case While() | Until():
-                is_last = number == loop.max_iterations
-                last = " It is the last one, whatever is decided." if is_last else ""
-                lines.append(f"Round {number} of at most {loop.max_iterations} (loop {loop.id}).{last}")
-            case never:
-                assert_never(never)
-    return "\n".join(lines)
 
 
 def _render_note_rules(leaf: Leaf) -> str:
@@ -485,8 +471,17 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     progress: Progress = NOT_BEGUN
 
 
-def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasion: Occasion) -> Standing:
-    """What stands at a node. The same for a first reply and for every replay of it."""
+def standing_at(
+    history: History,
+    workflow: CompiledWorkflow,
+    node: Node,
+    occasion: Occasion,
+    answered: Set[AskKind] = NOT_ANSWERED,
+) -> Standing:
+    """What stands at a node. The same for a first reply and for every replay of it.
+
+    `answered` is what people have answered to the pending step, for whoever reads it again.
+    """
     # A recorded reply tells what held; whoever reads a step now is told what its report will meet.
     in_force = preferences_at if occasion == "reply" else preferences_after
     preferences = in_force(history, node.node_id)
@@ -511,7 +506,7 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
         stray=list_stray(workflow, before, (held.artifact for held in attached.artifacts)),
         skipped=list_passed_parts(workflow, attached.trace, known) if is_moved else (),
         not_run=not_run_by_move(attached),
-        progress=progress_at(workflow, node),
+        progress=progress_at(workflow, node, known),
     )
     match node.state:
         case Complete():
@@ -525,6 +520,7 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
                 occasion=occasion,
                 asks=[ask for ask in asks if not ask.is_told],
                 has_new_mode=attached.preferences is not None and node.parent is not None,
+                answered=answered,
             )
             loop_id = deciding_loop(workflow, state.loops)
             if isinstance(leaf, Delegate):

@@ -27,6 +27,7 @@ from handrail.ports.workspace import (
     ReportPlace,
     SettingProblem,
     Settings,
+    TeamLimits,
 )
 
 MOST_BYTES = 65_536
@@ -36,7 +37,7 @@ MAX_EFFECT_VARIABLE = "HANDRAIL_MAX_EFFECT"
 
 WORKFLOW_KEYS = {USER_FILE: ("workflowSources", "plugins"), PROJECT_FILE: ("workflowDirectories",)}
 _EFFECTS: tuple[MaxEffect, ...] = get_args(MaxEffect)
-_NESTED = ("output", "preferences", "update", "code", "notify")
+_NESTED = ("output", "preferences", "update", "code", "notify", "limits")
 
 
 class _Preferences(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -48,20 +49,20 @@ class _Preferences(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
 
 class _Output(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     format: Literal["", "json", "text"] = ""
-    """Output format, as `--format`; json by default."""
+    """What commands print: JSON by default, or text for people."""
     envelope: Literal["", "cli", "lafs"] = ""
-    """Dialect of the JSON document, as `--envelope`; cli by default."""
+    """The dialect of the JSON document; cli by default."""
     compact: bool = False
-    """JSON on one line, as `--compact`."""
+    """JSON on one line."""
 
 
 class _Update(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     index: Annotated[str, Meta(max_length=2048)] = ""
     """The package index that `update` asks; without it the one that the package manager uses."""
     verify: bool = False
-    """Every `update` is one with `--verify`."""
+    """Every update installs a release only if our release workflow signed it."""
     trusted_root: Annotated[str, Meta(max_length=4096)] = ""
-    """A file with the trust that `--verify` starts from, in place of the public one."""
+    """A file with the trust that this check of signatures starts from, in place of the public one."""
 
 
 MOST_CHECKS = 20
@@ -113,7 +114,7 @@ class _Notify(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
     url: Annotated[str, Meta(max_length=2048, pattern=r"^(https?://[^\s]+)?\Z")] = ""
     """Where the server of a team sends what happens in runs."""
     key: Annotated[str, Meta(max_length=512)] = ""
-    """Signs each body: `X-Handrail-Signature` is its HMAC with this key."""
+    """Signs each body: the header `X-Handrail-Signature` is its HMAC with this key."""
     command: Annotated[
         tuple[Annotated[str, Meta(min_length=1, max_length=LONGEST_COMMAND_WORD)], ...],
         Meta(max_length=MOST_COMMAND_WORDS),
@@ -155,7 +156,7 @@ class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     start_session: bool = False
     """Offer agents the tool `start_session`, for sessions without a run."""
     max_effect: MaxEffect = "dangerous"
-    """The most that any call may do; `HANDRAIL_MAX_EFFECT` can lower it further."""
+    """The most that any call may do; the environment can lower it further."""
     idle_minutes: Annotated[int, Meta(ge=1, le=100_000)] = 60
     """Minutes without a change after which a run under way is shown as idle, and a waiting one as stalled."""
     retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 90
@@ -170,6 +171,7 @@ class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     update: _Update = _Update()
     code: _Code = _Code()
     notify: _Notify = _Notify()
+    limits: TeamLimits = TeamLimits()
     confirmations: Confirmations = "claimed"
     """Whose word confirms a step that asks for it: `claimed`, the agent's too; `person`, only a person's."""
 
@@ -224,6 +226,7 @@ class LocalSettings:
             snapshots=snapshots,
             looking=user.code.snapshots,
             notify=_notify(user.notify),
+            limits=user.limits,
             project_name=named,
             confirmations=confirmations,
             confirmations_from=insisting,

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from handrail.contract.catalogue import VALIDATION_ERROR
-from handrail.contract.command_words import redact_argv
 from handrail.contract.json.canonical import digest
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Fault, Json, NextCall
+from handrail.contract.printed_text import redact_argv
 from handrail.contract.redaction import Secrets
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote

@@ -23,7 +23,7 @@ _NOT_STORED = "Nothing of this call was stored: its token was answered before, w
 _NOT_CHOSEN = (
     "Nothing of this call was stored: the choice was answered before, with another option or other content."
 )
-_RECORDED = "What follows is the recorded reply."
+_RECORDED = "The rest of this reply is the recorded one."
 _MOST_DIFFERENCES = 5
 
 
@@ -123,7 +123,9 @@ def _describe_differences(names: list[str]) -> str:
 
 def _ask_content(call: ToolCall) -> str:
     """Where the call does not repeat what came, because it is long or looks secret: that it needs it."""
-    return "" if len(call.params) > 1 else " The call beside this has only the token: add what you sent."
+    return (
+        "" if len(call.params) > 1 else " To store it, put what you sent into the call that is offered here."
+    )
 
 
 def warn_of_other_notes(keys: Keys, sent: TokenCall, work: WorkDone) -> ReplyWarning:

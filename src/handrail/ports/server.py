@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from handrail.contract.conformance.served import Exchange
+from handrail.contract.conformance.check import Exchange
 
 
 class RunningServer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

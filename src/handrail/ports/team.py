@@ -33,6 +33,8 @@ class TeamState(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""
     """In a sentence; empty: it answers, and takes the token of this machine."""
     account: str = ""
+    expires_at: str = ""
+    """When the token of this machine ends; empty: its server did not say."""
 
 
 class Team(Protocol):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 import msgspec
+from msgspec import Meta
 
 from handrail.contract.ids import (
     Autonomy,
@@ -185,6 +186,21 @@ class Notify(msgspec.Struct, frozen=True, kw_only=True):
     """The address may be one of a private network."""
 
 
+class TeamLimits(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What one account may have at the server of a team; a workspace has a fixed multiple of it."""
+
+    calls_a_minute: Annotated[int, Meta(ge=1, le=1_000_000)] = 600
+    """Calls of one account in a minute on each server of a team; of one workspace, ten times as many."""
+    calls_at_once: Annotated[int, Meta(ge=1, le=64)] = 32
+    """Calls of one account in progress on each server of a team; of one workspace, half as many more."""
+    body_bytes: Annotated[int, Meta(ge=65_536, le=67_108_864)] = 4_194_304
+    """Bytes of a request to the server of a team, but of one that imports a bundle."""
+    feeds: Annotated[int, Meta(ge=1, le=512)] = 8
+    """Open pages of one account that each server of a team keeps live; of one workspace, 32 times as many."""
+    open_runs: Annotated[int, Meta(ge=1, le=1_000_000)] = 200
+    """Runs under way that one account of a team began; of one workspace, twenty times as many."""
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What people decided once instead of in every call. Every field has a safe default."""
 
@@ -215,6 +231,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     confirmations: Confirmations = "claimed"
     notify: Notify | None = None
     """Whom to tell about runs; None: nobody."""
+    limits: TeamLimits = TeamLimits()
+    """Of the server of a team."""
     project_name: str = ""
     """What the project calls itself, on every machine."""
     confirmations_from: Literal["", "user", "project"] = ""

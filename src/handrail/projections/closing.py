@@ -12,7 +12,7 @@ from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline
 from handrail.engine.events import Claim, EvidenceCheck, ReceiptRecorded
 from handrail.engine.history import History, attached_to, list_receipts, not_run_at, way_to
-from handrail.engine.judge.named_places import is_of_checks
+from handrail.engine.judge.named_places import is_of_checks, sort_by_use
 from handrail.engine.judge.run_claims import (
     OF_ANOTHER_RUN,
     is_command_of,
@@ -187,8 +187,12 @@ def describe_beside(history: History, node_id: NodeId) -> str:
     arrived = [one for one in claims if is_arrival(one)]
     others = {path for one in arrived if one.fact.startswith(OF_ANOTHER_RUN) for path in one.paths}
     came = {path for one in arrived for path in one.paths} - others
-    told = {
-        "the checks' own tests or configuration changed": sorted(ran),
+    uses = {"tests": _TESTS if _are_counted(history, placed) else f"{_TESTS}, and nobody counted them before"}
+    own = {
+        uses.get(use, f"{use} of the checks changed"): paths
+        for use, paths in sort_by_use(sorted(ran)).items()
+    }
+    told = own | {
         "not listed, by a commit, another branch or ignore rules": sorted(came),
         f"not listed, {OF_ANOTHER_RUN}": sorted(others),
         "passed without checking": _list_unchecked(history, node_id),
@@ -199,6 +203,20 @@ def describe_beside(history: History, node_id: NodeId) -> str:
     }
     cut = {what: [_cut(name) for name in names] for what, names in told.items()}
     return "; ".join(f"{what}: {_list(names)}" for what, names in (cut | runs).items() if names)
+
+
+_TESTS = "tests of the checks changed"
+
+
+def _are_counted(history: History, claims: Sequence[PlacedClaim]) -> bool:
+    """Whether it would be told if fewer ran than before: a command that reports rest on counted its tests on
+    other files, too."""
+    for placed in claims:
+        shown = receipt_of(history, placed) if placed.claim.check in _OWN_RUNS else None
+        own = () if shown is None else receipts_by_id(history, placed.node_id).values()
+        if len({one.tree_after for one in own if one.counts and shown and is_command_of(one, shown)}) > 1:
+            return True
+    return False
 
 
 def _list(names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import msgspec
 from handrail.contract.ids import NodeId, RunId
 from handrail.engine.children.joins import find_join
 from handrail.engine.children.tips import gaps_at, open_gaps
-from handrail.engine.facts import notes_at, run_place, session_place, title_of_goal
+from handrail.engine.facts import facts_at, notes_at, run_place, session_place, title_of_goal
 from handrail.engine.history import History, Node, path_to, way_to
 from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.engine.progress import progress_at
@@ -249,7 +249,7 @@ def add_standing(
     """The same facts with where the run at hand stands in its workflow, and what it waits for."""
     run = history.runs[RunId(facts.run_id)]
     tip = history.nodes[run_graph(history, run.run_id).preferred_tip]
-    progress = progress_at(workflow, tip)
+    progress = progress_at(workflow, tip, facts_at(history, workflow, tip.node_id))
     join = find_join(history, workflow, tip) if workflow.v >= WITH_CHILDREN else None
     return msgspec.structs.replace(
         facts,

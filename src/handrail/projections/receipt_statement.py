@@ -13,6 +13,7 @@ import msgspec
 
 from handrail.contract.credential_files import holds_credentials
 from handrail.contract.dsse import STATEMENT_TYPE
+from handrail.contract.printed_text import spell_argv
 from handrail.contract.wording import format_count, make_readable
 from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.children.tips import open_gaps
@@ -223,7 +224,7 @@ def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subj
     first = same[0].counts if same else None
     differing = subject.differing.get(one.tree_after)
     return {
-        "name": one.check or _cut(" ".join(one.argv)),
+        "name": one.check or _cut(spell_argv(one.argv)),
         "isDeclared": bool(one.check),
         "command": [_cut(word) for word in one.argv],
         "argvDigest": one.argv_digest,
@@ -260,12 +261,12 @@ def find_guards(history: History, run: Run) -> list[tuple[ReceiptRecorded, Recei
 def _state_guard(red: ReceiptRecorded, green: ReceiptRecorded, subject: Subject) -> dict[str, Any]:
     trees = red.tree_after, green.tree_after
     differing = subject.between.get(trees)
-    paths, name = list(differing or ()), green.check or " ".join(green.argv)
+    paths, name = list(differing or ()), green.check or spell_argv(green.argv)
     doubt = find_doubt(red, green, paths, subject.gone.get(trees, ()), name)
     if not paths:
         doubt = f"{name} failed before and passes now, and {NOT_FOUND}"
     return {
-        "command": _cut(" ".join(green.argv)),
+        "command": _cut(spell_argv(green.argv)),
         "red": red.tree_after,
         "green": green.tree_after,
         "differs": None if differing is None else _name_paths(paths),
@@ -391,7 +392,7 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
         "",
         *([f"- Why it is not PASSED: {'; '.join(map(_plain, run['doubts']))}"] if run["doubts"] else []),
         f"- Checks, on {differs}: {checks}",
-        f"- Failed before, passes now: {guards or 'nothing shown'}",
+        f"- Failed before, passes now: {guards or 'nothing'}",
         f"- Tests changed: {tests or 'none'}; left out: {left or 'none'}",
         f"- Confirmed by: {people or 'nobody'}",
         f"- Only the agent's word: {words or 'nothing'}",

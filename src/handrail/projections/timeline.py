@@ -9,8 +9,10 @@ import msgspec
 
 from handrail.contract.ids import SessionId, event_id
 from handrail.contract.outcome import Payload
+from handrail.contract.printed_text import spell_argv
 from handrail.engine.history import History, Node
 from handrail.engine.navigate import Running, step_key
+from handrail.engine.receipts import describe_outcome
 from handrail.projections.evidence import say_answer
 from handrail.projections.run_graph import completed_step
 
@@ -88,7 +90,7 @@ class TimelineEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of node, `receipt` of a check, what a person answered (`confirmed`, `declined`), or `closed`; in
     the lane of the session `notes`, `renamed` (the last time) or `imported`."""
     said: str = ""
-    """What a person did who did not decline."""
+    """What a person did who did not decline; of a check its command and how it ended."""
     node_id: str = ""
     step_id: str = ""
     """The step that was acknowledged, or that a check or a person was asked about; empty at the start."""
@@ -156,6 +158,8 @@ def _receipts(history: History) -> list[TimelineEntry]:
                 at=receipt.at,
                 lane=node.run_id,
                 what="receipt",
+                said=f"{receipt.fact.check or spell_argv(receipt.fact.argv)}: "
+                + describe_outcome(receipt.fact.outcome),
                 node_id=node_id,
                 step_id=_pending_at(node),
             )

@@ -105,6 +105,8 @@ def _wrong_values(
                 told["expected"] = members = _members_at(field.type, unknown[2] or "")
                 if near := find_nearest(unknown[1], members):
                     told["did_you_mean"] = near[0]
+                elif members:
+                    told["problem"] += f"; it may have {', '.join(members)}"
             problems.append(told)
         except UnicodeEncodeError:
             problems.append({"param": name, "problem": "a name in it holds half of a surrogate pair"})
@@ -139,7 +141,5 @@ def summarize_problems(problems: list[dict[str, Json]]) -> str:
     where = f"{first['param']}: " if first["param"] else ""
     more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
     meant = f"; did you mean {first['did_you_mean']}?" if "did_you_mean" in first else ""
-    known = first.get("expected") if "unknown field" in first["problem"] and not meant else None
-    names = f"; it may have {', '.join(known)}" if known else ""
-    said = f"The call does not fit: {where}{first['problem']}{meant}{names}{more}"[:1023]
+    said = f"The call does not fit: {where}{first['problem']}{meant}{more}"[:1023]
     return said if said.endswith((".", "?")) else f"{said}."

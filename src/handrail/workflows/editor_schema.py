@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias, assert_never
 
 from handrail.workflows.builtins.registry import all_contracts, all_features, all_refs, all_templates
-from handrail.workflows.reading.grammar import ROOT, SHAPES
-from handrail.workflows.reading.overlay_grammar import OVERLAY
+from handrail.workflows.reading.grammar import OVERLAY, ROOT, SHAPES
 from handrail.workflows.reading.shapes import (
     Anything,
     ByType,

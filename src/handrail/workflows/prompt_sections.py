@@ -19,7 +19,6 @@ USER_SAID = "<what the user said>"
 MAY_BE_LEFT_OUT = "may be left out"
 QUESTIONS = "Before you begin, ask the user"
 ASK_FOR_FILES = "Ask the user for the files that this step needs, unless you have them already."
-ASK_BEFORE_WRITE = " It writes files: ask the user first."
 MODE = "Mode"
 ABOUT_CAPABILITIES = "Capabilities"
 OTHER_AGENTS = "Other agents"
@@ -104,6 +103,13 @@ def make_user_section(need: UserOnly) -> str:
     )
     body = f"Ask the user and wait for the answer; never answer for them ({need.reason}{kind}). {answer}"
     return make_section(ONLY_USER, body)
+
+
+def replace_user_section(prompt: str, need: UserOnly, other: str) -> str:
+    """The prompt with another section, or none, where the compiler wrote what only the user can give."""
+    before, found, after = prompt.partition(make_user_section(need))
+    parts = (before.strip("\n"), other, after.strip("\n"))
+    return "\n\n".join(part for part in parts if part) if found else prompt
 
 
 def name_loop(prompt: str, loop_id: str) -> str:

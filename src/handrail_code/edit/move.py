@@ -24,7 +24,6 @@ from handrail_code.edit.moving.nested import lift_nested
 from handrail_code.edit.moving.placing import place_text
 from handrail_code.edit.moving.shift import Shift, refuse_target
 from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory, hash_text, refuse_at
-from handrail_code.edit.rename import MAX_UNTOUCHED
 from handrail_code.facts.join import Found, Project, Symbol
 from handrail_code.facts.model import NONE, VALUE, Use
 from handrail_code.facts.slots import Local
@@ -127,7 +126,7 @@ def add_rest(project: Project, symbol: Symbol, extent: Extent, plan: Plan) -> Pl
     ]
     return Plan(
         edits=plan.edits,
-        untouched=tuple(weak[:MAX_UNTOUCHED]),
+        untouched=tuple(weak),
         complete=found.complete,
         reasons=found.reasons,
         removed=plan.removed,

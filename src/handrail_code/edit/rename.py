@@ -15,12 +15,11 @@ from handrail_code.edit.verify import verify_importers, verify_plan
 from handrail_code.facts.class_members import MemberUses, find_member_uses, list_taken
 from handrail_code.facts.join import Component, Found, Project, Style, Symbol
 from handrail_code.facts.line_columns import line_and_column
-from handrail_code.facts.model import NONE, FileFacts, Span
+from handrail_code.facts.model import NONE, Export, FileFacts, Import, Span
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Exported, Local, Shared, Slot, Token, Trouble
 
 IDENTIFIER = re.compile(r"#?(?:[^\W\d]|\$)(?:\w|\$)*")
-MAX_UNTOUCHED = 500
 RESERVED = frozenset(
     {
         *(
@@ -139,7 +138,7 @@ def plan_member_rename(
     reasons = (*accepted, *uses.troubles)
     plan = Plan(
         edits=tuple(sorted(edits, key=lambda each: (each.path, each.start))),
-        untouched=(*uses.unsure, *uses.other)[:MAX_UNTOUCHED],
+        untouched=(*uses.unsure, *uses.other),
         complete=not reasons,
         reasons=reasons,
     )
@@ -174,7 +173,7 @@ def _add_rest(project: Project, symbol: Symbol, plan: Plan, accepted: Sequence[T
     rest = [each for each in found.items if (each.path, each.start) not in edited]
     return Plan(
         edits=plan.edits,
-        untouched=tuple(rest[:MAX_UNTOUCHED]),
+        untouched=tuple(rest),
         complete=found.complete and not accepted,
         reasons=(*accepted, *found.reasons),
     )
@@ -234,6 +233,25 @@ def _refuse_component(project: Project, new_name: str, component: Component) -> 
                         token,
                     )
     yield from _refuse_properties(project, component)
+    yield from _refuse_conditions(project, component)
+
+
+def _refuse_conditions(project: Project, component: Component) -> Iterator[Refusal]:
+    """`import {a} from "#x"`, where package.json gives a module of ours for `#x`, or one from elsewhere."""
+    for slot in component.slots:
+        if not isinstance(slot, Exported) or is_python(slot.path):
+            continue
+        for module in project.givers_of(slot.path):
+            for path in project.importers_of(module):
+                links = project.slots.links(path)
+                ties: list[Import | Export] = [*links.imports, *links.exports] if links is not None else []
+                for each in ties:
+                    is_taken = each.imported in (slot.name, "*") and each.module_span is not None
+                    if not is_taken or not project.slots.modules.leads_outside(path, each.module):
+                        continue
+                    if project.slots.module_of(path, each.module) == module:
+                        message = "Under another condition of package.json this is no module of this project."
+                        yield refuse_at("external", message, path, each.statement)
 
 
 def _refuse_shared(project: Project, new_name: str) -> Iterator[Refusal]:

@@ -36,7 +36,6 @@ Style: TypeAlias = Literal["follow", "keep", "public"]
 `follow`: a name changes through all imports and exports that spell it the same. `keep`: it changes where
 it is declared and in importers; what was imported, or is exported in a clause, stays on the other side."""
 
-MAX_POSSIBLE = 200
 MAX_TROUBLES = 50
 
 
@@ -256,7 +255,7 @@ class Project:
         """The same name in the other forms of each module that gives it."""
         if not isinstance(slot, Exported) or is_python(slot.path) or not self.slots.twins:
             return
-        for module in self._givers_of(slot.path):
+        for module in self.givers_of(slot.path):
             for twin in self.slots.twins.of(module):
                 found = self.slots.find_in_form(twin, slot.name)
                 if found is not None and found != slot:
@@ -267,7 +266,7 @@ class Project:
         if isinstance(slot, Exported):
             yield from self.slots.alternatives(slot)
 
-    def _givers_of(self, path: str) -> list[str]:
+    def givers_of(self, path: str) -> list[str]:
         """A module, and all that give what it exports through `export *`."""
         waiting, seen = [path], [path]
         while waiting:
@@ -353,13 +352,13 @@ class Project:
     ) -> Iterator[Reference]:
         """Members of this name with an unknown receiver, and the name in strings and comments."""
         is_public = any(self._is_public(slot) for slot in slots)
-        left = MAX_POSSIBLE
         for path in candidates:
             facts = self.facts(path)
             text = self.source.text(path)
             if facts is None or text is None:
                 continue
-            identifiers = {use.start for use in facts.uses}
+            # A comment that says `{a}` where no type is called so may still mean this value.
+            identifiers = {use.start for use in facts.uses if use.role != "doc" or use.binding != NONE}
             for use in facts.uses if is_public else ():
                 if use.role == "pattern" and use.name in names:  # `{a} = x` reads `x.a`
                     yield refer(path, use, "member")
@@ -368,8 +367,7 @@ class Project:
                 if is_public and member.name in names and member.role != "keyword":
                     yield refer(path, member, "member")
             for start, end in _words(text, names):
-                if start not in identifiers and left > 0:
-                    left -= 1
+                if start not in identifiers:
                     yield Reference(path=path, start=start, end=end, role="text", level="possible")
 
     def troubles(self, paths: Sequence[str], slots: Sequence[Slot]) -> tuple[Trouble, ...]:
@@ -437,7 +435,7 @@ class Project:
                     yield from self.slots.python.unknown_stars(path, slot.name)
             return
         yield from self._untold_forms(slot)
-        for module in self._givers_of(slot.path):
+        for module in self.givers_of(slot.path):
             for path in self.importers_of(module):
                 links = self.slots.links(path)
                 for found in links.imports if links is not None else ():

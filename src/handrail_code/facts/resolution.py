@@ -67,20 +67,21 @@ class Modules:
         self._settings = CompilerSettings(source, self._package_home)
         self._spelled: dict[str, set[str]] | None = None
         self._known: dict[tuple[str, str], Resolved | External | Unresolved] = {}
+        self._browser: dict[str, str] | None = None
 
     def resolve(self, importer: str, specifier: str) -> Resolved | External | Unresolved:
         key = (posixpath.dirname(importer), specifier)
         if key not in self._known:
-            self._known[key] = self._resolve(*key)
+            found = self._resolve(*key)
+            instead = self._replaced().get(found.path) if isinstance(found, Resolved) else None
+            if isinstance(found, Resolved) and instead is not None and instead not in found.others:
+                found = Resolved(path=found.path, others=(*found.others, instead))
+            self._known[key] = found
         return self._known[key]
 
     def spellings(self, path: str) -> frozenset[str]:
         """Texts of which every file that imports this one has at least one; an empty text fits all files."""
-        *folders, name = path.split("/")
-        stem = name.split(".")[0]
-        found = {stem if stem != "index" else folders[-1] if folders else ""}
-        found |= self._mapped().get(path, set())
-        return frozenset(found)
+        return frozenset({_spell(path), *self._mapped().get(path, ())})
 
     def _mapped(self) -> dict[str, set[str]]:
         """File -> texts by which settings map to it: packages, `#names`, exact `paths`, a folder's `main`."""
@@ -89,6 +90,8 @@ class Modules:
             for manifest in self._source.manifests():
                 home = posixpath.dirname(manifest)
                 self._map_package(home, self._manifest(home))
+            for path, instead in self._replaced().items():
+                self._map(instead, _spell(path))
             for folder in sorted(self._all_folders()):
                 for rules in self._settings.rules_for(folder):
                     for key in rules.paths:
@@ -184,6 +187,32 @@ class Modules:
             if isinstance(table, dict):
                 return self._list_in_table(home, table, specifier)
         return []
+
+    def _replaced(self) -> Mapping[str, str]:
+        """File or package -> the file that a bundler takes instead: `"browser": {"./a.js": "./b.js"}`."""
+        if self._browser is None:
+            self._browser = {}
+            for manifest in self._source.manifests():
+                home = posixpath.dirname(manifest)
+                tables = [self._manifest(home).get(field) for field in ("browser", "react-native")]
+                pairs = [pair for table in tables if isinstance(table, dict) for pair in table.items()]
+                for key, value in pairs:
+                    new = self._find_file(join_path(home, value)) if isinstance(value, str) else None
+                    old = self._find_file(join_path(home, key)) if key.startswith(".") else key
+                    if old is not None and new is not None and old != new:
+                        self._browser[old] = new
+        return self._browser
+
+    def leads_outside(self, importer: str, specifier: str) -> bool:
+        """Whether a `#name` means, under some condition, a module that is none of this project."""
+        for home in folders_up(posixpath.dirname(importer)) if specifier.startswith("#") else ():
+            table = self._manifest(home).get("imports")
+            if isinstance(table, dict):
+                keys = [key for key in table if _match(key, specifier) is not None]
+                targets = [each for key in keys for each in _targets(table[key], None)]
+                bare = [each for each in targets if not each.startswith((".", "#"))]
+                return any(not self._list_in_packages(each) for each in bare)
+        return False
 
     def _package_home(self, name: str) -> str | None:
         """The folder of a package of this project."""
@@ -313,11 +342,14 @@ class Modules:
     def may_mean(self, importer: str, specifier: str, path: str) -> bool:
         """Whether a module name that was not resolved could be this file all the same.
 
-        It is a package of this project whose file is not known here; or it is no installed package, and it
-        ends as the file is called, or there are settings that could not be read.
+        It is a package of this project whose file is not known here; or bundlers take this file for it; or it
+        is no installed package, and it ends as the file is called, or there are settings that could not be
+        read.
         """
         if specifier.startswith((".", "#", "/")):
             return _ends_like(specifier, path)
+        if self._replaced().get(specifier) == path:
+            return True
         name = package_of(specifier)
         home = self._package_home(name)
         if home is not None:
@@ -342,6 +374,13 @@ class Modules:
 def package_of(specifier: str) -> str:
     """The package that a bare module name begins with."""
     return "/".join(specifier.split("/")[: 2 if specifier.startswith("@") else 1])
+
+
+def _spell(path: str) -> str:
+    """A text that every file which imports this one by its path has; an empty text fits all files."""
+    *folders, name = path.split("/")
+    stem = name.split(".")[0]
+    return stem if stem != "index" else folders[-1] if folders else ""
 
 
 def _ends_like(specifier: str, path: str) -> bool:

@@ -187,6 +187,8 @@ def _find_digest_now(held: Continuation, perform: Perform) -> str:
 def _mint(frame: Frame, told: Told) -> dict[str, str]:
     results_digest = told.find_digest()
     tokens: dict[str, str] = {}
+    is_preview = any(offer.action.guard for offer in told.offers)
+    preview = frame.desk.name_preview(frame.resumed) if is_preview else ""
     for offer in told.offers:
         other = offer.other
         if other is not None:
@@ -194,7 +196,8 @@ def _mint(frame: Frame, told: Told) -> dict[str, str]:
         else:
             given = (told.action, {**told.parameters, **offer.parameters}, results_digest)
         command = "" if other is None else other.command
-        tokens |= frame.desk.mint(*given, [offer.action], frame.resumed, command=command)
+        name = preview if other is None else ""
+        tokens |= frame.desk.mint(*given, [offer.action], frame.resumed, command=command, preview=name)
     return tokens
 
 

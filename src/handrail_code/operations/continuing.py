@@ -129,12 +129,14 @@ class TokenDesk:
         parent: Resumed | None,
         *,
         command: str = "",
+        preview: str = "",
     ) -> dict[str, str]:
-        """A token for each action. `action` is what was just done, with these parameters."""
+        """A token for each action. `action` is what was just done, with these parameters, and `preview` names
+        the preview that they are of."""
         if not actions:
             return {}
         issued_at = self._now
-        if parent is not None and parent.action.id == "show_diff":  # the same preview: one cancel ends both
+        if parent is not None and parent.action.id == "show_diff":  # the same preview lasts no longer
             issued_at = parent.continuation.issued_at
         base = Continuation(
             issued_at=issued_at,
@@ -142,7 +144,7 @@ class TokenDesk:
             command=command or self._command,
             action=action,
             context=ContinuationContext(
-                request_id=self._request_id(action, parameters, results_digest, actions),
+                request_id=preview or self._request_id(action, parameters, results_digest, actions),
                 source_token="" if parent is None else parent.digest,
                 results_digest=results_digest,
             ),
@@ -150,6 +152,12 @@ class TokenDesk:
             next_actions=tuple(actions),
         )
         return mint_each(self._rt.keys.signing_key(self._purpose), base, actions)
+
+    def name_preview(self, parent: Resumed | None) -> str:
+        """What the tokens of one preview and of its full diff have in common, and those of no other."""
+        if parent is not None and parent.action.id == "show_diff":
+            return parent.continuation.context.request_id
+        return "req_" + self._rt.randomness.bytes(_NONCE_BYTES).hex()
 
     def find_stale(self, resumed: Resumed, actual_digest: str) -> Stale | None:
         """How the results differ from those that the token was minted with."""
@@ -186,7 +194,7 @@ class TokenDesk:
     ) -> str:
         """The same for equal calls; a token that works once is never minted twice."""
         if any(one.guard for one in actions):
-            return "req_" + self._rt.randomness.bytes(_NONCE_BYTES).hex()
+            return self.name_preview(None)
         named = digest([self._command, action, dict(parameters), results])
         return "req_" + named.partition(":")[2][:_ID_CHARACTERS]
 

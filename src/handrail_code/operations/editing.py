@@ -118,6 +118,7 @@ class _Prepared:
         """The file and the name of each definition afterwards."""
         self.files: tuple[PlannedFile, ...] = ()
         self.untouched: list[UnsurePlace] = []
+        self.untouched_count = 0
         self.reasons: list[UnsurePlace] = []
 
     @property
@@ -141,7 +142,7 @@ class Editing:
         told = go_on(self._desk, resumed, self._source, self.perform)
         if resumed.action.id == "cancel":
             now = self._rt.clock.unix_seconds()
-            name = _name_preview(resumed.continuation)
+            name = _mark_cancelled(resumed.continuation)
             self._rt.confirmed.claim(name, expires_at=now + LIFETIME_SECONDS, now=now)
         return told
 
@@ -233,7 +234,6 @@ class Editing:
         action = action or ("changes" if "changes" in asked else _edit_of(asked))
         prepared, parameters = self._prepare(action, asked)
         is_diff = most_bytes > 0
-        untouched = list(dict.fromkeys(prepared.untouched))
         changes = describe_files(prepared.files, most_bytes or MOST_PREVIEW_BYTES)
         fields: dict[str, Any] = {
             "action": action,
@@ -241,8 +241,8 @@ class Editing:
             "changes": [msgspec.structs.replace(one, hunks="") for one in changes] if is_diff else changes,
             "file_count": len(changes),
             "edit_count": sum(item.edits for item in prepared.items),
-            "untouched": untouched[:MOST_UNTOUCHED],
-            "untouched_count": len(untouched),
+            "untouched": prepared.untouched[:MOST_UNTOUCHED],
+            "untouched_count": prepared.untouched_count,
             "diff": "".join(one.hunks for one in changes) if is_diff else "",
         }
         offers = [
@@ -345,7 +345,8 @@ class Editing:
                 note=planned.note,
             )
         )
-        prepared.untouched += describe_unsure(source, planned.plan.untouched)
+        prepared.untouched += describe_unsure(source, planned.plan.untouched[:MOST_UNTOUCHED])
+        prepared.untouched_count += len(planned.plan.untouched)
         prepared.reasons += describe_unsure(source, planned.plan.reasons)
 
     def _put_together(self, prepared: _Prepared) -> _Prepared:
@@ -404,7 +405,7 @@ class Editing:
         fingerprint = digest(resumed.digest).rpartition(":")[2]
         if self._rt.confirmed.is_used(fingerprint):
             raise used_refusal(self._find_stale(resumed, NOTHING), held)
-        if self._rt.confirmed.is_used(_name_preview(held)):
+        if self._rt.confirmed.is_used(_mark_cancelled(held)):
             raise stale_refusal(self._find_stale(resumed, NOTHING), "This edit was cancelled")
         try:
             prepared, _ = self._prepare(action, resumed.parameters)
@@ -489,10 +490,9 @@ def _edit_of(asked: Mapping[str, Json], item: int = 0) -> str:
     )
 
 
-def _name_preview(held: Continuation) -> str:
-    """What the tokens of one preview have in common, so that one of them can end the others."""
-    shared = [str(held.issued_at), held.command, held.action, held.context.results_digest]
-    return digest(["cancelled", *shared]).rpartition(":")[2]
+def _mark_cancelled(held: Continuation) -> str:
+    """The mark by which one token of a preview ends the others."""
+    return digest(["cancelled", held.context.request_id]).rpartition(":")[2]
 
 
 def _name_target(asked: Mapping[str, Json], action: str, found: Found) -> dict[str, Json]:

@@ -109,6 +109,23 @@ def export_page(session: Payload) -> Html:
             element("p", "The bundle holds the part that is proven, marked as such."),
         ),
         element("div", *(_form(session_id, is_sound, *one) for one in _FORMS), class_="strip"),
+        _receipt(session) if session["runs"] and is_sound else None,
+    )
+
+
+def _receipt(session: Payload) -> Html:
+    """How to get it: no server uses the keys that sign."""
+    line, place = f"handrail receipt export --session {session['session_id']}", session["project"]
+    return panel(
+        "Receipt",
+        element(
+            "p",
+            "What the run proved about a commit: ten lines for a pull request, or signed, so that others can "
+            f"check it. It is made with your own key, so run the command in {place or 'the project'}.",
+        ),
+        command_line(f"{line} --as markdown --human"),
+        command_line(f"{line} --out receipt.json"),
+        class_="stack tight",
     )
 
 

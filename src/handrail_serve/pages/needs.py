@@ -345,6 +345,16 @@ WITHOUT_DOOR = {
 }
 
 
+def _since(card: Card) -> Child:
+    """What the agent sent after the answer, where that was refused: it may go against the answer."""
+    node = card.node
+    if node is None or node["kind"] != "blocked_attempt" or node["person"] is not None:
+        return None  # the answer is about this attempt itself
+    why = node["blockers"][0]["message"] if node["blockers"] else ""
+    head = element("strong", "Since then the agent reported, and it was refused. ")
+    return element("p", head, why, dir="auto")
+
+
 def _recorded(card: Card, said: Payload, copy: Child) -> Html:
     words = f"{said['said']} by {said['who']}, {DOORS[said['door']]}"
     again = (
@@ -358,7 +368,10 @@ def _recorded(card: Card, said: Payload, copy: Child) -> Html:
             "good" if said["answer"] == "confirmed" else "warn",
             element("p", element("strong", "Recorded: "), words, dir="auto"),
             element("p", said["note"], dir="auto") if said["note"] else None,
-            element("p", "The agent sees it at its next call; copy this if it has stopped.", class_="small"),
+            _since(card)
+            or element(
+                "p", "The agent sees it at its next call; copy this if it has stopped.", class_="small"
+            ),
         ),
         element("div", copy, class_="cluster"),
         again,

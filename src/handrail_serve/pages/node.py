@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.outcome import UNTRUSTED
+from handrail.contract.printed_text import spell_argv
 from handrail.engine.receipts import WHO_SAW
 from handrail.projections.claim_texts import spell_kind
 from handrail.projections.evidence import DOORS
@@ -340,7 +341,9 @@ def _receipt(one: Payload) -> Html:
     name = f"{one['check']}: " if one["check"] else ""
     return element(
         "li",
-        element("p", passed, " ", element("strong", name), mono(" ".join(one["command"])), class_="cluster"),
+        element(
+            "p", passed, " ", element("strong", name), mono(spell_argv(one["command"])), class_="cluster"
+        ),
         element(
             "p",
             f"{one['outcome']}, {one['duration_ms']} ms, {WHO_SAW[one['by']]} · ",
@@ -359,6 +362,9 @@ def _receipt(one: Payload) -> Html:
     )
 
 
+_FORMS = {"valid": "complete", "invalid": "not as asked", "missing": "missing"}
+
+
 def _validations(node: Payload) -> Child:
     rows = [
         element(
@@ -366,12 +372,15 @@ def _validations(node: Payload) -> Child:
             element(
                 "strong", spell_kind(one["contract_ref"]) if one["contract_ref"] else "The rules of the step"
             ),
-            f": {one['result']}",
+            f": {_FORMS[one['result']]}",
             points(one["issues"]) if one["issues"] else None,
         )
         for one in node["validations"]
     ]
-    return panel("Shape of the report that followed", element("ul", *rows, class_="facts")) if rows else None
+    said = element(
+        "p", "Whether each part is there as the step asks; not whether it is true.", class_="small soft"
+    )
+    return panel("Form of the report", said, element("ul", *rows, class_="facts")) if rows else None
 
 
 def _files(node: Payload, files: Payload | None) -> Child:

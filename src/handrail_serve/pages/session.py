@@ -12,6 +12,8 @@ from handrail.projections.plain_words import CLOSE_WORDS
 from handrail_serve.pages.forms import settle_form
 from handrail_serve.pages.needs import Card, own_card, whose_agent
 from handrail_serve.pages.parts import (
+    ANSWERED,
+    WAITING,
     Payload,
     ago,
     asked_badge,
@@ -35,6 +37,7 @@ from handrail_serve.pages.parts import (
     panel,
     run_path,
     session_path,
+    silence_badge,
     status_badge,
     timeline_path,
     workflow_path,
@@ -45,6 +48,7 @@ _SENTENCES = {
     "in_progress": "With the agent",
     "blocked": "Blocked at",
 }
+_ASKED = {WAITING: "Waits for a person at", ANSWERED: "A person answered, and the agent has not gone on at"}
 
 
 def session_page(
@@ -88,9 +92,9 @@ def _status(shown: Payload, run: Payload | None, graph: Payload | None) -> Html:
     if run is None:
         return status_badge(shown["status"])
     asked = asked_word(graph["waiting"]) if graph is not None else ""
-    if asked:
-        return asked_badge(asked)
-    return status_badge(run["status"], run["evidence"], run["evidence_caveat"])
+    status = status_badge(run["status"], run["evidence"], run["evidence_caveat"])
+    silence = None if graph is None or asked == ANSWERED else silence_badge(graph["silence"])
+    return element("span", asked_badge(asked) if asked else status, silence, class_="cluster")
 
 
 def _meta(shown: Payload, graph: Payload | None) -> Html:
@@ -259,8 +263,8 @@ def _progress(graph: Payload) -> str:
 def _sentence(run: Payload, graph: Payload) -> str:
     status = run["status"]
     if status in _SENTENCES:
-        is_asked = any(need["kind"] == "person" for need in graph["waiting"])
-        return f"{'Waits for a person at' if is_asked else _SENTENCES[status]}: {graph['pending_title']}"
+        asked = _ASKED.get(asked_word(graph["waiting"]), _SENTENCES[status])
+        return f"{asked}: {graph['pending_title']}"
     if status == "closed" and run["closed"]:
         closed = run["closed"]
         note = f" {closed['note']}" if closed["note"] else ""

@@ -39,7 +39,7 @@ def settings_page(
     return page(
         head(
             "Settings",
-            meta(f"Handrail {context['version']}", settings["project"], f"account {context['account']}"),
+            meta(f"Handrail {context['version']}", f"account {context['account']}"),
         ),
         _problems(settings["problems"]),
         preferences_form(preferences),
@@ -50,6 +50,7 @@ def settings_page(
             "Where things are",
             facts(
                 [
+                    ("Project", mono(settings["project"])),
                     ("Home", mono(context["config"]["home"])),
                     ("Store", mono(context["config"]["store"])),
                     ("Your file", mono(settings["user_file"])),
@@ -266,9 +267,9 @@ def _settings(settings: Payload) -> Html:
                 element("span", one["text"], class_="under"),
                 element(
                     "span",
-                    element("span", "desired: ", _value(one["desired"], "not set")),
-                    element("span", "applied: ", _value(one["applied"], "none")),
-                    element("span", one["takes_effect"]),
+                    element("span", "in force: ", _value(one["applied"], "nothing")),
+                    element("span", "set to: ", _value(one["desired"], "")) if _waits(one) else None,
+                    element("span", f"a change counts {one['takes_effect']}"),
                     class_="under",
                 ),
                 _change(one) if "user" in one["of"] else None,
@@ -291,6 +292,11 @@ def _settings(settings: Payload) -> Html:
     )
 
 
+def _waits(one: Payload) -> bool:
+    """Whether something is set that is not in force yet."""
+    return one["desired"] is not None and one["desired"] != one["applied"]
+
+
 def _change(one: Payload) -> Html:
     """The value of the user's own file, shown before it is set as everywhere else."""
     held = "" if one["desired"] is None or one["source"] == "project" else one["desired"]
@@ -301,7 +307,7 @@ def _change(one: Payload) -> Html:
             "form",
             element(
                 "label",
-                f"{one['takes']}; null for the default",
+                f"{one['takes']}; null goes back to the default",
                 element(
                     "input",
                     type="text",

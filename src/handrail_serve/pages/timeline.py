@@ -45,6 +45,10 @@ _WORDS = {
 }
 
 
+_WITH_MORE = frozenset({"receipt", "blocked_attempt"})
+"""What is said of these stands below: how a check ended, why a report was not accepted."""
+
+
 def timeline_page(shown: Payload, found: Payload, zoom: str = "step") -> Html:
     """`shown` is of session.show, `found` of session.timeline; the page reads from top to bottom."""
     session_id = found["session_id"]
@@ -163,12 +167,13 @@ def _words(session_id: str, entry: Payload) -> Html:
         "The run " if is_start else _said(entry) or _WORDS.get(entry["what"], f"{entry['what']} "),
         _link(session_id, entry),
         element("span", f", {loop}" if loop else "", took, class_="soft"),
+        element("span", entry["said"], class_="under", dir="auto") if entry["what"] in _WITH_MORE else None,
     )
 
 
 def _said(entry: Payload) -> str:
     """What a person chose or gave; a yes and a no have their own words."""
-    said: str = entry["said"]
+    said: str = "" if entry["what"] in _WITH_MORE else entry["said"]
     return f"A person {said} at " if said and said != "confirmed it" else ""
 
 

@@ -566,6 +566,7 @@ def principal_of(held: Credential, *, is_person: bool) -> Principal | None:
         agent=held.name,
         machine=held.machine,
         scopes=held.scopes,
+        expires_at=held.expires_at,
     )
 
 

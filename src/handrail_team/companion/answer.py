@@ -29,6 +29,7 @@ from handrail.runtime.hub import perform_operation, try_afterwards
 from handrail.runtime.operation import Effect, Operation
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime, TreeDue
+from handrail_team.companion.note_tree import NOTE_TREE
 from handrail_team.companion.sent import enter_companion
 from handrail_team.companion.versions import require_same_major
 from handrail_team.companion.wire import (
@@ -44,8 +45,8 @@ DOMAIN: Final = "handrail.companion"
 LIFETIME_SECONDS: Final = 900
 """How long a look may take: as long as the programs that it starts."""
 _MAC_BYTES: Final = 16
-_OF_HOOKS: Final = {one.name: one for one in (NOTE_COMMAND, WORK_HERE)}
-"""What no caller asks for, only the hook of a client."""
+_OF_HOOKS: Final = {one.name: one for one in (NOTE_COMMAND, NOTE_TREE, WORK_HERE)}
+"""What no caller asks for, only the hook of a client or a companion itself."""
 _TOLD: Final = frozenset(
     {
         *("session.needs", "session.gaps", "session.show", "session.timeline", "session.resume"),

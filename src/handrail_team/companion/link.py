@@ -7,8 +7,8 @@ answer was not made.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
 from typing import Any, Final
 
 import msgspec
@@ -28,9 +28,12 @@ from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Failure, Fault, Json, Outcome
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.operations.kept_trees import COMMAND_PACK_BYTES
 from handrail.ports.server import HttpClient
 from handrail.ports.team import TeamCall, TeamState
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.hub import try_afterwards
+from handrail.runtime.runtime import Runtime, keeps_code
+from handrail_team.companion.kept_contents import KeepingWorktree
 from handrail_team.companion.look import Looking, describe_surroundings, look_beforehand
 from handrail_team.companion.session_here import LOOKS_AT_A_SESSION, perform_here
 from handrail_team.companion.team_file import Link, TeamFile, read_team_file
@@ -155,7 +158,7 @@ class CompanionLink:
                 asked = TeamCall(operation=operation, where="server", effect="read", params=params, ask=Ask())
                 return self._ask_server(link, project, asked)
 
-            return perform_here(self._local, project, call, ask)
+            return perform_here(self._local, project, call, ask, self._open_worktree)
         return self._ask_server(link, project, call)
 
     def _ask_server(self, link: Link, project: str, call: TeamCall) -> Outcome:
@@ -174,11 +177,23 @@ class CompanionLink:
         for _ in range(MOST_LOOKS):
             answered = self._send(link, sent)
             if answered.outcome is not None:
+                try_afterwards(self._local, partial(self._keep_contents, project, sent.sighting))
                 return read_outcome(answered.outcome)
             order = answered.look_first or LookOrder()
             seen: Sighting = looking.look(order, sent.sighting)
             sent = msgspec.structs.replace(sent, sighting=seen, request_state=order.request_state)
         raise _unavailable("The server kept asking for another look.")
+
+    def _open_worktree(self, note: Callable[[], str]) -> KeepingWorktree:
+        return KeepingWorktree(self._home, self._environment, self._local, note)
+
+    def _keep_contents(self, project: str, seen: Sighting) -> str:
+        """What the files held that the server knows by name now, for `code.restore`."""
+        if keeps_code(self._local, project):
+            for tree in (seen.tree, *(row.tree for row in seen.programs)):
+                if tree is not None:
+                    self._open_worktree(str).pack_contents(project, tree, (), COMMAND_PACK_BYTES)
+        return ""
 
     def _send(self, link: Link, sent: CompanionCall) -> CompanionAnswer:
         headers = self._headers(link)
@@ -244,7 +259,11 @@ class CompanionLink:
             return msgspec.structs.replace(state, is_reachable=not away, trouble=fault.message)
         if told.status != 200:
             return msgspec.structs.replace(state, trouble=_refusal_of(told.status, told.body).message)
-        return msgspec.structs.replace(state, account=_read_name(told.body))
+        data = _read_problem(told.body).get("data")
+        who = data if isinstance(data, dict) else {}
+        return msgspec.structs.replace(
+            state, account=str(who.get("name", "")), expires_at=str(who.get("expires_at", ""))
+        )
 
 
 def _needs_console(server: str, call: TeamCall) -> Fault:
@@ -302,8 +321,3 @@ def _read_problem(body: bytes) -> dict[str, Any]:
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return {}
     return told if isinstance(told, dict) else {}
-
-
-def _read_name(body: bytes) -> str:
-    data = _read_problem(body).get("data")
-    return str(data.get("name", "")) if isinstance(data, dict) else ""

@@ -1,7 +1,8 @@
 """A session of the team for an operation that looks at files of this machine.
 
 What the server has is fetched as a bundle, checked as an import is, and kept in memory for this one call: the
-files, their contents and the key of receipts stay on this machine.
+files, their contents and the key of receipts stay on this machine. Before files are brought back, the server
+records which are there, so that this too can be undone.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from handrail.contract.catalogue import CONTEXT_MISSING, FEATURE_DISABLED
+from handrail.contract.catalogue import CONTEXT_MISSING
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Failure, Fault, Json, NextCall, Outcome
 from handrail.engine.bundles.reading import read_bundle
@@ -21,6 +22,8 @@ from handrail.ports.log import Blob, Draft, EventLog
 from handrail.ports.team import TeamCall
 from handrail.runtime.hub import perform_operation
 from handrail.runtime.runtime import Runtime
+from handrail_team.companion.kept_contents import KeepingWorktree
+from handrail_team.companion.note_tree import NOTE_TREE
 
 LOOKS_AT_A_SESSION: Final = ("code.status", "code.diff", "code.restore", "receipt.export")
 """Operations of a companion that read a session beside the files."""
@@ -30,18 +33,17 @@ Ask = Callable[[str, dict[str, Json]], Outcome]
 """Asks the server for the outcome of an operation."""
 
 
-def perform_here(local: Runtime, project: str, call: TeamCall, ask: Ask) -> Outcome:
+def perform_here(
+    local: Runtime,
+    project: str,
+    call: TeamCall,
+    ask: Ask,
+    keeping: Callable[[Callable[[], str]], KeepingWorktree],
+) -> Outcome:
     """Perform such an operation on this machine, with the session as the server has it.
 
-    Raises Fault CONTEXT_MISSING where it cannot be told which one is meant, and FEATURE_DISABLED for what
-    would have to be recorded first.
+    Raises Fault CONTEXT_MISSING where it cannot be told which one is meant.
     """
-    if call.operation == "code.restore":
-        raise Fault(
-            FEATURE_DISABLED,
-            "In a team no files are brought back: their contents stay on this machine, and none are kept.",
-            hint="See what changed with handrail code diff NODE, and bring it back with git restore.",
-        )
     params = {name: value for name, value in call.params.items() if name != "stateToken"}
     if "stateToken" in call.params:
         raise _missing("In a team a session is named by its id here, not by a token.", [])
@@ -50,7 +52,8 @@ def perform_here(local: Runtime, project: str, call: TeamCall, ask: Ask) -> Outc
         named = (_find_newest if call.operation == "receipt.export" else _find_open)(project, ask)
     told = _require(ask("session.export", {"sessionId": named, "withCode": True}))
     log = _open_bundle(msgspec.json.encode(told["content"]).decode())
-    entered = msgspec.structs.replace(local, log=log)
+    worktree = keeping(lambda: str(_require(ask(NOTE_TREE.name, {"session": named}))["treeId"]))
+    entered = msgspec.structs.replace(local, log=log, worktree=lambda: worktree)
     called = local.registry.operation(call.operation)
     return perform_operation(entered, called, {**params, "session": named}, call.ask)
 

@@ -6,6 +6,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
+from handrail_team.operations.asked import spell_time
 
 
 class WhoAmI(Input, frozen=True, kw_only=True):
@@ -26,6 +27,8 @@ class Caller(Answer, frozen=True, kw_only=True):
     scopes: list[str]
     server: str = ""
     """Where the server of the team is reached."""
+    expires_at: str = ""
+    """When the credential of this call ends; empty: nobody says."""
 
 
 def who_am_i(rt: Runtime, request: WhoAmI) -> Caller:
@@ -47,6 +50,7 @@ def who_am_i(rt: Runtime, request: WhoAmI) -> Caller:
         role=found.role,
         scopes=list(found.scopes),
         server=rt.origin,
+        expires_at=spell_time(found.expires_at),
     )
 
 

@@ -63,6 +63,7 @@ from handrail_team.store.database import (
     settle,
 )
 from handrail_team.store.migrations import SCOPE
+from handrail_team.store.open_runs import OpenRuns
 from handrail_team.store.proving import Head, prove
 
 _KEPT_SECONDS: Final = 60
@@ -103,7 +104,8 @@ _ADD = (
     " FROM unnest(%s::bigint[], %s::text[], %b::bytea[], %s::text[]) AS new(i, k, b, d)"
 )
 _MOVE = (
-    "UPDATE handrail.sessions SET head = %s, digest = %s,"
+    "UPDATE handrail.sessions SET head = %s, digest = %s, counted = %s,"
+    " open_runs = coalesce(%s::text[], open_runs),"
     " stamp = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000 WHERE session_id = %s"
 )
 _TELL = (
@@ -134,8 +136,8 @@ class TeamHold:
     def __init__(
         self, log: TeamLog, session_id: SessionId, wait_ms: int, guard: Guard | None, *, is_new: bool
     ) -> None:
+        self._log = log
         self._database = log.database
-        self._outward = log.outward
         self._session_id = session_id
         self._wait_ms = wait_ms
         self._guard = guard
@@ -280,9 +282,13 @@ class TeamHold:
     def _commit(self, records: Sequence[Record], blobs: Sequence[Blob]) -> bool:
         """Whether it is durable; False: the database refused a known key, or did not answer."""
         link = self._current_link()
-        self._is_locked = False  # whatever comes of it, the transaction ends here
         first, last = records[0].index, records[-1]
+        counting, under_way = self._log.open_runs, None
         try:
+            if counting is not None:
+                under_way = counting.after(self._session_id, records)
+                counting.require_room(link, self._session_id, records, under_way, self._log.load)
+            self._is_locked = False  # whatever comes of it, the transaction ends here
             with link.pipeline():
                 if blobs:
                     contents = {blob.ref: blob.content for blob in blobs}
@@ -300,10 +306,11 @@ class TeamHold:
                         [record.digest for record in records],
                     ),
                 )
-                if notices := self._outward(self._session_id, records):
+                if notices := self._log.outward(self._session_id, records):
                     names, bodies = [name for name, _ in notices], [body for _, body in notices]
                     link.execute(_TELL, (names, bodies))
-                link.execute(_MOVE, (last.index + 1, last.digest, self._session_id))
+                counted = -1 if under_way is None else last.index + 1
+                link.execute(_MOVE, (last.index + 1, last.digest, counted, under_way, self._session_id))
                 link.execute("COMMIT")
         except psycopg.Error as error:
             is_unknown = is_lost(link, error) or isinstance(error, errors.UniqueViolation)
@@ -331,9 +338,13 @@ class TeamHold:
 class TeamLog:
     """`ports.EventLog` in a database; keeps small blobs for a minute and nothing else."""
 
-    def __init__(self, database: Database, outward: Outward = no_notices) -> None:
+    def __init__(
+        self, database: Database, outward: Outward = no_notices, open_runs: OpenRuns | None = None
+    ) -> None:
+        """`open_runs` has the limit of runs under way; None: there is none."""
         self.database = database
         self.outward = outward
+        self.open_runs = open_runs
         self._kept: dict[BlobRef, tuple[float, bytes]] = {}
 
     def load(self, session_id: SessionId) -> Loaded | None:

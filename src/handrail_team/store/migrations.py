@@ -180,6 +180,12 @@ MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (
         "CREATE POLICY found_by_all ON handrail.found_by FOR ALL"
         f" USING (words @@ {_WORDS} AND {_IS_HERE}) WITH CHECK ({_IS_HERE})",
     ),
+    (  # 5: runs under way
+        "ALTER TABLE handrail.sessions ADD COLUMN open_runs text[] NOT NULL DEFAULT '{}',"
+        " ADD COLUMN counted bigint NOT NULL DEFAULT -1",
+        "CREATE INDEX sessions_open ON handrail.sessions (workspace)"
+        " WHERE workspace <> '' AND (counted <> head OR cardinality(open_runs) > 0)",
+    ),
 )
 NEWEST: Final = len(MIGRATIONS)
 _PASSES_WALLS: Final = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"

@@ -59,6 +59,18 @@ RENAMED: dict[str, Files] = {
         "t.d.ts": DECLARED,
         "n.js": "import {a as x} from 'p'",
     },
+    "that a bundler takes instead": {
+        "package.json": '{"name":"p","browser":{"./m.js":"./web/k","./lib":"./web/k.js","fs":false}}',
+        "m.js": ES,
+        "web/k.js": ES,
+        "n.js": "import {a as x} from './m'",
+    },
+    "that a bundler takes instead, in CommonJS": {
+        "package.json": '{"react-native":{"./lib/index.js":"./w.js"}}',
+        "lib/index.js": "exports.a = function () {}",
+        "w.js": "exports.a = function () {}",
+        "n.js": "const m = require('./lib'); m.a()",
+    },
     "that gives all of another module": {
         "m.js": "export * from './k.js'",
         "k.js": ES,
@@ -161,3 +173,78 @@ def test_a_move_into_a_described_module_is_refused() -> None:
         "twin",
         "twin",
     ]
+
+
+INSIDE = '{"imports":{"#m":{"node":"./m.js","default":"./k.js"}}}'
+OUTSIDE = '{"imports":{"#m":{"node":"fs","default":"./m.js"},"#all/*":["./all/*.js","other/*"]}}'
+BROWSER = '{"browser":{"./m.js":"./k.js"}}'
+CONDITIONS: dict[str, tuple[str, Files]] = {
+    "one of two files": (INSIDE, {"k.js": ES, "n.js": "import {a as x} from '#m'; x();\n"}),
+    "all of two files": (INSIDE, {"k.js": ES, "n.js": "export * from '#m';\n"}),
+    "another package": (OUTSIDE, {"n.js": "import {a as x} from '#m'; x();\n"}),
+    "a whole package": (OUTSIDE, {"n.js": "import * as x from '#m'; x.a();\n"}),
+    "all of a package": (OUTSIDE, {"n.js": "export * from '#m';\n"}),
+    "another name of a package": (OUTSIDE, {"n.js": "export {a as x} from '#m';\n"}),
+    "a file for browsers": (BROWSER, {"k.js": ES, "n.js": "import {a as x} from './m.js'; x();\n"}),
+}
+
+
+@pytest.mark.parametrize("case", CONDITIONS)
+def test_an_importer_that_may_get_another_module_is_left_alone_by_a_move(case: str) -> None:
+    manifest, files = CONDITIONS[case]
+    whole = {**files, "package.json": manifest, "m.js": f"{ES.replace(' a', ' ^a')}\nexport const c = 1;\n"}
+    project, symbol, plain = project_with_mark(whole)
+    assert symbol is not None
+
+    plan = plan_move(project, symbol, "t.js")
+
+    assert isinstance(plan, Plan), plan
+    changed = apply_in_memory(plan, {path: text.encode() for path, text in plain.items()})
+    assert isinstance(changed, dict)
+    assert sorted(changed) == ["m.js", "t.js"]
+    assert changed["m.js"].startswith(b"export { a } from './t.js';\n")
+
+
+@pytest.mark.parametrize("case", [case for case, (manifest, _) in CONDITIONS.items() if manifest == OUTSIDE])
+def test_a_name_that_a_package_from_elsewhere_has_to_have_is_not_renamed(case: str) -> None:
+    manifest, files = CONDITIONS[case]
+    whole = {**files, "package.json": manifest, "m.js": ES.replace(" a", " ^a"), "o.js": "import './n.js'"}
+    project, symbol, _ = project_with_mark(whole)
+    assert symbol is not None
+
+    refusal = plan_rename(project, symbol, "b")
+    looked_at = plan_rename(project, symbol, "b", accept=["n.js:1"])
+
+    assert isinstance(refusal, Refusal)
+    assert (refusal.code, refusal.path) == ("external", "n.js")
+    assert isinstance(looked_at, Plan)
+    assert [(each.code, each.path) for each in looked_at.reasons][:1] == [("accepted", "n.js")]
+
+
+def test_a_private_name_with_one_meaning_is_followed() -> None:
+    files = {
+        "package.json": '{"name":"p","imports":{"#m":"./m.js","#p":"p","#x":"fs"},"exports":"./m.js"}',
+        "m.js": ES.replace(" a", " ^a"),
+        "n.js": "import {a as x} from '#m'; import {a as y} from '#p'; import {a as z} from '#x'",
+    }
+    project, symbol, _ = project_with_mark(files)
+    assert symbol is not None
+
+    plan = plan_rename(project, symbol, "b")
+
+    assert isinstance(plan, Plan), plan
+    assert [edit.path for edit in plan.edits] == ["m.js", "n.js", "n.js"]
+
+
+def test_a_file_that_bundlers_take_for_a_package_may_be_used_through_it() -> None:
+    files = {
+        "package.json": '{"browser":{"util":"./shim.js"},"dependencies":{"util":"1"}}',
+        "shim.js": "export function ^a() {}",
+        "n.js": "import {a} from 'util'; a()",
+    }
+    project, symbol, _ = project_with_mark(files)
+    assert symbol is not None
+
+    reasons = project.references(symbol).reasons
+
+    assert [(each.code, each.path) for each in reasons] == [("unresolved_module", "n.js")]

@@ -57,3 +57,19 @@ def test_what_is_needed_may_stand_at_the_first_byte() -> None:
         "m.js": "export const b = 1;\n",
         "t.js": "import { b } from './m.js';\n\nexport const a = b;\n",
     }
+
+
+def test_a_file_that_node_loads_as_it_is_gets_imports_that_node_loads() -> None:
+    files = {
+        "k.js": "export const k = 1;\n",
+        "m.js": "import { k } from './k';\n\nexport const ^a = () => k;\nexport const b = 1;\n",
+        "t.js": "export const t = 1;\n",
+    }
+    needy = "export const a = () => k;\n"
+
+    into_t, into_new = move(files), move(files, "new.js")
+
+    assert isinstance(into_t, dict)
+    assert isinstance(into_new, dict)
+    assert into_t["t.js"] == "import { k } from './k.js';\n\nexport const t = 1;\n\n" + needy
+    assert into_new["new.js"] == "import { k } from './k';\n\n" + needy  # as the file that it comes from

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.conformance.served import (
+from handrail.contract.conformance.check import (
     DiscoveryExchanges,
     Exchange,
     endpoints_of,

@@ -9,8 +9,8 @@ PROMISES = read_table(
     team, section 1
       team.same-everywhere: A run of a store in a database goes on on any machine, and a copy has the same
           bytes.
-      team.server-decides: A run of a linked project is the server's: a machine keeps nothing, the server
-          opens no file.
+      team.server-decides: A run of a linked project is the server's: it opens no file, and contents of
+          files stay on the machine.
       team.companion-looks: A look is bound to one call, used once, and told with machine and account.
       team.sources-travel: Workflows of the project travel and say where from; those of the server are
           offered too.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from handrail.contract.catalogue import E_CONFIG, KEYRING_INVALID, STORE_PERMISS
 from handrail.contract.outcome import Fault
 from handrail.event_log.memory import MemoryLog
 from handrail.ports.program import ClientServer, Handshake, InstalledSkill, PlaceFacts
+from handrail.ports.team import TeamState
 from handrail.ports.workspace import SettingProblem, Settings
 from handrail.program.doctor.examine_installation import CHECK_NAMES, examine
 from handrail.program.doctor.program_checks import CheckInput, DoctorCheck
@@ -200,6 +202,38 @@ def test_a_broken_workflow_file_is_a_warning_with_its_name(runtime: Runtime) -> 
 
     assert check.status == "warn"
     assert any("broken" in name for name in check.details["broken"])
+
+
+DAY = 86_400
+
+
+def ends_in(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(NOW + seconds))
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "told"),
+    [
+        ({"expires_at": ends_in(15 * DAY)}, "pass", ends_in(15 * DAY)),
+        ({"expires_at": ends_in(14 * DAY - 60)}, "warn", "ends at"),
+        ({"expires_at": ""}, "pass", "until it is ended"),
+        ({"trouble": "It ended."}, "fail", "does not take the token"),
+        ({"trouble": "No answer.", "is_reachable": False}, "pass", "is not known"),
+    ],
+)
+def test_a_machine_of_a_team_is_told_before_its_token_ends(
+    runtime: Runtime, changes: dict[str, Any], status: str, told: str
+) -> None:
+    team = TeamState(server="https://team.example.com", workspace="", machine="laptop", **changes)
+
+    (check,) = examine(CheckInput(rt=runtime, project="/project", team=lambda: team), ["credentials"])
+
+    assert (check.status, told in check.message) == (status, True)
+    assert ("handrail login https://team.example.com" in (check.fix or "")) is (status != "pass")
+
+
+def test_the_keys_of_ones_own_store_do_not_end(runtime: Runtime) -> None:
+    assert checked(runtime, "credentials").status == "pass"
 
 
 def test_a_project_outside_a_repository_is_a_warning(runtime: Runtime) -> None:

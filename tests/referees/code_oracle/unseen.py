@@ -23,7 +23,13 @@ from handrail_code.languages.extensions import language_of
 from handrail_code.languages.reading import read_facts
 from handrail_code.scan.trace import TraceAnswer, trace_callers
 from tests.code_tools.memory_source import MemorySource
-from tests.referees.code_oracle.comparing import ask_service, judge, judge_members, keep_forms_apart
+from tests.referees.code_oracle.comparing import (
+    SETTINGS,
+    ask_service,
+    judge,
+    judge_members,
+    keep_forms_apart,
+)
 from tests.referees.code_oracle.moving import Moved, check_moves, read_once
 from tests.referees.code_oracle.packages import Package
 from tests.referees.code_oracle.python_callers import Uses, list_python_uses
@@ -109,7 +115,8 @@ def _judge_ways_back(
     project: Project, sources: Sequence[str], per_kind: int, counts: Counter[str], faults: list[str]
 ) -> None:
     """Moves there and back on the files alone, each judged against what the preview of the first says."""
-    texts = {path: project.source.text(path) or b"" for path in project.source.files()}
+    paths = {*project.source.files(), *project.source.manifests(), *SETTINGS}
+    texts = {path: text for path in sorted(paths) if (text := project.source.text(path)) is not None}
     found = [
         Found(path=path, index=at, definition=each)
         for path in sources

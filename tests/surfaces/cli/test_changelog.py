@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from handrail.program.update.notice import read_releases
+from handrail.program.update.find_release import read_releases
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.self_description.changelog import ShowChangelog, show_changelog
 from tests.cases import every_case

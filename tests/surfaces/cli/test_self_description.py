@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from handrail import __version__
-from handrail.program.update.notice import read_releases
+from handrail.program.update.find_release import read_releases
 from tests.house.tree import page
 from tests.surfaces.cli.tool import Tool, checked_document
 
 CHECKS = [
     *("python", "install", "path", "settings", "workspace", "git", "store", "workflow_library", "keyring"),
-    *("confirm_tokens", "audit", "mcp_registration", "version_negotiation", "skill_sync", "update"),
-    "release_readiness",
+    *("credentials", "confirm_tokens", "audit", "mcp_registration", "version_negotiation", "skill_sync"),
+    *("update", "release_readiness"),
 ]
 
 
@@ -39,7 +39,7 @@ def test_context_says_where_a_call_would_act_and_makes_nothing(fresh_tool: Tool)
     assert data["workspace"] == {"root": fresh_tool.project, "branch": None, "head": None}
     assert data["config"]["home"] == fresh_tool.home
     assert data["config"]["envelope"] == "cli"
-    assert data["credentials"] == {"configured": False, "backend": "file", "usable": True}
+    assert data["credentials"] == {"configured": False, "backend": "file", "usable": True, "expires_at": None}
     assert data["skill"] == {"version": None, "in_sync": None}
     assert data["notices"] == []
     assert not os.path.exists(fresh_tool.home)
@@ -52,7 +52,12 @@ def test_context_never_shows_the_secret(fresh_tool: Tool) -> None:
     ran = fresh_tool.run("context", environment={"AI_NATIVE_CLI_SECRET": secret})
 
     document = checked_document(ran)
-    assert document["data"]["credentials"] == {"configured": True, "backend": "environment", "usable": True}
+    assert document["data"]["credentials"] == {
+        "configured": True,
+        "backend": "environment",
+        "usable": True,
+        "expires_at": None,
+    }
     assert secret.encode() not in ran.out + ran.err
 
 

@@ -48,11 +48,16 @@ WORDS: dict[str, Any] = {
 }
 
 
+def fitting_word(allowed: str) -> Any:
+    """A value for what a prompt asks for; a text where the step itself names it."""
+    return WORDS.get(allowed, allowed.split(" | ")[0])
+
+
 def answered(params: dict[str, Any], prompt: str) -> dict[str, Any]:
     """The offered call with the values that the prompt asks for; the report itself is written later."""
     asked = dict(ASKED.findall(prompt.partition("Send as context with this step")[2]))
     sent = {
-        name: WORDS.get(asked[name], asked[name].split(" | ")[0]) if value == PLACEHOLDER else value
+        name: fitting_word(asked.get(name, "any text")) if value == PLACEHOLDER else value
         for name, value in params.get("context", {}).items()
     }
     sent = {name: ["one"] if value == [PLACEHOLDER] else value for name, value in sent.items()}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from handrail.contract.outcome import Json
-from handrail.workflows.checking.dangling import find_dangling_names
+from handrail.workflows.checking.whole_file import find_dangling_names
 from tests.cases import every_case
 
 CONTRACTS = ("wr.contracts.plan", "project.contracts.own")

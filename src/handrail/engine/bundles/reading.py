@@ -40,8 +40,7 @@ from handrail.engine.bundles.document import (
     newer_version_fault,
     too_large_fault,
 )
-from handrail.engine.bundles.lineage import check_events
-from handrail.engine.bundles.pinned import check_workflows
+from handrail.engine.bundles.lineage import check_events, check_workflows
 from handrail.engine.bundles.writing import pins_of
 from handrail.engine.code_trees import tree_refs
 from handrail.engine.events import (

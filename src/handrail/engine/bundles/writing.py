@@ -35,8 +35,7 @@ from handrail.engine.bundles.document import (
     malformed_fault,
     name_of,
 )
-from handrail.engine.bundles.lineage import check_events
-from handrail.engine.bundles.pinned import check_workflows
+from handrail.engine.bundles.lineage import check_events, check_workflows
 from handrail.engine.code_trees import tree_refs
 from handrail.engine.events import (
     EventBody,

@@ -402,7 +402,7 @@ def take_join(history: History, workflow: CompiledWorkflow, node: Node, option: 
 def refuse_waiting(join: Join) -> Fault:
     """The refusal of an ack that comes before its children are done."""
     message = (
-        f"Nothing was stored, and no token was used up: {join.step.id} waits for its children; "
+        f"Nothing was stored, and no token was used up: “{join.step.title}” waits for its children; "
         f"{join.done} of the {format_count(join.needed, 'piece')} of work that it needs are done."
     )
     return Fault(STEP_WAITS, message, details={"step_id": join.step.id})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, Literal, TypeAlias, assert_never
 
 import msgspec
@@ -54,7 +54,6 @@ from handrail.workflows.conditions import (
     named_value,
 )
 from handrail.workflows.prompt_sections import (
-    ASK_BEFORE_WRITE,
     ASK_FOR_FILES,
     NOBODY_ANSWERS,
     NOBODY_ASKED,
@@ -62,7 +61,7 @@ from handrail.workflows.prompt_sections import (
     QUESTIONS,
     USER_CHOOSES,
     heading_of,
-    make_user_section,
+    replace_user_section,
 )
 
 # Parts that a move passed by, from the recorded trace
@@ -240,23 +239,36 @@ _WHY_THE_USER: Mapping[ChoiceKind, str] = {
     "policy_or_compliance": "a rule that they answer for is at stake",
 }
 _WRITES_UNASKED = " It writes files; nobody is asked in this mode."
+_ASK_BEFORE_WRITE = " It writes files: ask the user first."
 _FIND_FILES = "Find the files that this step needs; nobody is asked in this mode."
 
 
-def phrase_for_mode(text: str, leaf: Leaf, autonomy: Autonomy) -> str:
-    """The prompt of a step as it reads in a mode."""
+NOT_ANSWERED: Set[AskKind] = frozenset()
+
+
+def say_write(leaf: Action, autonomy: Autonomy, answered: Set[AskKind]) -> str:
+    """What the prompt of an action says about its write: whom it asks first, if anybody."""
+    if not leaf.is_guarded or "allow_write" in answered:
+        return ""
+    return _WRITES_UNASKED if autonomy == "full_auto_never_stop" else _ASK_BEFORE_WRITE
+
+
+def phrase_for_mode(text: str, leaf: Leaf, autonomy: Autonomy, answered: Set[AskKind] = NOT_ANSWERED) -> str:
+    """The prompt of a step as it reads in a mode, without what people were asked and have answered."""
     text = _MODE_ITEM.sub(lambda item: item[0] if item[2] == autonomy else "", text)
     text = text.replace(f"## {QUESTIONS}\n", f"## {_QUESTIONS_ELSEWHERE[autonomy]}\n")
     if autonomy != "full_auto_never_stop":
-        if isinstance(leaf, Choice) and leaf.non_assumable is not None:
+        if isinstance(leaf, Choice) and leaf.non_assumable is not None and "choose" not in answered:
             return f"{_USER_CHOOSES.format(why=_WHY_THE_USER[leaf.non_assumable])}\n\n{text}"
+        if isinstance(leaf, Step) and leaf.user_only is not None and "give" in answered:
+            return replace_user_section(text, leaf.user_only, "")
         return text
     if isinstance(leaf, Step) and leaf.user_only is not None:
         alone = _NOBODY_ANSWERS.format(reason=leaf.user_only.reason)
-        text = text.replace(make_user_section(leaf.user_only), alone)
+        text = replace_user_section(text, leaf.user_only, "" if "give" in answered else alone)
     if isinstance(leaf, Choice) and leaf.non_assumable is not None:
         text = f"{_NOBODY_CHOOSES}\n\n{text}"
-    return text.replace(ASK_FOR_FILES, _FIND_FILES).replace(ASK_BEFORE_WRITE, _WRITES_UNASKED)
+    return text.replace(ASK_FOR_FILES, _FIND_FILES)
 
 
 def asks_user_first(prompt: str) -> bool:
@@ -356,7 +368,7 @@ def refuse_declined(leaf: Leaf, kind: AskKind, word: PersonsWord) -> tuple[Claim
         name="user_only_dependency:needs_user_approval",
         pointer=WorkflowStep(step_id=leaf.id),
         waits_for=WaitsFor(kind=kind, state="declined", values={"step": leaf.id} | BY_PERSON),
-        message=_add_note(f"The step {leaf.id} does not pass: {DECLINED}", word),
+        message=_add_note(f"“{leaf.title}” does not pass: {DECLINED}", word),
     )
 
 
@@ -400,11 +412,11 @@ def weigh_confirmation(
     who = CONFIRMERS.get(named_confirmer(leaf), "")
     whom = who[:1].upper() + who[1:] or "A person"
     message = _add_note(
-        f"{whom} must confirm {leaf.id}, and an agent's word does not count: {claim.fact}", word
+        f"{whom} must confirm “{leaf.title}”, and an agent's word does not count: {claim.fact}", word
     )
     values = {"step": leaf.id} | BY_PERSON | ({"who": who} if who else {})
     if not word.is_due:
-        message = f"The user did not confirm {leaf.id}."
+        message = f"The user did not confirm “{leaf.title}”."
     return claim, Reason(
         name="user_only_dependency:needs_user_approval",
         pointer=WorkflowStep(step_id=leaf.id),
@@ -427,15 +439,15 @@ def find_unasked_confirmation(
     state: WaitState = "missing"
     if word.seen == "another":
         message, fix, state = (
-            f"The user confirmed another report of {leaf.id}.",
+            f"The user confirmed another report of “{leaf.title}”.",
             _SHOW_AND_ASK,
             "another_report",
         )
     elif needs_confirmation(workflow, leaf, before):
-        message = f"The user must confirm {leaf.id}, and has not answered."
+        message = f"The user must confirm “{leaf.title}”, and has not answered."
         fix = _ASK_YOURSELF if word.can_be_asked else ""
     else:
-        message = f"Because of this report the user must confirm {leaf.id}; nobody asked yet."
+        message = f"Because of this report the user must confirm “{leaf.title}”; nobody asked yet."
         fix = _SHOW_AND_ASK
     if not fix:
         return []

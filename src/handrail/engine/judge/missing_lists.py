@@ -56,6 +56,20 @@ def names_default_list(workflow: CompiledWorkflow, leaf: Leaf, name: str, facts:
     return is_default and re.search(rf"^- context: .*\b{re.escape(name)}\b", text, re.MULTILINE) is not None
 
 
+def list_told_texts(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[str]:
+    """Texts that a step asks for as `context.NAME`, and of which only the default is there so far."""
+    named = set(_TOLD.findall(leaf.prompt)) if isinstance(leaf, Step) else ()
+    return [
+        name
+        for name, spec in workflow.inputs.items()
+        if name in named and spec.type == "string" and not spec.enum
+        if facts.values.get(name) == spec.default
+    ]
+
+
+_TOLD = re.compile(r"\bcontext\.([A-Za-z_][\w-]*)")
+
+
 def judge_handouts(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tuple[Reason, ...]:
     """What stands in the way of handing out: no list, or more items than a step may hand out."""
     state = move.state
@@ -70,8 +84,8 @@ def judge_handouts(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tupl
     waits = WaitsFor(kind="context", state="invalid", values={"name": leaf.for_each, "type": "list"})
     beyond = ", ".join(msgspec.json.encode(item).decode() for item in items[MAX_CHILDREN:][:MAX_CHILDREN])
     message = (
-        f"{leaf.id} hands out one piece of work for each item of {leaf.for_each}: {len(items)} items, and "
-        f"{MAX_CHILDREN} at most; beyond that: {beyond}."
+        f"“{leaf.title}” hands out one piece of work for each item of {leaf.for_each}: {len(items)} items, "
+        f"and {MAX_CHILDREN} at most; beyond that: {beyond}."
     )
     return (
         Reason(

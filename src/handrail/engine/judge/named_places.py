@@ -7,6 +7,7 @@ it could be. Only a member that holds nothing but a quotation is compared: a sen
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from handrail.engine.judge.witnessed import AskedPlace
@@ -71,6 +72,16 @@ def configures_runner(path: str) -> bool:
     *folders, name = path.split("/")
     is_runner = name.endswith(".py") and not _SHADOWING.isdisjoint(folders)
     return is_runner or name in _CONFIGURATION or name.startswith(_CONFIGURED) or name.endswith(_LOADED)
+
+
+def sort_by_use(paths: Iterable[str]) -> dict[str, list[str]]:
+    """Files that a check is made of, by what they are to it; in the order of how much they can hide."""
+    found: dict[str, list[str]] = {"configuration": [], "program": [], "tests": []}
+    for path in paths:
+        is_test = is_test_file(path)
+        use = "configuration" if configures_runner(path) else "tests" if is_test else "program"
+        found[use].append(path)
+    return {use: own for use, own in found.items() if own}
 
 
 def is_of_checks(path: str) -> bool:

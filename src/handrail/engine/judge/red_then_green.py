@@ -92,7 +92,7 @@ def find_doubt(
     red: ReceiptRecorded, green: ReceiptRecorded, paths: list[str], gone: Sequence[str], name: str
 ) -> str:
     """What else than the change may have made it pass; empty: nothing that is known."""
-    fewer = compare_counts(red.counts, green.counts)
+    fewer = compare_counts(red.counts, green.counts, "then")
     if red.steering != green.steering:
         names = sorted({one for one, _ in {*red.steering.items()} ^ {*green.steering.items()}})
         return f"{name} failed and passes under different {', '.join(names)}"
@@ -100,7 +100,7 @@ def find_doubt(
     if len(programs) > 1:
         return f"{name} failed and passes by another program: {make_readable(green.program)[:120]}"
     if fewer:
-        return f"{name} failed before, and now {fewer.replace('at the start of the run', 'then')}"
+        return f"{name} failed before, and now {fewer}"
     is_counted = red.counts is not None and green.counts is not None
     lost = [] if is_counted else [path for path in list_own(red, sorted(gone)) if is_test_file(path)]
     if lost:

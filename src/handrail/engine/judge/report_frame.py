@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, assert_never
 
 import msgspec
+from msgspec import json
 
 from handrail.contract.ids import Autonomy
 from handrail.contract.wording import shorten
@@ -22,7 +23,7 @@ from handrail.engine.artifact_shapes import (
     Judgement,
 )
 from handrail.engine.events import Blocked
-from handrail.engine.judge.missing_lists import is_known, names_default_list
+from handrail.engine.judge.missing_lists import is_known, list_told_texts, names_default_list
 from handrail.engine.reasons import (
     Blocker,
     CapabilityPointer,
@@ -73,11 +74,8 @@ def gate_of(step: Step | None, assessment_id: str) -> Gate | None:
 
 def find_misfits(gate: Gate, judgement: Judgement) -> list[tuple[str, str]]:
     """Where an assessment does not have the dimensions and levels that its gate declares: place and fault."""
-    issues = [
-        (f"/dimensions/{name}", f"{name} is missing")
-        for name in gate.dimensions
-        if name not in judgement.dimensions
-    ]
+    missing = [name for name in gate.dimensions if name not in judgement.dimensions]
+    issues = [(f"/dimensions/{name}", f"{name} is missing") for name in missing]
     for name, level in judgement.dimensions.items():
         levels = gate.dimensions.get(name)
         if levels is None:
@@ -102,12 +100,8 @@ def assessment_example(gate: Gate) -> dict[str, Any]:
         )
         for name, levels in gate.dimensions.items()
     }
-    return {
-        "kind": ASSESSMENT,
-        "assessmentId": gate.assessment_id,
-        "dimensions": dimensions,
-        "rationale": ANY_RATIONALE,
-    }
+    head = {"kind": ASSESSMENT, "assessmentId": gate.assessment_id}
+    return head | {"dimensions": dimensions, "rationale": ANY_RATIONALE}
 
 
 def list_levels(gate: Gate) -> str:
@@ -129,6 +123,8 @@ AT_START = ""
 MOST_ASKED = 12
 """Values that one step asks for at most."""
 MOST_VALUES = 8
+LONGEST_DESCRIPTION = 300
+"""Characters of what an author says about a value: the sentence to decide by is read to its end."""
 _ORDERED = ("gt", "gte", "lt", "lte")
 
 
@@ -184,6 +180,9 @@ def list_asks(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[Ask]
         if is_told or is_every_round or not is_known(workflow, held.name, facts, is_list=held.is_list):
             ask = make_ask(workflow, held, is_every_round=is_every_round)
             asks.append(msgspec.structs.replace(ask, is_told=is_told))
+    known = {ask.name for ask in asks}
+    texts = [name for name in list_told_texts(workflow, leaf, facts) if name not in known]
+    asks += [Ask(name=name, allowed="any text", is_told=True) for name in texts]
     return asks[:MOST_ASKED]
 
 
@@ -193,7 +192,7 @@ def make_ask(workflow: CompiledWorkflow, held: Steering, *, is_every_round: bool
     return Ask(
         name=held.name,
         allowed=_allowed(spec, held),
-        description=shorten(spec.description),
+        description=shorten(spec.description, LONGEST_DESCRIPTION),
         is_every_round=is_every_round,
     )
 
@@ -220,8 +219,7 @@ def _are_numbers(values: tuple[Any, ...]) -> bool:
 
 def _listed(values: Iterable[Any]) -> str:
     shown = [
-        shorten(value) if isinstance(value, str) and value else msgspec.json.encode(value).decode()[:80]
-        for value in values
+        shorten(one) if isinstance(one, str) and one else json.encode(one).decode()[:80] for one in values
     ]
     return " | ".join([*shown[:MOST_VALUES], *(["…"] if len(shown) > MOST_VALUES else [])])
 
@@ -378,7 +376,9 @@ def _is_among(value: Any, values: list[Any]) -> bool:
 
 TO_FILL_IN = "…"
 """Stands for a value that the agent has to write."""
-MARKS = frozenset({TO_FILL_IN, USER_SAID, ANY_LEVEL, ANY_RATIONALE})
+_OF_TYPE = {"integer": "… (number)", "number": "… (number)", "boolean": "… (true | false)"}
+"""The same where a text would be refused."""
+MARKS = frozenset({TO_FILL_IN, *_OF_TYPE.values(), USER_SAID, ANY_LEVEL, ANY_RATIONALE})
 """Whatever stands in our own frames and examples for words that only the agent or the user can give."""
 DEEPEST = 6
 INNER_BYTES = 100
@@ -388,8 +388,9 @@ _INNER_LEVELS = 3
 
 
 def mark_of(spec: InputSpec | None) -> str | list[str]:
-    """What stands for the value of an input until the agent writes it: a list where one is needed."""
-    return [TO_FILL_IN] if spec is not None and spec.type == "array" else TO_FILL_IN
+    """What stands for the value of an input until the agent writes it: of the type that is needed."""
+    kind = "" if spec is None else spec.type
+    return [TO_FILL_IN] if kind == "array" else _OF_TYPE.get(kind, TO_FILL_IN)
 
 
 def make_frame(
@@ -547,14 +548,15 @@ class _Marks:
             return schema["const"]
         match schema.get("type"):
             case "array":
-                items, row = schema.get("items"), _first(shown)
-                blank = {TO_FILL_IN: TO_FILL_IN} if isinstance(row, dict) else TO_FILL_IN
+                items, row = resolve_ref(schema.get("items"), self._root), _first(shown)
+                is_rows = isinstance(row, dict) or (isinstance(items, dict) and items.get("type") == "object")
+                blank = {TO_FILL_IN: TO_FILL_IN} if is_rows else TO_FILL_IN
                 is_shown = _shows_all(items, row, self._root, _INNER_LEVELS - level)
                 return [blank if is_shown else self._inner(items, row, level) or blank]
             case "object":
                 return self._inner(schema, shown, level) or {TO_FILL_IN: TO_FILL_IN}
-            case _:
-                return TO_FILL_IN
+            case kind:
+                return _OF_TYPE.get(str(kind), TO_FILL_IN)
 
     def _inner(self, schema: Any, shown: Any, level: int) -> dict[str, Any] | None:
         """An object with its required names, as far as there is room; None where none is named."""

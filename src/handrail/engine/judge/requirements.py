@@ -518,7 +518,7 @@ def let_give(needed: UserOnly, step_id: str) -> Reason:
         name=USER_REASONS[needed.reason],
         pointer=ContextKey(key=needed.input) if needed.input else WorkflowStep(step_id=step_id),
         waits_for=WaitsFor(kind="give", values=_name_gift(needed, step_id) | BY_PERSON),
-        message=f"A person must answer {step_id} themselves, and an agent's word does not count: nobody has.",
+        message="A person must give what this step needs, and an agent's word does not count: nobody has.",
     )
 
 

@@ -26,7 +26,7 @@ from handrail.engine.command_lines import (
     split_command,
 )
 from handrail.engine.events import EvidenceVerdict, ReceiptRecorded
-from handrail.engine.judge.named_places import configures_runner, is_test_file
+from handrail.engine.judge.named_places import configures_runner, is_test_file, sort_by_use
 from handrail.engine.judge.witnessed import RunResult, Witnessed
 from handrail.engine.receipts import (
     ELSEWHERE,
@@ -388,7 +388,8 @@ def judge_receipts(
     fact = ended + _name_unlooked(known) + _name_left_out(known, newest) + _name_steering(newest)
     fact += name_others(newest, current) + _name_fewer(own, newest)
     touched = _find_touched(known, newest)
-    fact += f"; its own tests or configuration changed in this run: {list_paths(touched)}" if touched else ""
+    for use, changed in sort_by_use(touched).items():
+        fact += f"; its {use} changed in this run: {list_paths(changed)}"
     loaded = [make_readable(path) for path in known.sighting.beside.loaded]
     fact += f"; new in this run, and git does not track it: {list_paths(loaded)}" if loaded else ""
     return RunResult(verdict="holds", fact=fact, refs=refs, command=command, paths=(*touched, *loaded))

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import msgspec
 
 from handrail.contract.catalogue import E_CONFIG, E_NETWORK, E_TIMEOUT, E_VALIDATION
-from handrail.contract.conformance.served import MOST_ANSWER_BYTES, Exchange
+from handrail.contract.conformance.check import MOST_ANSWER_BYTES, Exchange
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
 from handrail.host.private_files import open_regular_file

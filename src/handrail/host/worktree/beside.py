@@ -1,19 +1,23 @@
-"""What is in no tree and decides what a check does: ignore rules of the machine, files that load themselves.
+"""What is in no tree: why one tells nothing about a path, and what beside it decides what a check does.
 
-Each is known by the time, the inode and the size that the file system tells, never by its content: what git
-ignores may be private, and nobody can set the time of a change back.
+A path is ignored, belongs to another repository, or could not be read. Ignore rules of the machine and files
+that load themselves are known by the time, the inode and the size that the file system tells, never by their
+content: what git ignores may be private, and nobody can set the time of a change back.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from handrail.engine.judge.named_places import configures_runner
-from handrail.host.worktree.bounds import Bounds
-from handrail.host.worktree.trees import read_path
+from handrail.host.worktree.bounds import HIDDEN, Bounds
+from handrail.host.worktree.repository import Repository
+from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, read_path, show_path
+from handrail.host.worktree.walking import is_by_product, is_ignored_below, walk_files
 from handrail.ports.worktree import Beside
 
 _MOST_FOLDERS = 2_000
@@ -104,3 +108,93 @@ def _stamp(path: bytes) -> str:
         return ""
     told = f"{found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino} {found.st_size}"
     return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+# Why no tree tells about a path
+
+_IGNORED = "it is ignored, so it is not compared"
+_NOT_LISTED = "git does not list it"
+_OF_ANOTHER = "it belongs to another repository"
+_NO_FILE = "it is not a regular file"
+_UNREADABLE = "it may not be read"
+_SPARSE = "it is left out of the sparse checkout"
+_UNKNOWN = "git could not be asked about it"
+_TOO_LARGE = f"it is larger than {MOST_DIGESTED_BYTES:,} bytes, so only its size is known".replace(",", " ")
+_BY_PRODUCT = "a tool leaves it behind, so it is not compared"
+_SKIPPED, _UNTRACKED = b"S", b"?"
+
+
+def explain_unlisted(bounds: Bounds, paths: Sequence[str], repository: Repository | None) -> dict[str, str]:
+    """The paths of which trees say nothing, with the reason; without git, of the walk."""
+    root = bounds.root
+    found: dict[str, str] = {}
+    plain: list[str] = []
+    for path in paths:
+        why = HIDDEN if bounds.is_hidden(read_path(path)) else _explain_file(root, path)
+        if why:
+            found[path] = why
+        else:
+            plain.append(path)
+    listed = _find_listed(bounds, plain, repository) if plain else {}
+    for path in plain:
+        if listed is None:
+            found[path] = _UNKNOWN
+        elif path not in listed:
+            why = _explain_absence(root, path)
+            found |= {path: why} if why else {}
+        elif listed[path] == _SKIPPED and not os.path.lexists(os.path.join(root, path)):
+            found[path] = _SPARSE
+        elif listed[path] == _UNTRACKED and is_by_product(read_path(path)):
+            found[path] = _BY_PRODUCT
+    return found
+
+
+def _explain_file(root: str, path: str) -> str:
+    """What the file itself tells."""
+    above = path
+    while above:
+        if os.path.lexists(os.path.join(root, above, ".git")):
+            return _OF_ANOTHER
+        above = os.path.dirname(above)
+    try:
+        state = os.lstat(os.path.join(root, path))
+    except (OSError, ValueError):
+        return ""
+    if stat.S_ISDIR(state.st_mode) or stat.S_ISLNK(state.st_mode):
+        return ""
+    if not stat.S_ISREG(state.st_mode):
+        return _NO_FILE
+    if state.st_size > MOST_DIGESTED_BYTES:
+        return _TOO_LARGE
+    return "" if os.access(os.path.join(root, path), os.R_OK) else _UNREADABLE
+
+
+def _find_listed(
+    bounds: Bounds, paths: Sequence[str], repository: Repository | None
+) -> dict[str, bytes] | None:
+    """Those that are files of the project, or folders with some; with git's letter. None: nobody knows."""
+    if repository is not None:
+        printed = repository.find_listed([read_path(path) for path in paths])
+        every = None if printed is None else [(show_path(path), letter) for path, letter in printed]
+    else:
+        walked = walk_files(bounds, lambda: None)
+        every = None if walked is None else [(show_path(path), b"H") for path in walked.paths]
+    if every is None:
+        return None
+    listed: dict[str, bytes] = {}
+    for path, letter in every:
+        above = os.path.dirname(path)
+        while above and above not in listed:
+            listed[above] = b""
+            above = os.path.dirname(above)
+        listed[path] = letter
+    return {path: listed[path] for path in paths if path in listed}
+
+
+def _explain_absence(root: str, path: str) -> str:
+    """Of a path that is not listed: it is ignored, or would be. Empty: it is nowhere, and would be listed."""
+    if is_ignored_below(root, read_path(path)):
+        return _IGNORED
+    if is_by_product(read_path(path)):
+        return _BY_PRODUCT
+    return _NOT_LISTED if os.path.lexists(os.path.join(root, path)) else ""

@@ -104,7 +104,7 @@ class LocalWorktree:
             return dict.fromkeys(paths, bounds.trouble)
         is_repository = _is_in_repository(bounds.root)
         repository = Repository(bounds, self._environment, _READING_SECONDS) if is_repository else None
-        from handrail.host.worktree.unlisted import explain_unlisted
+        from handrail.host.worktree.beside import explain_unlisted
 
         return explain_unlisted(bounds, paths, repository)
 

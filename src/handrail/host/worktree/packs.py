@@ -44,7 +44,7 @@ def pack_contents(
             contents[entry.digest] = found
             total += len(found)
     return Packed(
-        content=_compress(contents) if contents else b"",
+        content=compress(contents) if contents else b"",
         digests=tuple(sorted(contents)),
         left_out=tuple(left_out),
     )
@@ -100,7 +100,7 @@ def matches(content: bytes, digest: str) -> bool:
     return algorithm in _ALGORITHMS and digest_content(content, algorithm).hex() == expected
 
 
-def _compress(contents: Mapping[str, bytes]) -> bytes:
+def compress(contents: Mapping[str, bytes]) -> bytes:
     body = msgspec.msgpack.encode({digest: contents[digest] for digest in sorted(contents)})
     return zlib.compress(body, 6 if len(body) < _LARGE else 1)
 

@@ -61,7 +61,7 @@ def run_due_checks(rt: WritePorts, first: Looked, node: Node, look: Callable[[Se
         target = PendingStep(session=looked.session, run=run, node=node, by_token=True)
         rt.progress.write(f"handrail: this report needs the approved check {named}; running it\n")
         ran = run_command(rt, rt.check_programs(), command, target, project)
-        session = record_receipt(rt, target, ran.receipt)
+        session, _ = record_receipt(rt, target, ran.receipt)
         leave_tree(rt, session.history.session_id, node.node_id, project, "receipt", ran.tree)
         spent_ms += ran.receipt.duration_ms
         looked = Looked(session=session, prepared=look(session))

@@ -8,10 +8,9 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.command_words import redact_argv
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Page, Payload, Success
-from handrail.contract.printed_text import strip_escapes
+from handrail.contract.printed_text import redact_argv, strip_escapes
 from handrail.operations.declared_checks import digest_check
 from handrail.ports.workspace import DeclaredCheck
 from handrail.runtime.operation import Input, Operation

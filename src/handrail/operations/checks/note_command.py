@@ -13,11 +13,10 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import INVARIANT_VIOLATION
-from handrail.contract.command_words import redact_argv, redact_command_line
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import ReceiptId, receipt_id_for
 from handrail.contract.outcome import Fault, Payload
-from handrail.contract.printed_text import strip_escapes
+from handrail.contract.printed_text import redact_argv, redact_command_line, strip_escapes
 from handrail.engine.command_lines import read_words
 from handrail.engine.events import PlannedEvent, ReceiptRecorded
 from handrail.engine.history import Node, list_receipts
@@ -25,7 +24,7 @@ from handrail.engine.navigate import Running
 from handrail.engine.plans import plan_receipt
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, Exited, RunOutcome, StatusUnknown, digest_argv
 from handrail.operations.kept_trees import COMMAND_PACK_BYTES, record_tree
-from handrail.operations.sessions.open_work import find_open_work
+from handrail.operations.pending_step import find_open_work
 from handrail.ports.worktree import Tree, Unseen
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.operation import Input, Operation

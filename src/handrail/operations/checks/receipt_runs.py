@@ -9,10 +9,9 @@ from collections.abc import Callable
 import msgspec
 
 from handrail.contract.catalogue import INVARIANT_VIOLATION
-from handrail.contract.command_words import redact_argv
 from handrail.contract.ids import receipt_id_for
 from handrail.contract.outcome import Fault, Notice
-from handrail.contract.printed_text import PrintedText, strip_escapes
+from handrail.contract.printed_text import PrintedText, redact_argv, strip_escapes
 from handrail.contract.wording import make_readable
 from handrail.engine.command_lines import find_counting, is_status_own, read_words
 from handrail.engine.events import ReceiptRecorded
@@ -28,7 +27,7 @@ from handrail.engine.receipts import (
     TimedOut,
     digest_argv,
 )
-from handrail.operations.checks.reports import UnreadableReport, count_tests, count_unittest
+from handrail.operations.checks.reports import TELLING_RUNNERS, UnreadableReport, count_tests
 from handrail.operations.declared_checks import show_words
 from handrail.operations.pending_step import PendingStep
 from handrail.ports.checks import PRINTED, STEERING, CheckPrograms, ProgramCall, ProgramEnd, ReportFile
@@ -202,7 +201,12 @@ def _is_printed_report(command: Command) -> bool:
     """Whether what it prints is its report: it is declared so, or it is a runner that tells its counts."""
     if command.report is not None:
         return command.report.path == PRINTED
-    return "unittest" in read_words(command.argv).words
+    return _find_counter(command) is not None
+
+
+def _find_counter(command: Command) -> Callable[[str], Counts | None] | None:
+    names = map(os.path.basename, read_words(command.argv).words)
+    return next((TELLING_RUNNERS[name] for name in names if name in TELLING_RUNNERS), None)
 
 
 def _show_value(rt: ReadPorts, value: str) -> str:
@@ -256,7 +260,8 @@ def _count_report(
 ) -> tuple[Counts | None, str]:
     """What the declared report counts, or why it counts nothing."""
     if command.report is None or ended.trouble:
-        return count_unittest(printed.decode(errors="replace")), ""
+        count = _find_counter(command)
+        return None if count is None else count(printed.decode(errors="replace")), ""
     found = ReportFile(content=printed)
     if command.report.path != PRINTED:
         found = programs.read_report(project, command.report.path, before)
@@ -282,15 +287,23 @@ def _after(command: Command, uncounted: str) -> list[Notice]:
     return [Notice(type="report_not_read", message=message[:500], severity="warning")]
 
 
-def record_receipt(rt: WritePorts, target: PendingStep, receipt: ReceiptRecorded) -> Session:
-    """Append the receipt to the run as it stands now; the run may have moved on meanwhile."""
+def record_receipt(
+    rt: WritePorts, target: PendingStep, receipt: ReceiptRecorded
+) -> tuple[Session, ReceiptRecorded]:
+    """Append the receipt to the run as it stands now; the run may have moved on meanwhile.
+
+    The repeat of a companion's call draws the same id, and gets what was recorded then.
+    """
     session = target.session
     plan = [plan_receipt(target.node, receipt)]
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=target.by_token) as (session, witness):
+            for held in session.history.receipts.get(receipt.node_id, ()):
+                if held.fact.receipt_id == receipt.receipt_id:
+                    return session, held.fact
             committed = commit(rt, witness, session, lambda _: plan)
         if committed is not None:
-            return committed
+            return committed, receipt
     raise Fault(
         INVARIANT_VIOLATION,
         "The log kept changing during this call.",

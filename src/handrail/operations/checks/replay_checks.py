@@ -19,7 +19,7 @@ from handrail.engine.command_lines import explain_not_run
 from handrail.engine.receipts import Counts, describe_outcome, has_passed
 from handrail.operations.checks.receipt_runs import Command, run_and_count
 from handrail.operations.declared_checks import digest_check
-from handrail.operations.receipts.signing import find_commit
+from handrail.operations.receipts.show_key import find_commit
 from handrail.operations.receipts.verify_receipt import ReceiptFile
 from handrail.ports.workspace import DeclaredCheck
 from handrail.projections.receipt_statement import Stated, read_statement

@@ -156,7 +156,11 @@ _CARGO = re.compile(
 _UNITTEST = re.compile(r"(?m)^Ran (\d{1,9}) tests? in [\d.]+s$")
 _UNITTEST_END = re.compile(r"(?m)^(?:OK|FAILED|NO TESTS RAN)(?: \(([a-z0-9=, ]*)\))?$")
 
-
+_PYTEST = re.compile(
+    r"(?m)^(?:=+ )?(no tests ran|\d{1,9} (?!tests? )[a-z ]+(?:, \d{1,9} [a-z ]+)*)"
+    r" in [\d.]+s(?: \([\d:]+\))?(?: =+)?$"
+)
+_PYTEST_BROKEN = re.compile(r"(?m)^!+ Interrupted: \d+ errors? during collection !+$")
 _NOT_A_TEST = re.compile(
     r"(?m)^ERROR: (?:.* \(unittest\.loader\._FailedTest\b|(?:setUp|tearDown)(?:Class|Module) \()"
 )
@@ -238,6 +242,25 @@ def count_unittest(text: str) -> Counts | None:
     return Counts(passed=passed, failed=failed, skipped=skipped, errors=errors)
 
 
+def count_pytest(text: str) -> Counts | None:
+    """`pytest`: its last line. A test whose fixture raises has failed; a file that cannot be read is none."""
+    ended = _PYTEST.findall(text)
+    if not ended:
+        return None
+    told = (pair.partition(" ") for pair in ended[-1].split(", "))
+    sums = {name: int(number) for number, _, name in told if number.isdigit()}
+    raised = sums.get("error", 0) + sums.get("errors", 0)
+    is_broken = _PYTEST_BROKEN.search(text) is not None
+    return Counts(
+        passed=sums.get("passed", 0) + sums.get("xpassed", 0),
+        failed=sums.get("failed", 0) + (0 if is_broken else raised),
+        skipped=sums.get("skipped", 0) + sums.get("xfailed", 0),
+        errors=raised if is_broken else 0,
+    )
+
+
+TELLING_RUNNERS = {"unittest": count_unittest, "pytest": count_pytest, "py.test": count_pytest}
+"""Runners that print their counts without being asked, by their names in a command."""
 PRINTED_FORMATS: dict[Literal["tap", "go", "cargo", "unittest"], Callable[[str], Counts | None]] = {
     "tap": count_tap,
     "go": count_go,

@@ -168,7 +168,7 @@ def run_check(rt: WritePorts, request: RunCheck) -> Success:
     if receipt.steering:
         message = f"It ran under {', '.join(sorted(receipt.steering))}, so it stands for no declared check."
         notices.append(Notice(type="check_steered", message=message[:1000], severity="warning"))
-    recorded = record_receipt(rt, target, receipt)
+    recorded, receipt = record_receipt(rt, target, receipt)
     leave_tree(rt, recorded.history.session_id, target.node.node_id, project, "receipt", ran.tree)
     if ran.is_interrupted:
         raise _stopped(receipt)

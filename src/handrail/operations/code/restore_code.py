@@ -21,15 +21,15 @@ from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import format_count, shorten
 from handrail.engine.code_trees import find_tree
 from handrail.engine.history import History, Node
-from handrail.operations.code.naming import (
+from handrail.operations.code.show_status import (
     NOW,
     NamedTree,
+    describe_change,
     find_run_here,
     look,
     read_named,
     read_tree_contents,
 )
-from handrail.operations.code.show_status import describe_change
 from handrail.operations.finding import find_session
 from handrail.operations.kept_trees import load_tree, prepare_node_tree, record_tree
 from handrail.ports.worktree import Difference, FileWrite, LeftOut, Tree, Unseen
@@ -38,7 +38,7 @@ from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import require_healthy, wait_for_writer
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
-_NOT_KEPT = "its content is not kept"
+_NOT_KEPT = "its content is not kept on this machine"
 _STAYS = "it stays, because what it holds now is not kept and could not be brought back"
 _HOLDS_MORE = "a file below it stays"
 

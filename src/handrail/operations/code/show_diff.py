@@ -13,8 +13,14 @@ from handrail.contract.credential_files import holds_credentials
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import shorten
-from handrail.operations.code.naming import NOW, find_run_here, read_named, read_tree_contents
-from handrail.operations.code.show_status import FileChange, describe_change
+from handrail.operations.code.show_status import (
+    NOW,
+    FileChange,
+    describe_change,
+    find_run_here,
+    read_named,
+    read_tree_contents,
+)
 from handrail.operations.code.unified_diff import diff_texts
 from handrail.operations.same_project import find_own_project
 from handrail.ports.worktree import Difference, TreeEntry, Unseen
@@ -120,7 +126,7 @@ def _diff_file(one: Difference, contents: Mapping[str, bytes]) -> tuple[DiffedFi
     sides = [b"" if side.mode == "absent" else contents.get(side.digest) for side in (one.before, one.after)]
     old, new = sides
     if old is None or new is None:
-        return _without(file, "its content is not kept"), ""
+        return _without(file, "its content is not kept on this machine"), ""
     if old == new:
         return _without(file, f"only its mode: {one.before.mode} to {one.after.mode}"), ""
     diffed = diff_texts(one.path, old, new)

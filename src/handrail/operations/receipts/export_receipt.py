@@ -19,7 +19,7 @@ from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Run, list_receipts
 from handrail.operations.finding import find_session
 from handrail.operations.kept_trees import load_tree
-from handrail.operations.receipts.signing import find_commit, require_local
+from handrail.operations.receipts.show_key import find_commit, require_local
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import is_project
 from handrail.ports.receipts import NamedCommit

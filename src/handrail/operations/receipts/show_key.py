@@ -1,4 +1,7 @@
-"""`receipt.key`: the public half of the key that signs receipts; pin somebody's, or sign with a new one."""
+"""`receipt.key`: the public half of the key that signs receipts; pin somebody's, or sign with a new one.
+
+Here is also what exporting and checking a receipt share: where keys may be used, and which commit is meant.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,13 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_HUMAN_REQUIRED
+from handrail.contract.catalogue import E_HUMAN_REQUIRED, FEATURE_DISABLED, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, NextCall
-from handrail.operations.receipts.signing import require_local
+from handrail.contract.outcome import Answer, Fault, NextCall
+from handrail.contract.wording import quote
+from handrail.ports.receipts import NamedCommit
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import ReadPorts, Runtime
 from handrail.runtime.who_confirms import require_yes
 
 _TRUST = "Receipts that the key {} signed are believed on this machine from now on."
@@ -88,3 +92,27 @@ OPERATION = Operation(
     ),
     errors=("KEYRING_INVALID", E_HUMAN_REQUIRED.code),
 )
+
+
+def require_local(rt: ReadPorts) -> None:
+    """Raises Fault FEATURE_DISABLED: whoever may call a server may not sign as its user."""
+    if rt.is_served:
+        raise Fault(
+            FEATURE_DISABLED,
+            "No server uses the keys of receipts.",
+            hint="Run it on the command line.",
+        )
+
+
+def find_commit(rt: ReadPorts, project: str, ref: str) -> NamedCommit:
+    """Raises Fault VALIDATION_ERROR where the repository of the project has no such commit."""
+    found = rt.committed().find(project, ref)
+    if found is None:
+        problem = {"param": "commit", "problem": "is no commit here", "expected": "a commit of the project"}
+        raise Fault(
+            VALIDATION_ERROR,
+            f"The repository of this project has no commit {quote(ref)}.",
+            details={"problems": [problem]},
+            hint="Run it in a checkout that has the commit; git fetch brings one that is missing.",
+        )
+    return found

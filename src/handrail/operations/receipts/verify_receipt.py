@@ -10,7 +10,7 @@ from handrail.contract.catalogue import RECEIPT_REFUSED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.dsse import MOST_BYTES, Read, read_envelope
 from handrail.contract.outcome import Answer, Fault
-from handrail.operations.receipts.signing import require_local
+from handrail.operations.receipts.show_key import require_local
 from handrail.ports.receipts import NamedCommit, PublicKey
 from handrail.projections.receipt_statement import Stated, read_statement
 from handrail.runtime.operation import Input, Operation

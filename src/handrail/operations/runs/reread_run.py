@@ -10,7 +10,7 @@ from msgspec import UNSET
 from handrail.contract.catalogue import CONTEXT_MISSING, STEP_WAITS, VALIDATION_ERROR
 from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.tokens.workflow import AckClaims, ChoiceClaims, StateClaims, WorkClaims
-from handrail.engine.ask import take_up_answers
+from handrail.engine.ask import standing_now
 from handrail.engine.children.tips import find_newest_wait
 from handrail.engine.facts import run_place
 from handrail.engine.history import History, Node, Run, is_older, is_session_point
@@ -63,7 +63,7 @@ def rehydrate(ports: RehydratePorts, request: ContinueRun) -> Success:
         return _reread_session(ports, request, session, handle)
     node = node_of(history, handle.claims)
     workflow = load_pinned_workflow(ports.log, history.runs[node.run_id].workflow_hash)
-    standing = take_up_answers(history, workflow, standing_at(history, workflow, node, "rehydrate"))
+    standing = standing_now(history, workflow, node)
     if isinstance(handle.claims, WorkClaims):
         tokens = mint_new_node_tokens(ports.keys, history.session_id, standing)
     else:

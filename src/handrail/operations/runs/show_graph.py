@@ -17,7 +17,7 @@ from handrail.contract.wording import quote
 from handrail.engine.children.joins import is_set_aside, name_workers
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import is_newer
-from handrail.engine.facts import notes_at
+from handrail.engine.facts import facts_at, notes_at
 from handrail.engine.history import (
     History,
     Node,
@@ -30,9 +30,10 @@ from handrail.engine.history import (
     path_to,
 )
 from handrail.engine.navigate import NO_ROUND_WORDS, Running, leaves_of, step_key
-from handrail.engine.progress import progress_at
+from handrail.engine.progress import list_ruled_out, progress_at
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
+from handrail.operations.stored_sessions import find_silence
 from handrail.projections.evidence import (
     EvidenceSum,
     caveat_of,
@@ -44,13 +45,14 @@ from handrail.projections.evidence import (
 )
 from handrail.projections.html.rail import Place, lay_out
 from handrail.projections.needs import needs_of, reply_to_need, resume_prompt
-from handrail.projections.overview import Graphs, Need, choose_run
+from handrail.projections.overview import Graphs, Need, SessionFacts, choose_run
 from handrail.projections.run_graph import RunGraph, completed_step, run_graphs
 from handrail.runtime.damaged_sessions import refuse_unsound
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import CompiledWorkflow, Leaf
+from handrail.workflows.conditions import Facts
 
 MOST_AHEAD = 100
 """Steps that a run has not reached."""
@@ -213,6 +215,8 @@ class ShownGraph(Answer, frozen=True, kw_only=True):
     evidence_caveat: str
     """What is true of every level and count here: who recorded it, where that was another store."""
     open_gap_count: int
+    silence: str
+    """`idle`: the agent has kept nothing for long; `stalled`: it waits, and nobody came; else empty."""
     waiting: list[WaitingRow]
     """Empty where the session is damaged: no answer would lead on."""
     resume_prompt: str
@@ -248,8 +252,14 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
     tip = history.nodes[graph.preferred_tip]
     actor = history.runs[graph.run_id].actor
     rail = lay_out(graph)
-    progress = progress_at(workflow, tip)
+    facts = facts_at(history, workflow, tip.node_id)
+    progress = progress_at(workflow, tip, facts)
     said = confirmation_of(history, tip.node_id) if isinstance(tip.state, Running) else None
+    every = needs_of(history, workflows, graphs) if session.is_sound else ()
+    own = tuple(need for need in every if need.run_id == graph.run_id)
+    seen = SessionFacts(
+        status=graph.status, health=session.health.state, last_activity=history.last_at, needs=own
+    )
     return ShownGraph(
         session_id=history.session_id,
         run_id=graph.run_id,
@@ -273,15 +283,12 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
         evidence_told=describe_sum_at(history, tip.node_id),
         evidence_caveat=caveat_of(history),
         open_gap_count=len(open_gaps(history, tip.node_id)),
-        waiting=[
-            _waiting(history, need)
-            for need in needs_of(history, workflows, graphs)
-            if need.run_id == graph.run_id and session.is_sound
-        ],
+        silence=find_silence(rt)(seen),
+        waiting=[_waiting(history, need) for need in own],
         resume_prompt=resume_prompt(history.session_id, title_of(leaves, tip)) if session.is_sound else "",
         nodes=[_rail_node(history, graph, leaves, place) for place in rail.places],
         nodes_omitted=rail.omitted,
-        ahead=_list_ahead(history, graph, leaves),
+        ahead=_list_ahead(history, graph, workflow, facts),
         children=_list_children(history, workflows, graphs, graph),
         parent_run_id=_parent_of(history, graph.run_id),
         runs=[_name_run(history, workflows, one) for one in list(graphs.values())[-MOST_RUNS:]],
@@ -340,8 +347,10 @@ def _parent_of(history: History, run_id: RunId) -> str:
     return "" if parent is None else parent.run_id
 
 
-def _list_ahead(history: History, graph: RunGraph, leaves: Mapping[str, Leaf]) -> list[AheadRow]:
-    """The steps that the way to the preferred tip has neither reached nor passed by.
+def _list_ahead(
+    history: History, graph: RunGraph, workflow: CompiledWorkflow, facts: Facts
+) -> list[AheadRow]:
+    """The steps that the way to the preferred tip has neither reached nor passed by, and may reach.
 
     What another branch reached is still to do on this one.
     """
@@ -352,7 +361,9 @@ def _list_ahead(history: History, graph: RunGraph, leaves: Mapping[str, Leaf]) -
     seen = {state.step_id for node in way if isinstance(state := node.state, Running)}
     passed = not_run_at(history, tip.node_id)
     seen |= {part.part_id for part in (*passed.parts, *passed.not_needed)}
-    rows = (AheadRow(step_id=key, title=leaf.title) for key, leaf in leaves.items() if key not in seen)
+    seen |= set(list_ruled_out(workflow, facts))
+    every = leaves_of(workflow).items()
+    rows = (AheadRow(step_id=key, title=leaf.title) for key, leaf in every if key not in seen)
     return list(islice(rows, MOST_AHEAD))
 
 

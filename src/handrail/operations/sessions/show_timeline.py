@@ -12,6 +12,8 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId
 from handrail.contract.outcome import Answer, Success
+from handrail.engine.history import Recorded
+from handrail.engine.messages import explain_to_person
 from handrail.engine.navigate import leaves_of
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
@@ -46,7 +48,8 @@ class MomentRow(Answer, frozen=True, kw_only=True):
     workflow_name: str
     what: str
     said: str
-    """What a person did who answered: chose an option, gave a value, confirmed."""
+    """What a person did who answered: chose an option, gave a value, confirmed; of a check its command and
+    how it ended; of a report that was not accepted why, in words for people."""
     node_id: str
     step_id: str
     title: str
@@ -75,6 +78,7 @@ def show_timeline(rt: ReadPorts, request: ShowTimeline) -> Success:
     }
     leaves = {run_id: leaves_of(workflow) for run_id, workflow in workflows.items()}
     names = {run_id: workflow.name for run_id, workflow in workflows.items()}
+    answers = {str(answer.to_node_id): answer for answer in history.advances.values()}
     every = _with_last(timeline(history, history.head))
     if request.before is not UNSET:
         end = request.before
@@ -82,7 +86,7 @@ def show_timeline(rt: ReadPorts, request: ShowTimeline) -> Success:
 
     def row(one: tuple[TimelineEntry, str]) -> MomentRow:
         run_id = RunId(one[0].lane)
-        return _moment(leaves.get(run_id, {}), names.get(run_id, ""), *one)
+        return _moment(leaves.get(run_id, {}), names.get(run_id, ""), answers, *one)
 
     page = page_of(rt, OPERATION, request, reversed(every), _order, row)
     oldest = page.items[-1]["index"] if page.items else 0
@@ -118,7 +122,16 @@ def _seconds_between(before: str, at: str) -> int | None:
     return max(0, int(took.total_seconds()))
 
 
-def _moment(leaves: Mapping[str, Leaf], workflow_name: str, entry: TimelineEntry, before: str) -> MomentRow:
+def _moment(
+    leaves: Mapping[str, Leaf],
+    workflow_name: str,
+    answers: Mapping[str, Recorded],
+    entry: TimelineEntry,
+    before: str,
+) -> MomentRow:
+    title = _title(leaves, entry)
+    blocked = answers[entry.node_id].blocked if entry.node_id in answers and not entry.said else None
+    why = [] if blocked is None else [explain_to_person(one, (), title).why for one in blocked.blockers[:1]]
     return MomentRow(
         index=entry.index,
         at=entry.at,
@@ -126,10 +139,10 @@ def _moment(leaves: Mapping[str, Leaf], workflow_name: str, entry: TimelineEntry
         lane=entry.lane,
         workflow_name=workflow_name,
         what=entry.what,
-        said=entry.said,
+        said=entry.said or "".join(why),
         node_id=entry.node_id,
         step_id=entry.step_id,
-        title=_title(leaves, entry),
+        title=title,
     )
 
 

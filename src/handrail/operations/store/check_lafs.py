@@ -8,12 +8,11 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_NETWORK, NOT_CONFORMANT, VALIDATION_ERROR
-from handrail.contract.conformance.check import check
-from handrail.contract.conformance.rules import Tier
-from handrail.contract.conformance.served import (
+from handrail.contract.conformance.check import (
     LAFS_MEDIA_TYPE,
     PROBLEM_TYPE,
     DiscoveryExchanges,
+    check,
     endpoints_of,
     first_operation,
     is_envelope,
@@ -22,6 +21,7 @@ from handrail.contract.conformance.served import (
     judge_envelope,
     judge_problem,
 )
+from handrail.contract.conformance.rules import Tier
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.envelopes.lafs import expand_minimal
 from handrail.contract.json.strict import decode_json

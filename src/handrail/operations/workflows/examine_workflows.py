@@ -27,9 +27,8 @@ from handrail.workflows.catalog import (
     summarise,
     with_base,
 )
-from handrail.workflows.checking.dangling import find_dangling_names
 from handrail.workflows.checking.linter import check
-from handrail.workflows.checking.whole_file import read_checked_contract
+from handrail.workflows.checking.whole_file import find_dangling_names, read_checked_contract
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.compiling.shelf import ReadContract
 from handrail.workflows.limits import (

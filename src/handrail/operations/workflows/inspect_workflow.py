@@ -19,7 +19,7 @@ from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.source_drift import pin
 from handrail.operations.workflow_catalog import find_workflow, load_catalog
 from handrail.operations.workflows.examine_workflows import WorkflowChoice, choose_one, load_given
-from handrail.operations.workflows.workflow_inputs import InputOutline, outline_steering_inputs
+from handrail.operations.workflows.list_workflows import InputOutline, outline_steering_inputs
 from handrail.projections.workflow_diff import Difference, list_differences
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import ReadPorts, project_of

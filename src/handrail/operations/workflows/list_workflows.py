@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -12,8 +13,8 @@ from msgspec.structs import replace
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Payload, Success
+from handrail.engine.judge.report_frame import make_ask, steering_values
 from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog, rows_of
-from handrail.operations.workflows.workflow_inputs import InputOutline, outline_inputs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts, project_of
@@ -25,8 +26,60 @@ from handrail.workflows.catalog import (
     name_source,
     source_of,
 )
+from handrail.workflows.compiled import CompiledWorkflow, InputSpec
 from handrail.workflows.problem import Problem
 from handrail.workflows.problem_places import add_places
+
+BY_THE_START = "start"
+"""In place of a step: the value is read before the first one, so only the start can bring it."""
+MOST_ASKING = 5
+
+
+class InputOutline(Payload, frozen=True, kw_only=True):
+    """An input as a start must give it."""
+
+    name: str
+    type: str
+    required: bool = False
+    enum: list[Any] = []
+    default: Any = UNSET
+    description: str = ""
+    allowed: str = ""
+    """Of a value that steers the run: what conditions tell apart, in words."""
+    asked_at: list[str] = []
+    """Of a value that steers the run: the steps that ask for it while nobody sent it, the first ones."""
+
+
+def outline_inputs(inputs: Mapping[str, InputSpec]) -> list[InputOutline]:
+    """Declared inputs; an implicit one is only a word that a condition or prompt uses."""
+    return [_outline(name, spec) for name, spec in inputs.items() if not spec.implicit]
+
+
+def outline_steering_inputs(workflow: CompiledWorkflow) -> list[InputOutline]:
+    """The same with everything that steers the run, declared or not, and the steps that ask for it."""
+    steering = steering_values(workflow)
+    shown = {held.name: held for held in outline_inputs(workflow.inputs)}
+    for name, held in steering.items():
+        spec = workflow.inputs.get(name, InputSpec(implicit=True))
+        asked = [step_id or BY_THE_START for step_id in held.asked_at][:MOST_ASKING]
+        shown[name] = replace(
+            shown.get(name, _outline(name, spec)),
+            allowed="" if spec.enum else make_ask(workflow, held).allowed,
+            asked_at=asked,
+        )
+    return list(shown.values())
+
+
+def _outline(name: str, spec: InputSpec) -> InputOutline:
+    return InputOutline(
+        name=name,
+        type=spec.type,
+        required=spec.required,
+        enum=list(spec.enum),
+        default=spec.default,
+        description=spec.description,
+    )
+
 
 MOST_DESCRIPTION = 160
 """Characters of a description in a row."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Annotated
 
 import msgspec
@@ -158,6 +160,8 @@ def check_skill_sync(given: CheckInput) -> Finding:
 MOST_SESSIONS = 100
 """How many sessions are looked at, newest first; `store verify` looks at all of them."""
 OLD_KEY_DAYS = 365
+ENDS_SOON_DAYS = 14
+"""Before the token of a machine ends, its user is told."""
 _OTHERS_WRITE = 0o022
 _DAY_SECONDS = 86_400
 LEAST_FREE_BYTES = 1 << 20
@@ -165,10 +169,8 @@ LEAST_FREE_BYTES = 1 << 20
 
 
 def check_store(given: CheckInput) -> Finding:
-    if given.rt.team is not None and not given.rt.is_served:
-        team = given.rt.team().state(given.project, is_offline=given.is_offline)
-        if team is not None:
-            return _check_team(team, is_offline=given.is_offline)
+    if (team := given.team()) is not None:
+        return _check_team(team, is_offline=given.is_offline)
     if given.rt.database is not None:
         return _check_database(given, given.rt.database())
     place = given.rt.installation().place("data")
@@ -291,6 +293,25 @@ def check_keyring(given: CheckInput) -> Finding:
     return report_pass("The keyring is private and sound.", **facts)
 
 
+def check_credentials(given: CheckInput) -> Finding:
+    """The token of this machine (CLI 16.1); keys of a store on this machine do not end."""
+    team = given.team()
+    if team is None:
+        return report_pass("Nothing here ends: tokens of this store are signed with its own keys.")
+    facts: dict[str, Json] = {"place": team.server, "expires_at": team.expires_at or None}
+    sign_in = f"handrail login {team.server}, or set HANDRAIL_TOKEN to a new token."
+    if team.trouble and team.is_reachable:
+        return report_failure(f"The server does not take the token of this machine: {team.trouble}", sign_in)
+    if team.trouble or given.is_offline:
+        return report_pass("When the token of this machine ends is not known: its server did not say.")
+    soon = given.rt.clock.unix_seconds() + ENDS_SOON_DAYS * _DAY_SECONDS
+    if team.expires_at and team.expires_at < time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(soon)):
+        return report_warning(f"The token of this machine ends at {team.expires_at}.", sign_in, **facts)
+    return report_pass(
+        f"The token of this machine is good until {team.expires_at or 'it is ended'}.", **facts
+    )
+
+
 def check_confirm_tokens(given: CheckInput) -> Finding:
     return _private_directory(given, "confirm-consumed", "used confirm tokens")
 
@@ -352,6 +373,7 @@ CHECKS: dict[str, Callable[[CheckInput], Finding]] = {
     "store": check_store,
     "workflow_library": check_workflow_library,
     "keyring": check_keyring,
+    "credentials": check_credentials,
     "confirm_tokens": check_confirm_tokens,
     "audit": check_audit,
     "mcp_registration": check_mcp_registration,
@@ -450,7 +472,13 @@ def examine_installation(rt: Runtime, request: ExamineInstallation) -> Examinati
         )
     is_offline = request.offline is True or rt.is_served
     project, trouble = project_or_root(rt, request.project)
-    examined = CheckInput(rt=rt, project=project, trouble=trouble, is_offline=is_offline)
+    examined = CheckInput(
+        rt=rt,
+        project=project,
+        trouble=trouble,
+        is_offline=is_offline,
+        team=cache(lambda: _find_team(rt, project, is_offline=is_offline)),
+    )
     checks = examine(examined, wanted)
     apart = [check for check in checks if check.check in FOR_MAINTAINERS and check.status != "pass"]
     counted = Counter(check.status for check in checks if check not in apart)
@@ -458,6 +486,10 @@ def examine_installation(rt: Runtime, request: ExamineInstallation) -> Examinati
         passed=counted["pass"], warned=counted["warn"], failed=counted["fail"], for_maintainers=len(apart)
     )
     return Examination(checks=checks, summary=summary)
+
+
+def _find_team(rt: Runtime, project: str, *, is_offline: bool) -> TeamState | None:
+    return None if rt.team is None or rt.is_served else rt.team().state(project, is_offline=is_offline)
 
 
 OPERATION = Operation(

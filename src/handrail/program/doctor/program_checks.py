@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -9,13 +10,16 @@ import msgspec
 from handrail import __version__
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.ports.program import Installation, InstallFacts, UpdateCheck, Updates
+from handrail.ports.team import TeamState
 from handrail.program.update.find_release import (
+    UPDATE,
     ReleaseRequest,
     digest_sources,
+    find_fresh_check,
     find_release,
     index_sources_of,
+    make_update_check,
 )
-from handrail.program.update.notice import UPDATE, find_fresh_check, make_update_check
 from handrail.program.update.package_index import version_key
 from handrail.runtime.runtime import Runtime
 
@@ -50,6 +54,8 @@ class CheckInput(msgspec.Struct, frozen=True, kw_only=True):
     """Why there is no project to look at; the rest is looked at all the same."""
     is_offline: bool = False
     """Whether nothing but this machine may be asked."""
+    team: Callable[[], TeamState | None] = lambda: None
+    """The team of the project, asked once."""
 
 
 def report_pass(message: str, **details: Json) -> Finding:

@@ -52,6 +52,8 @@ class CredentialFacts(Answer, frozen=True, kw_only=True):
     configured: bool
     backend: str
     usable: bool
+    expires_at: str | None
+    """When the token of this machine ends; null: it does not, or nobody says."""
 
 
 class SkillFacts(Answer, frozen=True, kw_only=True):
@@ -91,7 +93,8 @@ def show_context(rt: Runtime, request: ShowContext) -> Context:
     if database is not None and not database.is_answering:
         steps.append("handrail doctor --checks store --compact")
     if not credentials.usable:
-        steps.append("handrail doctor --checks keyring --compact")
+        check = "keyring" if team is None else "credentials"
+        steps.append(f"handrail doctor --checks {check} --compact")
     return Context(
         version=__version__,
         env="local" if team is None else "team",
@@ -140,12 +143,17 @@ def _credentials(rt: Runtime) -> CredentialFacts:
         configured, usable = bool(rt.keys.verifying_keys(WORKFLOW)), True
     except Fault:
         configured, usable = True, False
-    return CredentialFacts(configured=configured, backend=backend, usable=usable)
+    return CredentialFacts(configured=configured, backend=backend, usable=usable, expires_at=None)
 
 
 def _team_credentials(team: TeamState) -> CredentialFacts:
     """Tokens of a team are signed by its server; what counts here is the token of this machine."""
-    return CredentialFacts(configured=True, backend="team", usable=not team.is_reachable or not team.trouble)
+    return CredentialFacts(
+        configured=True,
+        backend="team",
+        usable=not team.is_reachable or not team.trouble,
+        expires_at=team.expires_at or None,
+    )
 
 
 def _skill(rt: Runtime) -> SkillFacts:

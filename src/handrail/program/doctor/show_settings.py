@@ -48,6 +48,8 @@ _IN_FORCE = {
 """Where the settings in force have the value of each; the others are read where they are used."""
 _OF_CLIENTS = frozenset({"startSession"})
 """What a server offers is settled when it starts, and an agent's client starts it."""
+_OF_TEAM_SERVERS = "limits."
+"""What they read when they start."""
 
 
 class ShowSettings(Input, frozen=True, kw_only=True):
@@ -181,13 +183,19 @@ def _row(
         source=source,
         of=list(one.of),
         takes=one.takes,
-        takes_effect="when an agent's client starts its server again"
-        if one.name in _OF_CLIENTS
-        else "at the next call",
+        takes_effect=_effect_of(one.name),
         restart_needed=one.name in _OF_CLIENTS
         and any(_offers_sessions(server.tools) != applied for server in servers),
         text=one.text,
     )
+
+
+def _effect_of(name: str) -> str:
+    if name in _OF_CLIENTS:
+        return "when an agent's client starts its server again"
+    if name.startswith(_OF_TEAM_SERVERS):
+        return "when the server of a team starts again"
+    return "at the next call"
 
 
 def _find_asked(one: PackedSetting, desired: DesiredSettings) -> tuple[Json, SettingSource]:

@@ -44,9 +44,9 @@ from handrail.program.update.find_release import (
     FoundRelease,
     ReleaseRequest,
     find_release,
+    make_update_check,
     make_update_failure,
 )
-from handrail.program.update.notice import make_update_check
 from handrail.program.update.package_index import version_key
 from handrail.program.update.verify_release import (
     pin_command,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from handrail.workflows.builtins.capabilities import CAPABILITIES
 from handrail.workflows.builtins.contracts import CONTRACTS
-from handrail.workflows.builtins.features import FEATURES
-from handrail.workflows.builtins.refs import REFS
+from handrail.workflows.builtins.prompt_texts import FEATURES, REFS
 from handrail.workflows.builtins.specs import (
     Builtin,
     CapabilitySpec,

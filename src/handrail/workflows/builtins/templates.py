@@ -7,7 +7,7 @@ from typing import Any
 from handrail.workflows.builtins.capabilities import CAPABILITIES
 from handrail.workflows.builtins.contracts import PREFIX as CONTRACTS_PREFIX
 from handrail.workflows.builtins.placement import phrase_value, place_parts
-from handrail.workflows.builtins.refs import PREFIX as REFS_PREFIX
+from handrail.workflows.builtins.prompt_texts import PREFIX as REFS_PREFIX
 from handrail.workflows.builtins.specs import TemplateContext, TemplateSpec
 from handrail.workflows.compiled import InputSpec
 from handrail.workflows.model import PromptBlocks, RefPart, SourcePart, SourceStep

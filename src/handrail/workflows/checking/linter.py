@@ -30,8 +30,7 @@ from handrail.workflows.compiled import (
     loop_variables,
 )
 from handrail.workflows.compiling.assemble import prompt_bytes
-from handrail.workflows.compiling.compilation import Compilation
-from handrail.workflows.compiling.trail import Trail
+from handrail.workflows.compiling.compilation import Compilation, Trail
 from handrail.workflows.conditions import ConditionId, LoopControl, comparisons
 from handrail.workflows.limits import MAX_PROMPT_BYTES
 from handrail.workflows.model import (

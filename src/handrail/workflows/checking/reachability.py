@@ -25,8 +25,8 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.compiling.assemble import LOOP_CONTROL
+from handrail.workflows.compiling.compilation import Trail
 from handrail.workflows.compiling.condition_table import parts_of
-from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.conditions import (
     MISSING,
     AlwaysFalse,

@@ -28,8 +28,8 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
+from handrail.workflows.compiling.compilation import Trail
 from handrail.workflows.compiling.implicit_inputs import child_texts, condition_names, placeholder_names
-from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.conditions import ConditionId
 from handrail.workflows.contracts.check import explain_unsatisfiable
 from handrail.workflows.model import (

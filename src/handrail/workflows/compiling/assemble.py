@@ -33,11 +33,10 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.compiling.children import ChildCompiler, check_delegate
-from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, walk
+from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, Trail, walk
 from handrail.workflows.compiling.condition_table import ConditionTable, asks_for_decision
 from handrail.workflows.compiling.feature_texts import FeatureTexts
 from handrail.workflows.compiling.shelf import Shelf
-from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.contracts.samples import describe_fields
 from handrail.workflows.limits import MAX_PROMPT_BYTES
 from handrail.workflows.model import (

@@ -16,7 +16,7 @@ from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.json.places import join_pointer
 from handrail.contract.wording import shorten
 from handrail.workflows.compiled import Child, Delegate, InputSpec, Loop, Part, Pinned, Step
-from handrail.workflows.compiling.trail import Trail
+from handrail.workflows.compiling.compilation import Trail
 from handrail.workflows.limits import (
     MAX_BRIEF_TOKENS,
     MAX_CHILD_DEPTH,

@@ -1,10 +1,14 @@
 """The compiler: an authored workflow in, the pinned one and every problem out. Pure.
 
 Order: expand templates, apply features, inject capability probes, resolve names, render prompts,
-normalise, freeze. The same meaning gives the same hash on every machine.
+normalise, freeze. The same meaning gives the same hash on every machine. No overlay takes away quietly a step
+with proof, with a question to a person, or an action.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
 
 import msgspec
 
@@ -16,18 +20,29 @@ from handrail.workflows.compiled import (
     COMPILED_VERSION,
     WITH_CHILDREN,
     WITH_EVIDENCE,
+    Action,
+    Choice,
+    CompiledBase,
     CompiledWorkflow,
+    Delegate,
+    Leaf,
+    LeftOut,
+    Loop,
+    Part,
     Pinned,
     SlotPlace,
+    Step,
     decode_compiled,
     list_wanted_checks,
 )
 from handrail.workflows.compiling.assemble import Assembly, add_probes, assemble, loop_deciders
 from handrail.workflows.compiling.children import ChildCompiler, check_count, hands_out, names_confirmers
 from handrail.workflows.compiling.compilation import (
+    BaseCompilation,
     Compilation,
     Placed,
     Surroundings,
+    Trail,
     name_origins,
     pointer_of,
     walk,
@@ -36,11 +51,10 @@ from handrail.workflows.compiling.condition_table import ConditionTable, to_plai
 from handrail.workflows.compiling.expand_templates import expand_templates
 from handrail.workflows.compiling.feature_texts import collect_feature_texts
 from handrail.workflows.compiling.implicit_inputs import find_first_steps, find_implicit_inputs
-from handrail.workflows.compiling.overlay_guards import describe_base
 from handrail.workflows.compiling.shelf import Shelf
-from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.contracts.heavy_parts import find_heavy_parts
-from handrail.workflows.model import SourceSlot, SourceWorkflow
+from handrail.workflows.limits import RESERVED_NAMESPACE
+from handrail.workflows.model import Displaced, SourceOverlay, SourceSlot, SourceWorkflow
 
 
 def compile_workflow(
@@ -168,3 +182,56 @@ def _freeze(
             for one in slots
         ),
     )
+
+
+# What no overlay takes away quietly
+
+
+def describe_base(overlay: SourceOverlay, base: BaseCompilation, trail: Trail) -> CompiledBase:
+    """The base as it is pinned, with the guarded steps that the overlay skips or rewrites.
+
+    Of a bundled workflow none may be: that is reported.
+    """
+    workflow = base.pinned.workflow
+    left_out: list[LeftOut] = []
+    for displaced in overlay.displaced:
+        for leaf in _leaves(workflow.steps):
+            reason = _guard_of(leaf, workflow)
+            if not reason or not _is_meant(displaced, leaf.id, base.pointers.get(leaf.id, "")):
+                continue
+            left_out.append(LeftOut(id=leaf.id, title=leaf.title, how=displaced.how))
+            if workflow.id.startswith(RESERVED_NAMESPACE):
+                message = f"{leaf.id} of {workflow.id} {reason}, so an overlay does not {displaced.how} it."
+                fix = "Append or prepend a text instead, or copy the workflow under an id of your own."
+                trail.report("bad_value", displaced.pointer, message, fix)
+    return CompiledBase(id=workflow.id, hash=base.pinned.workflow_hash, left_out=tuple(left_out))
+
+
+def _is_meant(displaced: Displaced, part_id: str, pointer: str) -> bool:
+    """Whether a compiled step is the displaced part, stands in it, or was made from it."""
+    place = displaced.base_pointer
+    return part_id in displaced.ids or pointer == place or pointer.startswith(f"{place}/")
+
+
+def _guard_of(leaf: Leaf, workflow: CompiledWorkflow) -> str:
+    match leaf:
+        case Step():
+            if leaf.check or (leaf.contract and workflow.contracts[leaf.contract].evidence):
+                return "has to be proven"
+            return "asks a person" if leaf.require_confirmation or leaf.user_only else ""
+        case Choice():
+            return "asks a person" if leaf.non_assumable else ""
+        case Action():
+            return "is an action"
+        case Delegate():
+            return "hands out work"
+        case never:
+            assert_never(never)
+
+
+def _leaves(parts: tuple[Part, ...]) -> Iterator[Leaf]:
+    for part in parts:
+        if isinstance(part, Loop):
+            yield from _leaves(part.body)
+        else:
+            yield part

@@ -11,7 +11,7 @@ import msgspec
 
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Json
-from handrail.workflows.compiling.trail import Trail
+from handrail.workflows.compiling.compilation import Trail
 from handrail.workflows.conditions import (
     GENERATED_PREFIX,
     AlwaysFalse,

@@ -16,9 +16,8 @@ from handrail.workflows.builtins.routines import make_routine_template
 from handrail.workflows.builtins.specs import CapabilityUse, TemplateContext, TemplateNeeds, TemplateSpec
 from handrail.workflows.compiled import Provenance
 from handrail.workflows.compiling.assemble import CAPABILITY_OBSERVATION
-from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, Surroundings
+from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, Surroundings, Trail
 from handrail.workflows.compiling.feature_texts import Signature, check_values
-from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.limits import MAX_ID_CHARACTERS, MAX_LOOP_DEPTH, MAX_PARTS
 from handrail.workflows.model import (
     SourceAction,

@@ -17,7 +17,7 @@ from handrail.workflows.builtins.placement import parse_placeholder
 from handrail.workflows.builtins.registry import all_features, find_feature
 from handrail.workflows.builtins.specs import Addition, CapabilityUse, FeatureSpec, Site
 from handrail.workflows.compiled import InputSpec
-from handrail.workflows.compiling.trail import Trail
+from handrail.workflows.compiling.compilation import Trail
 from handrail.workflows.model import SourceFeature, SourceWorkflow
 from handrail.workflows.problem import NO_EDIT, rename_key
 from handrail.workflows.reading.findings import guess_surely, quote_name

@@ -12,8 +12,7 @@ from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
 from handrail.workflows.builtins.registry import all_contracts, all_refs, find_contract, find_ref
 from handrail.workflows.compiled import Contract, Schema, resolve_ref
-from handrail.workflows.compiling.compilation import Surroundings
-from handrail.workflows.compiling.trail import Trail
+from handrail.workflows.compiling.compilation import Surroundings, Trail
 from handrail.workflows.contracts.check import Violation, check_contract_schema, find_violations, make_example
 from handrail.workflows.contracts.evidence_rules import read_evidence
 from handrail.workflows.contracts.schema_subset import Trouble

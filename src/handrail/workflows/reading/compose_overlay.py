@@ -16,8 +16,8 @@ from handrail.contract.outcome import Json
 from handrail.workflows.model import Displaced, SourceOverlay, TightenedContract
 from handrail.workflows.problem import NO_EDIT, Edit, rename_key, replace_value
 from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
+from handrail.workflows.reading.grammar import BLOCK_KEYS
 from handrail.workflows.reading.meaning import named_ids
-from handrail.workflows.reading.overlay_grammar import BLOCK_KEYS
 from handrail.workflows.reading.repairs import find_free_id
 
 Object: TypeAlias = dict[str, Json]

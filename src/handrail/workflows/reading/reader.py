@@ -19,9 +19,8 @@ from handrail.workflows.problem_places import add_places, locate_depth, suggest_
 from handrail.workflows.reading.build import Origin, build_workflow
 from handrail.workflows.reading.compose_overlay import compose
 from handrail.workflows.reading.findings import Findings, guess_surely, quote_name
-from handrail.workflows.reading.grammar import ROOT
+from handrail.workflows.reading.grammar import OVERLAY, ROOT
 from handrail.workflows.reading.meaning import check_size
-from handrail.workflows.reading.overlay_grammar import OVERLAY
 from handrail.workflows.reading.shape_check import check_shape
 from handrail.workflows.reading.shapes import Named
 from handrail.workflows.reading.sound_rest import keep_sound

@@ -17,7 +17,7 @@ from handrail.contract.outcome import Json
 from handrail.workflows.dialect.translation import native_members
 from handrail.workflows.problem import NO_EDIT, Edit, add_value, remove_value, rename_key, replace_value
 from handrail.workflows.reading.findings import guess_name, guess_surely
-from handrail.workflows.reading.overlay_grammar import BLOCK_KEYS
+from handrail.workflows.reading.grammar import BLOCK_KEYS
 from handrail.workflows.reading.part_grammar import OPERATORS, WHEN
 from handrail.workflows.reading.shapes import DESCRIPTION, PROMPT, PROSE, REMARK, ByType, Shape
 from handrail.workflows.reading.value_fit import JsonType, convert_value, shape_types

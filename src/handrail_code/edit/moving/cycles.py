@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from handrail_code.edit.moving.meanings import edited_project
 from handrail_code.edit.moving.shift import Shift
@@ -12,25 +13,41 @@ from handrail_code.facts.model import NONE, FileFacts, Import
 from handrail_code.languages.javascript.layout import read_layout
 
 MAX_MODULES = 5_000
+MAX_CIRCLE = 400
+"""In a larger circle every early use is refused: nobody looks at the order."""
+Early: TypeAlias = tuple[str, str, str]
+"""A module that needs a name of another one when it is loaded: the module, the other, the name."""
 
 
 def refuse_cycles(shift: Shift, plan: Plan) -> Refusal | None:
-    """Refused where a new circle is loaded in an order that nobody chose."""
+    """Refused where a module of a circle would need a name before the other module has made it.
+
+    Which module of a circle is loaded first is up to whoever imports it. So each is tried, and what is too
+    early then must have been so before.
+    """
     edited = edited_project(shift.project, plan)
     if isinstance(edited, Refusal):
         return edited
     graphs = (Graph(shift.project), Graph(edited))
     for path in sorted({edit.path for edit in plan.edits}):
-        new = set(graphs[1].loaded_by(path)) - set(graphs[0].loaded_by(path))
-        for target in sorted(new):
-            if path not in graphs[1].reach(target):
-                continue
-            if path in graphs[0].reach(target) and target in graphs[0].reach(path):
-                continue
-            refusal = _refuse_circle(edited, graphs[1], path, target)
-            if refusal is not None:
-                return refusal
+        circle = {each for each in graphs[1].reach(path) if path in graphs[1].reach(each)}
+        before = _list_too_early(graphs[0], circle) if len(circle) <= MAX_CIRCLE else ()
+        known = {(root, use[0], use[2]) for root, use in before}
+        for root, (each, inside, name) in _list_too_early(graphs[1], circle):
+            if (root, each, name) not in known:
+                message = (
+                    f"{each} and {inside} would load each other; {each} needs {inside} when it is loaded."
+                )
+                return Refusal(code="cycle", message=message, path=path)
     return None
+
+
+def _list_too_early(graph: Graph, circle: set[str]) -> Iterator[tuple[str, Early]]:
+    """Which module was loaded first, and what it makes too early."""
+    uses = [use for each in sorted(circle) for use in graph.early(each) if use[1] in circle]
+    for root in sorted(circle) if uses else ():
+        order = graph.order_from(root, circle) if len(circle) <= MAX_CIRCLE else dict.fromkeys(circle, 0)
+        yield from ((root, use) for use in uses if use[0] in order and order[use[0]] <= order[use[1]])
 
 
 class Graph:
@@ -40,6 +57,7 @@ class Graph:
         self._project = project
         self._loaded: dict[str, list[str]] = {}
         self._reached: dict[str, set[str]] = {}
+        self._early: dict[str, list[Early]] = {}
 
     def loaded_by(self, path: str) -> list[str]:
         if path not in self._loaded:
@@ -50,9 +68,10 @@ class Graph:
         facts = self._project.facts(path)
         if facts is None:
             return
-        modules = [each.module for each in facts.imports if is_loaded(facts, path, each)]
-        modules += [each.module for each in facts.exports if each.module and not each.is_type_only]
-        for module in modules:
+        spans = [(each.module_span, each.module) for each in facts.imports if is_loaded(facts, path, each)]
+        taken = [each for each in facts.exports if each.module_span and not each.is_type_only]
+        spans += [(each.module_span, each.module) for each in taken if each.module_span]
+        for _, module in sorted(spans):
             found = self._project.slots.module_of(path, module)
             if found is not None and found != path:
                 yield found
@@ -69,6 +88,44 @@ class Graph:
             self._reached[path] = seen
         return self._reached[path]
 
+    def order_from(self, root: str, circle: set[str]) -> dict[str, int]:
+        """When each module of the circle has run, if this one is loaded first."""
+        order: dict[str, int] = {}
+        seen, waiting = {root}, [(root, iter(self.loaded_by(root)))]
+        while waiting:
+            path, rest = waiting[-1]
+            new = next((each for each in rest if each in circle and each not in seen), None)
+            if new is None:
+                order[path] = len(order)
+                waiting.pop()
+            else:
+                seen.add(new)
+                waiting.append((new, iter(self.loaded_by(new))))
+        return order
+
+    def early(self, path: str) -> list[Early]:
+        """What a module needs of others when it is loaded."""
+        if path not in self._early:
+            self._early[path] = list(self._read_early(path))
+        return self._early[path]
+
+    def _read_early(self, path: str) -> Iterator[Early]:
+        facts = self._project.facts(path)
+        if facts is None:
+            return
+        layout = read_layout(path, self._project.source.text(path) or b"")
+        for found in facts.imports:
+            inside = self._project.slots.module_of(path, found.module)
+            if inside is None or inside == path or not is_loaded(facts, path, found):
+                continue
+            is_early = facts.is_commonjs and layout.runs_on_load(found.statement.start)
+            for at in facts.bindings[found.binding].uses if found.binding != NONE else ():
+                use = facts.uses[at]
+                is_value = use.role not in ("declaration", "import", "type", "doc", "export", "pattern")
+                is_early = is_early or (is_value and layout.runs_on_load(use.start))
+            if is_early:
+                yield path, inside, found.imported
+
 
 def is_loaded(facts: FileFacts, path: str, found: Import) -> bool:
     """An import that does something at run time; TypeScript drops one that only types use."""
@@ -78,28 +135,3 @@ def is_loaded(facts: FileFacts, path: str, found: Import) -> bool:
         return True
     uses = [facts.uses[at] for at in facts.bindings[found.binding].uses]
     return any(use.role not in ("declaration", "import", "type", "doc") for use in uses)
-
-
-def _refuse_circle(edited: Project, graph: Graph, path: str, target: str) -> Refusal | None:
-    circle = {each for each in graph.reach(target) if path in graph.reach(each)} | {target, path}
-    for each in sorted(circle):
-        facts = edited.facts(each)
-        layout = read_layout(each, edited.source.text(each) or b"")
-        for found in facts.imports if facts is not None else ():
-            inside = edited.slots.module_of(each, found.module)
-            if facts is None or inside not in circle or inside == each or not is_loaded(facts, each, found):
-                continue
-            is_early = facts.is_commonjs and layout.runs_on_load(found.statement.start)
-            for at in facts.bindings[found.binding].uses if found.binding != NONE else ():
-                use = facts.uses[at]
-                is_value = use.role not in ("declaration", "import", "type", "doc", "export", "pattern")
-                is_early = is_early or (is_value and layout.runs_on_load(use.start))
-            if is_early:
-                return Refusal(
-                    code="cycle",
-                    message=(
-                        f"{path} and {target} would load each other; {each} needs {inside} when it is loaded."
-                    ),
-                    path=path if edited.facts(path) is not None and path in circle else each,
-                )
-    return None

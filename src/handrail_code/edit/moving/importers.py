@@ -1,12 +1,12 @@
 """Everyone who takes the moved name from the old module takes it from the new one. Pure.
 
 Where that cannot be written, the old module goes on exporting the name: the whole module is handed around,
-a name in the importer is taken, a function asks for its `this`, or package.json names the old module.
+a name in the importer is taken, a function asks for its `this`, or package.json names the old module or
+another one beside it.
 """
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Sequence
 
 from handrail_code.edit.moving.entries import is_entry
@@ -14,9 +14,9 @@ from handrail_code.edit.moving.extent import refuse_troubles
 from handrail_code.edit.moving.needs import drop_import, piece_of
 from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift
-from handrail_code.edit.moving.specifiers import is_index_named, split_extension
 from handrail_code.edit.plan import Refusal, refuse_at
 from handrail_code.facts.model import NONE, Export, FileFacts, Import, Member
+from handrail_code.facts.resolution import Resolved
 
 
 def rewrite_importers(shift: Shift) -> Refusal | None:
@@ -36,6 +36,10 @@ def rewrite_importers(shift: Shift) -> Refusal | None:
         exports = [each for each in facts.exports if each.module and _is_home(shift, path, each.module)]
         if facts.troubles and (imports or exports):
             return refuse_troubles(path, facts)
+        named = {each.module for each in facts.imports} | {each.module for each in facts.exports}
+        if any(_is_conditional(shift, path, each) for each in named):
+            shift.kept |= names  # only the name of the old module leads to the others
+            continue
         for found in imports:
             refusal = _rewrite_import(shift, path, facts, found, names)
             if refusal is not None:
@@ -49,12 +53,16 @@ def rewrite_importers(shift: Shift) -> Refusal | None:
 
 def importing_files(shift: Shift, names: set[str]) -> Sequence[str]:
     """Files that may import the old module: they spell its name, or the name that moves."""
-    source = shift.project.source
-    if is_index_named(shift.home):
-        return source.files()
-    stem = posixpath.basename(split_extension(shift.home)[0])
-    words = {stem, *names} - {"default", "=", "*"}
-    return sorted({path for word in words for path in source.candidates(word)})
+    named = (path for name in names - {"default", "=", "*"} for path in shift.project.source.candidates(name))
+    return sorted({*shift.project.importers_of(shift.home), *named})
+
+
+def _is_conditional(shift: Shift, path: str, module: str) -> bool:
+    """Whether package.json has further modules for this name of the old one."""
+    found = shift.project.slots.resolve(path, module)
+    if not isinstance(found, Resolved) or shift.home not in (found.path, *found.others):
+        return False
+    return bool(found.others) or shift.project.slots.modules.leads_outside(path, module)
 
 
 def _is_home(shift: Shift, path: str, module: str) -> bool:

@@ -98,7 +98,7 @@ def _bring_import(
     if known is not False:
         return None if known is True else known
     if resolved is not None and found.module.startswith("."):
-        specifier = shift.specifier(shift.target, resolved, found.module)
+        specifier = shift.specifier(shift.target, resolved)
     elif found.module.startswith("."):
         specifier = rebase(found.module, shift.home, shift.target)
     else:
@@ -296,6 +296,6 @@ def rebase_inner(shift: Shift) -> Iterator[tuple[int, int, str]]:
         seen.add(span.start)
         resolved = shift.project.slots.module_of(shift.home, found.module)
         if resolved is not None:
-            yield span.start, span.end, shift.specifier(shift.target, resolved, found.module)
+            yield span.start, span.end, shift.specifier(shift.target, resolved)
         else:
             yield span.start, span.end, rebase(found.module, shift.home, shift.target)

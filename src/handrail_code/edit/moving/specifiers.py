@@ -16,9 +16,12 @@ def name_module(project: Project, importer: str, target: str, like: str = "", mo
     """The specifier of `target` in `importer`.
 
     `like` is the specifier that it replaces there; without one, other relative imports of the file show its
-    style, then those of the file `model`, then what is usual for the kind of file.
+    style, then those of the file `model`, then what is usual for the kind of file. A file that Node loads as
+    it is, because it has no relative imports, stays so.
     """
-    shown = like if like.startswith(".") else _shown(project, importer) or _shown(project, model)
+    shown = like if like.startswith(".") else _shown(project, importer)
+    if not shown and (project.facts(importer) is None or not _needs_extension(project, importer, "", model)):
+        shown = _shown(project, model)
     stem, extension = split_extension(target)
     relative = posixpath.relpath(stem, posixpath.dirname(importer) or ".")
     if not relative.startswith("."):

@@ -92,14 +92,17 @@ def _start(dynamic: tuple[str, int, int]) -> tuple[int, int]:
 
 
 def resolve(draft: Draft, use: DraftUse) -> int:
-    """The innermost binding of this name that has the wanted meaning, outwards."""
+    """The innermost binding of this name that has the wanted meaning, outwards.
+
+    A comment may call a value a type, so one that passes over a value of its name is not resolved.
+    """
     scopes, bindings = draft.scopes, draft.bindings
     name, meaning, at = use.name, use.meaning, use.scope
     while at != NONE:
         scope = scopes[at]
         found = scope.names.get(name)
-        if found is not None and bindings[found].meaning & meaning:
-            return found
+        if found is not None and (use.role == "doc" or bindings[found].meaning & meaning):
+            return found if bindings[found].meaning & meaning else NONE
         at = scope.parent
     return NONE
 

@@ -212,7 +212,8 @@ def test_every_setting_is_shown_as_it_is_asked_for_and_in_force(
 
     assert re.findall(r'data-key="([^"]*)"', page.markup) == [row["name"] for row in rows]
     told = words_in(page)
-    assert all(f"{row['name']} {row['text']} desired: not set" in told for row in rows)
+    assert all(f"{row['name']} {row['text']} in force: " in told for row in rows)
+    assert "set to: " not in told, "nothing is set here"
 
 
 def test_presets_are_buttons_but_for_the_one_in_force(store: tuple[Runtime, dict[str, str]]) -> None:

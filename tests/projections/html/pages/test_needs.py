@@ -23,6 +23,8 @@ from tests.conftest import FixedClock
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.given_workflows import WITH_DECISION, begin, choice, declared, option, step
 from tests.journeys.rich_session import report, rich_session
+from tests.journeys.test_confirmations import at_console
+from tests.surfaces.cli.here import run_here
 
 HOUR = 3_600
 QUESTION: dict[str, Any] = {
@@ -108,7 +110,7 @@ def test_an_answer_that_the_agent_has_not_taken_up_is_shown_as_recorded() -> Non
         "at": "",
     }
     node = {"pending": {"person": said, "prompt": "Ship it."}, "notes": "Built.", "artifacts": []}
-    more = {"kind": "blocked_attempt", "claims": [], "evidence": {}, "evidence_caveat": ""}
+    more = {"kind": "blocked_attempt", "person": said, "claims": [], "evidence": {}, "evidence_caveat": ""}
     row: dict[str, Any] = dict.fromkeys(
         ("project", "branch", "workflow_name", "goal", "agent", "silence", "why", "account", "machine"), "x"
     )
@@ -122,6 +124,30 @@ def test_an_answer_that_the_agent_has_not_taken_up_is_shown_as_recorded() -> Non
     assert "Recorded: confirmed by ada, in the Console Go." in words
     assert "The agent sees it at its next call; copy this if it has stopped." in words
     assert 'data-copy="Go on with it."' in card.markup
+
+
+def test_an_agent_that_goes_against_the_answer_is_seen(runtime: Runtime) -> None:
+    way = choice("way", option("leave", way="leave"), option("change", way="change"))
+    asked = {**way, "nonAssumable": "scope_boundary"}
+    reply = begin(runtime, asked, step("tell"), fields=declared("way"), goal="Tidy")
+    session = reply["session"]["sessionId"]
+    question = answer(at_console(runtime), "run.confirm", session=session, show=True)
+    given = {"answer": "leave", "whatDigest": question["what_digest"]}
+    answer(at_console(runtime), "run.confirm", session=session, given=given)
+
+    other = reply["nextCall"]["options"][1]["params"]
+    refused = answer(runtime, "run.continue", **other)
+    cards, run = words_in(show(runtime, "/sessions")), words_in(show(runtime, f"/sessions/{session}"))
+    story = words_in(show(runtime, f"/sessions/{session}/timeline"))
+    told = run_here(runtime, ["session", "show", session, "--timeline", "--human"]).out.decode()
+
+    assert refused["kind"] == "blocked"
+    why = "For the step “Way” the agent took another option than the person who answered."
+    assert f"Since then the agent reported, and it was refused. {why}" in cards
+    assert why in run
+    assert why in story
+    assert why in " ".join(told.split())
+    assert "A person answered, and the agent has not gone on at: Way" in run
 
 
 @every_case(
@@ -160,6 +186,9 @@ def test_silence_is_seen_after_an_hour_and_by_the_users_own_measure(runtime: Run
     assert words_in(show(runtime, "/sessions", status="idle")).count("Working") == 1
     assert "Ship it" not in words_in(show(runtime, "/sessions", status="idle"))
     assert "stalled" in words_in(show(runtime, "/sessions"))
+    for session, silence in ((working, "idle"), (waiting, "stalled")):
+        page = words_in(show(runtime, f"/sessions/{session}"))
+        assert silence in page.partition("last change")[0], "the page of the run says it in its head"
 
 
 def test_the_list_says_how_far_a_run_is_and_can_be_grouped(runtime: Runtime) -> None:

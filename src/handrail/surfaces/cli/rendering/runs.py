@@ -6,6 +6,7 @@ import msgspec
 
 from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
+from handrail.contract.printed_text import spell_argv
 from handrail.engine.children.joins import HOW_TO_BEGIN
 from handrail.engine.messages import explain_all, judged_words, spell_purpose
 from handrail.engine.reply import SHOWN_FIRST
@@ -118,7 +119,7 @@ def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 def check_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """What came of a check: the output itself went by while it ran."""
-    command = " ".join(one_line(word) for word in payload["argv"])
+    command = one_line(spell_argv(payload["argv"]))
     name = f"{one_line(payload['check'])}: " if payload["check"] else ""
     verdict = "passed" if payload["hasPassed"] else "did not pass"
     lines = wrap(f"{name}{command}", page.width)

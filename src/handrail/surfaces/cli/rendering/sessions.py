@@ -26,6 +26,7 @@ from handrail.surfaces.cli.rendering.text import (
     repeat_line,
     size_text,
     spell_command,
+    spell_rounds,
     spell_status,
     spell_step,
     typed_line,
@@ -287,6 +288,8 @@ _WHAT = {
     "renamed": "A person renamed the session",
     "imported": "The session was imported",
 }
+_WITH_MORE = ("receipt", "blocked_attempt")
+"""What is said of these stands below: how a check ended, why a report was not accepted."""
 _MARKS = {"step": "o", "checkpoint": "#", "blocked_attempt": "x"}
 
 
@@ -392,6 +395,8 @@ def timeline_lines(payload: dict[str, Json], page: Page) -> list[str]:
             day = item["at"][:10]
             lines.append(day)
         lines.append(cut(f"{INDENT}{item['at'][11:16]}  {_moment(item)}", page.width))
+        more = one_line(item["said"]) if item["what"] in _WITH_MORE else ""
+        lines += wrap(more, page.width, INDENT + " " * 7) if more else []
     return [*lines, *describe_list(payload, page)[1:]]
 
 
@@ -399,7 +404,8 @@ def _moment(item: Mapping[str, Json]) -> str:
     title = one_line(item["title"])
     if item["what"] == "step" and not item["step_id"]:
         return f"{one_line(item['workflow_name'])} was started"
-    told = f"A person {one_line(item['said'])} at" if item["said"] else _WHAT.get(item["what"], item["what"])
+    said = "" if item["what"] in _WITH_MORE else one_line(item["said"])
+    told = f"A person {said} at" if said else _WHAT.get(item["what"], item["what"])
     seconds = item["seconds"] or 0
     took = f" after {seconds // 60} min" if seconds >= 60 else ""
     return f"{told} {title}".strip() + took
@@ -410,7 +416,10 @@ def graph_lines(payload: dict[str, Json], page: Page) -> list[str]:
     named = one_line(payload["workflow_name"]) or one_line(payload["workflow_id"])
     status = spell_status(payload["status"])
     done = f"{payload['done']} of about {payload['at_least']} steps done" if payload["at_least"] else ""
-    lines = wrap(_join([f"{named}: {status}", done, one_line(payload["agent"])]), page.width)
+    lines = wrap(
+        _join([f"{named}: {status}", one_line(payload["silence"]), done, one_line(payload["agent"])]),
+        page.width,
+    )
     lines += wrap(one_line(payload["banner"]), page.width) if payload["banner"] else []
     lines.append("")
     if payload["nodes_omitted"]:
@@ -438,11 +447,9 @@ def graph_lines(payload: dict[str, Json], page: Page) -> list[str]:
 def _node(node: Mapping[str, Json], tip: str) -> str:
     mark = _MARKS.get(node["kind"], "o")
     lane = INDENT * min(int(node["lane"]), 3)
-    step = spell_step(one_line(node["step_id"]))
-    round_told = step.partition(", ")[2]
     facts = [
         one_line(node["title"]),
-        round_told,
+        *spell_rounds(one_line(node["step_id"])),
         {"checkpoint": "saved", "blocked_attempt": "refused"}.get(node["kind"], ""),
         format_count(node["gap_count"], "gap") if node["gap_count"] else "",
         "the way that counts ends here" if node["id"] == tip and not node["is_tip"] else "",

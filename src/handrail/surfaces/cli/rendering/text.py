@@ -138,10 +138,13 @@ def ago(text: Json, page: Page) -> str:
 
 def spell_step(step_id: str) -> str:
     """`fix@1::try` as `try, round 2 of fix`."""
-    *loops, own = step_id.split("::")
-    rounds = [one.partition("@") for one in loops]
-    told = [f"round {int(number) + 1} of {name}" for name, _, number in rounds if number.isdigit()]
-    return ", ".join([own, *told])
+    return ", ".join([step_id.rpartition("::")[2], *spell_rounds(step_id)])
+
+
+def spell_rounds(step_id: str) -> list[str]:
+    """The rounds of the loops that a step stands in, outermost first."""
+    loops = [one.partition("@") for one in step_id.split("::")[:-1]]
+    return [f"round {int(number) + 1} of {name}" for name, _, number in loops if number.isdigit()]
 
 
 # Payloads

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail import __version__
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer
-from handrail.program.update.notice import Release, read_releases
+from handrail.program.update.find_release import Release, read_releases
 from handrail.program.update.package_index import version_key
 from handrail.runtime.operation import Input, Operation, ValueRule
 from handrail.runtime.runtime import Runtime

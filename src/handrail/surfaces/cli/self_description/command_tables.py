@@ -33,8 +33,7 @@ from handrail.contract.catalogue import (
 )
 from handrail.runtime.operation import Operation, Registry
 from handrail.surfaces.cli.call import operation_of
-from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
-from handrail.surfaces.cli.commands.row import GlobalFlag, Row, Spelling
+from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, GlobalFlag, Row, Spelling
 from handrail.surfaces.cli.reading.parse import mark_of, words_of
 from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Kind, Param, ParamHelp
 

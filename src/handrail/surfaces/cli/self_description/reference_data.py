@@ -14,8 +14,7 @@ from handrail.contract.ledger import LedgerDocument
 from handrail.contract.outcome import Payload
 from handrail.runtime.operation import AckVerdict, Operation, Registry
 from handrail.runtime.write_permission import DryRun
-from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
-from handrail.surfaces.cli.commands.row import Row
+from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, Row
 from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Param
 from handrail.surfaces.cli.self_description import command_tables
 

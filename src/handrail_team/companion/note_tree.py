@@ -1,0 +1,51 @@
+"""Record the files that a companion has now, around a restore; only a companion brings them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_IO
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Fault, Payload
+from handrail.operations.code.show_status import find_run_here, look
+from handrail.operations.kept_trees import record_tree
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import WritePorts, project_of
+
+
+class NoteTree(Input, frozen=True, kw_only=True):
+    """Of which session."""
+
+    session: Annotated[str, Meta(description="Session id.", max_length=128)]
+    project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
+
+
+class TreeNoted(Payload, frozen=True, kw_only=True, omit_defaults=False):
+    """What was seen."""
+
+    tree_id: str
+
+
+def note_tree(rt: WritePorts, request: NoteTree) -> TreeNoted:
+    """Record it at the open place of the session's latest run. Raises Fault E_IO where it cannot be seen."""
+    project = project_of(rt, request.project)
+    tree = look(rt, project)
+    session, tip = find_run_here(rt, request.session, project)
+    if trouble := record_tree(rt, session.history, tip.node_id, project, tree, "restore"):
+        raise Fault(E_IO, f"The files could not be recorded: {trouble}.", details={"reason": trouble})
+    return TreeNoted(tree_id=tree.tree_id)
+
+
+NOTE_TREE = Operation(
+    name="code.note",
+    effect="record",
+    where="companion",
+    summary="Record the files that are there around a restore.",
+    input=NoteTree,
+    output=TreeNoted,
+    perform=note_tree,
+    shape=Shape(levels={"minimal": ("treeId",)}, select="top"),
+)
+"""Not in the registry: no caller asks for it, only a companion that restores."""
