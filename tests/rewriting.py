@@ -22,7 +22,7 @@ def divide_rewriting(config: pytest.Config, is_chosen: Callable[[str], bool]) ->
         return
     folder = os.path.join(os.path.dirname(config.option.basetemp), "rewritten")
     if sys.dont_write_bytecode:
-        rewrite.get_cache_dir = lambda path: Path(folder, *path.parts[1:-1])
+        rewrite.get_cache_dir = lambda file_path: Path(folder, *file_path.parts[1:-1])
     number, count = int(str(told["workerid"]).removeprefix("gw")), int(told["workercount"])
     files = sorted(path for top in config.args for path in config.rootpath.joinpath(top).rglob("test_*.py"))
     for path in files[number::count]:
