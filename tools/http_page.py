@@ -56,6 +56,8 @@ Names that begin with an underscore say how to answer, in the query or in the bo
 A success is the document of the command line, `{{"ok": true, "data": …}}`.
 A failure is problem details (RFC 9457) with the code, the hint and, where there is one, the corrected \
 call in `details.next_call`.
+Its `type` is the address of a registered code of LAFS; with 401, 403 and 421, for which there is none, \
+it is `about:blank`.
 With `Accept: {LAFS_TYPE.decode()}` both are LAFS envelopes; what is refused before an operation runs \
 stays problem details.
 

@@ -108,8 +108,11 @@ def _print_version() -> bool:
 
 
 def _command_parts(secrets: "Secrets") -> "CommandParts":
+    from functools import cache
+
     from handrail.surfaces.cli.run import CommandParts
 
+    @cache
     def runtime() -> "Runtime":
         from handrail.wiring import build_runtime
 

@@ -58,7 +58,7 @@ from handrail_team.accounts.directory import (
     principal_of,
 )
 from handrail_team.accounts.machines import CHANCE_BYTES, ask_to_enter, fetch_token
-from handrail_team.accounts.names import fold_name
+from handrail_team.accounts.names import fold_name, join_names
 from handrail_team.accounts.provider import STATE_SECONDS, Provider, ProviderOptions, State
 from handrail_team.accounts.refusals import refuse_credential
 from handrail_team.accounts.roles import SCOPES, need_of, require_right
@@ -213,6 +213,7 @@ class TeamDoor:
             settings=ServersSettings(runtime.settings),
             may=partial(self._require_right, principal),
             accounts=self.directory,
+            name_people=partial(join_names, partial(self.names, principal.workspace)),
             members=partial(self.roles, principal.workspace),
             is_at_console=principal.kind == "person",
         )
@@ -231,9 +232,7 @@ class TeamDoor:
         require_right(principal, called, effect)
 
     def answer_companion(self, runtime: Runtime, content: bytes) -> bytes:
-        principal = runtime.principal
-        assert principal is not None, "a companion has signed in"
-        return answer_companion(runtime, content, partial(self.names, principal.workspace))
+        return answer_companion(runtime, content)
 
     def start_sending(self, origin: str) -> None:
         base = self._base

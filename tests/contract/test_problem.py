@@ -61,6 +61,10 @@ def test_a_locked_session_is_rendered_member_by_member() -> None:
     )
 
 
+PHRASES = {401: "Unauthorized", 403: "Forbidden", 421: "Misdirected Request"}
+"""Of RFC 9110: no registered code says who may not, and another one would mislead."""
+
+
 @every_case("kind", KINDS.values())
 def test_every_kind_has_the_same_members_and_its_own_status(kind: Kind) -> None:
     own = dict.fromkeys(kind.details, "x")
@@ -69,7 +73,10 @@ def test_every_kind_has_the_same_members_and_its_own_status(kind: Kind) -> None:
 
     assert list(problem) == MEMBERS
     assert (problem["status"], problem["retryable"]) == (kind.http_status, kind.is_retryable)
-    assert re.fullmatch(r"https://lafs\.dev/errors/v1/[a-z]+(-[a-z]+)*", problem["type"])
+    if kind.category in ("AUTH", "PERMISSION") or kind.http_status == 403:
+        assert (problem["type"], problem["title"]) == ("about:blank", PHRASES[kind.http_status])
+    else:
+        assert re.fullmatch(r"https://lafs\.dev/errors/v1/[a-z]+(-[a-z]+)*", problem["type"])
     assert set(problem["details"]) - {"escalation_required"} == {*own, "hint"}
     assert ("escalation_required" in problem["details"]) == kind.needs_escalation
 

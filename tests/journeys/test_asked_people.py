@@ -78,8 +78,8 @@ def test_a_yes_in_the_form_confirms_the_step_in_the_same_call(
     assert worth(done) == {"confirmed": 1}
     (form,) = desk.asked
     assert form.message.startswith("Confirm this step?\n\nWorkflow: Three steps")
-    assert "Step: Third\n\nWhat the agent reports:\n> The user agreed.\n\n" in form.message
-    assert "Do the third thing." not in form.message, "a person answers about the report"
+    reports = "What the agent reports:\n> The user agreed.\n\nWhat the step asks for:\n> Do the third thing."
+    assert f"Step: Third\n\n{reports}\n\n" in form.message
     assert form.requested_schema == {
         "type": "object",
         "properties": {"confirm": {"type": "boolean", "title": "Confirm this step?"}},
@@ -536,6 +536,8 @@ def test_a_form_holds_no_secret_nothing_that_steers_it_and_not_too_much(runtime:
         "What the agent reports:",
         "(cut here)",
         "(and 4 more artifacts)",
+        "What the step asks for:",
+        "(cut here)",
         "Your answer is kept in the log of the session, with the account that this server runs under.",
     ]
 

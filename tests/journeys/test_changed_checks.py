@@ -17,6 +17,7 @@ from handrail.host.check_programs import LocalCheckPrograms
 from handrail.host.clock import SystemClock
 from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.projections.closing import ALL_CHECKED, ALL_RAN
+from handrail.runtime.sessions import HotLog
 from handrail.workflows.builtins.registry import all_contracts
 from tests.filled_in import in_own_words
 from tests.host.worktree.project import commit
@@ -151,6 +152,25 @@ def test_a_green_run_alone_settles_no_gap_about_a_guard(site: Site) -> None:
     done = site.send()
 
     assert "1 open gap" in done["closing"]
+
+
+def test_a_server_that_was_there_before_the_checks_ran_elsewhere_judges_by_them(site: Site) -> None:
+    elsewhere = site.runtime
+    server = msgspec.structs.replace(elsewhere, log=HotLog(elsewhere.log))
+    site.runtime = server
+    site.begin(step("fix", output={"contractRef": "wr.contracts.bug_fix"}), step("tell"))
+    for text in (OLD, RIGHT):
+        site.write("src/bill.py", text)
+        site.runtime = elsewhere
+        site.run(*LINE.split())
+    site.runtime = server
+
+    accepted = site.send(changed("src/bill.py", check=LINE) | {"kind": "wr.bug_fix", "guard": LINE})
+    done = site.send()
+
+    assert accepted["kind"] == "ok"
+    assert "could not be found" not in done["closing"]
+    assert worth(done) == {"ran": 2, "seen": 1}
 
 
 def test_a_person_who_confirms_the_report_has_seen_which_tests_changed(tested: Site) -> None:
@@ -355,3 +375,33 @@ def test_a_configuration_that_sets_the_status_does_not_hide_that_a_test_failed(s
     assert (ran["status"], ran["counts"]["failed"]) == ("exit 0", 2)
     assert refused["kind"] == "blocked"
     assert "its report counts no test that passed, or one that failed" in json.dumps(refused["blockers"])
+
+
+def test_a_check_that_nobody_saw_is_told_with_the_first_report_that_names_it_and_counts_once_it_ran(
+    site: Site,
+) -> None:
+    site.begin(step("change", **CHANGE), step("again", **CHANGE), step("end"))
+    site.write("src/bill.py", RIGHT)
+    report = changed("src/bill.py", check="grep -q round src/bill.py")
+
+    first, second = site.send(report), site.send(report)
+    site.run("grep", "-q", "round", "src/bill.py")
+    done = site.send()
+
+    (told,) = [one["message"] for one in first["warnings"] if one["code"] == "CHECK_NOT_SEEN"]
+    session = site.reply["session"]["sessionId"]
+    assert told.startswith("Handrail has not seen grep -q round src/bill.py run. ")
+    assert f"handrail check run --session {session} -- COMMAND" in told
+    assert "CHECK_NOT_SEEN" not in json.dumps(second)
+    assert worth(done) == {"ran": 1, "seen": 1}
+    assert "your word alone" not in json.dumps(done)
+
+
+def test_a_report_whose_check_was_seen_is_told_nothing_of_it(site: Site) -> None:
+    site.begin(step("change", **CHANGE), step("end"))
+    site.write("src/bill.py", RIGHT)
+    site.run("grep", "-q", "round", "src/bill.py")
+
+    accepted = site.send(changed("src/bill.py", check="grep -q round src/bill.py"))
+
+    assert "CHECK_NOT_SEEN" not in json.dumps(accepted)

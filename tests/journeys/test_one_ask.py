@@ -511,3 +511,36 @@ def test_a_value_that_a_person_gave_leaves_the_yes_to_the_report_to_be_asked_for
     assert "the value of region is recorded" in read["pending"]["prompt"]
     assert "context" not in read["nextCall"]["params"]
     assert read["nextIntent"] == "await_user_confirmation"
+
+
+NAMED = {"inputs": {"target": {"type": "string"}}}
+
+
+@pytest.mark.promise("people.one-ask")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        step("ask", prompt="Drop the table {{target}} for good.", requireConfirmation=True),
+        choice(
+            "ask",
+            option("y"),
+            option("n"),
+            prompt="Drop the table {{target}} for good.",
+            nonAssumable="scope_boundary",
+        ),
+        step("ask", prompt="Drop the table {{target}} for good.", userOnly={"reason": "needs_user_approval"}),
+    ],
+    ids=["confirm", "choose", "give"],
+)
+def test_a_person_reads_what_the_step_asks_for_with_the_values_that_it_is_about(
+    runtime: Runtime, asked: dict[str, Any]
+) -> None:
+    insist(runtime)
+    first = begin(runtime, asked, step("go"), fields=NAMED, context={"target": "customers"})
+    person = Person("n")
+
+    perform(seat(runtime, person), "run.confirm", {"session": first["session"]["sessionId"]})
+
+    shown = "\n".join(person.shown)
+    assert "> Drop the table customers for good." in shown
+    assert "{{" not in shown

@@ -28,6 +28,7 @@ from handrail.host.clock import SystemRandomness
 from handrail.host.receipt_keys import LocalReceiptKeys
 from handrail.host.worktree.committed_files import LocalCommittedFiles
 from handrail.operations.checks.run_check import RunCheck, run_check
+from handrail.operations.receipts.export_receipt import MOST_SESSIONS
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles
@@ -98,6 +99,20 @@ def reasons(outcome: Any) -> list[str]:
 
 def statement_of(content: str) -> Any:
     return json.loads(base64.b64decode(json.loads(content)["payload"]))
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("receipt.travels")
+def test_runs_of_other_projects_do_not_hide_the_newest_of_this_one(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    signer.finish()
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    own = signer.reply["session"]["sessionId"]
+    for _ in range(MOST_SESSIONS):
+        signer.begin(project=str(other))
+
+    assert signer.export()["session_id"] == own
 
 
 @pytest.mark.promise("receipt.travels")
@@ -237,7 +252,7 @@ def test_markdown_is_ten_lines(signer: Signer) -> None:
     text = signer.export(**{"as": "markdown"})["content"]
 
     assert len(text.splitlines()) == 10
-    assert "`tests` passed (exit 0, by handrail)" in text
+    assert "`tests` (`grep -q round src/bill.py`) passed (exit 0, by handrail)" in text
 
 
 @pytest.mark.promise("receipt.travels")

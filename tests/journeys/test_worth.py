@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import pytest
@@ -127,6 +128,25 @@ def test_the_closing_line_of_a_run_tells_that_nobody_looked_at_its_start(
     assert ALL_CHECKED not in done["closing"]
 
 
+@pytest.mark.promise("evidence.first-look")
+def test_who_works_without_a_repository_is_told_at_the_start_and_at_the_end_that_nobody_looks(
+    site: Site,
+) -> None:
+    shutil.rmtree(site.root / ".git")
+
+    begun = site.begin(step("plan"), step("change", **CHANGE))
+    site.send()
+    site.write("src/bill.py", RIGHT)
+    site.send(changed("src/bill.py"))
+    done = site.reply if site.reply["kind"] == "ok" else site.send(changed("src/bill.py"))
+    noted = site.begin(step("tell"))
+
+    (told,) = [one for one in begun["warnings"] if one["code"] == "FIRST_LOOK_MISSING"]
+    assert "settings set code.snapshots always" in told["message"]
+    assert "; nobody looked at the files; " in done["closing"]
+    assert "FIRST_LOOK_MISSING" not in [one["code"] for one in noted["warnings"]]
+
+
 @pytest.mark.promise("evidence.worth")
 def test_the_closing_line_names_five_things_of_the_agents_word_and_what_would_show_them(site: Site) -> None:
     commands = [f"pytest -q {number} tests/test_of_a_long_name.py --no-header" for number in range(7)]
@@ -156,7 +176,8 @@ def test_the_closing_line_tells_that_fewer_tests_ran_than_at_the_start(site: Sit
 
     done = site.send(changed("said", check="tests"))
 
-    assert "; tests: 1 tests ran, 2 at the start of the run; " in done["closing"]
+    assert "; tests: 1 tests ran, 2 at the start of the run." in done["closing"]
+    assert ALL_CHECKED not in done["closing"]
 
 
 @pytest.mark.promise("evidence.worth")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.operations.intended_files import Mistake, meant, unsure, written
+from tests.operations.intended_files import Base, Mistake, meant, unsure, written
 
 
 def in_markdown(name: str, right: str, wrong: str, marker: str = "") -> Mistake:
@@ -17,6 +17,10 @@ def in_yaml(name: str, right: str, wrong: str, *changes: tuple[str, str]) -> Mis
 _KEYS = "type: loop\nwhen: is_large\ncount: 3\nmaxIterations: 3\n"
 _NOTE = "{{note}} for a {{size}} change."
 _COLON = "Every construct: that a mistake is planted into."
+_SPELLED: tuple[Base, ...] = ("yaml", "markdown")
+_COMPARED = "    kind: compare\n    input: size\n    op: equals\n    value: large\n"
+_LIST = f"  - id: is_large\n{_COMPARED}  - id: keep_going\n"
+_UNDER_NAMES = f"  is_large:\n{_COMPARED}  keep_going:\n"
 PAGES = (
     in_markdown("heading without a space", "## Report {#report}", "##Report {#report}"),
     in_markdown("id without a sign", "## Report {#report}", "## Report {report}"),
@@ -24,6 +28,7 @@ PAGES = (
     in_markdown("id as a link", "## Report {#report}", "## Report (#report)"),
     in_markdown("block with a colon", "### Procedure", "### Procedure:"),
     in_markdown("block of another tool", "### Procedure", "### Instructions"),
+    in_markdown("heading of the goal", "The plan of", "### Goal\n\nThe plan of", "### Goal"),
     in_markdown("block too deep", "### Procedure", "#### Procedure"),
     in_markdown("name as a heading", "---\n\n## Plan", "---\n\n# Intended\n\n## Plan", "# Intended\n"),
     in_markdown("another heading", "---\n\n## Plan", "---\n\n# Read me\n\n## Plan", "# Read me\n"),
@@ -59,6 +64,12 @@ PAGES = (
     in_yaml("star", "title: Plan the work", "title: *Plan* it", ("/steps/0/title", "*Plan* it")),
     in_yaml("bracket", "name: Intended", "name: [draft] Intended", ("/name", "[draft] Intended")),
     in_yaml("backtick", "title: Plan the work", "title: `Plan` it", ("/steps/0/title", "`Plan` it")),
+    *(
+        written(f"{base} conditions under their names", _LIST, _UNDER_NAMES, "is_large:\n")._replace(
+            base=base, code="wrong_type", pointer="/conditions", name=f"{base} conditions under their names"
+        )
+        for base in _SPELLED
+    ),
     in_yaml("tag", "name: Intended", "name: !!str Intended"),
     unsure(in_yaml("condition in one line", "when: is_large", "when: kind: compare")),
 )

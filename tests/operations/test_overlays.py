@@ -395,6 +395,40 @@ def test_a_changed_base_is_told_and_no_running_run_follows_it(runtime: Runtime) 
     assert drift["details"] == {"sourceKind": "project", "sourceRef": "house.review.json"}
 
 
+def test_a_new_text_that_loses_what_the_base_inserts_is_told(runtime: Runtime) -> None:
+    steps = [step("read", prompt="Read at {{depth}}."), *base()["steps"][1:]]
+    losing = overlay(steps={"read": {"replace": {"prompt": "Read it."}}})
+    keeping = overlay(
+        id="team.kept", steps={"read": {"replace": {"prompt": "See: {{depth}}.", "title": "See"}}}
+    )
+    hold(runtime, base(steps=steps), losing, keeping)
+
+    lost = answered(runtime, "workflow.validate", workflowIds=["team.review"])["items"][0]
+    kept = answered(runtime, "workflow.validate", workflowIds=["team.kept"])["items"][0]
+
+    (told,) = lost["problems"]
+    assert (told["severity"], told["pointer"]) == ("warning", "/steps/read/replace")
+    assert told["message"] == "The text of read in the base inserts {{depth}}, and this one does not."
+    assert kept["problems"] == []
+
+
+def test_a_changed_condition_of_the_base_is_told_at_the_steps_that_it_steers(runtime: Runtime) -> None:
+    own = overlay(steps={"read": {"append": "Gently."}})
+    hold(runtime, base(), own)
+    answered(runtime, "run.start", workflowId="team.review", context={"depth": "deep"})
+    turned = [{**base()["conditions"][0], "value": "quick"}]
+    hold(runtime, base(conditions=turned), own)
+
+    report = answered(runtime, "workflow.validate", workflowIds=["team.review"])
+    shown = answered(runtime, "workflow.diff", workflows=[text(base(), "b.json"), "house.review"])
+
+    (told,) = [one["message"] for one in report["items"][0]["problems"] if one["code"] == "changed_meaning"]
+    assert "(trace changed)" in told
+    ((step_id, place),) = [(one["step_id"], place) for one in shown["steps"] for place in one["places"]]
+    assert (step_id, place["pointer"]) == ("trace", "/when")
+    assert ("deep" in str(place["before"]), "quick" in str(place["after"])) == (True, True)
+
+
 def test_a_step_that_hands_out_work_is_not_changed_by_another_step_of_the_base(runtime: Runtime) -> None:
     asked = {"id": "ask", "brief": "Look.", "steps": [step("look")]}
     sides = {"id": "sides", "title": "Sides", "delegate": {"children": [asked]}}

@@ -159,6 +159,36 @@ def test_a_commit_changes_the_mark_of_its_session(here: Runtime, tmp_path: Path,
     assert before[name] != marks()[name]
 
 
+@pytest.mark.thorough
+def test_a_command_of_who_uses_files_looks_once_for_a_team(tmp_path: Path) -> None:
+    code = (
+        "import os, sys\n"
+        "exists, looked = os.path.exists, []\n"
+        "def look(path):\n"
+        "    looked.append(os.path.basename(path))\n"
+        "    return exists(path)\n"
+        "os.path.exists = look\n"
+        "def leave(status):\n"
+        "    print(looked.count('team.json'), file=sys.stderr)\n"
+        "    sys.exit(status)\n"
+        "os._exit = leave\n"
+        "sys.argv = ['handrail', 'workflow', 'list', '--limit', '1']\n"
+        "from handrail.main import console\n"
+        "console()\n"
+    )
+
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        encoding="utf-8",
+        env={"HANDRAIL_HOME": str(tmp_path / "home"), "HANDRAIL_PROJECT": str(tmp_path)},
+        timeout=60,
+        check=False,
+    )
+
+    assert ran.stderr.splitlines()[-1:] == ["1"], ran.stderr
+
+
 @pytest.mark.promise("team.local-cost")
 def test_who_uses_files_loads_nothing_of_it(tmp_path: Path) -> None:
     code = (

@@ -138,14 +138,11 @@ def test_what_another_machine_kept_is_left_as_it_is_here_and_named(
     assert not (other.project / "b.py").exists()
 
 
-def test_where_snapshots_are_off_no_content_is_kept(machine: Machine) -> None:
-    machine.home.mkdir(parents=True)
-    settings = machine.home / "config.json"
-    settings.write_text('{"code": {"snapshots": "off"}}', encoding="utf-8")
-    settings.chmod(0o600)
-    write(machine.project, "b.py", "b = 2\n")
-    machine.start()
+def test_where_a_project_switches_snapshots_off_its_files_are_named_and_not_kept(machine: Machine) -> None:
+    write(machine.project, ".handrail/config.json", '{"code": {"snapshots": "off"}}')
+    _, node = begin(machine)
 
+    assert node, "the step has a tree"
     assert list_kept(machine.home) == []
 
 

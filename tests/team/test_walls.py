@@ -16,6 +16,7 @@ import pytest
 
 from handrail.runtime.operation import Operation, effect_of
 from handrail.wiring import registry
+from handrail_team.store.database import Link
 from handrail_team.store.migrations import EVERY_WORKSPACE
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import start
@@ -155,6 +156,49 @@ def test_an_id_of_another_workspace_is_as_one_that_never_was(sides: Any, name: s
 
         assert told == expected
         assert told[0] >= 400 or b'"count":0' in told[1], told
+
+
+class Work:
+    """What the database is asked for, and how many rows it finds: a measure of time that no load changes."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._asked: list[tuple[str, Any]] = []
+        plain = Link.execute
+
+        def execute(link: Link, asked: Any, *values: Any, **more: Any) -> Any:
+            found = plain(link, asked, *values, **more)
+            self._asked.append((str(asked), found))
+            return found
+
+        patch.setattr(Link, "execute", execute)
+        for kept in ("door.FRESH_SECONDS", "store.log._KEPT_SECONDS"):  # nothing is asked for again meanwhile
+            patch.setattr(f"handrail_team.{kept}", 10_000)
+
+    def of(self, caller: Caller, name: str, params: dict[str, Any]) -> list[tuple[str, int]]:
+        """Of the second call: the first one may fill what servers remember."""
+        caller.call(name, **params)
+        self._asked.clear()
+        caller.call(name, **params)
+        return [(asked, found.rowcount) for asked, found in self._asked]
+
+
+@pytest.mark.promise("team.walls")
+@pytest.mark.parametrize("name", NAMING)
+def test_an_id_of_another_workspace_costs_what_one_costs_that_never_was(
+    sides: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, here, there = sides
+    called = registry().operation(name)
+    work = Work(monkeypatch)
+
+    for caller in (here.person, here.agent):
+        theirs, nobodys = fill(called, there.ids, {}), fill(called, ABSENT, {})
+        assert theirs is not None
+        assert nobodys is not None
+        told = work.of(caller, name, theirs)
+
+        assert told == work.of(caller, name, nobodys)
+        assert name != "session.show" or any("handrail.events" in asked for asked, _ in told), "it is counted"
 
 
 @pytest.mark.parametrize("field", ["ackToken", "stateToken", "checkpointToken"])

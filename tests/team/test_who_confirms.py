@@ -232,14 +232,20 @@ def test_the_bar_leads_nobody_to_a_page_that_is_closed_to_them(server: Server) -
 def test_a_person_is_shown_by_name_and_lists_are_filtered_by_account(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "<b>Ben</b>")
-    session, _ = report(ana.agent("builder"), "ours.other")
+    agent = ana.agent("builder")
+    session, _ = report(agent, "ours.other")
     assert confirm(ben, session).status == 200
     ids = {row["name"]: row["id"] for row in ana.data("team.members")["items"]}
 
     page = server.ask("GET", f"/api/view/sessions/{session}", ana.token, PAGE).body.decode()
+    (need,) = ana.data("session.needs")["items"]
+    shown = ana.data("session.show", sessionId=session)["runs"][0]["confirmations"][0]
+    resumed = agent.tool("resume_session", query=session).document["result"]
     found = [len(ana.data("session.list", account=ids[name])["items"]) for name in ("Ana", "<b>Ben</b>")]
 
     assert "confirmed by &lt;b&gt;Ben&lt;/b&gt;" in page
+    assert need["why"].startswith("It was answered by <b>Ben</b>: yes")
+    assert (shown["who"], "acc_" in str(resumed)) == (ids["<b>Ben</b>"], False)
     assert found == [1, 0]
 
 

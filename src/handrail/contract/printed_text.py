@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shlex
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -286,13 +285,6 @@ def redact_argv(argv: Sequence[str], secrets: Secrets) -> tuple[str, ...]:
     shown = [word if len(word) <= LONGEST_WORD else word[: LONGEST_WORD - 1] + "…" for word in words]
     more = len(argv) - MOST_WORDS
     return (*shown, f"… {more} more") if more > 0 else tuple(shown)
-
-
-def spell_argv(argv: Sequence[str]) -> str:
-    """The words as a line that a shell takes; one word alone is such a line, as a hook tells it."""
-    if len(argv) == 1:
-        return argv[0]
-    return " ".join(word if word.startswith("…") else shlex.quote(word) for word in argv)
 
 
 def redact_command_line(line: str, secrets: Secrets) -> str:

@@ -131,6 +131,17 @@ def shorten(text: str, longest: int = LONGEST_QUOTE) -> str:
     return clean
 
 
+def spell_argv(argv: Sequence[str]) -> str:
+    """The words of a command as a line that a shell takes."""
+    return " ".join(word if word.startswith("…") else quote_for_shell(word) for word in argv)
+
+
+def quote_for_shell(text: str) -> str:
+    """One argument for a POSIX shell."""
+    is_plain = re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]+", text)
+    return text if is_plain else "'" + text.replace("'", "'\"'\"'") + "'"
+
+
 def escape_hidden(json_text: str) -> str:
     """JSON text with hidden characters and odd line ends as escapes: the same document, all of it visible."""
     beyond_ascii = re.sub("[ -~]+", "", json_text)  # usually little, and the search below is slow

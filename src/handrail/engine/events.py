@@ -481,6 +481,10 @@ class TreeRecorded(Fact, frozen=True, kw_only=True):
     """New contents; None: there are none."""
     ignore_rules: dict[str, str] | None = None  # of the first tree: what it does not list, and a check
     loaded: dict[str, str] | None = None  # depends on, with marks that every change changes
+    uncommitted: tuple[str, ...] = ()
+    """Of the first tree: tests, their configuration and declared checks that the commit has otherwise."""
+    apart: dict[str, str] | None = None
+    """What of the commit is not in these files, as `ports.worktree.Tree` says."""
     differs_from: NodeId | None = None
     differing: int = 0
     """Where an older step was continued: the node whose files were compared, and how many differ."""

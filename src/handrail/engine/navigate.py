@@ -7,7 +7,7 @@ reaching a step is given up, and the run stays where it is.
 
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias, assert_never, cast
+from typing import Any, Literal, TypeAlias, TypeGuard, assert_never, cast
 
 import msgspec
 
@@ -278,11 +278,12 @@ def is_guarded(workflow: CompiledWorkflow) -> bool:
 
 def _find_guarded(workflow: CompiledWorkflow) -> frozenset[str]:
     """The actions that Handrail runs itself, and the loops around them."""
-    own = [(leaf, loops) for leaf, loops in _leaves(workflow.steps, ()) if _is_own(leaf)]
-    return frozenset(part.id for leaf, loops in own for part in (leaf, *loops))
+    own = [(leaf, loops) for leaf, loops in _leaves(workflow.steps, ()) if is_own(leaf)]
+    return frozenset(name for leaf, loops in own for name in (leaf.id, *(loop.id for loop in loops)))
 
 
-def _is_own(leaf: Leaf) -> bool:
+def is_own(leaf: Leaf | None) -> TypeGuard[Action]:
+    """Whether Handrail runs it."""
     return isinstance(leaf, Action) and leaf.is_own
 
 

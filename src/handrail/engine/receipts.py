@@ -48,6 +48,8 @@ class PinnedCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     report_format: Literal["", ReportFormat] = ""
     environment_digest: str = ""
     """Of the variables that its declaration sets; empty: it sets none. Their values are not stored."""
+    is_approved: bool = False
+    """A person approved this declaration on this machine before."""
 
 
 class _Ended(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", omit_defaults=True):

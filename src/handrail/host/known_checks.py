@@ -17,7 +17,12 @@ import msgspec
 
 from handrail.contract.catalogue import E_IO
 from handrail.contract.outcome import Fault
-from handrail.host.private_files import ensure_private_directory, open_regular_file, replace_private
+from handrail.host.private_files import (
+    ensure_private_directory,
+    open_regular_file,
+    open_unfollowed,
+    replace_private,
+)
 from handrail.ports.checks import KnownCheck
 
 APPROVED = "approved-checks.json"
@@ -100,7 +105,7 @@ class LocalKnownChecks:
 
     def _read_approved(self) -> tuple[_Approval, ...]:
         try:
-            with open(self._approved, "rb", opener=_open_unfollowed) as file:
+            with open(self._approved, "rb", opener=open_unfollowed) as file:
                 held = os.fstat(file.fileno())
                 if stat.S_IMODE(held.st_mode) & _OTHERS_WRITE or held.st_uid != os.geteuid():
                     return ()
@@ -116,10 +121,6 @@ class LocalKnownChecks:
             return {}
         pairs = (line.partition(" ") for line in lines)
         return {mark: told for mark, _, told in pairs}
-
-
-def _open_unfollowed(path: str, flags: int) -> int:
-    return open_regular_file(path, flags | os.O_NOFOLLOW)
 
 
 def _place(project: str) -> str:

@@ -51,6 +51,11 @@ def open_regular_file(path: str, flags: int, mode: int = 0o600) -> int:
     raise OSError(errno.EINVAL, "not a regular file")
 
 
+def open_unfollowed(path: str, flags: int) -> int:
+    """The same, and never through a link: one could lead to somebody else's file."""
+    return open_regular_file(path, flags | os.O_NOFOLLOW)
+
+
 def leads_outside(path: str, root: str) -> bool:
     """Whether the path leads outside of the root through links; False if it does not exist."""
     if not os.path.lexists(path):

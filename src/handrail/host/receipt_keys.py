@@ -19,7 +19,11 @@ from handrail import __version__
 from handrail.contract.catalogue import E_CONFIG, KEYRING_INVALID, VALIDATION_ERROR
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets
-from handrail.host.private_files import ensure_private_directory, open_regular_file, replace_private
+from handrail.host.private_files import (
+    ensure_private_directory,
+    open_unfollowed,
+    replace_private,
+)
 from handrail.ports.process import Randomness
 from handrail.ports.receipts import PublicKey, Signed
 
@@ -111,7 +115,7 @@ class LocalReceiptKeys:
     def _load(self) -> _KeyFile:
         _require_extra()
         try:
-            with open(self._path, "rb", opener=_open_unfollowed) as held:
+            with open(self._path, "rb", opener=open_unfollowed) as held:
                 if stat.S_IMODE(os.fstat(held.fileno()).st_mode) & 0o077:
                     raise _invalid("too_open", f"{_NAME} is open to other users. Run chmod 600 on it.")
                 file = msgspec.json.decode(held.read(_MOST_BYTES), type=_KeyFile)
@@ -131,10 +135,6 @@ class LocalReceiptKeys:
             replace_private(self._path, msgspec.json.encode(file) + b"\n")
         except OSError as trouble:
             raise _invalid("unwritable", f"{_NAME} cannot be written: {trouble.strerror}.") from trouble
-
-
-def _open_unfollowed(path: str, flags: int) -> int:
-    return open_regular_file(path, flags | os.O_NOFOLLOW)
 
 
 def _private(file: _KeyFile) -> Ed25519PrivateKey:

@@ -15,6 +15,7 @@ from handrail.contract.redaction import Secrets
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.engine.receipts import PinnedCheck, digest_argv
+from handrail.ports.checks import KnownChecks
 from handrail.ports.workspace import DeclaredCheck, ReportPlace, Settings
 from handrail.workflows.catalog import CatalogEntry
 from handrail.workflows.problem import Problem
@@ -30,7 +31,9 @@ class NamedCheck(msgspec.Struct, frozen=True, kw_only=True):
     """How it differs from what the project declares now; empty: it does not."""
 
 
-def pin_checks(settings: Settings, secrets: Secrets) -> tuple[PinnedCheck, ...]:
+def pin_checks(
+    settings: Settings, secrets: Secrets, known: KnownChecks, project: str
+) -> tuple[PinnedCheck, ...]:
     """What a run keeps of the declared checks: from now on these count under these names."""
     return tuple(
         PinnedCheck(
@@ -42,6 +45,7 @@ def pin_checks(settings: Settings, secrets: Secrets) -> tuple[PinnedCheck, ...]:
             report_path="" if check.report is None else check.report.path,
             report_format="" if check.report is None else check.report.format,
             environment_digest=_digest_environment(check),
+            is_approved=known.find(project, digest_check(check)).is_approved,
         )
         for check in settings.checks
     )

@@ -16,6 +16,7 @@ import msgspec
 from handrail.contract.catalogue import STORE_CORRUPT
 from handrail.contract.ids import BlobRef, NodeId, blob_ref
 from handrail.contract.outcome import Fault
+from handrail.contract.wording import make_readable
 from handrail.engine.code_trees import (
     LONGEST_CHAIN,
     LONGEST_LARGE_CHAIN,
@@ -65,6 +66,7 @@ class StoredTree(msgspec.Struct, frozen=True, kw_only=True):
     files: int
     entries: tuple[StoredEntry, ...]
     """Sorted by path."""
+    apart: dict[str, str] = {}
 
     @property
     def tree(self) -> Tree:
@@ -77,7 +79,7 @@ class StoredTree(msgspec.Struct, frozen=True, kw_only=True):
             )
             for entry in self.entries
         )
-        return Tree(head=self.head, entries=entries, tree_id=self.tree_id, files=self.files)
+        return Tree(head=self.head, entries=entries, tree_id=self.tree_id, files=self.files, apart=self.apart)
 
 
 class KnownTree(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +120,7 @@ def prepare_tree(tree: Tree, packed: Packed, base: KnownTree | None, cause: Tree
         depth=0 if known is None else known.depth + 1,
         list_ref=None if listed is None else listed.ref,
         pack_ref=None if pack is None else pack.ref,
+        apart=tree.apart or None,
     )
     return PreparedTree(
         fact=fact, blobs=tuple(blob for blob in (listed, pack) if blob is not None), stored=stored
@@ -148,7 +151,9 @@ def restore_list(
     fact = recorded.fact
     if len(entries) != fact.listed:
         return None
-    return StoredTree(head=fact.head, tree_id=fact.tree_id, files=fact.files, entries=entries)
+    return StoredTree(
+        head=fact.head, tree_id=fact.tree_id, files=fact.files, entries=entries, apart=fact.apart or {}
+    )
 
 
 def _may_build_on(base: KnownTree) -> bool:
@@ -175,6 +180,7 @@ def _store(tree: Tree, packed: Packed, before: Sequence[StoredEntry]) -> StoredT
         tree_id=tree.tree_id,
         files=tree.files,
         entries=tuple(sorted(entries, key=lambda entry: entry.path)),
+        apart=tree.apart,
     )
 
 
@@ -312,7 +318,10 @@ def prepare_node_tree(
         return prepared
     beside = rt.worktree().find_beside(project, tree)
     fact = msgspec.structs.replace(
-        prepared.fact, ignore_rules=beside.ignore_rules or None, loaded=beside.loaded or None
+        prepared.fact,
+        ignore_rules=beside.ignore_rules or None,
+        loaded=beside.loaded or None,
+        uncommitted=tuple(make_readable(path) for path in beside.uncommitted),
     )
     return msgspec.structs.replace(prepared, fact=fact)
 

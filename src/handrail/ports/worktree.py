@@ -99,7 +99,11 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
     skipped: int = 0
     """Paths that are no files: submodules, pipes, sockets, devices."""
     repositories: tuple[str, ...] = ()
-    """Folders that are checked out from another repository, in which nobody looked; sorted."""
+    """Folders that are checked out from another repository; sorted."""
+    apart: dict[str, str] = {}
+    """What a commit of this project does not hold, or a checkout leaves out, with a mark of its state: such a
+    folder that is not as the commit names it (`submodule …`, or `repository …` where git does not track it),
+    and files of the commit that are `sparse`."""
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,6 +113,8 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
     """Those that are no files of the project; an empty mark: there is none."""
     loaded: dict[str, str] = {}
     """Files that no tree lists and a program loads by itself."""
+    uncommitted: tuple[str, ...] = ()
+    """Some tests, their configuration and declared checks that are not as the commit has them."""
     programs: dict[str, str] = {}
     """When each program that was asked about last changed, of those that no tree lists."""
 

@@ -15,15 +15,17 @@ from handrail.contract.fence import break_marks, drop_invisible, flatten_text
 from handrail.contract.redaction import redact_secrets, redact_shapes
 from handrail.contract.wording import format_count
 from handrail.engine.ask import changed_context, kept_report
-from handrail.engine.facts import excerpt, facts_at
+from handrail.engine.facts import add_loop_values, excerpt, facts_at
 from handrail.engine.history import History, Node, attached_to, instance_of, kept_in_instance
 from handrail.engine.judge.actions import find_preview
 from handrail.engine.judge.arrival import named_confirmer
 from handrail.engine.messages import in_words
-from handrail.engine.standing import list_offered, standing_at
+from handrail.engine.navigate import Running
+from handrail.engine.standing import list_offered, render_step, standing_at
 from handrail.projections.overview import session_title
 from handrail.projections.plain_words import artifact_lines
 from handrail.workflows.compiled import CONFIRMERS, Action, Choice, CompiledWorkflow, Option
+from handrail.workflows.prompt_sections import authored_part
 
 PROMPT_BYTES = 4_000
 REPORT_BYTES = 100_000
@@ -72,8 +74,11 @@ def show_to_person(history: History, workflow: CompiledWorkflow, node: Node, roo
     parts += [writes] if writes else []
     parts += ["What is written:\n" + _quote(diff, room.notes)] if diff else []
     options = leaf.options if isinstance(leaf, Choice) else list_offered(standing)
+    assert isinstance(node.state, Running), "a step is pending"
+    facts = add_loop_values(workflow, node.state, facts_at(history, workflow, node.node_id))
+    asked = _quote(authored_part(render_step(workflow, leaf, facts)), room.prompt)
     if isinstance(leaf, Choice):
-        parts.append("What is decided:\n" + _quote(leaf.prompt, room.prompt))
+        parts.append(f"What is decided:\n{asked}")
     if options:
         parts.append("\n".join(["The options:", *_describe_options(options)]))
     sets = changed_context(history, node)
@@ -83,6 +88,8 @@ def show_to_person(history: History, workflow: CompiledWorkflow, node: Node, roo
     parts.append(
         f"What the agent reports:\n{report}" if report else "The agent has reported nothing for it yet."
     )
+    if not writes and not isinstance(leaf, Choice):  # below the report, which the answer is about
+        parts.append(f"What the step asks for:\n{asked}")
     return redact_shapes("\n\n".join(parts))
 
 

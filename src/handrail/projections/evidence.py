@@ -299,7 +299,7 @@ def describe_level(claim: Claim) -> str:
         case "contradicted" | "stale" | "claimed":
             return f"{words}: {claim.fact}" if claim.fact else words
         case "ran":
-            return f"ran, {claim.fact}, on these files"
+            return f"ran, {claim.fact}, on the files of this report"
         case "seen" | "confirmed" | "exists":
             return words
         case never:

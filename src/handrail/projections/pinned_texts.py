@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -12,7 +12,7 @@ from handrail.contract.disclosure.newest import encoded_size
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Json
 from handrail.contract.wording import spell_hidden
-from handrail.workflows.compiled import CompiledWorkflow, Loop, Part
+from handrail.workflows.compiled import CompiledWorkflow, walk_parts
 
 MOST_CHARACTERS = 65_536
 """Of one text that is shown; what the product compiles is shorter."""
@@ -56,7 +56,7 @@ def pinned_texts(workflows: Mapping[str, CompiledWorkflow]) -> Iterator[PinnedTe
     for workflow_hash in sorted(workflows):
         workflow = workflows[workflow_hash]
         name = spell_hidden(workflow.id)
-        for part in _parts(workflow.steps):
+        for part in walk_parts(workflow.steps):
             plain: dict[str, Json] = msgspec.to_builtins(part)
             rest = {key: value for key, value in plain.items() if key not in _TOLD_APART}
             yield _text(name, plain["kind"], part.id, plain.get("prompt", ""), plain.get("title", ""), rest)
@@ -85,20 +85,13 @@ def _text(
 
 
 def _summary(workflow_hash: str, workflow: CompiledWorkflow) -> PinnedWorkflow:
-    prompts = [getattr(part, "prompt", "") for part in _parts(workflow.steps)]
+    prompts = [getattr(part, "prompt", "") for part in walk_parts(workflow.steps)]
     return PinnedWorkflow(
         workflow_id=spell_hidden(workflow.id[:MOST_NAME]),
         workflow_hash=workflow_hash,
         texts=len(prompts) + len(workflow.functions) + len(workflow.contracts),
         prompts_digest=digest(prompts),
     )
-
-
-def _parts(steps: Sequence[Part]) -> Iterator[Part]:
-    for part in steps:
-        yield part
-        if isinstance(part, Loop):
-            yield from _parts(part.body)
 
 
 def _spelled(value: Any) -> Any:

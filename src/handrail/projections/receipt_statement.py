@@ -13,10 +13,8 @@ import msgspec
 
 from handrail.contract.credential_files import holds_credentials
 from handrail.contract.dsse import STATEMENT_TYPE
-from handrail.contract.printed_text import spell_argv
-from handrail.contract.wording import format_count, make_readable
+from handrail.contract.wording import make_readable, spell_argv
 from handrail.engine.children.joins import list_parts, name_workers
-from handrail.engine.children.tips import open_gaps
 from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
@@ -26,11 +24,16 @@ from handrail.engine.judge.red_then_green import (
     NOT_FOUND,
     describe_guard,
     find_doubt,
-    find_red,
 )
-from handrail.engine.judge.run_claims import choose_strongest, is_command_of
-from handrail.engine.messages import explain_gap
+from handrail.engine.judge.run_claims import (
+    choose_strongest,
+    choose_weakest,
+    find_red,
+    is_command_of,
+    write_line,
+)
 from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
+from handrail.projections.doubts import list_doubts, say_doubt
 from handrail.projections.evidence import (
     PERSON_DOORS,
     RECEIPT_DOORS,
@@ -50,6 +53,7 @@ MOST_PARTS = 64
 """Pieces of work that were handed out."""
 _MOST_PARTS_TOLD = 16
 _LONGEST_TEXT = 200
+_LONGEST_LINE = 60
 SAYS = (
     "Whoever can use the account that holds this key can sign. A receipt says which commands ran and how "
     "they ended on these files, not that they were good ones."
@@ -119,17 +123,13 @@ def state_run(
 def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], subject: Subject) -> list[str]:
     """Why it is not PASSED, one sentence each: what failed, is of other files, or was left open."""
     tip = run_graph(history, run.run_id).preferred_tip
-    evidence, gaps = sum_evidence(history, tip), open_gaps(history, tip)
     said = [f"{one['name']} did not pass" for one in checks if not one["hasPassed"]]
     off = [one["name"] for one in checks if not one["isOnCommit"]]
     said += [f"on other files than those of the commit: {', '.join(off)}"] if off else []
     said += [] if checks else ["no check ran"]
     if subject.last:
         said.append(f"the run left other files than the commit has: {', '.join(_name_paths(subject.last))}")
-    if evidence is not None and evidence.contradicted + evidence.stale:
-        said.append(f"{evidence.contradicted} contradicted and {evidence.stale} stale in its reports")
-    if gaps:
-        said.append(f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}")
+    said += [say_doubt(one) for one in list_doubts(history, tip)]
     return [_cut(one) for one in said[:MOST_NAMED]]
 
 
@@ -224,7 +224,7 @@ def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subj
     first = same[0].counts if same else None
     differing = subject.differing.get(one.tree_after)
     return {
-        "name": one.check or _cut(spell_argv(one.argv)),
+        "name": one.check or _cut(write_line(one)),
         "isDeclared": bool(one.check),
         "command": [_cut(word) for word in one.argv],
         "argvDigest": one.argv_digest,
@@ -261,15 +261,16 @@ def find_guards(history: History, run: Run) -> list[tuple[ReceiptRecorded, Recei
 def _state_guard(red: ReceiptRecorded, green: ReceiptRecorded, subject: Subject) -> dict[str, Any]:
     trees = red.tree_after, green.tree_after
     differing = subject.between.get(trees)
-    paths, name = list(differing or ()), green.check or spell_argv(green.argv)
+    paths, name = list(differing or ()), green.check or write_line(green)
     doubt = find_doubt(red, green, paths, subject.gone.get(trees, ()), name)
     if not paths:
         doubt = f"{name} failed before and passes now, and {NOT_FOUND}"
     return {
-        "command": _cut(spell_argv(green.argv)),
+        "command": _cut(write_line(green)),
         "red": red.tree_after,
         "green": green.tree_after,
         "differs": None if differing is None else _name_paths(paths),
+        "door": RECEIPT_DOORS[choose_weakest((red, green)).by],
         "holds": not doubt,
         "fact": _cut(doubt or describe_guard(red, paths)),
     }
@@ -430,14 +431,21 @@ def _describe_check(check: dict[str, Any]) -> str:
     fewer = f" ({_plain(check['fewer'])})" if check["fewer"] else ""
     verdict: Literal["passed", "not passed"] = "passed" if check["hasPassed"] else "not passed"
     where = "" if check["directory"] == "." or check["isDeclared"] else f" in {_code(check['directory'])}"
+    where += f" ({_code(_cut_line(check['command']))})" if check["isDeclared"] else ""
     return f"{_code(check['name'])}{where} {verdict} ({check['outcome']}{counted}, by {check['door']}){fewer}"
+
+
+def _cut_line(words: Sequence[str]) -> str:
+    line = spell_argv(words)
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
 
 
 def _describe_guard(guard: dict[str, Any]) -> str:
     if not guard["holds"]:
         return f"not shown: {_plain(guard['fact'])}"
     differs = ", ".join(map(_code, guard["differs"][:5]))
-    return f"{_code(guard['command'])} ({DIFFERS}: {differs})"
+    by = "" if guard["door"] == "handrail" else f", by {guard['door']}"
+    return f"{_code(guard['command'])} ({DIFFERS}: {differs}{by})"
 
 
 def _code(text: str) -> str:

@@ -9,8 +9,8 @@ import msgspec
 
 from handrail.contract.ids import SessionId, event_id
 from handrail.contract.outcome import Payload
-from handrail.contract.printed_text import spell_argv
 from handrail.engine.history import History, Node
+from handrail.engine.judge.run_claims import write_line
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.receipts import describe_outcome
 from handrail.projections.evidence import say_answer
@@ -158,7 +158,7 @@ def _receipts(history: History) -> list[TimelineEntry]:
                 at=receipt.at,
                 lane=node.run_id,
                 what="receipt",
-                said=f"{receipt.fact.check or spell_argv(receipt.fact.argv)}: "
+                said=f"{receipt.fact.check or write_line(receipt.fact)}: "
                 + describe_outcome(receipt.fact.outcome),
                 node_id=node_id,
                 step_id=_pending_at(node),

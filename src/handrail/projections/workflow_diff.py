@@ -5,13 +5,16 @@ Lists whose items have ids are compared by id, so a step that is put in front ch
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.workflows.compiled import CompiledWorkflow, Loop, Part
+from handrail.workflows.conditions import Condition, ConditionId, describe_condition
+
+Conditions: TypeAlias = Mapping[ConditionId, Condition]
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +67,7 @@ def list_step_differences(before: CompiledWorkflow, after: CompiledWorkflow) -> 
 
     The body of a loop is not part of it: its steps stand for themselves.
     """
-    old, new = dict(_flat_parts(before.steps)), dict(_flat_parts(after.steps))
+    old, new = (dict(_flat_parts(one.steps, one.conditions)) for one in (before, after))
     for name, part in new.items():
         if name not in old:
             yield StepDifference(step_id=name, change="added", title=part.get("title", ""))
@@ -76,14 +79,34 @@ def list_step_differences(before: CompiledWorkflow, after: CompiledWorkflow) -> 
             yield StepDifference(step_id=name, change="removed", title=part.get("title", ""))
 
 
-def _flat_parts(parts: tuple[Part, ...], loop: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+def _flat_parts(
+    parts: tuple[Part, ...], conditions: Conditions, loop: str = ""
+) -> Iterator[tuple[str, dict[str, Any]]]:
     for part in parts:
         plain: dict[str, Any] = msgspec.to_builtins(part)
         for key in ("body", "provenance"):  # where a step came from is not what it does
             plain.pop(key, None)
-        yield part.id, plain | ({"loop": loop} if loop else {})
+        yield part.id, _spell_conditions(plain, conditions) | ({"loop": loop} if loop else {})
         if isinstance(part, Loop):
-            yield from _flat_parts(part.body, part.id)
+            yield from _flat_parts(part.body, conditions, part.id)
+
+
+_NAMING = frozenset({"when", "condition", "requireConfirmation"})
+"""Keys that name a condition."""
+
+
+def _spell_conditions(value: Any, conditions: Conditions) -> Any:
+    """The same with what each condition says in place of its name: a step follows what it says."""
+    if isinstance(value, list):
+        return [_spell_conditions(one, conditions) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: describe_condition(conditions[one])
+        if key in _NAMING and isinstance(one, str) and one in conditions
+        else _spell_conditions(one, conditions)
+        for key, one in value.items()
+    }
 
 
 def _text(value: Any) -> bytes:

@@ -139,7 +139,7 @@ def perform_operation(
 
             refuse_misplaced_work(own, misplaced)
         request, settings = _admit(own, called, params, caller, ask, declared)
-        success = _as_success(called, called.perform(own.narrow(called.perform), request))
+        success = _as_success(called, called.perform(own.narrow(called.perform), request), own.name_people)
         outcome = _disclose_success(
             own, called, params, request, success, ask, measure or _measure_payload, declared
         )
@@ -455,9 +455,15 @@ def _redact_failure(failure: Failure) -> Failure:
     )
 
 
-def _as_success(called: Operation, result: Any) -> Success:
+def _as_success(
+    called: Operation, result: Any, name_people: Callable[[str, Json], Json] | None = None
+) -> Success:
     success = result if isinstance(result, Success) else Success(data=msgspec.to_builtins(result))
-    clean = make_prompt_json if called.tool else make_readable_json
+
+    def clean(value: Any) -> Any:
+        readable = make_prompt_json(value) if called.tool else make_readable_json(value)
+        return readable if name_people is None else name_people(called.name, readable)
+
     page = success.page
     if page is not None:
         page = msgspec.structs.replace(page, items=tuple(clean(page.items)))

@@ -341,6 +341,8 @@ class Runtime(WritePorts, frozen=True, kw_only=True):
     """Where there are accounts: raises the Fault that keeps this caller from an operation."""
     accounts: object = None
     """Where there are accounts: what the operations about them work with."""
+    name_people: Callable[[str, Json], Json] | None = None
+    """Where there are accounts: what an operation answers, with people by name in its sentences."""
     keeper: Callable[[], StoreKeeper] = no_keeper
     """Asked for when needed, as the one before and the one after: most calls have no use for them."""
     proof: Callable[[], StoreProof] = no_proof

@@ -4,7 +4,7 @@ Everything the engine needs is inside: rendered prompts, conditions, contracts w
 no ids of runs, no times, and nothing of the environment.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, TypeAlias, TypeVar, assert_never
 
 import msgspec
@@ -475,20 +475,31 @@ def derive_once(workflow: CompiledWorkflow, derive: Callable[[CompiledWorkflow],
     return found
 
 
+def walk_parts(parts: Iterable[Part]) -> Iterator[Part]:
+    """Every part in the order of the file, a loop before its body."""
+    for part in parts:
+        yield part
+        if isinstance(part, Loop):
+            yield from walk_parts(part.body)
+
+
+def list_leaves(parts: Iterable[Part]) -> Iterator[Leaf]:
+    """Every step, choice, action and delegation, in order."""
+    return (part for part in walk_parts(parts) if not isinstance(part, Loop))
+
+
 # Values that come from inside a workflow, so nobody sends them
 
 
 def names_set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
     """What a choice sets, what an action saves and what children deliver."""
-    for part in parts:
+    for part in list_leaves(parts):
         match part:
             case Choice(options=options):
                 for option in options:
                     yield from option.sets
             case Action(save_as=name) | Delegate(collect=name):
                 yield name
-            case Loop(body=body):
-                yield from names_set_inside(body)
             case Step():
                 pass
             case never:
@@ -497,11 +508,7 @@ def names_set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
 
 def list_wanted_checks(parts: tuple[Part, ...]) -> Iterator[tuple[str, str]]:
     """Steps that ask for a declared check of the project, each with the name of it."""
-    for part in parts:
-        if isinstance(part, Loop):
-            yield from list_wanted_checks(part.body)
-        elif isinstance(part, Step) and part.check:
-            yield part.id, part.check
+    return ((part.id, part.check) for part in list_leaves(parts) if isinstance(part, Step) and part.check)
 
 
 def loop_variables(loop: Loop) -> frozenset[str]:

@@ -272,7 +272,7 @@ def _member(value: Any, path: str) -> Any:
     return value
 
 
-def _same(left: Any, right: Any) -> bool:
+def is_same_value(left: Any, right: Any) -> bool:
     """Equality as JSON means it: true is not 1, and 1 is 1.0."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
@@ -292,7 +292,7 @@ def _contains(holder: Any, wanted: Any) -> bool:
         return isinstance(wanted, str) and wanted in holder
     if isinstance(holder, Mapping):
         return isinstance(wanted, str) and wanted in holder
-    return isinstance(holder, list | tuple) and any(_same(item, wanted) for item in holder)
+    return isinstance(holder, list | tuple) and any(is_same_value(item, wanted) for item in holder)
 
 
 def _greater(left: Any, right: Any) -> bool:
@@ -306,8 +306,8 @@ def _less(left: Any, right: Any) -> bool:
 
 
 _OPERATORS: dict[Operator, Callable[[Any, Any], bool]] = {
-    "equals": _same,
-    "not_equals": lambda left, right: not _same(left, right),
+    "equals": is_same_value,
+    "not_equals": lambda left, right: not is_same_value(left, right),
     "in": lambda left, right: _contains(right, left),
     "contains": _contains,
     "gt": _greater,
@@ -333,7 +333,7 @@ def _alike(left: Any, right: Any) -> bool:
     if isinstance(left, str) and isinstance(right, int | float):
         number = _number(left.strip())
         return number is not None and number == right
-    return _same(left, right)
+    return is_same_value(left, right)
 
 
 def _number(text: str) -> float | None:

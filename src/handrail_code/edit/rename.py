@@ -136,9 +136,13 @@ def plan_member_rename(
         for each in uses.proven
     ]
     reasons = (*accepted, *uses.troubles)
+    mentions = (
+        one for path in project.slots.candidates(old.name) for one in project.mentions(path, [old.name])
+    )
+    rest = {(one.path, one.start): one for one in (*mentions, *uses.other, *uses.unsure)}
     plan = Plan(
         edits=tuple(sorted(edits, key=lambda each: (each.path, each.start))),
-        untouched=(*uses.unsure, *uses.other),
+        untouched=tuple(rest[place] for place in sorted(rest)),
         complete=not reasons,
         reasons=reasons,
     )

@@ -353,22 +353,27 @@ class Project:
         """Members of this name with an unknown receiver, and the name in strings and comments."""
         is_public = any(self._is_public(slot) for slot in slots)
         for path in candidates:
-            facts = self.facts(path)
-            text = self.source.text(path)
-            if facts is None or text is None:
-                continue
-            # A comment that says `{a}` where no type is called so may still mean this value.
-            identifiers = {use.start for use in facts.uses if use.role != "doc" or use.binding != NONE}
-            for use in facts.uses if is_public else ():
+            facts = self.facts(path) if is_public else None
+            for use in facts.uses if facts is not None else ():
                 if use.role == "pattern" and use.name in names:  # `{a} = x` reads `x.a`
                     yield refer(path, use, "member")
-            for member in facts.members:
-                identifiers.add(member.start)
-                if is_public and member.name in names and member.role != "keyword":
+            for member in facts.members if facts is not None else ():
+                if member.name in names and member.role != "keyword":
                     yield refer(path, member, "member")
-            for start, end in _words(text, names):
-                if start not in identifiers:
-                    yield Reference(path=path, start=start, end=end, role="text", level="possible")
+            yield from self.mentions(path, names)
+
+    def mentions(self, path: str, names: Sequence[str]) -> Iterator[Reference]:
+        """These names in strings and comments."""
+        facts = self.facts(path)
+        text = self.source.text(path) if facts is not None else None
+        if facts is None or text is None:
+            return
+        # A comment that says `{a}` where no type is called so may still mean this value.
+        identifiers = {use.start for use in facts.uses if use.role != "doc" or use.binding != NONE}
+        identifiers |= {member.start for member in facts.members}
+        for start, end in _words(text, names):
+            if start not in identifiers:
+                yield Reference(path=path, start=start, end=end, role="text", level="possible")
 
     def troubles(self, paths: Sequence[str], slots: Sequence[Slot]) -> tuple[Trouble, ...]:
         """Why references to these slots may be missing from these files."""

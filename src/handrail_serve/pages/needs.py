@@ -357,6 +357,7 @@ def _since(card: Card) -> Child:
 
 def _recorded(card: Card, said: Payload, copy: Child) -> Html:
     words = f"{said['said']} by {said['who']}, {DOORS[said['door']]}"
+    since = _since(card)
     again = (
         element("details", element("summary", "Answer anew"), answer_form(card.question))
         if card.question is not None and not card.question["others"]
@@ -365,10 +366,10 @@ def _recorded(card: Card, said: Payload, copy: Child) -> Html:
     return element(
         "div",
         notice(
-            "good" if said["answer"] == "confirmed" else "warn",
+            "good" if said["answer"] == "confirmed" and since is None else "warn",
             element("p", element("strong", "Recorded: "), words, dir="auto"),
             element("p", said["note"], dir="auto") if said["note"] else None,
-            _since(card)
+            since
             or element(
                 "p", "The agent sees it at its next call; copy this if it has stopped.", class_="small"
             ),

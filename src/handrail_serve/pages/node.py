@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.outcome import UNTRUSTED
-from handrail.contract.printed_text import spell_argv
+from handrail.contract.wording import spell_argv
 from handrail.engine.receipts import WHO_SAW
 from handrail.projections.claim_texts import spell_kind
 from handrail.projections.evidence import DOORS
@@ -338,12 +338,11 @@ def _receipts(node: Payload) -> Child:
 
 def _receipt(one: Payload) -> Html:
     passed = badge("passed", "good", "done") if one["has_passed"] else badge(one["outcome"], "bad", "blocked")
-    name = f"{one['check']}: " if one["check"] else ""
+    name = element("strong", f"{one['check']}: " if one["check"] else "")
+    line = one["command"][0] if one["by"] == "client_hook" else spell_argv(one["command"])
     return element(
         "li",
-        element(
-            "p", passed, " ", element("strong", name), mono(spell_argv(one["command"])), class_="cluster"
-        ),
+        element("p", passed, " ", name, mono(line), class_="cluster"),
         element(
             "p",
             f"{one['outcome']}, {one['duration_ms']} ms, {WHO_SAW[one['by']]} · ",

@@ -46,7 +46,7 @@ _WORDS = {
 
 
 _WITH_MORE = frozenset({"receipt", "blocked_attempt"})
-"""What is said of these stands below: how a check ended, why a report was not accepted."""
+"""What is said of these follows: how a check ended, why a report was not accepted."""
 
 
 def timeline_page(shown: Payload, found: Payload, zoom: str = "step") -> Html:
@@ -162,12 +162,13 @@ def _words(session_id: str, entry: Payload) -> Html:
     loop = loop_words(entry["step_id"]) if entry["what"] == "step" else ""
     is_start = entry["what"] == "step" and not entry["step_id"]
     took = f" after {duration(entry['seconds'])}" if entry["seconds"] else ""
+    more = entry["said"] if entry["what"] in _WITH_MORE else ""
     return element(
         "span",
         "The run " if is_start else _said(entry) or _WORDS.get(entry["what"], f"{entry['what']} "),
         _link(session_id, entry),
         element("span", f", {loop}" if loop else "", took, class_="soft"),
-        element("span", entry["said"], class_="under", dir="auto") if entry["what"] in _WITH_MORE else None,
+        element("span", ": ", element("bdi", entry["said"]), class_="soft") if more else None,
     )
 
 

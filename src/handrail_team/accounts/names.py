@@ -1,4 +1,4 @@
-"""Names of people, agents and workspaces: one rule for whoever chooses one. Pure.
+"""Names of people, agents and workspaces: one rule for whoever chooses one, and where they are shown. Pure.
 
 A confirmation is shown by the name of who gave it, so no name may look like another one, hide a part of
 itself or stand for an id.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 MOST_CHARACTERS = 128
 _ID = re.compile(r"[a-z]{2,4}_[0-9a-f]{16}")
@@ -45,3 +47,38 @@ _MIXED = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
 def _is_of_one_script(name: str) -> bool:
     scripts = {unicodedata.name(one, "").partition(" ")[0] for one in name if one.isalpha()}
     return len(scripts & _MIXED) <= 1
+
+
+# Names in answers
+
+_TOLD: Final = frozenset(
+    {
+        *("session.needs", "session.gaps", "session.show", "session.timeline", "session.resume"),
+        *("session.work", "run.graph", "run.node", "run.compare"),
+    }
+)
+"""What is read to know how work stands: a sentence in it has names, and a field with an id keeps it."""
+_ACCOUNT: Final = re.compile(r"\bacc_[0-9a-f]{16}\b")
+
+
+def join_names(find: Callable[[], Mapping[str, str]], operation: str, told: Any) -> Any:
+    """The answer of an operation with names inside its sentences; `find` is asked where there is an id."""
+    known: dict[str, str] = {}
+
+    def name(found: re.Match[str]) -> str:
+        if not known:
+            known.update({"": "", **find()})
+        return known.get(found.group()) or found.group()
+
+    def join(value: Any) -> Any:
+        match value:
+            case dict():
+                return {key: join(held) for key, held in value.items()}
+            case list() | tuple():
+                return [join(held) for held in value]
+            case str() if not _ACCOUNT.fullmatch(value):
+                return _ACCOUNT.sub(name, value)
+            case _:
+                return value
+
+    return join(told) if operation in _TOLD else told

@@ -6,8 +6,6 @@ that comes with the order says which call it was for.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -47,18 +45,10 @@ LIFETIME_SECONDS: Final = 900
 _MAC_BYTES: Final = 16
 _OF_HOOKS: Final = {one.name: one for one in (NOTE_COMMAND, NOTE_TREE, WORK_HERE)}
 """What no caller asks for, only the hook of a client or a companion itself."""
-_TOLD: Final = frozenset(
-    {
-        *("session.needs", "session.gaps", "session.show", "session.timeline", "session.resume"),
-        *("run.graph", "run.node", "run.compare", WORK_HERE.name),
-    }
-)
-"""What is read to know how work stands: a sentence in it has names, and a field with an id keeps it."""
-_ACCOUNT: Final = re.compile(r"\bacc_[0-9a-f]{16}\b")
 _RECORDED: Final[tuple[Effect, ...]] = ("process", "record")
 
 
-def answer_companion(runtime: Runtime, content: bytes, names: Callable[[], Mapping[str, str]]) -> bytes:
+def answer_companion(runtime: Runtime, content: bytes) -> bytes:
     """The answer to one message. Raises Fault E_VALIDATION for what is none."""
     try:
         call = from_wire(content, CompanionCall)
@@ -69,23 +59,7 @@ def answer_companion(runtime: Runtime, content: bytes, names: Callable[[], Mappi
             details={"param": ""},
             hint="Call the operations of /api directly, or update the companion.",
         ) from trouble
-    answer = to_wire(_answer(runtime, call))
-    if call.operation not in _TOLD or not _ACCOUNT.search(answer.decode()):
-        return answer
-    return msgspec.json.encode(_join_names(msgspec.json.decode(answer), names()))
-
-
-def _join_names(told: Any, names: Mapping[str, str]) -> Any:
-    """The same with the names of accounts inside its sentences."""
-    match told:
-        case dict():
-            return {name: _join_names(value, names) for name, value in told.items()}
-        case list():
-            return [_join_names(value, names) for value in told]
-        case str() if not _ACCOUNT.fullmatch(told):
-            return _ACCOUNT.sub(lambda found: names.get(found.group()) or found.group(), told)
-        case _:
-            return told
+    return to_wire(_answer(runtime, call))
 
 
 def _answer(runtime: Runtime, call: CompanionCall) -> CompanionAnswer:

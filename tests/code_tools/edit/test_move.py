@@ -477,37 +477,6 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         "parse_error",
         "syntax",
     ),
-    "an early use in a circle": (
-        {"m.js": "export const k = 1;\nexport const ^a = k + 1;\nexport const l = a;\n"},
-        "cycle",
-        "when it is loaded",
-    ),
-    "a circle of CommonJS": (
-        {"m.js": "const k = 1;\nfunction ^a() { return k }\nconst l = a();\nmodule.exports = { k, a, l };\n"},
-        "cycle",
-        "when it is loaded",
-    ),
-    "an early use in a circle that there is": (
-        {
-            "m.js": "import { t } from './t.js';\nexport const ^a = 1;\nexport const l = a;\n"
-            "export const f = () => t;\n",
-            "t.js": "import { f } from './m.js';\nexport const t = () => f();\n",
-        },
-        "cycle",
-        "m.js needs t.js when it is loaded",
-    ),
-    "another order in a circle that there is": (
-        {  # whoever loads n.js first would load t.js before it
-            "k.js": "import { n } from './n.js';\nexport class K {}\nexport const f = () => n;\n",
-            "n.js": "import { a } from './m.js';\nimport { K } from './k.js';\nexport class N extends K {}\n"
-            "export const n = () => a();\n",
-            "m.js": "export function ^a() {}\nexport const z = 1;\n",
-            "t.js": "import { f } from './k.js';\nimport { N } from './n.js';\nexport class T extends N {}\n"
-            "export const t = () => f;\n",
-        },
-        "cycle",
-        "when it is loaded",
-    ),
     "names made at run time": ({"m.js": "export const ^a = (s) => eval(s);\n"}, "dynamic", "run time"),
     "strictness": (
         {"m.js": "'use strict';\nfunction ^a() {}\nexports.a = a;\n", "t.js": "exports.b = 1;\n"},
@@ -535,18 +504,6 @@ def test_a_move_is_refused_with_the_reason(case: str) -> None:
 
     assert isinstance(refusal, Refusal), refusal
     assert (refusal.code, word in refusal.message) == (code, True), refusal
-
-
-def test_what_a_circle_needs_early_already_does_not_keep_it_from_being_moved_out() -> None:
-    files = {
-        "m.js": "import { N } from './n.js';\nexport class M extends N {}\nexport function ^a() {}\n",
-        "n.js": "import { a } from './m.js';\nexport class N {}\nexport const n = () => a();\n",
-    }
-
-    after = move(files)
-
-    assert isinstance(after, dict), after
-    assert after["n.js"].startswith("import { a } from './t.js';\n")
 
 
 @every_case("path", ["../t.js", "/t.js", "t.css", "a/../t.js", "t.d.ts", "t\n.js", "m.js", ""])

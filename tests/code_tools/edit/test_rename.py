@@ -570,37 +570,6 @@ def test_a_member_of_a_namespace_leaks_nothing() -> None:
     assert project.references(symbol).complete
 
 
-TYPES_IN_COMMENTS = {
-    "a function": "/** @type {a} */ let x; function ^a() {} module.exports = x",
-    "a constant": "/** @type {a} */ let x; const ^a = class {}; module.exports = x",
-    "before its namespace": "/** @type {a.c} */ let x; const ^a = {}; module.exports = x",
-    "the inner of two": "(function () { /** @type {a} */ let x; function ^a() {} })(); var a; export {a}",
-    "the outer of two": "(function () { /** @type {a} */ let x; function a() {} })(); var ^a; export {a}",
-    "beside a class": "class ^a {} (function () { /** @type {a} */ let x; let a })(); export {x}",
-}
-
-
-@pytest.mark.parametrize("text", TYPES_IN_COMMENTS.values(), ids=TYPES_IN_COMMENTS)
-def test_a_type_in_a_comment_that_may_be_this_value_is_listed(text: str) -> None:
-    project, symbol, plain = project_with_mark({"m.js": text})
-    assert symbol is not None
-    plan = plan_rename(project, symbol, "b")
-    assert isinstance(plan, Plan)
-
-    at = plain["m.js"].index("{a") + 1
-    assert at not in [each.start for each in plan.edits]
-    assert at in [each.start for each in plan.untouched]
-
-
-def test_every_mention_is_listed_however_many_there_are() -> None:
-    project, symbol, _ = project_with_mark({"m.js": "let ^a;" + " // a\n" * 1000})
-    assert symbol is not None
-    plan = plan_rename(project, symbol, "b")
-    assert isinstance(plan, Plan)
-
-    assert len(plan.untouched) == 1000
-
-
 def test_a_changed_file_is_not_edited() -> None:
     project, symbol, _ = project_with_mark({"m.js": "let ^a"})
     assert symbol is not None

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.contract.outcome import Json, NextCall
+from handrail.contract.wording import quote_for_shell
 from handrail.surfaces.cli.reading.parse import parse
-from handrail.surfaces.cli.reading.spelling import command_line, quote_for_shell
+from handrail.surfaces.cli.reading.spelling import command_line
 from tests.cases import every_case
 
 

@@ -73,14 +73,17 @@ def _compact(value: Json) -> str:
 MEDIA_TYPE = "application/problem+json"
 
 _NOT_IN_A_URN = re.compile("[^0-9A-Za-z._~:-]")
+_UNREGISTERED = {401: "Unauthorized", 403: "Forbidden", 421: "Misdirected Request"}
+"""The registry has no code for who may not: the status says it all (RFC 9457, 4.2.1), and `code` which."""
 
 
 def to_problem(failure: Failure, request_id: str) -> dict[str, Json]:
     """The body; the standard members first, ours after them, details nested so that none can hide another."""
     kind = failure.kind
+    unregistered = _UNREGISTERED.get(kind.http_status)
     return {
-        "type": type_uri(kind.lafs_code),
-        "title": REGISTRY[kind.lafs_code].title,
+        "type": "about:blank" if unregistered else type_uri(kind.lafs_code),
+        "title": unregistered or REGISTRY[kind.lafs_code].title,
         "status": kind.http_status,
         "detail": failure.message,
         "instance": "urn:handrail:request:" + _NOT_IN_A_URN.sub(_percent, request_id),

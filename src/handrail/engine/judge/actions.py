@@ -7,7 +7,7 @@ that led there finds every action answered, and runs only what a killed process 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -15,7 +15,7 @@ from handrail.contract.ids import attempt_for_new
 from handrail.engine.events import RULES
 from handrail.engine.facts import add_loop_values, facts_at
 from handrail.engine.history import History, Node, Recorded, attached_to, path_to
-from handrail.engine.navigate import Running, leaf_at, offered_names, own_action_at, step_key
+from handrail.engine.navigate import Running, is_own, leaf_at, offered_names, own_action_at, step_key
 from handrail.engine.owners import options_at, saved_names
 from handrail.workflows.compiled import Action, CompiledWorkflow, Leaf
 from handrail.workflows.conditions import MISSING, PLACEHOLDER, Facts, holds_by_options, named_value
@@ -23,11 +23,6 @@ from handrail.workflows.limits import MOST_ACTIONS
 
 PLAN = "plan"
 """The member of a saved preview that names what it would write."""
-
-
-def is_own(leaf: Leaf | None) -> TypeGuard[Action]:
-    """Whether Handrail runs it."""
-    return isinstance(leaf, Action) and leaf.is_own
 
 
 def runs_unasked(history: History, workflow: CompiledWorkflow, node: Node) -> bool:

@@ -43,6 +43,8 @@ def read_place(rule: PathExists | PlaceExists, text: str, around: dict[str, Any]
 
 # What a file is to a test runner, by the conventions of its place and name
 
+DECLARATIONS = ".handrail/config.json"
+"""Where a project declares its checks."""
 _TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec", "specs", "testdata"})
 
 
@@ -51,7 +53,8 @@ def is_test_file(path: str) -> bool:
     *folders, name = path.split("/")
     stem = name.partition(".")[0]
     is_named = stem.startswith("test_") or stem.endswith(("_test", "_spec")) or stem == "conftest"
-    return is_named or ".test." in name or ".spec." in name or not _TEST_FOLDERS.isdisjoint(folders)
+    is_inside = not _TEST_FOLDERS.isdisjoint((*folders, name))  # a repository of tests is named by its folder
+    return is_named or ".test." in name or ".spec." in name or is_inside
 
 
 _CONFIGURATION = frozenset(

@@ -13,12 +13,14 @@ from collections.abc import Sequence
 import msgspec
 
 from handrail.contract.wording import make_readable
-from handrail.engine.command_lines import has_tests_failed, read_words
+from handrail.engine.command_lines import read_words
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.judge.named_places import configures_runner, is_test_file
 from handrail.engine.judge.run_claims import (
     find_in_folders,
     find_receipts,
+    find_red,
+    has_failed,
     is_command_of,
     judge_imported,
     judge_receipts,
@@ -43,7 +45,7 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
     green = judge_receipts(known, own, 0, command, name)
     if green.verdict in ("contradicted", "unknown"):
         return green
-    red = [one for one in own if _has_failed(one) and one.tree_after != known.sighting.tree]
+    red = [one for one in own if has_failed(one) and one.tree_after != known.sighting.tree]
     if red and red[-1].receipt_id in known.imported:
         return judge_imported(red[-1], command)
     if not red:
@@ -159,15 +161,8 @@ def find_doubted_pass(known: Witnessed, result: RunResult, text: str) -> str:
 def describe_guard(red: ReceiptRecorded, paths: list[str]) -> str:
     """The fact, with what differs between the files then and now."""
     differing = f"; {DIFFERS}: {list_paths(paths)}" if paths else ""
-    return "failed before, passes now" + name_folder(red) + differing
-
-
-def find_red(own: Sequence[ReceiptRecorded], green: ReceiptRecorded) -> ReceiptRecorded | None:
-    """The last of these receipts, in the order of the log, that failed before on other files."""
-    before = own[: own.index(green)]
-    red = [one for one in before if _has_failed(one) and one.tree_after not in ("", green.tree_after)]
-    is_known = bool(green.tree_after) and not green.changed_meanwhile
-    return red[-1] if red and is_known and not red[-1].changed_meanwhile else None
+    by_client = ", by the client's word" if red.by == "client_hook" else ""
+    return "failed before, passes now" + by_client + name_folder(red) + differing
 
 
 def _find_absent(known: Witnessed, red: ReceiptRecorded) -> list[str]:
@@ -182,13 +177,8 @@ def _find_in_one_folder(known: Witnessed, text: str) -> tuple[ReceiptRecorded, .
     return own if len({one.directory for one in own}) == 1 else ()
 
 
-def _has_failed(receipt: ReceiptRecorded) -> bool:
-    """Whether tests failed: what cannot be started, finds no test or breaks off before them shows nothing."""
-    return has_tests_failed(receipt.argv, receipt.outcome, receipt.counts)
-
-
 def _has_broken_off(receipt: ReceiptRecorded) -> bool:
-    return isinstance(receipt.outcome, Exited) and receipt.outcome.status != 0 and not _has_failed(receipt)
+    return isinstance(receipt.outcome, Exited) and receipt.outcome.status != 0 and not has_failed(receipt)
 
 
 def _tells_failures(known: Witnessed, own: tuple[ReceiptRecorded, ...]) -> bool:

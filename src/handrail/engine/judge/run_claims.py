@@ -14,10 +14,11 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from handrail.contract.wording import make_readable
+from handrail.contract.wording import make_readable, spell_argv
 from handrail.engine.command_lines import (
     explain_not_run,
     find_counting,
+    has_tests_failed,
     is_status_own,
     list_programs,
     names_runner,
@@ -274,7 +275,7 @@ def find_suggested_receipts(known: Witnessed, command: str) -> tuple[ReceiptReco
 
 def write_line(receipt: ReceiptRecorded) -> str:
     """The command of a receipt as a line for a shell, as far as readers may see it."""
-    return receipt.argv[0] if receipt.by == "client_hook" else shlex.join(receipt.argv)
+    return receipt.argv[0] if receipt.by == "client_hook" else spell_argv(receipt.argv)
 
 
 def _split_plainly(line: str) -> list[str]:
@@ -435,14 +436,31 @@ def _find_touched(known: Witnessed, receipt: ReceiptRecorded) -> list[str]:
     words = read_words(receipt.argv).words
     named = {posixpath.normpath(posixpath.join(receipt.directory, word)) for word in words}
     is_runner = bool(receipt.check or receipt.counts) or names_runner(words)
+    # One that is new since the command failed may have disarmed those that did.
+    red = find_red([one for one in known.receipts if is_command_of(one, receipt)], receipt)
+    since = () if red is None else known.sighting.appeared.get(red.tree_after, ())
+    beside = {*changes.added} - {*since}
     found = [
         path
         for path in (*changes.changed, *changes.arrived)
-        if (is_runner and (configures_runner(path) or (is_test_file(path) and path not in changes.added)))
+        if (is_runner and (configures_runner(path) or (is_test_file(path) and path not in beside)))
         or (path in named and not is_test_file(path))
         or path == own_program(receipt)
     ]
     return [make_readable(path) for path in sorted(found)]
+
+
+def find_red(own: Sequence[ReceiptRecorded], green: ReceiptRecorded) -> ReceiptRecorded | None:
+    """The last of these receipts, in the order of the log, that failed before on other files."""
+    before = own[: own.index(green)]
+    red = [one for one in before if has_failed(one) and one.tree_after not in ("", green.tree_after)]
+    is_known = bool(green.tree_after) and not green.changed_meanwhile
+    return red[-1] if red and is_known and not red[-1].changed_meanwhile else None
+
+
+def has_failed(receipt: ReceiptRecorded) -> bool:
+    """Whether tests failed: what cannot be started, finds no test or breaks off before them shows nothing."""
+    return has_tests_failed(receipt.argv, receipt.outcome, receipt.counts)
 
 
 def own_program(receipt: ReceiptRecorded) -> str:
@@ -489,6 +507,11 @@ _DOORS: dict[ReceiptSource, int] = {"handrail": 2, "companion": 1, "client_hook"
 def choose_strongest(own: Sequence[ReceiptRecorded]) -> ReceiptRecorded:
     """On the same files the stronger door stands; of one door the newest."""
     return max(enumerate(own), key=lambda at: (_DOORS[at[1].by], at[0]))[1]
+
+
+def choose_weakest(own: Sequence[ReceiptRecorded]) -> ReceiptRecorded:
+    """What rests on several is worth as much as the weakest of them."""
+    return min(own, key=lambda one: _DOORS[one.by])
 
 
 def is_of_present_files(known: Witnessed, receipt: ReceiptRecorded) -> bool:

@@ -46,6 +46,7 @@ from handrail.workflows.compiled import (
     Step,
     Until,
     While,
+    walk_parts,
 )
 from handrail.workflows.conditions import MISSING, Compare, Condition, Facts, comparisons, holds, nest_values
 from handrail.workflows.contracts.check import find_violations, make_invalid_variants
@@ -304,10 +305,7 @@ def simulation_effort() -> Effort:
 
 def loops_in(parts: Iterable[Part]) -> Iterator[Loop]:
     """Every loop, outer ones first."""
-    for part in parts:
-        if isinstance(part, Loop):
-            yield part
-            yield from loops_in(part.body)
+    return (part for part in walk_parts(parts) if isinstance(part, Loop))
 
 
 def lists_in(workflow: CompiledWorkflow) -> list[ForEach]:

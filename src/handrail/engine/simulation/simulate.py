@@ -69,6 +69,7 @@ from handrail.workflows.compiled import (
     Step,
     Until,
     While,
+    walk_parts,
 )
 from handrail.workflows.compiling.condition_table import parts_of
 from handrail.workflows.conditions import (
@@ -184,7 +185,7 @@ class _Judge:
 
 def _changing(parts: tuple[Part, ...]) -> Iterator[str]:
     """Names whose values come up on the way: loop variables, what choices set, what actions save."""
-    for part in parts:
+    for part in walk_parts(parts):
         match part:
             case Loop(repeat=ForEach(item=item, index=index)):
                 yield from (item, index)
@@ -198,8 +199,6 @@ def _changing(parts: tuple[Part, ...]) -> Iterator[str]:
                 yield name
             case _:
                 pass
-        if isinstance(part, Loop):
-            yield from _changing(part.body)
 
 
 DEFAULT_LIMITS = Limits()

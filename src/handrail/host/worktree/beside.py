@@ -13,16 +13,17 @@ import stat
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from handrail.engine.judge.named_places import configures_runner
+from handrail.engine.judge.named_places import DECLARATIONS, configures_runner, is_of_checks
 from handrail.host.worktree.bounds import HIDDEN, Bounds
 from handrail.host.worktree.repository import Repository
 from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, read_path, show_path
 from handrail.host.worktree.walking import is_by_product, is_ignored_below, walk_files
-from handrail.ports.worktree import Beside
+from handrail.ports.worktree import Beside, Tree
 
 _MOST_FOLDERS = 2_000
 """Folders that are looked into; the first by their names."""
 _MOST_LOADED = 200
+_MOST_UNCOMMITTED = 20
 _MODULES = (b".py", b".pyc", b".so")
 _INITIAL = (b"__init__.py", b"__init__.pyc", b"__main__.py")
 _PROGRAMS = b"node_modules/.bin"
@@ -52,6 +53,25 @@ def find_beside(
             if read_path(path) not in known and not bounds.is_hidden(read_path(path))
         },
     )
+
+
+def find_uncommitted(
+    root: str, tree: Tree, repository: Repository, tracked: Collection[bytes]
+) -> tuple[str, ...]:
+    """What decides about checks, and is not as the commit has it.
+
+    Where git keeps other bytes than a file has, its own record of the file says whether it is the one of the
+    commit. A declaration that git ignores is in no commit either.
+    """
+    inside = [name for name, mark in tree.apart.items() if mark.startswith("submodule")]
+    found = [one.path for one in tree.entries if is_of_checks(one.path) or one.path == DECLARATIONS]
+    if found and repository.changes_bytes(tracked):
+        kept = repository.find_unchanged(tree.head, [read_path(path) for path in found])
+        found = [path for path in found if read_path(path) not in kept]
+    is_declared = os.path.lexists(os.path.join(root, DECLARATIONS))
+    if is_declared and DECLARATIONS.encode() not in tracked and DECLARATIONS not in found:
+        found.append(DECLARATIONS)
+    return tuple(sorted({*inside, *found})[:_MOST_UNCOMMITTED])
 
 
 def _find_loaded(root: bytes, folder: bytes) -> Iterator[bytes]:

@@ -10,6 +10,8 @@ from _thread import allocate_lock
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from handrail.contract.wording import make_readable, quote
 from handrail.host.git import RunningGit
 from handrail.host.worktree import packs
@@ -32,6 +34,7 @@ from handrail.host.worktree.trees import (
     OutOfTimeError,
     effective_entries,
     read_path,
+    set_apart,
     show_path,
     take_with_git,
     take_without_git,
@@ -58,6 +61,8 @@ _T = TypeVar("_T")
 
 _WITHOUT_GIT = "sha256"
 _MOST_IN_MEMORY = 4
+_MOST_INSIDE = 24
+"""Repositories inside a project that are looked at."""
 _READING_SECONDS = 10.0
 _COMMIT_GONE = "the repository no longer has a commit that was checked out then"
 
@@ -86,7 +91,7 @@ class LocalWorktree:
         bounds = Bounds(project, self._home)
         if bounds.trouble or not os.path.isdir(bounds.root):
             return Beside()
-        from handrail.host.worktree.beside import find_beside
+        from handrail.host.worktree.beside import find_beside, find_uncommitted
 
         is_repository = _is_in_repository(bounds.root)
         repository = Repository(bounds, self._environment, _READING_SECONDS) if is_repository else None
@@ -96,7 +101,11 @@ class LocalWorktree:
         listed = [read_path(entry.path) for entry in tree.entries if entry.mode != "absent"]
         tracked = () if table is None else table.paths
         folders = {*find_folders(listed), *(() if table is None else table.folders)}
-        return find_beside(bounds, folders, {*listed, *tracked}, rules, programs)
+        found = find_beside(bounds, folders, {*listed, *tracked}, rules, programs)
+        if repository is None or not tree.head:
+            return found
+        uncommitted = find_uncommitted(bounds.root, tree, repository, {*tracked})
+        return msgspec.structs.replace(found, uncommitted=uncommitted)
 
     def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
         bounds = Bounds(project, self._home)
@@ -109,7 +118,35 @@ class LocalWorktree:
         return explain_unlisted(bounds, paths, repository)
 
     def take_tree(self, project: str, seconds: float = _READING_SECONDS) -> Tree | Unseen:
-        return self._see_project(project, seconds, take_without_git, take_with_git)
+        tree = self._see_project(project, seconds, take_without_git, take_with_git)
+        if isinstance(tree, Unseen) or not tree.head or not tree.repositories:
+            return tree
+        found = self._look_inside(Bounds(project, self._home), tree, seconds)
+        return set_apart(tree, found) if found else tree
+
+    def _look_inside(self, bounds: Bounds, tree: Tree, seconds: float) -> dict[str, str]:
+        """The repositories inside a project that are not as its commit has them, with marks of their states.
+
+        More than a few are only named: each costs as much as a look at a project.
+        """
+        links = Repository(bounds, self._environment, seconds).find_links(tree.head, tree.repositories)
+        with self._one_at_a_time:
+            cache = self._remembered.get(bounds.root)
+        found: dict[str, str] = {}
+        for at, name in enumerate(tree.repositories):
+            is_looked_at = at < _MOST_INSIDE
+            inner = self.take_tree(os.path.join(bounds.root, name), seconds) if is_looked_at else None
+            state = "unseen" if inner is None or isinstance(inner, Unseen) else inner.tree_id
+            is_plain = isinstance(inner, Tree) and not inner.entries and not inner.apart
+            if name not in links:
+                found[name] = f"repository {state[-16:]}"
+            elif not is_plain or not isinstance(inner, Tree) or inner.head != links[name]:
+                found[name] = f"submodule {state[-16:]}"
+        with self._one_at_a_time:
+            if cache is not None:  # looks at others may have pushed out what is remembered of this one
+                self._remembered.pop(bounds.root, None)
+                self._remembered[bounds.root] = cache
+        return found
 
     def list_files(
         self, project: str, suffixes: Sequence[str], seconds: float = _READING_SECONDS
@@ -154,6 +191,11 @@ class LocalWorktree:
     def compare(
         self, project: str, before: Tree, after: Tree, seconds: float = _READING_SECONDS
     ) -> Changes | Unseen:
+        found = self._compare_files(project, before, after, seconds)
+        marks = before.apart.items() ^ after.apart.items()
+        return found if isinstance(found, Unseen) or not marks else _add_apart(found, before, after)
+
+    def _compare_files(self, project: str, before: Tree, after: Tree, seconds: float) -> Changes | Unseen:
         is_one_commit = before.head == after.head and before.tree_id != after.tree_id
         if is_one_commit and _are_comparable(before, after):
             changed = _compare_lists(before, after)
@@ -324,6 +366,21 @@ class LocalWorktree:
         finally:
             if look.cache.unsaved >= WORTH_SAVING:
                 self._files.save(look.project, look.cache)
+
+
+def _add_apart(found: Changes, before: Tree, after: Tree) -> Changes:
+    """With what is of another repository, or of a sparse checkout, and differs between the trees."""
+    names = {name for name, _ in before.apart.items() ^ after.apart.items()}
+    names -= {*found.changed, *found.arrived}
+    gone = {name for name in names if after.apart.get(name) == "sparse"}
+    new = {name for name in names if before.apart.get(name) == "sparse"}
+    is_moved = before.head != after.head
+    return Changes(
+        changed=found.changed if is_moved else tuple(sorted({*found.changed, *names})),
+        arrived=tuple(sorted({*found.arrived, *names})) if is_moved else found.arrived,
+        added=tuple(sorted({*found.added, *new})),
+        deleted=tuple(sorted({*found.deleted, *gone})),
+    )
 
 
 def _compare_lists(before: Tree, after: Tree) -> tuple[str, ...]:

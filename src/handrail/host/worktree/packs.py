@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from handrail.host.private_files import is_below, open_regular_file
+from handrail.host.private_files import is_below, open_unfollowed
 from handrail.host.worktree.bounds import HIDDEN, Bounds
 from handrail.host.worktree.trees import digest_content, is_plain_path, read_path
 from handrail.ports.worktree import (
@@ -70,7 +70,7 @@ def read_present(bounds: Bounds, entry: TreeEntry) -> bytes | str:
         if entry.mode == "link":
             content = os.readlink(path)
         else:
-            with open(path, "rb", opener=_open_itself) as file:
+            with open(path, "rb", opener=open_unfollowed) as file:
                 content = file.read(MOST_CONTENT_BYTES + 1)
     except OSError:
         return "it is gone, or may not be read"
@@ -103,7 +103,3 @@ def matches(content: bytes, digest: str) -> bool:
 def compress(contents: Mapping[str, bytes]) -> bytes:
     body = msgspec.msgpack.encode({digest: contents[digest] for digest in sorted(contents)})
     return zlib.compress(body, 6 if len(body) < _LARGE else 1)
-
-
-def _open_itself(path: str, flags: int) -> int:
-    return open_regular_file(path, flags | os.O_NOFOLLOW)

@@ -151,6 +151,17 @@ class Repository:
                 files[path] = (_MODES.get(mode, FILE), bytes.fromhex(digest.decode("ascii")))
         return files
 
+    def find_links(self, commit: str, paths: Iterable[str]) -> dict[str, str]:
+        """Those of these folders that are submodules of the commit, with the commits that it names."""
+        asked = [path for path in paths if _is_id(commit)]
+        printed = self._git.run("ls-tree", "-z", commit, "--", *asked) if asked else None
+        rows = (line.partition(b"\t") for line in (printed or b"").split(b"\0"))
+        return {
+            path.decode("utf-8", "surrogateescape"): facts.split(b" ")[2].decode("ascii")
+            for facts, _, path in rows
+            if facts.startswith(_SUBMODULE)
+        }
+
     def find_indexed(self) -> dict[bytes, IndexedFile]:
         """Stat data that git keeps; empty if it prints them in a form that is not known."""
         printed = self._git.run("ls-files", "-s", "-z", "--debug")
@@ -168,6 +179,21 @@ class Repository:
             if mode != _SUBMODULE and stage == b"0":
                 found[path] = _read_stat_data(digest, stat_data)
             at = stat_data.end()
+        return found
+
+    def find_unchanged(self, commit: str, paths: Iterable[bytes]) -> set[bytes]:
+        """Those that git knows to be as the commit has them, by its own record of when it looked at them."""
+        files, indexed = self.find_commit_files(commit) or {}, self.find_indexed()
+        found: set[bytes] = set()
+        for path in paths:
+            known, held = indexed.get(path), files.get(path)
+            try:
+                seen = os.lstat(os.path.join(os.fsencode(self._project), path))
+            except OSError:
+                continue
+            times = (seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size)
+            if known and held and known.digest == held[1] and known[1:3] + known[4:] == times:
+                found.add(path)
         return found
 
     def keeps_modes(self) -> bool:

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from handrail.engine.judge.named_places import is_of_checks
 from handrail.host.git import RunningGit
 from handrail.host.private_files import open_regular_file
 from handrail.host.worktree.bounds import Bounds, is_plain
@@ -57,6 +58,7 @@ _MODULUS = 1 << 256
 _SHA1_BYTES = 20
 _CHUNK_BYTES = 1 << 20
 _FILES_BETWEEN_CLOCKS = 256
+_MOST_SPARSE = 200
 _FEW = 100
 """Unknown files that are read at once rather than asking git what it remembers of all."""
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
@@ -305,7 +307,18 @@ def take_with_git(
         files=len(table.paths) - len(gone) + len(others),
         skipped=len(table.submodules) + look.skipped,
         repositories=seen.repositories,
+        apart={
+            show_path(path): "sparse"
+            for path in sorted(seen.left_out, key=lambda one: not is_of_checks(show_path(one)))[:_MOST_SPARSE]
+        },
     )
+
+
+def set_apart(tree: Tree, found: Mapping[str, str]) -> Tree:
+    """With these repositories inside it, whose states count in its id."""
+    mark = hashlib.sha256("\0".join(f"{name} {mark}" for name, mark in sorted(found.items())).encode())
+    total = int(tree.tree_id.rpartition(":")[2], 16) + weigh(b"", b"apart", mark.digest(), 0)
+    return msgspec.structs.replace(tree, tree_id=_make_id(total), apart={**tree.apart, **found})
 
 
 def _see_repository(

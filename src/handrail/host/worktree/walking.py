@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import msgspec
 
-from handrail.host.private_files import is_of_git, open_regular_file
+from handrail.host.private_files import is_of_git, open_unfollowed
 from handrail.host.worktree.bounds import Bounds
 from handrail.ports.worktree import MOST_FILES
 
@@ -292,12 +292,7 @@ def _read(root: bytes, folder: bytes, name: bytes, instead: Mapping[bytes, bytes
 
 def _load(root: bytes, folder: bytes, name: bytes) -> tuple[Rule, ...]:
     try:
-        with open(os.path.join(root, folder, name), "rb", opener=_open_rules) as file:
+        with open(os.path.join(root, folder, name), "rb", opener=open_unfollowed) as file:
             return read_rules(file.read(MOST_RULE_BYTES))
     except OSError:
         return ()
-
-
-def _open_rules(path: str, flags: int) -> int:
-    # A link could make somebody else's file the rules of this project.
-    return open_regular_file(path, flags | os.O_NOFOLLOW)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -12,6 +13,7 @@ from handrail import __version__
 from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.dsse import encode_for_signing, write_envelope
+from handrail.contract.ids import SessionId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.engine.code_trees import find_latest_tree, find_tree
@@ -22,7 +24,9 @@ from handrail.operations.kept_trees import load_tree
 from handrail.operations.receipts.show_key import find_commit, require_local
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import is_project
+from handrail.operations.stored_sessions import facet, open_stored_sessions
 from handrail.ports.receipts import NamedCommit
+from handrail.ports.store import IndexTrouble
 from handrail.ports.worktree import Changes, Tree, Unseen
 from handrail.projections.overview import choose_run
 from handrail.projections.receipt_statement import (
@@ -35,10 +39,10 @@ from handrail.projections.receipt_statement import (
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import Chunked, Input, Operation, ValueRule
 from handrail.runtime.runtime import ReadPorts, Runtime, project_of
-from handrail.runtime.sessions import Session, read_session, require_healthy
+from handrail.runtime.sessions import Session, pass_over, read_session, require_healthy
 
 MOST_SESSIONS = 50
-"""That are looked at for the newest run of a project."""
+"""That are looked at for the newest run of a project: of those with its name, and of all."""
 
 
 _LINK = r"(https?://[A-Za-z0-9.-]+(:[0-9]+)?/)?[A-Za-z0-9._~%/@+=&?#,-]+"
@@ -145,8 +149,13 @@ def _find_run(rt: ReadPorts, request: ExportReceipt, project: str) -> tuple[Sess
         if run_id is not None:
             return session, session.history.runs[run_id]
     else:
-        for stamp in rt.log.list_sessions()[:MOST_SESSIONS]:
-            read = read_session(rt.log, stamp.session_id)
+        for session_id in _list_nearest(rt, project):
+            rt.interruptions.end_here()
+            try:
+                read = read_session(rt.log, session_id)
+            except Fault as fault:
+                pass_over(fault)
+                continue
             run_id = None if read is None else choose_run(read.history)
             if read is None or run_id is None:
                 continue
@@ -160,6 +169,19 @@ def _find_run(rt: ReadPorts, request: ExportReceipt, project: str) -> tuple[Sess
         hint="Name a session of this project: --session ID.",
         next_call=NextCall(operation="session.list", params={}),
     )
+
+
+def _list_nearest(rt: ReadPorts, project: str, *, with_index: bool = True) -> list[SessionId]:
+    """The latest sessions of projects that have the name of this one, then the latest of all."""
+    name = encode_project(project).name
+    try:
+        with open_stored_sessions(rt, with_index=with_index) as sessions:
+            latest = [stamp.session_id for stamp in sessions.latest(MOST_SESSIONS)[:MOST_SESSIONS]]
+            listed = sessions.filtered([facet("project", name)])
+            named = (one.session_id for one in listed if sessions.facts(one.session_id).project == name)
+            return list(dict.fromkeys([*islice(named, MOST_SESSIONS), *latest]))
+    except IndexTrouble:
+        return _list_nearest(rt, project, with_index=False)
 
 
 def _describe_subject(rt: ReadPorts, history: History, run: Run, project: str, named: NamedCommit) -> Subject:

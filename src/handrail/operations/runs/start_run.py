@@ -216,7 +216,7 @@ def _answer_start(
         warnings=(
             *warnings,
             *list_recorded_warnings(session.history, run, workflow, handed.values()),
-            *warn_of_missing_look(rt, session.history, run, project),
+            *warn_of_missing_look(rt, session.history, run, project, workflow),
         ),
         project=project,
         workflow=workflow,
@@ -373,7 +373,7 @@ def _begin(
     facts = msgspec.structs.replace(
         _facts(rt, session.history.session_id, run_id, asked, given.entry, pinned, seen),
         project=encode_project(project, rt.workspace.identity(project)),
-        checks=pin_checks(settings, rt.secrets),
+        checks=pin_checks(settings, rt.secrets, rt.known_checks(), project),
         confirmations=settings.confirmations,
         confirmations_from=settings.confirmations_from,
     )

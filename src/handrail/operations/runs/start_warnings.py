@@ -20,6 +20,7 @@ from handrail.runtime.runtime import ReadPorts, WritePorts, looks_at_code
 from handrail.runtime.sessions import Session, read_session
 from handrail.workflows.catalog import suggest_id
 from handrail.workflows.compiled import CompiledWorkflow, list_wanted_checks
+from handrail.workflows.evidence import ChangedInRun
 from handrail.workflows.limits import id_status
 
 SESSIONS_LOOKED_AT = 5
@@ -60,20 +61,26 @@ def warn_of_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> tuple[Rep
 
 
 def warn_of_missing_look(
-    rt: WritePorts, history: History, run: Run, project: str
+    rt: WritePorts, history: History, run: Run, project: str, workflow: CompiledWorkflow
 ) -> tuple[ReplyWarning, ...]:
-    """Where files are looked at and those of the start are not recorded; a replay finds the same."""
+    """Where the files of the start are not recorded, and reports are held against them."""
     trees = () if run.first_node is None else history.trees.get(run.first_node, ())
-    if (
-        rt.trees_due is None
-        or not looks_at_code(rt, project)
-        or any(one.fact.cause == "start" for one in trees)
-    ):
+    if rt.trees_due is None or any(one.fact.cause == "start" for one in trees):
         return ()
-    message = (
-        "The files that this run begins with were not recorded. What changes in it can be seen from the "
-        "first look that succeeds; what changed before that stays unknown. Tell the user when you report."
-    )
+    rules = (rule for contract in workflow.contracts.values() for rule in contract.evidence)
+    if looks_at_code(rt, project):  # and did not see them
+        message = (
+            "The files that this run begins with were not recorded. What changes in it can be seen from the "
+            "first look that succeeds; what changed before that stays unknown. Tell the user when you report."
+        )
+    elif any(isinstance(rule, ChangedInRun) for rule in rules):
+        message = (
+            "Nobody looks at the files of this run: there is no git repository here, or code.snapshots is "
+            "off. What it changes is your word. The user can change that for the next run: "
+            "handrail settings set code.snapshots always."
+        )
+    else:
+        return ()
     return (ReplyWarning(code="FIRST_LOOK_MISSING", message=message),)
 
 

@@ -13,7 +13,7 @@ from handrail.operations.stored_sessions import open_stored_sessions
 from handrail.ports.store import IndexTrouble
 from handrail.projections.workflow_diff import StepDifference, list_step_differences
 from handrail.runtime.runtime import ReadPorts
-from handrail.workflows.compiled import CompiledWorkflow, Loop, Part
+from handrail.workflows.compiled import CompiledWorkflow, walk_parts
 
 _MOST_STEPS = 10
 """That are named."""
@@ -42,18 +42,11 @@ def explain_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> str:
 
 def _of_base(before: CompiledWorkflow, after: CompiledWorkflow) -> Iterator[StepDifference]:
     """What differs, without what the overlay itself added or no longer adds."""
-    own = {*_own_parts(before.steps), *_own_parts(after.steps)}
+    parts = walk_parts((*before.steps, *after.steps))
+    own = {part.id for part in parts if part.provenance.kind == "overlay"}
     for one in list_step_differences(before, after):
         if one.change == "changed" or one.step_id not in own:
             yield one
-
-
-def _own_parts(parts: tuple[Part, ...]) -> Iterator[str]:
-    for part in parts:
-        if part.provenance.kind == "overlay":
-            yield part.id
-        if isinstance(part, Loop):
-            yield from _own_parts(part.body)
 
 
 def _find_last(rt: ReadPorts, workflow_id: str) -> LastRun | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from handrail.contract.printed_text import spell_argv
 from handrail.contract.wording import format_count
 from handrail.engine.children.joins import name_workers
 from handrail.engine.events import Artifact, Claim, Preferences, is_newer
 from handrail.engine.history import Receipt
+from handrail.engine.judge.run_claims import write_line
 from handrail.engine.navigate import (
     NO_ROUND_WORDS,
     DetectedNonTipAdvance,
@@ -107,7 +107,7 @@ def describe_claim(claim: Claim, moment: Moment) -> str:
 def describe_receipt(receipt: Receipt) -> str:
     """One program that ran: its command, how it ended, and who saw it."""
     fact = receipt.fact
-    command = spell_argv(fact.argv)
+    command = write_line(fact)
     name = f"{fact.check}: " if fact.check else ""
     counts = fact.counts
     counted = "" if counts is None else f", {counts.passed} passed, {counts.failed + counts.errors} failed"

@@ -35,6 +35,7 @@ from handrail.contract.outcome import (
     make_stand_in,
     spell_reading_call,
 )
+from handrail.contract.wording import quote_for_shell
 from handrail.surfaces.cli.process import Interrupted, Process, request_id, terminal_width, timestamp
 from handrail.surfaces.cli.reading.parse import MORE_WORD, SELF_DESCRIPTION, Parsed, Problem, parse
 from handrail.surfaces.cli.reading.spelling import (
@@ -44,7 +45,6 @@ from handrail.surfaces.cli.reading.spelling import (
     describe_stop,
     go_on_from,
     is_followed,
-    quote_for_shell,
     refusal,
 )
 from handrail.surfaces.cli.rendering.render import (

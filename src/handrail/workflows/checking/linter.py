@@ -14,7 +14,7 @@ from msgspec import UNSET
 from handrail.contract.json.places import join_pointer
 from handrail.contract.wording import mark_hidden, quote, spell_hidden
 from handrail.workflows.checking.reachability import check_reachability
-from handrail.workflows.checking.usage import check_usage, check_validation, list_leaves
+from handrail.workflows.checking.usage import check_usage, check_validation
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -27,6 +27,7 @@ from handrail.workflows.compiled import (
     Part,
     Step,
     While,
+    list_leaves,
     loop_variables,
 )
 from handrail.workflows.compiling.assemble import prompt_bytes

@@ -17,7 +17,6 @@ from handrail.workflows.compiled import (
     Contract,
     Delegate,
     ForEach,
-    Leaf,
     LengthRule,
     Loop,
     Part,
@@ -27,6 +26,8 @@ from handrail.workflows.compiled import (
     Step,
     Until,
     While,
+    list_leaves,
+    walk_parts,
 )
 from handrail.workflows.compiling.compilation import Trail
 from handrail.workflows.compiling.implicit_inputs import child_texts, condition_names, placeholder_names
@@ -106,7 +107,7 @@ def _used_inputs(source: SourceWorkflow, workflow: CompiledWorkflow) -> set[str]
         for name in condition_names(workflow.conditions[one])
     }
     used |= {spec.counted_by.partition(".")[0] for spec in workflow.inputs.values()}
-    for part in _all(workflow.steps):
+    for part in walk_parts(workflow.steps):
         if isinstance(part, Loop) and isinstance(part.repeat, ForEach):
             used.add(part.repeat.input.partition(".")[0])
         if isinstance(part, Step) and part.user_only is not None:
@@ -117,20 +118,6 @@ def _used_inputs(source: SourceWorkflow, workflow: CompiledWorkflow) -> set[str]
             used |= {name for text in strings_in(part.params) for name in placeholder_names(text)}
     # An argument may be settled while its template is expanded and leave no trace.
     return used | {name for text in strings_in(_arguments(source.steps)) for name in placeholder_names(text)}
-
-
-def _all(parts: tuple[Part, ...]) -> Iterator[Part]:
-    for part in parts:
-        yield part
-        if isinstance(part, Loop):
-            yield from _all(part.body)
-
-
-def list_leaves(parts: tuple[Part, ...]) -> Iterator[Leaf]:
-    """Every step, choice and action of a compiled workflow, in order."""
-    for part in _all(parts):
-        if not isinstance(part, Loop):
-            yield part
 
 
 def _texts(workflow: CompiledWorkflow) -> Iterator[str]:
@@ -152,7 +139,7 @@ def _texts(workflow: CompiledWorkflow) -> Iterator[str]:
 
 
 def _condition_ids(parts: tuple[Part, ...]) -> Iterator[ConditionId]:
-    for part in _all(parts):
+    for part in walk_parts(parts):
         if part.when:
             yield part.when
         if isinstance(part, Loop) and isinstance(part.repeat, While | Until):

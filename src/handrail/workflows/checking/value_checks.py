@@ -10,10 +10,10 @@ from typing import TypeAlias
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
-from handrail.workflows.conditions import Compare, Facts, holds
+from handrail.workflows.conditions import Compare, Facts, holds, is_same_value
 from handrail.workflows.problem import NO_EDIT, Edit, replace_value
 from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, label_pointer, quote_name
-from handrail.workflows.reading.value_fit import INPUT_FITS, convert_value, is_same_value
+from handrail.workflows.reading.value_fit import INPUT_FITS, convert_value
 
 Object: TypeAlias = dict[str, Json]
 

@@ -23,7 +23,7 @@ from handrail.workflows.model import (
     When,
 )
 from handrail.workflows.problem import NO_EDIT, Edit, Problem, ProblemCode, Severity, replace_value
-from handrail.workflows.reading.findings import guess_surely, quote_name
+from handrail.workflows.reading.findings import guess_surely, more_problems, quote_name
 
 # Parts between source and compiled: every step in its final place, with its origin
 #
@@ -177,7 +177,7 @@ class Trail:
         self.has_errors = self.has_errors or severity == "error"
         if problem in self.problems or len(self.problems) > MAX_PROBLEMS:
             return
-        self.problems.append(problem if len(self.problems) < MAX_PROBLEMS else _more(severity))
+        self.problems.append(problem if len(self.problems) < MAX_PROBLEMS else more_problems(severity))
 
     def add(self, problem: Problem) -> None:
         """Report what the compilation of a part found."""
@@ -203,16 +203,6 @@ class Trail:
 
     def decide(self, kind: DecisionKind, origin: str, step_id: str, why: str) -> None:
         self.decisions.append(Decision(kind=kind, origin=origin, step_id=step_id, why=why))
-
-
-def _more(severity: Severity) -> Problem:
-    return Problem(
-        code="too_many_problems",
-        message=f"There are more than {MAX_PROBLEMS} problems; the others are not listed.",
-        pointer="",
-        fix="Correct the listed ones and check the file again.",
-        severity=severity,
-    )
 
 
 def _near(name: str, names: list[str]) -> tuple[list[str], str]:

@@ -7,7 +7,6 @@ with proof, with a question to a person, or an action.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import assert_never
 
 import msgspec
@@ -27,12 +26,12 @@ from handrail.workflows.compiled import (
     Delegate,
     Leaf,
     LeftOut,
-    Loop,
     Part,
     Pinned,
     SlotPlace,
     Step,
     decode_compiled,
+    list_leaves,
     list_wanted_checks,
 )
 from handrail.workflows.compiling.assemble import Assembly, add_probes, assemble, loop_deciders
@@ -50,7 +49,11 @@ from handrail.workflows.compiling.compilation import (
 from handrail.workflows.compiling.condition_table import ConditionTable, to_plain_json
 from handrail.workflows.compiling.expand_templates import expand_templates
 from handrail.workflows.compiling.feature_texts import collect_feature_texts
-from handrail.workflows.compiling.implicit_inputs import find_first_steps, find_implicit_inputs
+from handrail.workflows.compiling.implicit_inputs import (
+    find_first_steps,
+    find_implicit_inputs,
+    placeholder_names,
+)
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.contracts.heavy_parts import find_heavy_parts
 from handrail.workflows.limits import RESERVED_NAMESPACE
@@ -133,6 +136,7 @@ def _compiled(
     base = None
     if source.overlay is not None and around.base is not None:
         base = describe_base(source.overlay, around.base, trail)
+        _warn_of_lost_values(source.overlay, around.base, steps, trail)
     looks = any(contract.evidence for contract in contracts.values()) or any(list_wanted_checks(steps))
     plain = WITH_EVIDENCE if looks else COMPILED_VERSION
     return CompiledWorkflow(
@@ -195,7 +199,7 @@ def describe_base(overlay: SourceOverlay, base: BaseCompilation, trail: Trail) -
     workflow = base.pinned.workflow
     left_out: list[LeftOut] = []
     for displaced in overlay.displaced:
-        for leaf in _leaves(workflow.steps):
+        for leaf in list_leaves(workflow.steps):
             reason = _guard_of(leaf, workflow)
             if not reason or not _is_meant(displaced, leaf.id, base.pointers.get(leaf.id, "")):
                 continue
@@ -205,6 +209,27 @@ def describe_base(overlay: SourceOverlay, base: BaseCompilation, trail: Trail) -
                 fix = "Append or prepend a text instead, or copy the workflow under an id of your own."
                 trail.report("bad_value", displaced.pointer, message, fix)
     return CompiledBase(id=workflow.id, hash=base.pinned.workflow_hash, left_out=tuple(left_out))
+
+
+def _warn_of_lost_values(
+    overlay: SourceOverlay, base: BaseCompilation, steps: tuple[Part, ...], trail: Trail
+) -> None:
+    """Where a new text no longer inserts what the text of the base did: the agent is not told it."""
+    kept = {leaf.id: set(placeholder_names(_prompt_of(leaf))) for leaf in list_leaves(steps)}
+    for displaced in overlay.displaced:
+        for leaf in list_leaves(base.pinned.workflow.steps):
+            if leaf.id not in kept or not _is_meant(displaced, leaf.id, base.pointers.get(leaf.id, "")):
+                continue
+            names = dict.fromkeys(placeholder_names(_prompt_of(leaf)))
+            lost = ", ".join(f"{{{{{name}}}}}" for name in names if name not in kept[leaf.id])
+            if lost:
+                message = f"The text of {leaf.id} in the base inserts {lost}, and this one does not."
+                fix = f"Write {lost} where the agent has to know it, or append a text instead."
+                trail.report("unused", displaced.pointer, message, fix, "warning")
+
+
+def _prompt_of(leaf: Leaf) -> str:
+    return leaf.prompt if isinstance(leaf, Step | Choice) else ""
 
 
 def _is_meant(displaced: Displaced, part_id: str, pointer: str) -> bool:
@@ -227,11 +252,3 @@ def _guard_of(leaf: Leaf, workflow: CompiledWorkflow) -> str:
             return "hands out work"
         case never:
             assert_never(never)
-
-
-def _leaves(parts: tuple[Part, ...]) -> Iterator[Leaf]:
-    for part in parts:
-        if isinstance(part, Loop):
-            yield from _leaves(part.body)
-        else:
-            yield part

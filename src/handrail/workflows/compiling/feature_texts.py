@@ -18,10 +18,11 @@ from handrail.workflows.builtins.registry import all_features, find_feature
 from handrail.workflows.builtins.specs import Addition, CapabilityUse, FeatureSpec, Site
 from handrail.workflows.compiled import InputSpec
 from handrail.workflows.compiling.compilation import Trail
+from handrail.workflows.conditions import is_same_value
 from handrail.workflows.model import SourceFeature, SourceWorkflow
 from handrail.workflows.problem import NO_EDIT, rename_key
 from handrail.workflows.reading.findings import guess_surely, quote_name
-from handrail.workflows.reading.value_fit import INPUT_FITS, is_same_value
+from handrail.workflows.reading.value_fit import INPUT_FITS
 
 # Arguments of templates and settings of features: checked, with defaults
 

@@ -30,6 +30,7 @@ from handrail.workflows.compiled import (
     Step,
     Until,
     While,
+    walk_parts,
 )
 from handrail.workflows.conditions import Condition, LoopControl, comparisons
 from handrail.workflows.contracts.check import check_rule_schema, count_schema_places
@@ -65,7 +66,7 @@ def find_heavy_parts(workflow: CompiledWorkflow) -> Iterator[HeavyPart]:
     measure = _Measure(workflow.conditions, sizes)
     measure.passed(workflow.steps)
     yield from measure.heavy
-    steps = list(_steps(workflow.steps))
+    steps = [part for part in walk_parts(workflow.steps) if isinstance(part, Step)]
     held = [rule for step in steps for rule in _rules(step.rules)]
     count = sum(1 for rule in held if isinstance(rule, PatternRule | SchemaRule))
     if count > MAX_RULES:
@@ -130,14 +131,6 @@ def _conditions_read(parts: tuple[Part, ...]) -> Iterator[str]:
                 pass
             case never:
                 assert_never(never)
-
-
-def _steps(parts: tuple[Part, ...]) -> Iterator[Step]:
-    for part in parts:
-        if isinstance(part, Loop):
-            yield from _steps(part.body)
-        elif isinstance(part, Step):
-            yield part
 
 
 class _Passed(NamedTuple):

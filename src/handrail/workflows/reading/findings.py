@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from handrail.contract.json.places import unescape_key
+from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_clearly_nearest, find_same_word
 from handrail.contract.wording import quote
 from handrail.workflows.limits import MAX_PROBLEMS
@@ -22,6 +23,8 @@ class Findings:
         self.problems: list[Problem] = []
         self.closed: set[str] = set()
         """Pointers of values that are over a limit and are not checked further."""
+        self.document: dict[str, Json] = {}
+        """All that is being checked, where a value means something by what is declared elsewhere."""
         self.patterns = 0
         """Patterns that were met so far."""
 
@@ -73,10 +76,11 @@ class Findings:
             )
             self.problems.append(problem)
         elif not self.is_full:
-            self.problems.append(_more(self._severity))
+            self.problems.append(more_problems(self._severity))
 
 
-def _more(severity: Severity) -> Problem:
+def more_problems(severity: Severity) -> Problem:
+    """What stands for all problems beyond the limit."""
     return Problem(
         code="too_many_problems",
         message=f"There are more than {MAX_PROBLEMS} problems; the others are not listed.",

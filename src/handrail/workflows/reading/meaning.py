@@ -13,6 +13,7 @@ import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
+from handrail.workflows.conditions import is_same_value
 from handrail.workflows.contracts.patterns import explain_refusal
 from handrail.workflows.limits import (
     MAX_CONTRACT_SCHEMA_BYTES,
@@ -27,7 +28,7 @@ from handrail.workflows.reading.findings import Findings, guess_name, guess_sure
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.repairs import find_free_id, make_id
 from handrail.workflows.reading.shapes import Record
-from handrail.workflows.reading.value_fit import INPUT_FITS, OPERATOR_FITS, convert_value, is_same_value
+from handrail.workflows.reading.value_fit import INPUT_FITS, OPERATOR_FITS, convert_value
 
 # Parts of a document that may still be broken: no shape is trusted
 

@@ -370,6 +370,7 @@ def _check_overlay(document: Json) -> tuple[Problem, ...]:
 def _check_native(document: Json) -> tuple[Problem, ...]:
     found = Findings()
     if isinstance(document, dict):
+        found.document = document
         check_size(found, document)
     check_shape(found, Named(name=ROOT), document, "")
     return tuple(found.problems)

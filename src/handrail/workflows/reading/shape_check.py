@@ -447,12 +447,22 @@ def _text(found: Findings, shape: Text, value: str, pointer: str) -> None:
         found.report("bad_value", pointer, message, "Write something, or leave it out.")
     elif shape.pattern and not re.fullmatch(shape.pattern, value, re.ASCII):
         message = f"{label_pointer(pointer)} has a form that is not allowed: {quote_name(value)}."
-        parsed = parse_expression(value) if shape == CONDITION_ID else {}
+        parsed = _read_expression(found, value) if shape == CONDITION_ID else {}
         made: Json = parsed or _form_meant(shape, value)
         fix, edit = (
             (f"Write {_text_of(made)}.", replace_value(pointer, made)) if made else (shape.wanted, NO_EDIT)
         )
         found.report(shape.trouble, pointer, message, fix, edit)
+
+
+def _read_expression(found: Findings, text: str) -> dict[str, Json]:
+    """The condition that an expression means, by what the whole document declares."""
+    held, inputs = found.document.get("conditions"), found.document.get("inputs")
+    every = [one for one in (held if isinstance(held, list) else ()) if isinstance(one, dict)]
+    specs = inputs.items() if isinstance(inputs, dict) else ()
+    enums = {name: spec.get("enum") for name, spec in specs if isinstance(spec, dict)}
+    words = {name: enum for name, enum in enums.items() if isinstance(enum, list)}
+    return parse_expression(text, {str(one.get("id")): one for one in every}, words)
 
 
 def _text_of(made: Json) -> str:

@@ -29,13 +29,6 @@ Fit: TypeAlias = tuple[Callable[[Json], bool], str]
 """The question, and what a fitting value is called."""
 
 
-def is_same_value(left: Json, right: Json) -> bool:
-    """Equality as JSON means it: true is not 1, and 1 is 1.0."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    return bool(left == right)
-
-
 def _is_text(value: Json) -> bool:
     return isinstance(value, str)
 

@@ -100,6 +100,11 @@ class _Part:
         return self.document.get("type") == "loop" or not self.document.keys().isdisjoint(_OF_LOOPS)
 
 
+def _is_empty(part: _Part) -> bool:
+    """Whether nothing but its keys was read of it so far."""
+    return not part.current and not any(map(_is_there, part.texts.values()))
+
+
 class _Text:
     """The text of a prompt or a block: plain lines, or one fence `prompt`."""
 
@@ -169,7 +174,7 @@ class _Reading:
     def _count_bare_keys(self, lines: list[Line], at: int) -> int:
         """How many lines below a heading are keys of the step that stand in no fence."""
         part = self._open[-1] if self._open else None
-        if part is None or part.has_fence or part.current or any(map(_is_there, part.texts.values())):
+        if part is None or part.has_fence or not _is_empty(part):
             return 0
         return count_keys([line.text.rstrip() for line in lines[at : at + 200]])
 
@@ -236,6 +241,10 @@ class _Reading:
             message = f"{quote(part_id)} stands inside a step that is no loop."
             fix = f"Write {'#' * holder.level} for a step, or `type: loop` in the fence `step` above it."
             self._report(place, message, fix)
+        elif find_same_word(title.strip(" :*_"), ("Goal",)) and _is_empty(holder):
+            fix = "Remove it: the text before the first block is the goal."
+            edit = rewrite_text(number, 1, column + len(words), "")
+            self._report(place, f"{quote(title)} has no heading of its own.", fix, edit)
         elif title not in BLOCKS:
             sure = find_same_word(title.strip(" :*_#"), BLOCKS) or find_block(title, below)
             near = sure or find_clearly_nearest(title, BLOCKS)

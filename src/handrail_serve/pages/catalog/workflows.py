@@ -10,10 +10,10 @@ from handrail_serve.pages.parts import (
     Payload,
     add_query,
     badge,
-    command_line,
     count,
     empty,
     head,
+    json_text,
     meta,
     mono,
     page,
@@ -43,6 +43,7 @@ def workflows_page(listed: Payload, asked: Mapping[str, str]) -> Html:
         head(
             "Workflows",
             meta(
+                element("a", "New workflow", href="#new"),
                 count(listed["total"], "file"),
                 f"{len(broken)} cannot be used" if broken else "",
                 listed["project"],
@@ -51,12 +52,54 @@ def workflows_page(listed: Payload, asked: Mapping[str, str]) -> Html:
         _filters(asked),
         element("ol", *(_row(one) for one in items), class_="rows") if items else _nothing(asked),
         _more(listed, asked),
+        _new(),
+    )
+
+
+_STARTERS = (
+    ("linear", "plan, work and check"),
+    ("review", "a review with findings"),
+    ("loop", "rounds until it is right"),
+    ("choice", "a choice of the user"),
+    ("blank", "one step"),
+)
+
+
+def _new() -> Html:
+    """Where an author begins: the file is shown, then made, and opens in the editor."""
+    return element(
+        "section",
+        element("h2", "New workflow"),
         element(
-            "section",
-            element("h2", "Write one of your own"),
-            command_line("handrail workflow new project.my_check --dry-run --human"),
-            class_="panel stack tight",
+            "form",
+            element(
+                "label",
+                "Its id, such as project.my_check",
+                element(
+                    "input",
+                    type="text",
+                    name="workflowId",
+                    required=True,
+                    maxlength=128,
+                    pattern="[a-z][a-z0-9_\\-]*\\.[a-z][a-z0-9_\\-]*",
+                    title="namespace.name in lower-case letters, digits, _ and -",
+                    autocomplete="off",
+                ),
+                class_="field grow",
+            ),
+            select("template", "Begin with", _STARTERS, "linear"),
+            element("button", "Make it", type="submit", class_="button"),
+            class_="toolbar",
+            data_operation="workflow.new",
+            data_input=json_text({"as": "md"}),
+            data_gated=True,
+            data_title="Make this file?",
+            data_word="Make it",
+            data_then="/workflows/{workflow_id}?part=edit",
         ),
+        element("p", "It is a Markdown file of this project, and opens in the editor.", class_="small soft"),
+        class_="panel stack tight",
+        id="new",
     )
 
 

@@ -6,7 +6,7 @@ import json
 import re
 from html import unescape
 from html.parser import HTMLParser
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -15,6 +15,7 @@ from handrail.projections.html.elements import Html
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry
+from handrail.workflows.starters import Starter
 from handrail_serve.pages.forms import answer_form, close_form
 from handrail_serve.pages.gaps import gaps_page
 from handrail_serve.views import render_view
@@ -200,6 +201,22 @@ def test_the_editor_opens_what_was_saved_and_offers_fixes_and_prompts(
     assert 'data-operation="workflow.fmt" data-input="{&quot;fix&quot;:true}" data-render="text"' in page
     assert "<details data-reads" in page
     assert "as the text is now" not in page, "it may have errors, and the drawing is older then"
+
+
+def test_a_new_workflow_begins_on_the_page_and_every_beginning_is_one(
+    store: tuple[Runtime, dict[str, str]],
+) -> None:
+    runtime, _ = store
+
+    page = show(runtime, "/workflows").markup
+
+    assert 'href="#new"' in page
+    assert re.fullmatch(unescape(re.findall(r'pattern="([^"]*)"', page)[0]), "project.my_check")
+    named = re.findall(r'<select name="template">(.*?)</select>', page)
+    offered = re.findall(r'value="(\w+)"', named[0])
+    assert sorted(offered) == sorted(get_args(Starter))
+    (sent,) = re.findall(r'data-operation="workflow.new" data-input="([^"]*)"', page)
+    assert json.loads(unescape(sent)) == {"as": "md"}
 
 
 def test_every_setting_is_shown_as_it_is_asked_for_and_in_force(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import msgspec
 
 from handrail.contract.catalogue import E_INTERRUPTED, E_TIMEOUT, E_USAGE, E_VALIDATION
 from handrail.contract.outcome import MESSAGE_LIMIT, Commits, Failure, Fault, Json, NextCall, Success
+from handrail.contract.wording import quote_for_shell
 from handrail.surfaces.cli.process import Interrupted
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.reading.parse import Parsed, Problem, commands_under, words_of
@@ -33,7 +33,6 @@ _WHEN = {
 }
 _AFTER_CHECK = "Report the step with the command that came with it; only to read it again"
 _GO_ON = "To go on where the run stands"
-_PLAIN = r"[A-Za-z0-9_@%+=:,./-]+"
 
 
 PROGRAM = "handrail"
@@ -132,13 +131,6 @@ def when_chosen(reply: dict[str, Json]) -> str:
     """How the line of an option begins: whose choice it is."""
     is_users = reply.get("nextIntent") == "await_user_confirmation"
     return "When the user chose" if is_users else "To choose"
-
-
-def quote_for_shell(text: str) -> str:
-    """One argument for a POSIX shell."""
-    if re.fullmatch(_PLAIN, text):
-        return text
-    return "'" + text.replace("'", "'\"'\"'") + "'"
 
 
 def _flags(command: Command, params: dict[str, Json]) -> list[str] | None:

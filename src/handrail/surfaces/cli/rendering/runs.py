@@ -6,7 +6,7 @@ import msgspec
 
 from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
-from handrail.contract.printed_text import spell_argv
+from handrail.contract.wording import spell_argv
 from handrail.engine.children.joins import HOW_TO_BEGIN
 from handrail.engine.messages import explain_all, judged_words, spell_purpose
 from handrail.engine.reply import SHOWN_FIRST

@@ -10,8 +10,8 @@ from datetime import datetime
 import msgspec
 
 from handrail.contract.outcome import Json, NextCall
-from handrail.contract.wording import format_count
-from handrail.surfaces.cli.reading.spelling import PROGRAM, command_line, quote_for_shell
+from handrail.contract.wording import format_count, quote_for_shell
+from handrail.surfaces.cli.reading.spelling import PROGRAM, command_line
 
 # Width, tables, sizes and times
 

@@ -1,0 +1,258 @@
+"""Why a run is not clean: one list of coded doubts, from what is recorded. Pure.
+
+The closing line and the receipt both read it. Where it is not empty, neither is everything checked nor is the
+receipt PASSED, and each doubt is one sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from handrail.contract.ids import NodeId
+from handrail.contract.wording import format_count
+from handrail.engine.artifact_shapes import VERIFICATION_REPORT
+from handrail.engine.children.tips import open_gaps
+from handrail.engine.code_trees import find_baseline
+from handrail.engine.events import EvidenceCheck, ReceiptRecorded
+from handrail.engine.history import History, attached_to, list_receipts, way_to
+from handrail.engine.judge.named_places import DECLARATIONS, is_of_checks
+from handrail.engine.judge.run_claims import is_command_of, name_folder, name_others, own_program, write_line
+from handrail.engine.messages import explain_gap
+from handrail.engine.receipts import PinnedCheck, compare_counts, describe_outcome, has_passed
+from handrail.projections.evidence import (
+    PlacedClaim,
+    caveat_of,
+    is_arrival,
+    last_receipt,
+    list_claims,
+    receipt_of,
+    receipts_by_id,
+    sum_evidence,
+    worth_of,
+)
+
+Code: TypeAlias = Literal[
+    "blocked",
+    "contradicted",
+    "gaps",
+    "imported",
+    "unchecked",
+    "failing",
+    "changed_checks",
+    "began_changed",
+    "declared_here",
+    "client",
+    "program",
+    "fewer",
+    "opposite",
+]
+_SAYS: dict[Code, str] = {
+    "blocked": "the run is blocked",
+    "contradicted": "in its reports: {}",
+    "gaps": "{}",
+    "imported": "{}",
+    "unchecked": "passed without checking: {}",
+    "failing": "failed, and did not pass since: {}",
+    "changed_checks": "tests, configuration or program of the checks changed: {}",
+    "began_changed": "the run began on uncommitted changes of tests: {}",
+    "declared_here": "declared in no commit, and approved by nobody: {}",
+    "client": "by the client's word alone: {} (handrail check run would show it)",
+    "program": "another program than before: {}",
+    "fewer": "{}",
+    "opposite": "{}",
+}
+OWN_RUNS: tuple[EvidenceCheck, ...] = ("ran", "red_then_green")
+MOST_NAMED = 5
+LONGEST_NAMED = 32
+
+
+class Doubt(msgspec.Struct, frozen=True, kw_only=True):
+    """One reason, and what it is about."""
+
+    code: Code
+    names: tuple[str, ...] = ()
+
+
+def say_doubt(doubt: Doubt) -> str:
+    """The sentence of a doubt."""
+    return _SAYS[doubt.code].format(list_names(doubt.names))
+
+
+def list_doubts(history: History, node_id: NodeId) -> list[Doubt]:
+    """Why the run is not clean at this node; empty: nothing that is known."""
+    claims = [placed for placed in list_claims(history, node_id) if not is_arrival(placed.claim)]
+    evidence, gaps = sum_evidence(history, node_id), open_gaps(history, node_id)
+    against = {} if evidence is None else {"contradicted": evidence.contradicted, "stale": evidence.stale}
+    told: dict[Code, Sequence[str]] = {
+        "contradicted": [f"{count} {word}" for word, count in against.items() if count],
+        "gaps": [f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}"] if gaps else [],
+        "imported": [caveat_of(history)] if history.imported is not None else [],
+        "unchecked": list_unchecked(history, node_id),
+        "failing": list_still_failing(history, claims),
+        "changed_checks": _list_changed_checks(history, claims),
+        "began_changed": _list_uncommitted_tests(history, node_id, claims),
+        "declared_here": _list_declared_here(history, node_id, claims),
+        "client": _list_by_client(history, claims),
+        "program": _list_other_programs(history, claims),
+        "fewer": list_fewer(history, node_id),
+        "opposite": list_opposite(history, node_id),
+    }
+    blocked = [Doubt(code="blocked")] if history.nodes[node_id].kind == "blocked_attempt" else []
+    return blocked + [Doubt(code=code, names=tuple(names)) for code, names in told.items() if names]
+
+
+def find_pinned(history: History, placed: PlacedClaim) -> PinnedCheck | None:
+    """The check that the project declared when the run began, where a claim rests on it and it passed."""
+    receipt = receipt_of(history, placed) if worth_of(placed.claim) == "ran" else None
+    if receipt is None or not has_passed(receipt.outcome, receipt.counts, receipt.uncounted):
+        return None
+    checks = history.runs[history.nodes[placed.node_id].run_id].checks
+    own = (
+        one
+        for one in checks
+        if one.argv_digest == receipt.argv_digest
+        and (one.name == receipt.check or (one.directory or ".") == receipt.directory)
+    )
+    return next(own, None)
+
+
+def list_still_failing(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    """Commands that reports name as failed, on purpose, and that did not pass since."""
+    found: dict[str, None] = {}
+    for placed in claims:
+        shown = receipt_of(history, placed) if worth_of(placed.claim) == "ran" else None
+        if shown is None or placed.claim.check != "ran":
+            continue
+        own = _list_of_command(history, placed, shown)
+        if not has_passed(own[-1].outcome, own[-1].counts, own[-1].uncounted):
+            found[name_check(own[-1])] = None
+    return list(found)
+
+
+def list_unchecked(history: History, node_id: NodeId) -> list[str]:
+    """What the last verification that passes says that it did not check."""
+    for node in reversed(way_to(history, node_id)):
+        for kept in attached_to(history, node.node_id).artifacts:
+            body = kept.artifact.body
+            if node.kind == "blocked_attempt" or kept.artifact.kind != VERIFICATION_REPORT:
+                continue
+            rows = body.get("notChecked") if body.get("verdict") == "passed" else None
+            found = (
+                [row.get("what") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+            )
+            return [what for what in found if isinstance(what, str)]
+    return []
+
+
+def list_fewer(history: History, node_id: NodeId) -> list[str]:
+    """Of commands that counted tests: where fewer ran in the end than at the start, or more were skipped."""
+    counted: dict[tuple[str, str], list[ReceiptRecorded]] = {}
+    for held in list_receipts(history, history.nodes[node_id].run_id):
+        if held.fact.counts is not None:
+            counted.setdefault((held.fact.argv_digest, held.fact.directory), []).append(held.fact)
+    told = [(own[-1], compare_counts(own[0].counts, own[-1].counts)) for own in counted.values()]
+    return [f"{name_check(one)}: {fewer}" for one, fewer in told if fewer]
+
+
+def list_opposite(history: History, node_id: NodeId) -> list[str]:
+    """Of commands that a report rests on: where they ended in more than one way on the same files."""
+    own = receipts_by_id(history, node_id)
+    rested = (last_receipt(own, placed.claim) for placed in list_claims(history, node_id))
+    told: dict[str, None] = {}
+    for one in (held for held in rested if held is not None and held.tree_after):
+        same = [held for held in own.values() if held.tree_after == one.tree_after]
+        if others := name_others(one, [held for held in same if is_command_of(held, one)]):
+            told[f"{name_check(one)}: {describe_outcome(one.outcome)}{others}"] = None
+    return list(told)
+
+
+def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    """Tests, configuration and program of checks that count, where they changed in the run and nobody agreed.
+
+    A source file that its command only names is what it checks.
+    """
+    found: set[str] = set()
+    for placed in reversed(claims):
+        if worth_of(placed.claim) == "confirmed":
+            break
+        receipt = receipt_of(history, placed) if placed.claim.check in OWN_RUNS else None
+        program = "" if receipt is None else own_program(receipt)
+        if receipt is not None:
+            found |= {path for path in placed.claim.paths if is_of_checks(path) or path == program}
+    return sorted(found)
+
+
+def _list_uncommitted_tests(
+    history: History, node_id: NodeId, claims: Sequence[PlacedClaim]
+) -> Sequence[str]:
+    """What the checks test by, where the commit that the run began with has it otherwise."""
+    first = find_baseline(history, node_id)
+    is_rested_on = any(worth_of(placed.claim) == "ran" for placed in claims)
+    if first is None or not is_rested_on:
+        return ()
+    return [path for path in first.fact.uncommitted if path != DECLARATIONS]
+
+
+def _list_declared_here(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:
+    """Declared checks that count, where only the files of the start have the declaration."""
+    first = find_baseline(history, node_id)
+    if first is None or DECLARATIONS not in first.fact.uncommitted:
+        return []
+    pinned = (find_pinned(history, placed) for placed in claims)
+    own = dict.fromkeys(one.name for one in pinned if one is not None and not one.is_approved)
+    checks = {one.name: one for one in history.runs[history.nodes[node_id].run_id].checks}
+    return [f"{name} ({cut_name(' '.join(checks[name].argv))})" for name in own if name in checks]
+
+
+def _list_by_client(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    found: dict[str, None] = {}
+    for placed in claims:
+        if placed.claim.check in OWN_RUNS and worth_of(placed.claim) == "ran":
+            own = receipts_by_id(history, placed.node_id)
+            rested = [own[ref] for ref in placed.claim.refs if ref in own]
+            found |= {name_check(one): None for one in rested if one.by == "client_hook"}
+    return list(found)
+
+
+def _list_other_programs(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    """Programs from outside the project that are others than those which the same words started before."""
+    found: dict[str, None] = {}
+    for placed in claims:
+        shown = receipt_of(history, placed) if worth_of(placed.claim) == "ran" else None
+        if shown is None or not shown.program_digest or own_program(shown):
+            continue
+        own = _list_of_command(history, placed, shown)
+        digests = {one.program_digest for one in own if one.program_digest and not own_program(one)}
+        if len(digests) > 1:
+            found[f"{name_check(shown)} by {shown.program[-LONGEST_NAMED:]}"] = None
+    return list(found)
+
+
+def _list_of_command(history: History, placed: PlacedClaim, shown: ReceiptRecorded) -> list[ReceiptRecorded]:
+    return [one for one in receipts_by_id(history, placed.node_id).values() if is_command_of(one, shown)]
+
+
+# How things are named
+
+
+def name_check(receipt: ReceiptRecorded) -> str:
+    return cut_name(receipt.check or without_folder(write_line(receipt))) + name_folder(receipt)
+
+
+def without_folder(line: str) -> str:
+    """A command without where this machine keeps its program, which would leave no room for what it does."""
+    program, space, rest = line.partition(" ")
+    return (program.rpartition("/")[2] if program.startswith("/") else program) + space + rest
+
+
+def list_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
+
+
+def cut_name(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_NAMED else line[: LONGEST_NAMED - 1] + "…"
