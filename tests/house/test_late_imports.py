@@ -68,7 +68,9 @@ ALLOWED = {
 }
 
 
-MAY_BE_LATE = re.compile(r"^\s+(import|from)\s|[;:]\s*(import|from)\s|import_module|__import__", re.MULTILINE)
+MAY_BE_LATE = re.compile(
+    r"^[ \t]+(import|from)\s|[;:][ \t]*(import|from)\s|import_module|__import__", re.MULTILINE
+)
 """Few files need to be walked through."""
 
 
