@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from handrail.contract.catalogue import E_CONFIG, E_USAGE, FORMAT_CONFLICT, Kind
-from handrail.contract.envelopes.format import FlagInput, resolve_format
+from handrail.contract.envelopes.cli import FlagInput, resolve_format
 from handrail.contract.outcome import Fault
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from handrail.contract.json.canonical import digest
-from handrail.demo.scene import Answer, Broken, LogFacts, Moment, Narrator, Report, Scene
-from handrail.demo.story import (
+from handrail.demo.main import (
     CHANGED,
     EXPLAIN,
     FILES,
@@ -27,6 +26,7 @@ from handrail.demo.story import (
     show_takeover,
     show_whole_run,
 )
+from handrail.demo.scene import Answer, Broken, LogFacts, Moment, Narrator, Report, Scene
 
 ACK = "ak1" + "0" * 53
 SESSION = "ses_000000000001"

@@ -7,8 +7,16 @@ from random import Random
 
 import pytest
 
-from handrail_proof.crash_states import Tree, is_exhaustive, states_after, subsets_of
-from handrail_proof.disk_model import ROOT, DiskModel, NameChange, Written
+from handrail_proof.crash_states import (
+    ROOT,
+    DiskModel,
+    NameChange,
+    Tree,
+    Written,
+    is_exhaustive,
+    states_after,
+    subsets_of,
+)
 
 ALL = 10_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail_code.facts.jsonc import read_jsonc
+from handrail_code.facts.compiler_settings import read_jsonc
 from handrail_code.facts.resolution import External, Resolved, Unresolved
 from tests.code_tools.edit.test_rename import rename
 from tests.code_tools.reading import project_of, project_with_mark

@@ -8,7 +8,7 @@ import pytest
 
 from handrail.contract.catalogue import E_USAGE, FORMAT_CONFLICT
 from handrail.contract.conformance.check import FlagInput, check, check_flags
-from handrail.contract.envelopes.format import ResolvedFormat, resolve_format
+from handrail.contract.envelopes.cli import ResolvedFormat, resolve_format
 from handrail.contract.outcome import Fault, Json
 
 NAMES = ["flags_schema_valid", "json_protocol_default", "config_override_respected", "flag_conflict_rejected"]

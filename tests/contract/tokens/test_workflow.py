@@ -7,7 +7,7 @@ from typing import get_args
 import msgspec
 import pytest
 
-from handrail.contract import base32
+from handrail.contract import ids
 from handrail.contract.ids import AttemptId, SessionId
 from handrail.contract.tokens.workflow import (
     LAYOUTS,
@@ -88,7 +88,7 @@ def test_each_of_the_32_options_has_a_token_of_its_own() -> None:
 
     assert len(set(tokens)) == 32
     assert [verify([KEY], token) for token in tokens] == [(claim, 0) for claim in claims]
-    assert [token[29] for token in tokens] == list(base32.ALPHABET)
+    assert [token[29] for token in tokens] == list(ids.ALPHABET)
 
 
 def test_all_options_of_a_step_share_one_attempt() -> None:

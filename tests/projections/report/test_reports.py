@@ -12,8 +12,7 @@ import pytest
 
 from handrail.contract.ids import SessionId
 from handrail.engine.folding import fold
-from handrail.projections.report.markdown import markdown_report
-from handrail.projections.report.page import report_page
+from handrail.projections.report.markdown import markdown_report, report_page
 from handrail.projections.report.story import story_of
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenSettings, memory_runtime
