@@ -76,8 +76,8 @@ def warn_of_missing_look(
     elif any(isinstance(rule, ChangedInRun) for rule in rules):
         message = (
             "Nobody looks at the files of this run: there is no git repository here, or code.snapshots is "
-            "off. What it changes is your word. The user can change that for the next run: "
-            "handrail settings set code.snapshots always."
+            "off. What it changes is your word. For the next run the user can run "
+            "`handrail settings set code.snapshots always`."
         )
     else:
         return ()
