@@ -65,9 +65,9 @@ def test_a_later_change_may_leave_out_but_not_delete_what_is_required() -> None:
 @pytest.mark.parametrize(
     ("context", "expected"),
     [
-        ({}, {"size": "…", "count": "… (number)"}),
+        ({}, {"size": "…", "count": "… number"}),
         ({"size": "larg", "count": "7"}, {"size": "Large", "count": 7}),
-        ({"size": 4, "count": "many", "keep": "me"}, {"size": "…", "count": "… (number)", "keep": "me"}),
+        ({"size": 4, "count": "many", "keep": "me"}, {"size": "…", "count": "… number", "keep": "me"}),
     ],
 )
 def test_the_corrected_context_has_what_was_meant_and_marks_what_nobody_knows(

@@ -403,7 +403,7 @@ def closed(**members: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("member", "example", "expected", "is_shown"),
     [
-        (closed(path=TEXT, line={"type": "integer"}), {}, {"path": "…", "line": "… (number)"}, True),
+        (closed(path=TEXT, line={"type": "integer"}), {}, {"path": "…", "line": "… number"}, True),
         ({"type": "array", "items": {"type": "object"}}, {"row": []}, [{"…": "…"}], True),
         ({"$ref": "#/$defs/place"}, {}, {"path": "…"}, True),
         ({"type": "array", "items": closed(claim=TEXT)}, {"row": []}, [{"claim": "…"}], False),

@@ -572,7 +572,7 @@ def test_a_mark_says_that_a_number_or_a_yes_is_needed_and_is_refused_unfilled(ru
     context = first["nextCall"]["params"]["context"]
     refused = refusal(runtime, "run.continue", ackToken=first["ackToken"], context=context)
 
-    assert context == {"more": "… (true | false)", "count": "… (number)"}
+    assert context == {"more": "… true or false", "count": "… number"}
     problems = [one["problem"] for one in refused.details["problems"]]
     assert problems == [f"still holds the placeholder {mark}" for mark in context.values()]
 

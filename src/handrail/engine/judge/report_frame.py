@@ -210,9 +210,7 @@ def _allowed(spec: InputSpec, held: Steering) -> str:
 
 
 def _are_numbers(values: tuple[Any, ...]) -> bool:
-    return bool(values) and all(
-        isinstance(value, int | float) and not isinstance(value, bool) for value in values
-    )
+    return bool(values) and all(type(value) in (int, float) for value in values)
 
 
 def _listed(values: Iterable[Any]) -> str:
@@ -374,7 +372,7 @@ def _is_among(value: Any, values: list[Any]) -> bool:
 
 TO_FILL_IN = "…"
 """Stands for a value that the agent has to write."""
-_OF_TYPE = {"integer": "… (number)", "number": "… (number)", "boolean": "… (true | false)"}
+_OF_TYPE = {"integer": "… number", "number": "… number", "boolean": "… true or false"}
 """The same where a text would be refused."""
 MARKS = frozenset({TO_FILL_IN, *_OF_TYPE.values(), USER_SAID, ANY_LEVEL, ANY_RATIONALE})
 """Whatever stands in our own frames and examples for words that only the agent or the user can give."""
