@@ -280,6 +280,7 @@ COMMAND_LINE: Rows = (
     ("operations.workflows.simulate_workflow", "MAX_CASE_BYTES", "A regression case for `--replay`."),
     ("program.doctor.examine_installation", "MOST_SESSIONS", "Sessions that `doctor` looks at."),
     ("program.doctor.examine_installation", "OLD_KEY_DAYS", "Age of a key at which `doctor` warns."),
+    ("program.doctor.examine_installation", "ENDS_SOON_DAYS", "Before a token of a team ends, so does it."),
     ("program.doctor.examine_installation", "LEAST_FREE_BYTES", "Free space below which `doctor` warns."),
     ("host.program.installation", "TIMEOUT_SECONDS", "How long `doctor --checks mcp_protocol` waits."),
 )
@@ -504,7 +505,7 @@ INSIDE = {
     "handrail_code.languages.python.walk": ("MAX_STACK",),
     "handrail_code.languages.reading": ("MAX_TROUBLES",),
     "engine.judge.copied_examples": ("LEAST_WORDS", "LEAST_COPIED"),
-    "projections.closing": ("MOST_NAMED", "LONGEST_NAMED"),
+    "projections.doubts": ("MOST_NAMED", "LONGEST_NAMED"),
     "operations.sessions.show_session": ("CLAIM_BYTES",),
     "engine.judge.earlier_reports": ("FACT_BYTES", "MOST_PATHS_KEPT"),
     "engine.judge.run_claims": ("MOST_PATHS_NAMED", "MOST_PATHS_SINCE"),

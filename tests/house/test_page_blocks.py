@@ -139,7 +139,8 @@ def kind_of(document: Any) -> str:
         "client": "mcpServers" in document or "servers" in document,
         "input": set(document) == {"output"} and "artifacts" in document["output"],
         "settings": bool(
-            set(document) & {"workflowSources", "plugins", "startSession", "maxEffect", "update", "notify"}
+            set(document)
+            & {"workflowSources", "plugins", "startSession", "maxEffect", "update", "notify", "limits"}
         ),
         "project settings": "checks" in document or "code" in document,
         "record": "dedupeKey" in document or "segment" in document,

@@ -157,7 +157,7 @@ def test_a_file_that_trees_do_not_tell_about_is_unknown_with_the_reason(
 def test_a_file_over_the_limit_is_known_by_its_size_alone(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("trees", "unlisted"):
+    for module in ("trees", "beside"):
         monkeypatch.setattr(f"handrail.host.worktree.{module}.MOST_DIGESTED_BYTES", 1_000)
     write(repository.root, "large.bin", b"a" * 2_000)
     repository.begin(step("make", **CHANGE))

@@ -441,8 +441,7 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     output_digest: str = ""  # of everything that it printed; empty: not seen
     output_bytes: int = 0
     head: str = ""
-    tail: str = ""
-    """What followed the head, its last part; empty when the head holds everything."""
+    tail: str = ""  # what followed the head, its last part; empty when the head holds everything
     tree_before: str = ""
     tree_after: str = ""
     """The files of the project then; empty: unknown."""
@@ -481,10 +480,8 @@ class TreeRecorded(Fact, frozen=True, kw_only=True):
     """New contents; None: there are none."""
     ignore_rules: dict[str, str] | None = None  # of the first tree: what it does not list, and a check
     loaded: dict[str, str] | None = None  # depends on, with marks that every change changes
-    uncommitted: tuple[str, ...] = ()
-    """Of the first tree: tests, their configuration and declared checks that the commit has otherwise."""
-    apart: dict[str, str] | None = None
-    """What of the commit is not in these files, as `ports.worktree.Tree` says."""
+    uncommitted: tuple[str, ...] = ()  # and what decides about checks, and is not as the commit has it
+    apart: dict[str, str] | None = None  # as in `ports.worktree.Tree`
     differs_from: NodeId | None = None
     differing: int = 0
     """Where an older step was continued: the node whose files were compared, and how many differ."""

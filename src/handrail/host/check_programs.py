@@ -20,7 +20,7 @@ from handrail.contract.redaction import Secrets, cut_minted_tokens, find_credent
 from handrail.contract.wording import quote
 from handrail.host.private_files import leads_outside, open_regular_file
 from handrail.host.programs import find_program
-from handrail.ports.checks import STEERING, ProgramCall, ProgramEnd, ReportFile
+from handrail.ports.checks import ProgramCall, ProgramEnd, ReportFile, steers_runner
 
 OWN_SECRETS = frozenset({"AI_NATIVE_CLI_SECRET"})
 """Variables that are for Handrail alone: no check gets them."""
@@ -79,10 +79,13 @@ class LocalCheckPrograms:
         if trouble:
             return ProgramEnd(trouble=trouble)
         started = time.monotonic()
-        hidden = {*OWN_SECRETS, *call.without}
-        given = {name: value for name, value in self._environment.items() if name not in hidden}
+        given = {
+            name: value
+            for name, value in self._environment.items()
+            if name not in OWN_SECRETS and not (call.is_declared and steers_runner(name))
+        }
         given |= dict(call.environment)
-        steering = {name: given[name] for name in STEERING if given.get(name)}
+        steering = {name: value for name, value in sorted(given.items()) if value and steers_runner(name)}
         resolved, digest = self._show(program, call.project), _digest(program)
         try:
             child = subprocess.Popen(  # noqa: S603 - what the caller asked for, word by word, never a shell

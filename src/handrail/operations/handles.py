@@ -42,6 +42,7 @@ from handrail.runtime.sessions import (
     Session,
     commit,
     healthy_session,
+    load_last_seen,
     read_session,
     require_healthy,
 )
@@ -304,21 +305,29 @@ def answer_attempt(
     rt: WritePorts, claims: AttemptClaims, use: AttemptUse, gather: Gather, decide: Decide
 ) -> Answer:
     """The recorded answer of the attempt, made now if it had none."""
-    session = session_of(rt.log, claims)  # as it is now: another process may have run the check of this step
-    recorded = find_recorded_answer(session, claims, use)
-    if recorded is not None:  # committed answers never change: a replay needs no lock
-        return Answer(session=session, recorded=recorded)
+    session = load_last_seen(rt.log, claims.session_id)
+    is_read = session is None or not _is_open(session, claims, use)
+    if session is None or is_read:
+        session = session_of(rt.log, claims)
+        recorded = find_recorded_answer(session, claims, use)
+        if recorded is not None:  # committed answers never change: a replay needs no lock
+            return Answer(session=session, recorded=recorded)
     prepared = gather(session, node_of(session.history, claims))
     for _ in range(COMMIT_TRIES):
+        if not is_read:  # with what gathering itself has recorded
+            session = load_last_seen(rt.log, claims.session_id) or session
         with healthy_session(rt, session, by_token=True) as (current, witness):
+            is_read = is_read or current.history.head == session.history.head
             session = current
             recorded = find_recorded_answer(session, claims, use)
             if recorded is not None:
                 return Answer(session=session, recorded=recorded)
             attempt = Attempt(node=node_of(current.history, claims), attempt_id=claims.attempt_id)
             plan_with = partial(decide, current.history, attempt, prepared.gathered)
-            committed = commit(rt, witness, current, plan_with, prepared.blobs)
-        if committed is not None:
+            committed = commit(rt, witness, current, plan_with, prepared.blobs) if is_read else None
+        if not is_read:  # another process came in between, and may have run the check of this step
+            prepared, is_read = gather(session, attempt.node), True
+        elif committed is not None:
             recorded = find_recorded_answer(committed, claims, use)
             assert recorded is not None, "a committed answer is in the history"
             return Answer(session=committed, recorded=recorded, prepared=prepared)
@@ -327,6 +336,10 @@ def answer_attempt(
         "The log kept changing during this call.",
         details={"session_id": claims.session_id},
     )
+
+
+def _is_open(session: Session, claims: AttemptClaims, use: AttemptUse) -> bool:
+    return isinstance(gate(session.history, claims.node_tag, claims.attempt_id, use), Open)
 
 
 def find_recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUse) -> Recorded | None:

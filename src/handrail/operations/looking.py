@@ -15,11 +15,11 @@ import msgspec
 from handrail.contract.ids import NodeId
 from handrail.contract.outcome import Fault
 from handrail.engine.code_trees import find_baseline, find_nearest_tree, find_tree, find_tree_of
-from handrail.engine.command_lines import has_tests_failed
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
 from handrail.engine.judge.named_places import is_of_checks
-from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, own_program
+from handrail.engine.judge.red_then_green import list_own
+from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, is_command_of, own_program
 from handrail.engine.judge.witnessed import (
     AskedPlace,
     ChangedBeside,
@@ -29,6 +29,7 @@ from handrail.engine.judge.witnessed import (
     SeenPlace,
     Sighting,
 )
+from handrail.engine.receipts import has_passed
 from handrail.operations.kept_trees import load_tree
 from handrail.ports.worktree import MOST_PLACES, PlaceAsked, Tree, TreeLook, Unseen
 from handrail.runtime.runtime import ReadPorts
@@ -75,6 +76,7 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
     }
     appeared = {tree: one.added[:MOST_PATHS_SINCE] for tree, one in later.items()}
     gone = {tree: one.deleted[:MOST_PATHS_SINCE] for tree, one in later.items()}
+    broken = find_broken(rt, history, node, directory)
     changes = files.compare_with_first(node)
     if isinstance(changes, Unseen):
         unknown = Sighting(
@@ -83,6 +85,7 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
             since=since,
             appeared=appeared,
             gone=gone,
+            broken=broken,
             repositories=tree.repositories,
             trouble=changes.reason,
             is_tree_due=wanted.wants_tree,
@@ -102,11 +105,47 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
         since=since,
         appeared=appeared,
         gone=gone,
+        broken=broken,
         repositories=tree.repositories,
         is_tree_due=wanted.wants_tree,
         beside=files.find_changed_beside(node),
     )
     return Seen(sighting=sighting, tree=tree)
+
+
+def find_broken(rt: ReadPorts, history: History, node: Node, directory: str) -> dict[str, tuple[str, ...]]:
+    """By the receipts of commands that failed last: the code that the run had changed, to make them fail.
+
+    They had passed before by the same tests, and the code is not that of the start, as it is where somebody
+    takes a fix out again.
+    """
+    receipts = [held.fact for held in list_receipts(history, node.run_id)]
+    failed = {(one.argv_digest, one.directory): one for one in receipts if has_failed(one)}
+    first = find_baseline(history, node.node_id)
+    found: dict[str, tuple[str, ...]] = {}
+    for red in list(failed.values())[-MOST_RECEIPT_TREES:]:
+        before = [one for one in receipts[: receipts.index(red)] if is_command_of(one, red)]
+        green = [one for one in before if has_passed(one.outcome, one.counts, one.uncounted)]
+        if not green:
+            continue
+        then, passed = (find_tree(history, one.tree_after) for one in (red, green[-1]))
+        since = _compare_recorded(rt, history, directory, passed, then)
+        begun = _compare_recorded(rt, history, directory, first, then)
+        if not list_own(red, since):
+            found[red.receipt_id] = tuple(sorted({*since}.intersection(begun)))
+    return found
+
+
+def _compare_recorded(
+    rt: ReadPorts, history: History, directory: str, one: RecordedTree | None, other: RecordedTree | None
+) -> list[str]:
+    """What differs between two recorded trees; nothing where one is not known."""
+    stored = [None if tree is None else load_tree(rt.log, history, tree) for tree in (one, other)]
+    trees = [tree.tree for tree in stored if tree is not None and not isinstance(tree, Unseen)]
+    if len(trees) < len(stored):
+        return []
+    found = rt.worktree().compare(directory, trees[0], trees[1])
+    return [] if isinstance(found, Unseen) else [*found.changed, *found.arrived]
 
 
 class _Files:
@@ -129,9 +168,16 @@ class _Files:
             return Unseen(reason=f"the files that the run began with were not recorded{why}")
         moved_at = self._history.runs[node.run_id].moved_at
         found = self.compare_with(baseline, is_fresh=baseline.index < moved_at)
+        if isinstance(found, ChangedPaths):  # nobody lists another repository as a file: the end tells of it
+            inside = {*self._tree.repositories, *(baseline.fact.apart or ())} - {*self._list_sparse(baseline)}
+            found = _leave_out(found, inside)
         if isinstance(found, Unseen) or baseline.fact.cause == "start":
             return found
         return msgspec.structs.replace(found, is_partial=True)
+
+    def _list_sparse(self, baseline: RecordedTree) -> list[str]:
+        both = (*(baseline.fact.apart or {}).items(), *self._tree.apart.items())
+        return [name for name, mark in both if mark == "sparse"]
 
     def _is_off(self) -> bool:
         try:
@@ -312,11 +358,7 @@ class _Files:
         """
         receipts = [held.fact for held in list_receipts(self._history, node.run_id)]
         last = {(one.argv_digest, one.directory): one for one in receipts}
-        failed = {
-            (one.argv_digest, one.directory): one
-            for one in receipts
-            if has_tests_failed(one.argv, one.outcome, one.counts)
-        }
+        failed = {(one.argv_digest, one.directory): one for one in receipts if has_failed(one)}
         newest = sorted(last.values(), key=lambda one: (one.by != "handrail", -receipts.index(one)))
         half = MOST_RECEIPT_TREES // 2  # both kinds have room
         newest = [*newest[:half], *reversed(failed.values()), *newest[half:]]
@@ -327,6 +369,12 @@ class _Files:
             if isinstance(changes, ChangedPaths):
                 found[tree_id] = changes
         return found
+
+
+def _leave_out(changes: ChangedPaths, names: set[str]) -> ChangedPaths:
+    paths = (changes.changed, changes.arrived, changes.added, changes.deleted)
+    changed, arrived, added, deleted = (tuple(one for one in held if one not in names) for held in paths)
+    return ChangedPaths(changed=changed, arrived=arrived, added=added, deleted=deleted)
 
 
 def _is_code(path: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
@@ -9,11 +10,22 @@ import msgspec
 
 PRINTED = "-"
 """In place of the path of a report: it is what the program prints."""
-STEERING = (
-    *("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONWARNINGS"),
-    *("NODE_OPTIONS", "NODE_PATH", "MAKEFLAGS", "GOFLAGS", "RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS"),
+_STEERING = re.compile(
+    r"PYTHON(?!_|UNBUFFERED|DONTWRITEBYTECODE|IOENCODING|UTF8|HASHSEED|WARNDEFAULTENCODING)\w+"
+    r"|PYTEST_(ADDOPTS|PLUGINS|DISABLE_PLUGIN_AUTOLOAD)|NODE_(OPTIONS|PATH)"
+    r"|(?i:npm_config_\w*(shell|options|scripts))|MAKE(FLAGS|FILES|OVERRIDES)|GNUMAKEFLAGS|GOFLAGS|CARGO_(BUILD|TARGET)_\w*(RUNNER|RUSTFLAGS|WRAPPER)"
+    r"|RUST(FLAGS|C_WRAPPER|DOCFLAGS)|RUBY(OPT|LIB)|PERL5(OPT|LIB|DB)|(_JAVA|JDK_JAVA|JAVA_TOOL)_OPTIONS"
+    r"|(LD|DYLD)_(PRELOAD|AUDIT|INSERT_LIBRARIES)|BASH_ENV|ENV"
 )
-"""Variables that steer a test runner from outside: what ran under them is another check."""
+
+
+def steers_runner(name: str) -> bool:
+    """Whether a variable steers a test runner or an interpreter: what ran under it is another check.
+
+    Those that say where a tool is (PATH, HOME, LD_LIBRARY_PATH) are the machine's own, and how a program
+    prints is no other check.
+    """
+    return _STEERING.fullmatch(name) is not None
 
 
 class ProgramCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,8 +36,8 @@ class ProgramCall(msgspec.Struct, frozen=True, kw_only=True):
     """Where it starts: an absolute path inside the project."""
     project: str
     seconds: int
-    without: tuple[str, ...] = ()
-    """Variables of the environment that it does not get."""
+    is_declared: bool = False
+    """It gets no variable that steers a runner, except from `environment`."""
     environment: tuple[tuple[str, str], ...] = ()
     """Variables that it gets, whatever the caller has."""
 
@@ -43,7 +55,7 @@ class ProgramEnd(msgspec.Struct, frozen=True, kw_only=True):
     """Why there was no process."""
     duration_ms: int = 0
     steering: dict[str, str] = {}
-    """Those of `STEERING` that it got."""
+    """Variables that steer a runner, and that it got."""
     program: str = ""
     """The file that was started: `./` and its path in the project, or with `~` for the user's home."""
     program_digest: str = ""

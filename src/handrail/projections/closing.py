@@ -115,7 +115,7 @@ def _say_all_checked(history: History, node_id: NodeId, claims: Sequence[PlacedC
     return _name_commands(history, claims) + ALL_RAN if "ran" in worths else ""
 
 
-_TOLD_HERE = ("began_changed", "declared_here", "client", "program", "fewer", "opposite")
+_TOLD_HERE = ("began_changed", "apart", "declared_here", "client", "program", "fewer", "opposite")
 """The other doubts have their own words in this line."""
 
 

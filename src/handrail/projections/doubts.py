@@ -15,7 +15,7 @@ from handrail.contract.ids import NodeId
 from handrail.contract.wording import format_count
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
-from handrail.engine.code_trees import find_baseline
+from handrail.engine.code_trees import find_baseline, find_latest_tree
 from handrail.engine.events import EvidenceCheck, ReceiptRecorded
 from handrail.engine.history import History, attached_to, list_receipts, way_to
 from handrail.engine.judge.named_places import DECLARATIONS, is_of_checks
@@ -43,6 +43,7 @@ Code: TypeAlias = Literal[
     "failing",
     "changed_checks",
     "began_changed",
+    "apart",
     "declared_here",
     "client",
     "program",
@@ -58,6 +59,7 @@ _SAYS: dict[Code, str] = {
     "failing": "failed, and did not pass since: {}",
     "changed_checks": "tests, configuration or program of the checks changed: {}",
     "began_changed": "the run began on uncommitted changes of tests: {}",
+    "apart": "another repository in it changed: {}",
     "declared_here": "declared in no commit, and approved by nobody: {}",
     "client": "by the client's word alone: {} (handrail check run would show it)",
     "program": "another program than before: {}",
@@ -94,6 +96,7 @@ def list_doubts(history: History, node_id: NodeId) -> list[Doubt]:
         "failing": list_still_failing(history, claims),
         "changed_checks": _list_changed_checks(history, claims),
         "began_changed": _list_uncommitted_tests(history, node_id, claims),
+        "apart": _list_apart(history, node_id),
         "declared_here": _list_declared_here(history, node_id, claims),
         "client": _list_by_client(history, claims),
         "program": _list_other_programs(history, claims),
@@ -194,6 +197,15 @@ def _list_uncommitted_tests(
     if first is None or not is_rested_on:
         return ()
     return [path for path in first.fact.uncommitted if path != DECLARATIONS]
+
+
+def _list_apart(history: History, node_id: NodeId) -> list[str]:
+    """Repositories inside the project that are not as the run found them."""
+    first, last = find_baseline(history, node_id), find_latest_tree(history, node_id)
+    if first is None or last is None:
+        return []
+    marks = (first.fact.apart or {}).items() ^ (last.fact.apart or {}).items()
+    return sorted({name for name, mark in marks if mark != "sparse"})
 
 
 def _list_declared_here(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:

@@ -73,6 +73,10 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """By the trees of a red and a green receipt: paths that differ; None: they could not be compared."""
     gone: Mapping[tuple[str, str], tuple[str, ...]]
     """Those of them that the green one does not have."""
+    tests: tuple[str, ...]
+    """Tests that the commit has otherwise than the one that the run began with."""
+    broken: Mapping[str, tuple[str, ...]]
+    """By the receipt of a command that failed: code that the run changed since it had passed."""
     last: tuple[str, ...] | None
     """Paths that are other ones in the commit than when the run last saw them; None: that is not known."""
 
@@ -145,7 +149,7 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "status": graph.status,
         "checks": [_state_check(history, run, one, subject) for one in find_counting_receipts(history, run)],
         "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run)],
-        "testsTouched": _name_touched_tests(history, claims),
+        "testsTouched": _name_touched_tests(history, claims, subject),
         "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
         "onlyAgentsWord": _list_words(history, claims),
         "confirmedBy": _list_people(history, run),
@@ -262,7 +266,8 @@ def _state_guard(red: ReceiptRecorded, green: ReceiptRecorded, subject: Subject)
     trees = red.tree_after, green.tree_after
     differing = subject.between.get(trees)
     paths, name = list(differing or ()), green.check or write_line(green)
-    doubt = find_doubt(red, green, paths, subject.gone.get(trees, ()), name)
+    broken = subject.broken.get(red.receipt_id, ())
+    doubt = find_doubt(red, green, paths, subject.gone.get(trees, ()), name, broken)
     if not paths:
         doubt = f"{name} failed before and passes now, and {NOT_FOUND}"
     return {
@@ -276,14 +281,14 @@ def _state_guard(red: ReceiptRecorded, green: ReceiptRecorded, subject: Subject)
     }
 
 
-def _name_touched_tests(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+def _name_touched_tests(history: History, claims: Sequence[PlacedClaim], subject: Subject) -> list[str]:
     seen = {
         text_of(history, placed)
         for placed in claims
         if placed.claim.check == "changed_in_run" and level_of(placed.claim) == "seen"
     }
     own = {path for placed in claims if level_of(placed.claim) == "ran" for path in placed.claim.paths}
-    return _name_paths(sorted(own | {path for path in seen if is_test_file(path)}))
+    return _name_paths(sorted({*own, *subject.tests, *filter(is_test_file, seen)}))
 
 
 def _list_left_out_steps(base: CompiledBase | None) -> list[dict[str, str]]:

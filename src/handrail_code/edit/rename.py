@@ -22,34 +22,12 @@ from handrail_code.facts.source import line_and_column
 IDENTIFIER = re.compile(r"#?(?:[^\W\d]|\$)(?:\w|\$)*")
 RESERVED = frozenset(
     {
-        *(
-            "break",
-            "case",
-            "catch",
-            "class",
-            "const",
-            "continue",
-            "debugger",
-            "default",
-            "delete",
-            "do",
-            "else",
-        ),
-        *("enum", "export", "extends", "false", "finally", "for", "function", "if", "import", "in"),
-        *("instanceof", "new", "null", "return", "super", "switch", "this", "throw", "true", "try", "typeof"),
-        *(
-            "var",
-            "void",
-            "while",
-            "with",
-            "implements",
-            "interface",
-            "let",
-            "package",
-            "private",
-            "protected",
-        ),
-        *("public", "static", "yield", "await", "eval", "arguments", "undefined", "NaN", "Infinity"),
+        *("break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete", "do"),
+        *("else", "enum", "export", "extends", "false", "finally", "for", "function", "if", "import"),
+        *("in", "instanceof", "new", "null", "return", "super", "switch", "this", "throw", "true", "try"),
+        *("typeof", "var", "void", "while", "with", "implements", "interface", "let", "package"),
+        *("private", "protected", "public", "static", "yield", "await", "eval", "arguments", "undefined"),
+        *("NaN", "Infinity"),
     }
 )
 

@@ -345,7 +345,8 @@ class SentPrograms:
 
 def is_same_call(one: ProgramCall, other: ProgramCall) -> bool:
     """Whether both start the same program; how long it may take depends on what is left of a call."""
-    return (one.argv, one.directory, one.without) == (other.argv, other.directory, other.without)
+    same = (one.argv, one.directory, one.is_declared)
+    return same == (other.argv, other.directory, other.is_declared)
 
 
 class SentKnownChecks(NoChecksKnown):

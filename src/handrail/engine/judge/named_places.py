@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, assert_never
 
-from handrail.engine.judge.witnessed import AskedPlace
+from handrail.contract.wording import make_readable
+from handrail.engine.judge.witnessed import AskedPlace, SeenPlace
 from handrail.workflows.evidence import PathExists, PlaceExists
 
 _PLACE = re.compile(
@@ -41,11 +42,34 @@ def read_place(rule: PathExists | PlaceExists, text: str, around: dict[str, Any]
     )
 
 
+def describe_place(seen: SeenPlace) -> str:
+    """Why a place does not hold; empty: it does, or nobody can say."""
+    path = make_readable(seen.path)
+    match seen.state:
+        case "missing":
+            return f"{path} is not in the project"
+        case "outside":
+            return f"{path} is not inside the project"
+        case "line_missing":
+            return f"{path} has no line {seen.line}"
+        case "quote_missing":
+            place = f"{path} at line {seen.line}" if seen.line else path
+            how = "quote its lines whole, with … for what is left out"
+            return f"the quoted text does not stand in {place}; {how}"
+        case "here" | "unreadable":
+            return ""
+        case never:
+            assert_never(never)
+
+
 # What a file is to a test runner, by the conventions of its place and name
 
 DECLARATIONS = ".handrail/config.json"
 """Where a project declares its checks."""
-_TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec", "specs", "testdata"})
+_TEST_FOLDERS = frozenset(
+    {"test", "tests", "__tests__", "spec", "specs", "testdata"}
+    | {"fixtures", "golden", "goldens", "__snapshots__"}
+)
 
 
 def is_test_file(path: str) -> bool:
@@ -60,14 +84,15 @@ def is_test_file(path: str) -> bool:
 _CONFIGURATION = frozenset(
     {"conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "package.json", "Makefile"}
     | {"makefile", "GNUmakefile", "justfile", "noxfile.py", "Cargo.toml", ".mocharc.json"}
+    | {".npmrc", ".yarnrc", ".yarnrc.yml"}
     | {f"{name}{end}" for name in ("sitecustomize", "usercustomize") for end in (".py", ".pyc")}
     | {"pytest.py", "unittest.py"}
 )
 _CONFIGURED = ("jest.config.", "vitest.config.", "vite.config.", "babel.config.")
 _SHADOWING = frozenset({"pytest", "_pytest", "unittest"})
 """Folders that Python takes for the runner itself."""
-_LOADED = (".pth", ".pyc")
-"""Endings of what Python loads by itself, or in place of a module that has no source."""
+_LOADED = (".pth", ".pyc", ".mk")
+"""Endings of what Python loads by itself, or in place of a module that has no source; parts of a makefile."""
 
 
 def configures_runner(path: str) -> bool:

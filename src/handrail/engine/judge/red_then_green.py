@@ -73,7 +73,7 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
     last = next(one for one in known.receipts if one.receipt_id == green.refs[-1])
     paths = sorted(known.sighting.since.get(red.tree_after, ()))
     gone = known.sighting.gone.get(red.tree_after, ())
-    doubt = find_doubt(red, last, paths, gone, name)
+    doubt = find_doubt(red, last, paths, gone, name, known.sighting.broken.get(red.receipt_id, ()))
     if not doubt and (absent := _find_absent(known, red)):
         doubt = f"{name} failed before, when {list_paths(absent)} was not there, and passes now"
     if not doubt and not paths:
@@ -91,7 +91,12 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
 
 
 def find_doubt(
-    red: ReceiptRecorded, green: ReceiptRecorded, paths: list[str], gone: Sequence[str], name: str
+    red: ReceiptRecorded,
+    green: ReceiptRecorded,
+    paths: list[str],
+    gone: Sequence[str],
+    name: str,
+    broken: Sequence[str],
 ) -> str:
     """What else than the change may have made it pass; empty: nothing that is known."""
     fewer = compare_counts(red.counts, green.counts, "then")
@@ -107,6 +112,8 @@ def find_doubt(
     lost = [] if is_counted else [path for path in list_own(red, sorted(gone)) if is_test_file(path)]
     if lost:
         return f"{name} failed before and passes now, and tests of then are gone: {list_paths(lost)}"
+    if broken:
+        return f"{name} passed before this run changed {list_paths(sorted(broken))}, and failed only then"
     return _find_only_tests(paths, name) or _find_changed_tests(red, paths, name)
 
 

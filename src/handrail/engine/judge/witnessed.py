@@ -95,6 +95,8 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """Those of them that were not there then."""
     gone: Mapping[str, tuple[str, ...]] = {}
     """Those of them that are not there now."""
+    broken: Mapping[str, tuple[str, ...]] = {}
+    """By the receipt of a command that failed: code that this run changed since it had passed."""
     repositories: tuple[str, ...] = ()
     """Folders of the project that belong to another repository: nobody looked there."""
     beside: ChangedBeside = ChangedBeside()

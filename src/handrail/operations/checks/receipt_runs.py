@@ -30,7 +30,7 @@ from handrail.engine.receipts import (
 from handrail.operations.checks.reports import TELLING_RUNNERS, UnreadableReport, count_tests
 from handrail.operations.declared_checks import show_words
 from handrail.operations.pending_step import PendingStep
-from handrail.ports.checks import PRINTED, STEERING, CheckPrograms, ProgramCall, ProgramEnd, ReportFile
+from handrail.ports.checks import PRINTED, CheckPrograms, ProgramCall, ProgramEnd, ReportFile
 from handrail.ports.workspace import ReportPlace
 from handrail.ports.worktree import Tree, Unseen
 from handrail.runtime.runtime import ReadPorts, WritePorts
@@ -176,7 +176,7 @@ def run_and_count(
         directory=command.directory,
         project=project,
         seconds=command.seconds,
-        without=STEERING if command.check else (),
+        is_declared=bool(command.check),
         environment=command.environment,
     )
 

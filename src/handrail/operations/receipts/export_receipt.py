@@ -16,11 +16,13 @@ from handrail.contract.dsse import encode_for_signing, write_envelope
 from handrail.contract.ids import SessionId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
-from handrail.engine.code_trees import find_latest_tree, find_tree
+from handrail.engine.code_trees import find_baseline, find_latest_tree, find_tree
 from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Run, list_receipts
+from handrail.engine.judge.named_places import is_test_file
 from handrail.operations.finding import find_session
 from handrail.operations.kept_trees import load_tree
+from handrail.operations.looking import find_broken
 from handrail.operations.receipts.show_key import find_commit, require_local
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import is_project
@@ -189,8 +191,10 @@ def _describe_subject(rt: ReadPorts, history: History, run: Run, project: str, n
     runs = [run, *(part for _, part in list_all_parts(history, run))]
     receipts = [held for one in runs for held in list_receipts(history, one.run_id)]
     trees = dict.fromkeys(held.fact.tree_after for held in receipts)
-    seen = [find_latest_tree(history, run_graph(history, one.run_id).preferred_tip) for one in runs]
+    tips = [history.nodes[run_graph(history, one.run_id).preferred_tip] for one in runs]
+    seen = [find_latest_tree(history, tip.node_id) for tip in tips]
     last = max((one for one in seen if one is not None), key=lambda one: one.index, default=None)
+    first = find_baseline(history, tips[0].node_id)
     is_seen = last is not None and (history.imported is None or last.index >= history.imported.index)
     guards = {
         (red.tree_after, green.tree_after): _compare(
@@ -206,10 +210,24 @@ def _describe_subject(rt: ReadPorts, history: History, run: Run, project: str, n
         differing={tree: _list(_compare(rt, history, project, tree, committed)) for tree in trees if tree},
         between={pair: _list(found) for pair, found in guards.items()},
         gone={pair: found.deleted for pair, found in guards.items() if found is not None},
+        tests=_list_tests(rt, project, "" if first is None else first.fact.head, committed),
+        broken={
+            receipt_id: paths
+            for tip in tips
+            for receipt_id, paths in find_broken(rt, history, tip, project).items()
+        },
         last=_list(_compare(rt, history, project, last.fact.tree_id, committed))
         if last and is_seen
         else None,
     )
+
+
+def _list_tests(rt: ReadPorts, project: str, head: str, committed: Tree) -> tuple[str, ...]:
+    """The tests of a commit that an earlier one has otherwise; none where that is not known."""
+    if head in ("", committed.head):
+        return ()
+    found = rt.worktree().compare(project, Tree(head=head, entries=(), tree_id="-"), committed)
+    return () if isinstance(found, Unseen) else tuple(filter(is_test_file, _list(found) or ()))
 
 
 def _compare(

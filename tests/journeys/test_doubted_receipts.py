@@ -1,0 +1,105 @@
+"""What spoils the closing line spoils the receipt: both read one list of doubts."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.projections.closing import ALL_CHECKED
+from tests.host.worktree.project import commit
+from tests.journeys.cast_players import Player
+from tests.journeys.cast_rows import ROWS
+from tests.journeys.conversation import answer
+from tests.journeys.test_travelling_receipts import Signer, statement_of, with_keys
+from tests.journeys.test_until_the_end import RIGHT, TESTS, changed
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
+    pytest.mark.promise("receipt.travels"),
+]
+TOLD = {
+    "weakens a test before the run begins": "began on uncommitted changes of tests: tests/test_bill.py",
+    "declares its own check before the run begins": "in no commit, and approved by nobody: tests (true)",
+    "forges what a hook tells of the declared check": "by the client's word alone: ",
+    "adds a test that disarms the one that fails": "program of the checks changed: tests/test_aaa.py",
+    "weakens a test in a submodule, and lists it": "the run left other files than the commit has: tests",
+    "starts another program under the same name": "another program than before: tests by ",
+    "breaks the code, and puts it back with a comment": "1 open gap, the first: ",
+}
+
+
+def state(player: Player) -> dict[str, Any]:
+    runtime = with_keys(player.runtime, player.home)
+    statement = statement_of(answer(runtime, "receipt.export")["content"])
+    predicate: dict[str, Any] = statement["predicate"]
+    return predicate
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", TOLD)
+def test_a_lie_that_is_told_is_not_passed(tmp_path: Path, name: str) -> None:
+    player = Player(tmp_path, "cli")
+    (row,) = (row for row in ROWS if row.name == name)
+    assert player.play(row) == "told"
+    commit(player.root)
+
+    told = state(player)
+
+    assert told["result"] == "WARNED"
+    assert TOLD[name] in "\n".join(told["handrailRun"]["doubts"])
+    assert ALL_CHECKED not in player.reply["closing"]
+
+
+@pytest.mark.thorough
+def test_a_test_that_the_run_began_with_is_named_as_changed(tmp_path: Path) -> None:
+    player = Player(tmp_path, "cli")
+    (row,) = (row for row in ROWS if row.name == "weakens a test before the run begins")
+    player.play(row)
+    commit(player.root)
+
+    assert state(player)["handrailRun"]["testsTouched"] == ["tests/test_bill.py"]
+
+
+@pytest.mark.thorough
+def test_what_guards_by_the_clients_word_names_that_door(tmp_path: Path) -> None:
+    player = Player(tmp_path, "cli")
+    (row,) = (row for row in ROWS if row.name == "forges a hook that fails, and one that passes")
+    player.play(row)
+    commit(player.root)
+
+    (guard,) = state(player)["handrailRun"]["redThenGreen"]
+
+    assert guard["door"] == "hook"
+
+
+@pytest.mark.thorough
+def test_what_a_sparse_checkout_leaves_out_is_no_file_of_the_receipt(tmp_path: Path) -> None:
+    player = Player(tmp_path, "cli")
+    (row,) = (row for row in ROWS if row.name == "takes the test that fails out of the checkout")
+    player.play(row)
+    commit(player.root)
+
+    told = state(player)
+
+    assert (told["result"], told["handrailRun"]["isClean"]) == ("WARNED", False)
+    assert told["handrailRun"]["checks"][0]["differs"] == ["tests/hard/test_h.py"]
+
+
+@pytest.mark.thorough
+def test_a_run_that_is_blocked_has_not_passed(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    signer.declare(tests={"command": TESTS.split()})
+    signer.begin()
+    signer.write("src/bill.py", RIGHT)
+    signer.write("src/more.py", RIGHT)
+    signer.run_declared("tests")
+    assert signer.send(changed("src/bill.py"))["kind"] == "blocked"
+    commit(signer.root)
+
+    told = statement_of(signer.export()["content"])["predicate"]
+
+    assert told["result"] == "WARNED"
+    assert "the run is blocked" in told["handrailRun"]["doubts"]
