@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from handrail.contract import ids
+from tests.cases import every_case
 
 PYTHON_DIGITS = str.maketrans(ids.ALPHABET, "0123456789abcdefghijklmnopqrstuv")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("number", "length", "expected"),
     [
         (0, 0, ""),

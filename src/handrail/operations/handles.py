@@ -306,28 +306,22 @@ def answer_attempt(
 ) -> Answer:
     """The recorded answer of the attempt, made now if it had none."""
     session = load_last_seen(rt.log, claims.session_id)
-    is_read = session is None or not _is_open(session, claims, use)
-    if session is None or is_read:
+    if session is None or not _is_open(session, claims, use):
         session = session_of(rt.log, claims)
         recorded = find_recorded_answer(session, claims, use)
         if recorded is not None:  # committed answers never change: a replay needs no lock
             return Answer(session=session, recorded=recorded)
     prepared = gather(session, node_of(session.history, claims))
     for _ in range(COMMIT_TRIES):
-        if not is_read:  # with what gathering itself has recorded
-            session = load_last_seen(rt.log, claims.session_id) or session
         with healthy_session(rt, session, by_token=True) as (current, witness):
-            is_read = is_read or current.history.head == session.history.head
             session = current
             recorded = find_recorded_answer(session, claims, use)
             if recorded is not None:
                 return Answer(session=session, recorded=recorded)
             attempt = Attempt(node=node_of(current.history, claims), attempt_id=claims.attempt_id)
             plan_with = partial(decide, current.history, attempt, prepared.gathered)
-            committed = commit(rt, witness, current, plan_with, prepared.blobs) if is_read else None
-        if not is_read:  # another process came in between, and may have run the check of this step
-            prepared, is_read = gather(session, attempt.node), True
-        elif committed is not None:
+            committed = commit(rt, witness, current, plan_with, prepared.blobs)
+        if committed is not None:
             recorded = find_recorded_answer(committed, claims, use)
             assert recorded is not None, "a committed answer is in the history"
             return Answer(session=committed, recorded=recorded, prepared=prepared)
