@@ -14,9 +14,8 @@ from handrail.event_log.files.upkeep.verify import check_store
 from handrail.ports.store import ProofPart
 from handrail_proof.crash_states import Tree
 from handrail_proof.disks import QuietDisk
-from handrail_proof.reference import Progress
 from handrail_proof.scratch import make_empty, read_tree, write_tree
-from handrail_proof.workload import RUNS, Broken, Script, World
+from handrail_proof.workload import RUNS, Broken, Progress, Script, World
 
 ONE_BIT: Final = (0x01,)
 SEVERAL_BITS: Final = (0x01, 0x20, 0xFF)

@@ -13,9 +13,8 @@ from handrail.host.confirmed_tokens import ConfirmedTokenFiles
 from handrail.ports.process import AuditLine
 from handrail.ports.store import ProofPart
 from handrail_proof.disks import QuietDisk
-from handrail_proof.reference import Progress
 from handrail_proof.scratch import make_empty, read_tree
-from handrail_proof.workload import RUNS, World
+from handrail_proof.workload import RUNS, Progress, World
 
 _YEAR: Final = 365 * 86_400
 _START: Final = 1_767_225_600

@@ -184,7 +184,10 @@ def _picks(
 def _alternatives(node: Node, chance: Random) -> list[_Choice]:
     """The possible states of one node: first if nothing arrived, last if everything did."""
     if node.is_directory:
-        tables = [names_after(node.names, _some(node.pending_names, kept)) for kept in _subsets(node)]
+        tables = [
+            names_after(node.names, _some(node.pending_names, kept))
+            for kept in subsets_of(len(node.pending_names))
+        ]
         unique = {tuple(sorted(table.items())): table for table in tables}
         return list(unique.values())
     contents: dict[bytes, None] = {node.content: None}
@@ -199,10 +202,6 @@ def _alternatives(node: Node, chance: Random) -> list[_Choice]:
         everything = apply_change(everything, change)
     contents.pop(everything, None)
     return [*contents, everything]
-
-
-def _subsets(node: Node) -> Iterator[tuple[int, ...]]:
-    return subsets_of(len(node.pending_names))
 
 
 def _some(changes: tuple[NameChange, ...], kept: tuple[int, ...]) -> tuple[NameChange, ...]:

@@ -29,9 +29,8 @@ from handrail.runtime.history_cache import encode_history
 from handrail.runtime.hub import perform
 from handrail_proof.crash_states import Tree
 from handrail_proof.disks import QuietDisk
-from handrail_proof.reference import Progress
 from handrail_proof.scratch import make_empty, read_tree, write_tree
-from handrail_proof.workload import RUNS, Script, World, session_of
+from handrail_proof.workload import RUNS, Progress, Script, World, session_of
 
 Kind: TypeAlias = Literal["zero", "random", "older", "cut", "flip"]
 

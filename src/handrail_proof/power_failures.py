@@ -28,9 +28,16 @@ from handrail_proof.crash_states import (
     states_after,
 )
 from handrail_proof.disks import Death, OneByOneDisk, QuietDisk
-from handrail_proof.reference import Progress, Reference, find_troubles, run_undisturbed
 from handrail_proof.scratch import make_empty, write_tree
-from handrail_proof.workload import SCRIPTS, Script, World
+from handrail_proof.workload import (
+    SCRIPTS,
+    Progress,
+    Reference,
+    Script,
+    World,
+    find_troubles,
+    run_undisturbed,
+)
 
 # The disk: a real one that also records a model of what is durable, with a copy at every moment
 

@@ -10,9 +10,20 @@ from typing import Final
 from handrail.contract.outcome import Fault
 from handrail.ports.store import ProofPart
 from handrail_proof.disks import CountingDisk, QuietDisk, RefusingDisk
-from handrail_proof.reference import Progress, Reference, find_troubles, run_undisturbed
 from handrail_proof.scratch import make_empty
-from handrail_proof.workload import COLLECTION, IMPORT, RUNS, AnswerLost, Broken, Script, World
+from handrail_proof.workload import (
+    COLLECTION,
+    IMPORT,
+    RUNS,
+    AnswerLost,
+    Broken,
+    Progress,
+    Reference,
+    Script,
+    World,
+    find_troubles,
+    run_undisturbed,
+)
 
 ONCE: Final = ((errno.EIO, 1), (errno.ENOSPC, sys.maxsize))
 """The error of the disk, and how many calls it refuses."""

@@ -253,7 +253,7 @@ def _show(rt: ReadPorts, scope: ConfirmScope, plan: Plan[_T]) -> DryRun:
             blast_radius=plan.blast_radius,
         ),
         confirm_token=mint_confirm(rt.keys.signing_key(CONFIRM), claims),
-        expires_at=_utc(expires_at),
+        expires_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(expires_at)),
     )
 
 
@@ -303,7 +303,3 @@ def _not_recorded(made: Success, reason: str) -> Success:
     return msgspec.structs.replace(
         made, data={**made.data, "warnings": warnings}, notices=(*made.notices, notice)
     )
-
-
-def _utc(unix_seconds: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_seconds))

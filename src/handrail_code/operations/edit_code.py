@@ -24,13 +24,6 @@ from handrail.runtime.runtime import WritePorts, project_of
 from handrail_code.edit.replace import MAX_TEXT
 from handrail_code.operations.code_answers import Frame, answer, plain_fields
 from handrail_code.operations.continuing import TokenDesk, require_fix
-from handrail_code.operations.edit_answers import (
-    AppliedEdit,
-    CancelledEdit,
-    CodeContext,
-    EditPreview,
-    LocatedCode,
-)
 from handrail_code.operations.editing import (
     MOST_LOCATED,
     AskedChange,
@@ -39,6 +32,13 @@ from handrail_code.operations.editing import (
     refuse_without_mode,
 )
 from handrail_code.operations.named_files import settle_files
+from handrail_code.operations.planned_files import (
+    AppliedEdit,
+    CancelledEdit,
+    CodeContext,
+    EditPreview,
+    LocatedCode,
+)
 from handrail_code.operations.project_source import (
     AskedLanguage,
     ProjectSource,

@@ -40,14 +40,6 @@ from handrail_code.operations.code_answers import (
     plain_fields,
 )
 from handrail_code.operations.continuing import NOTHING, Resumed, TokenDesk
-from handrail_code.operations.edit_answers import (
-    AppliedEdit,
-    CancelledEdit,
-    CodeContext,
-    EditedItem,
-    EditPreview,
-    LocatedCode,
-)
 from handrail_code.operations.edit_plans import PLANS, TARGETS, list_plans, make_plan
 from handrail_code.operations.named_symbols import (
     Wanted,
@@ -60,6 +52,12 @@ from handrail_code.operations.planned_files import (
     MOST_CHANGED_FILES,
     MOST_PREVIEW_BYTES,
     MOST_SHOWN_DIFF_BYTES,
+    AppliedEdit,
+    CancelledEdit,
+    CodeContext,
+    EditedItem,
+    EditPreview,
+    LocatedCode,
     PlannedFile,
     describe_files,
     digest_plan,

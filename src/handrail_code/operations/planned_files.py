@@ -1,4 +1,7 @@
-"""An edit as files before and after: what its preview shows, what its digest covers, how it is written."""
+"""An edit as files before and after: what its preview shows, what its digest covers, how it is written.
+
+Below stands what `code.edit` answers, one document per action.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from handrail.contract.wording import shorten
 from handrail.operations.code.unified_diff import diff_texts
 from handrail.ports.worktree import FileWrite, LeftOut, TreeEntry
 from handrail.runtime.runtime import ReadPorts, WritePorts
+from handrail_code.operations.code_answers import CodeAnswer, UnsurePlace
+from handrail_code.operations.named_symbols import FoundCode
 
 MOST_PREVIEW_BYTES = 8_000
 """Of all hunks of a preview; `show_diff` shows more."""
@@ -57,7 +62,7 @@ def plan_files(
     """The files whose bytes differ, and those that go away; sorted by path."""
     return tuple(
         PlannedFile(
-            before=entries.get(path) or _absent(path),
+            before=entries.get(path) or TreeEntry(path=path, mode="absent", digest="", size=0),
             old=old.get(path, b""),
             new=new[path],
             is_removed=path in removed,
@@ -148,5 +153,62 @@ def _hash(content: bytes) -> str:
     return f"sha256:{sha256(content).hexdigest()}"
 
 
-def _absent(path: str) -> TreeEntry:
-    return TreeEntry(path=path, mode="absent", digest="", size=0)
+class LocatedCode(CodeAnswer, frozen=True, kw_only=True):
+    """Where definitions are."""
+
+    location: FoundCode | None
+    """The one that was asked for; none where several were."""
+    locations: list[FoundCode]
+    """Where several were asked for."""
+
+
+class CodeContext(CodeAnswer, frozen=True, kw_only=True):
+    """A definition with its text."""
+
+    location: FoundCode
+    first_line: int
+    text: str
+    """Its lines and a few around them."""
+    truncated: bool
+
+
+class EditedItem(Answer, frozen=True, kw_only=True):
+    """One edit of a preview."""
+
+    action: str
+    id: str
+    to: str
+    """The new name or module."""
+    edits: int
+    unresolved: list[str]
+    """Names in a given text that nothing in the project declares."""
+    note: str
+    """What a rename kept, or took along, and why; what was accepted."""
+
+
+class EditPreview(CodeAnswer, frozen=True, kw_only=True):
+    """What an edit would change; nothing is written."""
+
+    action: str
+    items: list[EditedItem]
+    changes: list[ChangedFile]
+    file_count: int
+    edit_count: int
+    untouched: list[UnsurePlace]
+    """Places with the name that may be meant and are left as they are."""
+    untouched_count: int
+    diff: str
+    """The whole as a unified diff, where it was asked for."""
+
+
+class AppliedEdit(CodeAnswer, frozen=True, kw_only=True):
+    """What was written."""
+
+    action: str
+    files_modified: list[str]
+
+
+class CancelledEdit(CodeAnswer, frozen=True, kw_only=True):
+    """A preview that is not applied."""
+
+    message: str

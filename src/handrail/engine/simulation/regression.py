@@ -24,7 +24,6 @@ from handrail.engine.facts import (
 from handrail.engine.history import (
     History,
     Node,
-    Recorded,
     attached_to,
     instance_of,
     kept_in_instance,
@@ -167,7 +166,7 @@ def _answered(
 def _report_to(history: History, node: Node) -> RecordedReport:
     assert node.parent is not None, "only the first node has no parent"
     before = history.nodes[node.parent]
-    answer = _answer_of(history, node)
+    answer = next(held for held in history.advances.values() if held.to_node_id == node.node_id)
     context = history.context.get(node.node_id, {})
     notes = history.notes.get(node.node_id)
     text = notes.text if notes else ""
@@ -204,10 +203,6 @@ def _seen_beside(
 def _is_one_of(observed: Set[tuple[str, str]], body: dict[str, Any]) -> bool:
     is_observation = body["kind"] == CAPABILITY_OBSERVATION
     return is_observation and (body.get("capability"), body.get("status")) in observed
-
-
-def _answer_of(history: History, node: Node) -> Recorded:
-    return next(held for held in history.advances.values() if held.to_node_id == node.node_id)
 
 
 def _judged_leaf(leaf: Leaf, report: RecordedReport) -> Leaf:

@@ -14,7 +14,6 @@ from handrail.workflows.compiled import (
     Choice,
     CompiledWorkflow,
     ContainsRule,
-    Contract,
     Delegate,
     ForEach,
     LengthRule,
@@ -224,7 +223,7 @@ def check_validation(workflow: CompiledWorkflow, pointers: dict[str, str], trail
             message = f"The validation of {step.id} accepts a claim that it is done, without any evidence."
             trail.report("flag_only_validation", join_pointer(pointer, "validation"), message, fix, "warning")
         contract = workflow.contracts.get(step.contract)
-        if contract is not None and _is_flag_contract(contract):
+        if contract is not None and _is_flag_schema(contract.schema):
             message = f"The contract {step.contract} asks for nothing but a flag."
             fix = "Let it ask for evidence: what was run and what it showed."
             trail.report("flag_only_validation", join_pointer(pointer, "output"), message, fix, "warning")
@@ -282,10 +281,6 @@ def _impossible(rule: Rule) -> str:
             return ""
         case never:
             assert_never(never)
-
-
-def _is_flag_contract(contract: Contract) -> bool:
-    return _is_flag_schema(contract.schema)
 
 
 def _is_flag_schema(schema: dict[str, Any]) -> bool:

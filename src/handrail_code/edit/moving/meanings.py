@@ -100,7 +100,7 @@ def meaning_of_import(project: Project, path: str, found: Import) -> Meaning:
     slot = project.slots.slot_of_import(path, found)
     if slot is None and resolved is not None and found.imported == "*":
         whole = project.slots.find_exported(resolved, "=")
-        slot = whole if whole is not None and _is_declared(project, whole) else None
+        slot = whole if whole is not None and isinstance(project.slots.home_of(whole), Local) else None
     if slot is None:
         return ("module", resolved or place_of(path, found.module), found.imported)
     home = project.slots.home_of(slot)
@@ -117,10 +117,6 @@ def meaning_of_import(project: Project, path: str, found: Import) -> Meaning:
                 return ("module", place_of(home.path, export.module), export.imported)
         return ("exported", home.path, home.name)
     return ("shared", home.name)
-
-
-def _is_declared(project: Project, slot: Exported) -> bool:
-    return isinstance(project.slots.home_of(slot), Local)
 
 
 def place_of(path: str, module: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from handrail_code.facts.model import NONE, VALUE, Kind, ReceiverKind, Role
 from handrail_code.languages.draft import span_of
-from handrail_code.languages.grammars import Node
+from handrail_code.languages.grammars import Node, imported_module
 from handrail_code.languages.javascript.declarations import FUNCTION_VALUES, quoted, visit_key
 from handrail_code.languages.javascript.draft import Draft, DraftAssignment, DraftImport
 from handrail_code.languages.javascript.loading import (
@@ -13,7 +13,6 @@ from handrail_code.languages.javascript.loading import (
     read_loading_call,
     read_then,
 )
-from handrail_code.languages.respelling import imported_module
 
 EXPORTS = frozenset({b"exports", b"module.exports"})
 PROMISE = frozenset({b"then", b"catch", b"finally"})

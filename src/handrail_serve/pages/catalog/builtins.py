@@ -112,17 +112,13 @@ def _settings(one: Payload) -> Child:
         element(
             "tr",
             element("th", mono(held["name"]), scope="row"),
-            element("td", _takes(held)),
+            element("td", " or ".join(map(str, held["enum"])) if held["enum"] else held["type"]),
             element("td", "required" if held["required"] else _default(held["default"])),
             element("td", held["description"]),
         )
         for held in one["settings"]
     ]
     return table(("Setting", "Takes", "Default", "What"), rows, f"Settings of {one['id']}")
-
-
-def _takes(setting: Payload) -> str:
-    return " or ".join(map(str, setting["enum"])) if setting["enum"] else setting["type"]
 
 
 def _default(value: Any) -> str:
