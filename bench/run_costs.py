@@ -32,7 +32,7 @@ from tools.workflow_pages import PAGES, page_of, read_document
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GOAL = "Round the invoice total only once"
 NOTES = ("Given a bill of 3 rows, when it is printed, then the total is rounded once. " * 7)[:500]
-HOME = "/home/dev"
+HOME = "/srv/work"
 LONGEST_RUN = 60
 ROUNDED_TO = 50
 INDEX_HEAD = "| workflow | steps | tokens | second edition |\n|---|---|---|---|\n"

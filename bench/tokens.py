@@ -228,6 +228,12 @@ def forget_evidence(reply: dict[str, Any]) -> dict[str, Any]:
     return rest
 
 
+def fill(params: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
+    """The offered call with a report, and a value in every place of its context."""
+    context = dict.fromkeys(params.get("context", {}), "true")
+    return {**params, "output": output} | ({"context": context} if context else {})
+
+
 def blocked_reply() -> Rendered:
     """The reply to a report without the artifact that its step asks for."""
     tools = offered_tools()
@@ -237,7 +243,7 @@ def blocked_reply() -> Rendered:
         reply = answer_call(runtime, tools, tools["start_workflow"], start, "standard")
         for _ in range(2):
             following = reply.structured["nextCall"]
-            params = {**following["params"], "output": {"notesMarkdown": "done"}}
+            params = fill(following["params"], {"notesMarkdown": "done"})
             reply = answer_call(runtime, tools, tools[following["tool"]], params, "standard")
         assert reply.structured["kind"] == "blocked", reply.text
         return reply
@@ -264,7 +270,7 @@ def play_small_change() -> list[dict[str, Any]]:
         for artifacts in reports:
             following = replies[-1]["nextCall"]
             output = {"notesMarkdown": "done"} | ({"artifacts": artifacts} if artifacts else {})
-            params = {**following["params"], "output": output}
+            params = fill(following["params"], output)
             replies.append(
                 answer_call(runtime, tools, tools[following["tool"]], params, "standard").structured
             )
@@ -287,7 +293,7 @@ def second_step(workflow_id: str, mvi: Level) -> Rendered:
         start = {"workflowId": workflow_id, "goal": GOAL, "requestId": "bench"}
         first = answer_call(runtime, tools, tools["start_workflow"], start, mvi)
         following = first.structured["nextCall"]
-        params = {**following["params"], "output": {"notesMarkdown": "done"}}
+        params = fill(following["params"], {"notesMarkdown": "done"})
         return answer_call(runtime, tools, tools[following["tool"]], params, mvi)
 
 

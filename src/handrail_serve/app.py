@@ -27,8 +27,7 @@ from handrail.contract.wording import mark_hidden
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
 from handrail_serve.accounts.door import Door
-from handrail_serve.accounts.forms import drop_answers, drop_forms
-from handrail_serve.accounts.names import join_names
+from handrail_serve.accounts.forms import drop_answers, drop_forms, join_names
 from handrail_serve.accounts.sign_in import challenge, sign_in_routes
 from handrail_serve.api import (
     PREFIX,

@@ -9,9 +9,7 @@ from handrail.contract.catalogue import E_NOT_FOUND
 from handrail.contract.outcome import Fault, Json, Outcome
 from handrail.contract.wording import quote
 from handrail.projections.html.elements import Html, element
-from handrail_serve.console.catalog_views import CATALOG_PAGES
-from handrail_serve.console.machine_views import MACHINE_PAGES
-from handrail_serve.console.team_views import TEAM_PAGES
+from handrail_serve.console.catalog_views import CATALOG_PAGES, MACHINE_PAGES, TEAM_PAGES
 from handrail_serve.limits import MOST_VIEW_BYTES
 from handrail_serve.pages.parts import empty, head, page
 from handrail_serve.routes import Matcher

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from handrail_code.facts.jsonc import read_jsonc
+from handrail_code.facts.compiler_settings import read_jsonc
 from handrail_code.facts.model import Links, ReadFile, Unreadable
 from handrail_code.facts.source import MANIFEST, Skipped, may_hold_code, shorten
 

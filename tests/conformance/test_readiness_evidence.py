@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import every_case
 from tests.checklist.__main__ import verdict
 from tests.conformance import coverage
 from tests.conformance.recorder import VARIABLE, evidence, record
@@ -92,7 +93,7 @@ def test_whole_evidence_has_no_gap() -> None:
     assert gaps([COMMAND], WHOLE) == []
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("left_out", "expected"),
     [
         (0, ["flag --compact never taken", "flag --limit never taken"]),
@@ -118,7 +119,7 @@ STEPS = [
 ]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("left_out", "expected"),
     [
         (None, []),
@@ -234,7 +235,7 @@ def test_a_wrong_call_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Usage:" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("outcomes", "expected"),
     [
         (["passed", "passed"], "kept"),

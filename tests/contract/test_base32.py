@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.contract import base32
+from handrail.contract import ids
+from tests.cases import every_case
 
-PYTHON_DIGITS = str.maketrans(base32.ALPHABET, "0123456789abcdefghijklmnopqrstuv")
+PYTHON_DIGITS = str.maketrans(ids.ALPHABET, "0123456789abcdefghijklmnopqrstuv")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("number", "length", "expected"),
     [
         (0, 0, ""),
@@ -22,14 +23,14 @@ PYTHON_DIGITS = str.maketrans(base32.ALPHABET, "0123456789abcdefghijklmnopqrstuv
     ],
 )
 def test_numbers_are_spelled_as_written_down(number: int, length: int, expected: str) -> None:
-    assert base32.encode(number, length) == expected
+    assert ids.encode_number(number, length) == expected
 
 
 def test_every_length_reads_back_as_the_same_number() -> None:
     for length in range(1, 30):
         number = (0x9E3779B97F4A7C15F39CC0605CEDC8341082276BF3A27251 >> length) % 32**length
 
-        text = base32.encode(number, length)
+        text = ids.encode_number(number, length)
 
         assert len(text) == length
         assert int(text.translate(PYTHON_DIGITS), 32) == number
@@ -37,4 +38,4 @@ def test_every_length_reads_back_as_the_same_number() -> None:
 
 def test_a_number_that_does_not_fit_is_refused() -> None:
     with pytest.raises(AssertionError):
-        base32.encode(32, 1)
+        ids.encode_number(32, 1)

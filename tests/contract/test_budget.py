@@ -12,6 +12,7 @@ from handrail.contract.disclosure.fields import Ask, Budget, Shape
 from handrail.contract.envelopes.cli import encode_document, payload_of, to_cli
 from handrail.contract.outcome import Call, Failure, Json, Outcome, Page, Success
 from handrail.contract.tokens.cursor import CursorClaims, cursor_scope, mint_cursor
+from tests.cases import every_case
 
 CALL = Call(operation="session.list", request_id="req_1", at="2026-11-15T09:30:00.123Z", duration_ms=999_999)
 SHOW = Shape(
@@ -331,7 +332,7 @@ def test_the_items_before_one_without_an_estimate_can_still_be_had() -> None:
     assert outcome.page.items == (1, 2)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("budget", "constraint"),
     [
         (Budget(max_tokens=1, max_bytes=1), "maxTokens"),

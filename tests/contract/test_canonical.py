@@ -9,6 +9,7 @@ import pytest
 
 from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json
+from tests.cases import every_case
 
 # RFC 8785, appendix B: the bits of a double and its text.
 APPENDIX_B = {
@@ -95,12 +96,12 @@ def check(value: Json, expected: str) -> None:
     assert canonical_bytes(value).decode() == expected
 
 
-@pytest.mark.parametrize("bits", APPENDIX_B)
+@every_case("bits", APPENDIX_B)
 def test_a_number_is_written_as_appendix_b_says(bits: str) -> None:
     check(double(bits), APPENDIX_B[bits])
 
 
-@pytest.mark.parametrize(("number", "expected"), MORE_NUMBERS)
+@every_case(("number", "expected"), MORE_NUMBERS)
 def test_a_number_is_written_as_ecmascript_writes_it(number: float, expected: str) -> None:
     check(number, expected)
 
@@ -159,9 +160,7 @@ def test_only_what_json_must_escape_is_escaped() -> None:
     check('\x00\x08\t\n\x0c\r\x1f"\\/\x7f\u2028é', '"\\u0000\\b\\t\\n\\f\\r\\u001f\\"\\\\/\x7f\u2028é"')
 
 
-@pytest.mark.parametrize(
-    ("value", "place", "reason"), [case[1:] for case in REFUSED], ids=[c[0] for c in REFUSED]
-)
+@every_case(("value", "place", "reason"), [case[1:] for case in REFUSED])
 def test_what_has_no_canonical_form_is_refused_with_its_place(value: Json, place: str, reason: str) -> None:
     with pytest.raises(Fault) as refused:
         canonical_bytes(value)

@@ -9,6 +9,7 @@ import pytest
 from handrail.contract import catalogue
 from handrail.contract.catalogue import KINDS, Kind
 from handrail.contract.registered import REGISTRY, type_uri
+from tests.cases import every_case
 from tests.surfaces.cli.tool import CORE_CODES
 
 EXTENSION = {"E_HUMAN_REQUIRED": (9, False)}
@@ -184,10 +185,6 @@ def facts(kind: Kind) -> tuple[object, ...]:
     )
 
 
-def named(rows: list[Kind]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("kind", rows, ids=[kind.code for kind in rows])
-
-
 @pytest.mark.promise("cli.codes-stable")
 def test_no_published_row_is_missing_or_changed() -> None:
     current = {code: facts(kind) for code, kind in KINDS.items()}
@@ -211,17 +208,17 @@ def test_the_native_rows_are_the_frozen_core_and_one_extension() -> None:
     assert native == CORE_CODES | EXTENSION
 
 
-@named(ROWS)
+@every_case("kind", ROWS)
 def test_a_row_takes_exit_and_retry_from_its_native_code(kind: Kind) -> None:
     assert (kind.exit_status, kind.is_retryable) == (CORE_CODES | EXTENSION)[kind.native]
 
 
-@named(ROWS)
+@every_case("kind", ROWS)
 def test_a_row_that_is_no_domain_code_is_its_own_native_code(kind: Kind) -> None:
     assert (kind.code == kind.native) == kind.code.startswith("E_")
 
 
-@named(ROWS)
+@every_case("kind", ROWS)
 def test_a_row_uses_only_words_that_lafs_knows(kind: Kind) -> None:
     registered = {line.split()[0] for line in REGISTERED.strip().splitlines()}
 
@@ -230,7 +227,7 @@ def test_a_row_uses_only_words_that_lafs_knows(kind: Kind) -> None:
     assert kind.agent_action in AGENT_ACTIONS
 
 
-@named(ROWS)
+@every_case("kind", ROWS)
 def test_a_row_keeps_the_registry_retry_except_for_the_budget(kind: Kind) -> None:
     retried = {line.split()[0]: line.split()[2] == "yes" for line in REGISTERED.strip().splitlines()}
     retried["E_MVI_BUDGET_EXCEEDED"] = True  # LAFS 9.5.3 against its own registry
@@ -238,12 +235,12 @@ def test_a_row_keeps_the_registry_retry_except_for_the_budget(kind: Kind) -> Non
     assert kind.is_lafs_retryable == retried[kind.lafs_code]
 
 
-@named(ROWS)
+@every_case("kind", ROWS)
 def test_a_row_waits_only_where_the_same_call_may_be_repeated(kind: Kind) -> None:
     assert kind.wait_ms is None or (kind.is_retryable and kind.wait_ms > 0)
 
 
-@named(ROWS)
+@every_case("kind", ROWS)
 def test_a_hint_is_a_short_sentence_about_what_to_do(kind: Kind) -> None:
     assert kind.hint.endswith(".")
     assert kind.hint[0].isupper()
@@ -251,14 +248,14 @@ def test_a_hint_is_a_short_sentence_about_what_to_do(kind: Kind) -> None:
     assert not re.search(r"!|\bsimply\b|\bplease\b", kind.hint, re.IGNORECASE)
 
 
-@named(ROWS)
+@every_case("kind", ROWS)
 def test_detail_keys_are_snake_case_once_and_never_one_that_a_dialect_adds(kind: Kind) -> None:
     assert len(set(kind.details)) == len(kind.details)
     assert not set(kind.details) & ADDED_DETAILS
     assert all(re.fullmatch("[a-z]+(_[a-z]+)*", name) for name in kind.details)
 
 
-@named(ROWS)
+@every_case("kind", ROWS)
 def test_a_detail_that_the_hint_names_is_allowed(kind: Kind) -> None:
     named_in_hint = re.findall(r"details\.([a-z_]+)", kind.hint)
 

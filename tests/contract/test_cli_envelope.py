@@ -26,6 +26,7 @@ from handrail.contract.envelopes.cli import (
     to_cli,
 )
 from handrail.contract.outcome import Call, Failure, Fault, Json, NextCall, Notice, Outcome, Page, Success
+from tests.cases import every_case
 from tests.contract.worked_examples import EXAMPLES, Example, call_of, command_line
 
 CALL = call_of("session.list", duration_ms=0)
@@ -111,7 +112,7 @@ def failure(kind: Kind, **fields: Json) -> Failure:
     return Failure(kind=kind, message="Something is wrong.", **fields)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@every_case("example", EXAMPLES)
 def test_a_worked_example_is_rendered_byte_for_byte(example: Example) -> None:
     document = to_cli(example.outcome, example.call, command_line=command_line)
 
@@ -119,9 +120,7 @@ def test_a_worked_example_is_rendered_byte_for_byte(example: Example) -> None:
 
 
 @pytest.mark.promise("cli.offset")
-@pytest.mark.parametrize(
-    ("page", "data", "expected"), [p[1:] for p in PAYLOADS], ids=[p[0] for p in PAYLOADS]
-)
+@every_case(("page", "data", "expected"), [p[1:] for p in PAYLOADS])
 def test_paging_keys_come_first_and_the_other_keys_follow(
     page: Page | None, data: dict[str, Json] | list[Json], expected: str
 ) -> None:
@@ -163,7 +162,7 @@ def test_a_success_has_exactly_its_four_keys() -> None:
 
 
 @pytest.mark.promise("cli.error")
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+@every_case("kind", KINDS.values())
 def test_every_kind_is_rendered_with_exact_keys_and_the_facts_of_its_row(kind: Kind) -> None:
     own = dict.fromkeys(kind.details, "x")
     added = ["agent_action", "hint", "next_command"]
@@ -242,7 +241,7 @@ def test_an_extra_key_cannot_change_what_a_notice_is() -> None:
     assert shown == {"type": "a", "severity": "info", "message": "m", "x": 1}
 
 
-@pytest.mark.parametrize(("value", "expected"), BYTES)
+@every_case(("value", "expected"), BYTES)
 def test_a_value_is_written_so_that_every_reader_holds_it(value: Json, expected: bytes) -> None:
     assert encode_document(value, compact=True) == expected
 
@@ -263,7 +262,7 @@ def test_both_spellings_hold_the_same_value() -> None:
     assert spellings[0] == spellings[1]
 
 
-@pytest.mark.parametrize(
+@every_case(
     "value",
     [float("nan"), {"a": [float("inf")]}, [-float("inf")], {1: 2}, {None: 1}, b"x", {"a": {1}}, Decimal("1")],
 )

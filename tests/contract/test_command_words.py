@@ -8,6 +8,7 @@ import pytest
 
 from handrail.contract.printed_text import redact_argv, redact_command_line
 from handrail.contract.redaction import REDACTED, Secrets
+from tests.cases import every_case
 
 HIDDEN = [
     "curl -u bob:hunter2secret http://x",
@@ -70,7 +71,7 @@ PLAIN = [
 
 
 @pytest.mark.promise("receipt.no-secret")
-@pytest.mark.parametrize("line", HIDDEN)
+@every_case("line", HIDDEN)
 def test_a_secret_in_an_option_is_hidden_in_lines_and_in_words(line: str) -> None:
     assert "hunter2secret" not in redact_command_line(line, Secrets())
     assert REDACTED in redact_command_line(line, Secrets())
@@ -79,14 +80,14 @@ def test_a_secret_in_an_option_is_hidden_in_lines_and_in_words(line: str) -> Non
 
 
 @pytest.mark.promise("receipt.no-secret")
-@pytest.mark.parametrize("line", SHORT)
+@every_case("line", SHORT)
 def test_a_short_secret_is_hidden_too(line: str) -> None:
     shown = [redact_command_line(line, Secrets()), " ".join(redact_argv(shlex.split(line), Secrets()))]
 
     assert not any("x7" in one or "70707" in one for one in shown)
 
 
-@pytest.mark.parametrize("line", PLAIN)
+@every_case("line", PLAIN)
 def test_what_only_looks_alike_stays_as_it_is(line: str) -> None:
     assert redact_command_line(line, Secrets()) == line
     if line.count("'") != 1:

@@ -9,6 +9,7 @@ import pytest
 from handrail.contract.deprecations import DEPRECATIONS, Deprecation, notice_of
 from handrail.contract.envelopes.lafs import deprecation_warning
 from handrail.contract.outcome import WITH_DEPRECATIONS, Notice
+from tests.cases import every_case
 
 
 def entry(remove_by: str = "2027-03-01", name: str = "flag.max") -> Deprecation:
@@ -54,7 +55,7 @@ def test_a_day_is_written_in_one_way_only(day: str) -> None:
         entry(day)
 
 
-@pytest.mark.parametrize("name", ["", "Max", "a b", "a.", "ä"])
+@every_case("name", ["", "Max", "a b", "a.", "ä"])
 def test_an_id_that_would_not_make_a_code_is_refused(name: str) -> None:
     with pytest.raises(AssertionError, match="lower-case words"):
         entry(name=name)

@@ -18,6 +18,7 @@ from handrail.contract.disclosure.fields import Ask, Shape
 from handrail.contract.disclosure.named_fields import select_field
 from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Failure, Fault, Json, Notice, Page, Success
+from tests.cases import every_case
 
 LISTING = Shape(
     levels={
@@ -160,7 +161,7 @@ def expanded_row() -> dict[str, Json]:
     return row(1, runs=[{"id": "r1", "nodes": [{"id": "n1", "events": [1, 2]}]}])
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("names", "runs"),
     [
         (("runs",), [{"id": "r1"}]),
@@ -168,7 +169,7 @@ def expanded_row() -> dict[str, Json]:
         (("runs.nodes.events",), [{"id": "r1", "nodes": [{"id": "n1", "events": [1, 2]}]}]),
     ],
 )
-@pytest.mark.parametrize("level", ["minimal", "standard", "full"])
+@every_case("level", ["minimal", "standard", "full"])
 def test_relations_appear_only_when_expanded_at_every_level(
     names: tuple[str, ...], runs: Json, level: str
 ) -> None:
@@ -282,7 +283,7 @@ def test_only_unknown_names_are_refused_with_the_valid_set() -> None:
     assert refusal.details["valid"][:5] == ["id", "status", "title", "owner", "body"]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("data", "names", "expected"),
     [
         ([row(1), "odd", None], ("status",), [{"id": row(1)["id"], "status": "open"}, "odd", None]),
@@ -443,7 +444,7 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("name", "expected"),
     [
         ("text", "a\nb"),
@@ -460,7 +461,7 @@ def test_one_field_is_printed_as_a_bare_value(name: str, expected: str) -> None:
     assert select_field(Success(data=VALUES), None, name) == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("success", "shape", "name", "expected"),
     [
         (listing(row(1), row(2)), LISTING, "count", "2"),
@@ -495,7 +496,7 @@ def test_a_field_that_no_schema_knows_is_refused(success: Success, shape: Shape 
     assert raised.value.details["unknown"] == [name]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("success", "shape", "name"),
     [
         (listing(), LISTING, "title"),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from handrail.contract.disclosure import estimate
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.outcome import Json
+from tests.cases import every_case
 
 AWKWARD = "ab 1\r\n\t\x00é" + "".join(
     map(
@@ -71,7 +72,7 @@ def nested(value: Json, lists: int) -> Json:
     return value
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("value", "expected"),
     [
         (None, 1),
@@ -99,7 +100,7 @@ def test_the_estimate_is_the_sum_rounded_up_once(value: Json, expected: int) -> 
     assert estimate_tokens(value) == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("value", "expected"),
     [
         (nested(1, 20), 61),
@@ -127,7 +128,7 @@ def test_a_value_that_contains_itself_has_no_estimate() -> None:
     assert estimate_tokens(mapping) is None
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "clusters"),
     [
         ("12345678", 8),
@@ -198,6 +199,7 @@ def test_every_code_point_that_is_taken_to_join_always_joins() -> None:
     assert [hex(ord(each)) for each in characters if len(regex.findall(r"\X", "a" + each)) != 1] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("text", "is_loaded"), [("plain é text, 中文 and 🇩🇪 ❤️ e\u0301", False), ("👨\u200d👩\u200d👧", True)]
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail.contract.disclosure.fields import (
     Object,
     Presence,
@@ -16,6 +14,7 @@ from handrail.contract.disclosure.fields import (
     tree_of,
 )
 from handrail.contract.outcome import Json
+from tests.cases import every_case
 
 SESSION: Object = {
     "id": "s1",
@@ -34,7 +33,7 @@ def test_names_become_a_tree_in_which_the_whole_wins_over_a_part() -> None:
     assert tree_of(["a.b", "a", "a.c"]) == {"a": None}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("names", "expected"),
     [
         (["id"], {"id": "s1"}),
@@ -77,7 +76,7 @@ def test_marks_inside_nested_objects_follow_their_own_fields() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "expected"),
     [
         ("id", "there"),
@@ -110,7 +109,7 @@ def test_shortening_cuts_lists_and_nothing_else() -> None:
     assert shorten_list({"a": [{"b": [1, 2]}, {"b": [3]}]}, ("a", "b"), 1) == {"a": [{"b": [1]}, {"b": [3]}]}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("holder", "names", "expected"),
     [
         ({"goal": "g", "id": 1}, ["goal", "branch"], {"goal": "g", "id": 1, "_untrusted": ["goal"]}),

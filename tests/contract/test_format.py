@@ -7,8 +7,9 @@ from itertools import product
 import pytest
 
 from handrail.contract.catalogue import E_CONFIG, E_USAGE, FORMAT_CONFLICT, Kind
-from handrail.contract.envelopes.format import FlagInput, resolve_format
+from handrail.contract.envelopes.cli import FlagInput, resolve_format
 from handrail.contract.outcome import Fault
+from tests.cases import every_case
 
 
 def check(flags: FlagInput, expected_format: str, expected_source: str) -> None:
@@ -28,7 +29,7 @@ def test_nothing_asked_for_is_json() -> None:
     check(FlagInput(), "json", "default")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("flags", "expected"),
     [
         (FlagInput(json_flag=True), "json"),
@@ -46,7 +47,7 @@ def test_a_flag_decides_and_the_same_wish_twice_is_fine(flags: FlagInput, expect
     check(flags, expected, "flag")
 
 
-@pytest.mark.parametrize(
+@every_case(
     "flags",
     [
         FlagInput(human_flag=True, json_flag=True),
@@ -61,7 +62,7 @@ def test_two_different_formats_by_flag_conflict_before_anything_else(flags: Flag
     check_refused(flags, FORMAT_CONFLICT)
 
 
-@pytest.mark.parametrize("value", ["", "JSON", "xml", " json", "markdown"])
+@every_case("value", ["", "JSON", "xml", " json", "markdown"])
 def test_an_unknown_format_flag_is_a_usage_error(value: str) -> None:
     check_refused(FlagInput(requested_format=value), E_USAGE)
 

@@ -6,6 +6,7 @@ import pytest
 
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
+from tests.cases import every_case
 
 CANARY = "s3cr3t-canary-4711"
 
@@ -79,7 +80,7 @@ def refusal(text: bytes | str, *, max_bytes: int = 1_000_000, max_depth: int = 6
     return refused.value
 
 
-@pytest.mark.parametrize(("text", "expected"), TAKEN)
+@every_case(("text", "expected"), TAKEN)
 def test_json_is_taken_as_it_is(text: bytes | str, expected: Json) -> None:
     value = decode_json(text, max_bytes=1000)
 
@@ -87,9 +88,7 @@ def test_json_is_taken_as_it_is(text: bytes | str, expected: Json) -> None:
     assert type(value) is type(expected)
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "column", "reason"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
-)
+@every_case(("text", "line", "column", "reason"), [case[1:] for case in REFUSED])
 def test_what_is_not_strict_json_is_refused_with_its_place(
     text: bytes | str, line: int, column: int, reason: str
 ) -> None:
@@ -102,7 +101,7 @@ def test_what_is_not_strict_json_is_refused_with_its_place(
     assert refused.value.hint.endswith(".")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "way_out"),
     [
         (b'{"a": 1, "a": 3}', "Keep one of the two."),
@@ -175,7 +174,7 @@ def test_a_long_string_of_escapes_is_refused_in_one_pass(text: bytes) -> None:
     assert refusal(text).kind.code == "E_VALIDATION"
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         f'{{"password": "{CANARY}",}}',

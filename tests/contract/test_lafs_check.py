@@ -19,6 +19,7 @@ from handrail.contract.envelopes.cli import to_cli
 from handrail.contract.envelopes.lafs import expand_minimal, to_lafs
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Call, Failure, Fault, Json, LedgerRef, Notice, Outcome, Page, Success
+from tests.cases import every_case
 from tests.contract.conformance.documents import (
     CARD,
     CLI_LINE,
@@ -72,8 +73,8 @@ def check_shape(document: Json, *broken: tuple[str, str]) -> Report:
     return report
 
 
-@pytest.mark.parametrize("document", [SUCCESS, FAILURE])
-@pytest.mark.parametrize(("tier", "names"), [("core", CORE), ("standard", STANDARD), ("complete", COMPLETE)])
+@every_case("document", [SUCCESS, FAILURE])
+@every_case(("tier", "names"), [("core", CORE), ("standard", STANDARD), ("complete", COMPLETE)])
 def test_a_sound_envelope_passes_every_check_of_every_tier(
     document: Document, tier: Tier, names: list[str]
 ) -> None:
@@ -154,18 +155,18 @@ def test_the_four_parts_of_an_envelope_are_required(key: str) -> None:
     check_shape(lacking(SUCCESS, key), (f"/{key}", "required"))
 
 
-@pytest.mark.parametrize("key", [key for key in SUCCESS["_meta"] if key != "strict"])
+@every_case("key", [key for key in SUCCESS["_meta"] if key != "strict"])
 def test_the_nine_keys_of_meta_are_required(key: str) -> None:
     check_shape(lacking(SUCCESS, f"_meta.{key}"), (f"/_meta/{key}", "required"))
 
 
-@pytest.mark.parametrize("key", ["code", "message", "category", "retryable", "retryAfterMs", "details"])
+@every_case("key", ["code", "message", "category", "retryable", "retryAfterMs", "details"])
 def test_six_keys_of_an_error_are_required_and_others_are_free(key: str) -> None:
     check_shape(lacking(FAILURE, f"error.{key}"), (f"/error/{key}", "required"))
     check_shape(changed(FAILURE, "error.anything", {"goes": True}))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "value", "rule"),
     [
         ("$schema", "https://example.org/schema", "const"),
@@ -201,7 +202,7 @@ def test_a_broken_rule_of_a_success_is_named_with_its_place(path: str, value: Js
     check_shape(changed(SUCCESS, path, value), ("/" + path.replace(".", "/"), rule))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "value", "rule"),
     [
         ("error.code", "E_ALONE", "pattern"),
@@ -247,7 +248,7 @@ def test_a_failure_may_carry_a_result_with_an_advisory() -> None:
     assert [advisory.name for advisory in report.advisories] == ["failure_with_result"]
 
 
-@pytest.mark.parametrize("document", [None, [], "text", 7, True, {}])
+@every_case("document", [None, [], "text", 7, True, {}])
 def test_what_is_no_envelope_at_all_fails_its_shape(document: Json) -> None:
     report = check(document)
 
@@ -255,7 +256,7 @@ def test_what_is_no_envelope_at_all_fails_its_shape(document: Json) -> None:
     assert report.failed == ("envelope_schema_valid",)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("value", "is_valid"), [(0, True), (3.0, True), (3.5, False), (True, False), (False, False), ("0", False)]
 )
 def test_an_integral_float_is_an_integer_and_a_boolean_is_not(value: Json, is_valid: bool) -> None:
@@ -264,7 +265,7 @@ def test_an_integral_float_is_an_integer_and_a_boolean_is_not(value: Json, is_va
     check_shape(changed(SUCCESS, "_meta.contextVersion", value), *broken)
 
 
-@pytest.mark.parametrize("version", ["1.0.0\n", "1.0.0 ", "١.٠.٠", "1.0.０", "²1.0.0"])
+@every_case("version", ["1.0.0\n", "1.0.0 ", "١.٠.٠", "1.0.０", "²1.0.0"])
 def test_patterns_match_the_whole_text_in_ascii_digits(version: str) -> None:
     check_shape(changed(SUCCESS, "_meta.specVersion", version), ("/_meta/specVersion", "pattern"))
 
@@ -278,7 +279,7 @@ def test_lengths_count_code_points() -> None:
     check_shape(changed(FAILURE, "error.message", "🙂" * 1025), ("/error/message", "maxLength"))
 
 
-@pytest.mark.parametrize(
+@every_case(
     "timestamp",
     ["2026-11-15T09:30:00", "2026-13-15T09:30:00Z", "2026-02-29T09:30:00Z", "not-a-date", "2026-11-15", ""],
 )
@@ -314,7 +315,7 @@ def test_another_action_than_the_registry_has_is_an_advisory() -> None:
     assert check_fails(lacking(FAILURE, "error.agentAction")).advisories == ()
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("document", "failed"),
     [
         (changed(SUCCESS, "error", None), ("strict_mode_behavior",)),
@@ -338,7 +339,7 @@ def test_strict_refuses_an_unknown_key_and_lenient_takes_it() -> None:
     check_fails(changed(extra, "_meta.strict", False))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("page", "failed"),
     [
         ({"mode": "cursor", "nextCursor": None, "hasMore": False}, ()),
@@ -389,8 +390,8 @@ def test_where_context_is_required_a_success_names_it(extensions: Document) -> N
     check_fails(changed(document, "_meta.sessionId", "ses_1"))
 
 
-@pytest.mark.parametrize("extensions", REQUIRED)
-@pytest.mark.parametrize(
+@every_case("extensions", REQUIRED)
+@every_case(
     ("code", "failed"),
     [
         ("E_CONTEXT_MISSING", ()),
@@ -412,7 +413,7 @@ def test_only_true_makes_context_required() -> None:
         check_fails(changed(SUCCESS, "_extensions", {"lafsContextRequired": value}))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("ledger", "is_preserved"),
     [
         ({"ledgerId": "run_1", "version": 3, "previousVersion": 2}, True),
@@ -445,7 +446,7 @@ def test_a_failure_may_report_removed_constraints() -> None:
     check_fails(changed(FAILURE, "_extensions", {"contextLedger": ledger}))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("ledger", "code", "is_allowed"),
     [
         ({"required": True}, "E_CONTEXT_MISSING", True),
@@ -488,7 +489,7 @@ def test_own_extension_keys_are_advised_to_start_with_x() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("document", "kind"),
     [
         (SUCCESS, "lafs"),
@@ -539,7 +540,7 @@ OWN_ANSWERS: dict[str, Outcome] = {
 }
 
 
-@pytest.mark.parametrize("name", OWN_ANSWERS)
+@every_case("name", OWN_ANSWERS)
 def test_what_we_render_passes_and_a_minimal_rendering_only_once_expanded(name: str) -> None:
     outcome = OWN_ANSWERS[name]
     minimal = to_lafs(outcome, CALL, mvi="minimal")

@@ -22,6 +22,7 @@ from handrail.contract.deprecations import Deprecation, notice_of
 from handrail.contract.envelopes.cli import encode_document, payload_of
 from handrail.contract.envelopes.lafs import expand_minimal, to_lafs
 from handrail.contract.outcome import Call, Failure, Json, LedgerRef, NextCall, Notice, Outcome, Page, Success
+from tests.cases import every_case
 from tests.contract.worked_examples import EXAMPLES, Example, call_of
 
 Transport = Literal["cli", "http", "sdk"]
@@ -80,7 +81,7 @@ def assert_conforms(document: Json) -> None:
     assert report.ok, (report.failed, report.schema_errors)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@every_case("example", EXAMPLES)
 def test_a_worked_example_is_rendered_byte_for_byte(example: Example) -> None:
     document = to_lafs(example.outcome, example.call)
 
@@ -88,8 +89,8 @@ def test_a_worked_example_is_rendered_byte_for_byte(example: Example) -> None:
     assert_conforms(document)
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+@every_case("transport", TRANSPORTS)
+@every_case("kind", KINDS.values())
 def test_every_kind_on_every_transport_has_exact_keys_and_conforms(kind: Kind, transport: Transport) -> None:
     own = dict.fromkeys(kind.details, "x")
     own_names = {
@@ -111,8 +112,8 @@ def test_every_kind_on_every_transport_has_exact_keys_and_conforms(kind: Kind, t
     assert_conforms(document)
 
 
-@pytest.mark.parametrize("name", SUCCESSES)
-@pytest.mark.parametrize("operation", ["session.list", "run.continue"])
+@every_case("name", SUCCESSES)
+@every_case("operation", ["session.list", "run.continue"])
 def test_every_form_of_success_conforms(name: str, operation: str) -> None:
     document = to_lafs(SUCCESSES[name], call(operation, session_id="ses_1"))
 
@@ -121,7 +122,7 @@ def test_every_form_of_success_conforms(name: str, operation: str) -> None:
     assert_conforms(document)
 
 
-@pytest.mark.parametrize("name", SUCCESSES)
+@every_case("name", SUCCESSES)
 def test_the_result_is_the_payload_with_its_place_moved_to_page(name: str) -> None:
     success = SUCCESSES[name]
     payload = payload_of(success)
@@ -205,7 +206,7 @@ REQUIRED: list[tuple[str, Outcome, str, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("operation", "outcome", "session_id", "is_required"), REQUIRED)
+@every_case(("operation", "outcome", "session_id", "is_required"), REQUIRED)
 def test_context_is_claimed_as_required_only_where_that_can_be_shown(
     operation: str, outcome: Outcome, session_id: str, is_required: bool
 ) -> None:
@@ -276,7 +277,7 @@ def test_a_wait_of_its_own_beats_the_wait_of_the_row() -> None:
     assert error["retryAfterMs"] == 7000
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("disclosure", "mvi", "reported"),
     [
         ("standard", "standard", "standard"),
@@ -344,7 +345,7 @@ def test_a_minimal_failure_says_when_a_person_is_needed_and_no_null_wait() -> No
     assert list(error) == ["code", "agentAction", "escalationRequired", "details"]
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+@every_case("kind", KINDS.values())
 def test_a_minimal_failure_conforms_only_after_it_was_completed(kind: Kind) -> None:
     its_call = call("run.continue")
     complete = to_lafs(failure(kind, next_call=NEXT), its_call)
@@ -366,7 +367,7 @@ def test_picked_fields_are_told_as_custom_at_the_minimal_level_too() -> None:
     assert_conforms(picked)
 
 
-@pytest.mark.parametrize("name", [name for name in SUCCESSES if name != "a projection"])
+@every_case("name", [name for name in SUCCESSES if name != "a projection"])
 def test_a_completed_minimal_success_conforms_and_says_the_same(name: str) -> None:
     its_call = call("run.start", session_id="ses_1")
     complete = to_lafs(SUCCESSES[name], its_call)
@@ -411,7 +412,7 @@ def test_a_row_that_does_not_fit_the_code_is_not_believed() -> None:
     assert restored["error"]["category"] == "NOT_FOUND"
 
 
-@pytest.mark.parametrize(
+@every_case(
     "document",
     [
         {},

@@ -18,6 +18,7 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.envelopes.mcp_and_http import retry_of, to_mcp_error
 from handrail.contract.outcome import Failure, Json, NextCall
+from tests.cases import every_case
 from tests.contract.worked_examples import C_MCP_LINES, C_OUTCOME
 
 NEXT = NextCall(operation="session.resume", params={"query": "ses_7k2"})
@@ -79,7 +80,7 @@ def test_the_retry_union_follows_from_the_row_and_the_wait(
     assert text.split("\n")[2] == line
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+@every_case("kind", KINDS.values())
 def test_every_kind_is_rendered_with_exact_keys_and_three_lines_to_begin_with(kind: Kind) -> None:
     own = dict.fromkeys(kind.details, "x")
 

@@ -6,6 +6,7 @@ import pytest
 
 from handrail.contract.catalogue import E_RATE_LIMITED, E_VALIDATION, KINDS, Kind
 from handrail.contract.outcome import Failure, Fault, NextCall, failure_of
+from tests.cases import every_case
 
 
 def test_a_failure_refuses_a_detail_key_that_its_row_does_not_allow() -> None:
@@ -31,7 +32,7 @@ def test_a_hint_of_512_characters_is_taken_and_a_longer_one_refused() -> None:
         Failure(kind=E_VALIDATION, message="Wrong.", hint="x" * 513)
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+@every_case("kind", KINDS.values())
 def test_a_failure_takes_every_detail_key_of_its_row(kind: Kind) -> None:
     details = dict.fromkeys(kind.details, "x")
 

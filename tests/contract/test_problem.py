@@ -10,6 +10,7 @@ import pytest
 from handrail.contract.catalogue import E_FORBIDDEN, E_NOT_FOUND, KINDS, TOKEN_SESSION_LOCKED, Kind
 from handrail.contract.envelopes.mcp_and_http import MEDIA_TYPE, retry_after_seconds, to_problem
 from handrail.contract.outcome import Failure, Json, NextCall
+from tests.cases import every_case
 
 MEMBERS = [
     "type",
@@ -64,7 +65,7 @@ PHRASES = {401: "Unauthorized", 403: "Forbidden", 421: "Misdirected Request"}
 """Of RFC 9110: no registered code says who may not, and another one would mislead."""
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+@every_case("kind", KINDS.values())
 def test_every_kind_has_the_same_members_and_its_own_status(kind: Kind) -> None:
     own = dict.fromkeys(kind.details, "x")
 
@@ -102,7 +103,7 @@ def test_a_foreign_request_id_cannot_break_the_urn(request_id: str, instance: st
     assert to_problem(failure(E_NOT_FOUND), request_id)["instance"] == f"urn:handrail:request:{instance}"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("given", "seconds"),
     [
         (failure(TOKEN_SESSION_LOCKED), 1),

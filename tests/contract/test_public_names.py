@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import handrail.contract
+from tests.cases import every_case
 
 # The stable names of the response contract, section 8, and the values they take and give.
 STABLE = {
@@ -49,7 +50,7 @@ def test_the_public_names_are_the_stable_ones() -> None:
     assert set(handrail.contract.__all__) == STABLE
 
 
-@pytest.mark.parametrize("name", sorted(STABLE))
+@every_case("name", sorted(STABLE))
 def test_every_public_name_can_be_had(name: str) -> None:
     assert getattr(handrail.contract, name) is not None
 
@@ -67,6 +68,7 @@ def test_importing_the_library_loads_none_of_its_files() -> None:
     assert loaded == "[]"
 
 
+@pytest.mark.thorough
 def test_using_the_renderers_loads_nothing_heavy() -> None:
     program = "from handrail.contract import *; import sys; print(' '.join(sys.modules))"
     baseline = set(run("import msgspec, sys; print(' '.join(sys.modules))").split())

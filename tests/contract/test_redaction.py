@@ -6,7 +6,6 @@ import base64
 import json
 import urllib.parse
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from handrail.contract.redaction import (
     redact_secrets,
 )
 from handrail.contract.tokens.workflow import LAYOUT_BY_PREFIX
+from tests.cases import every_case
 
 SECRET = 'pass"wörd/+=&17'
 
@@ -39,7 +39,7 @@ def spelled(secret: bytes) -> list[bytes]:
     ]
 
 
-@pytest.mark.parametrize("form", spelled(SECRET.encode()))
+@every_case("form", spelled(SECRET.encode()))
 def test_every_spelling_of_a_registered_secret_is_replaced(form: bytes) -> None:
     secrets = Secrets()
     secrets.register(SECRET.encode())
@@ -75,8 +75,8 @@ def test_what_is_too_short_to_be_told_from_a_word_stays() -> None:
 ODD_SECRETS = [SECRET.encode(), b'quo"te\\back\nline', b"\x00\x1f\x7f controls", "wörd 検査 🚀".encode()]
 
 
-@pytest.mark.parametrize("secret", ODD_SECRETS)
-@pytest.mark.parametrize("around", ["", 'a "quoted" \\ text\n', "half\ud800"])
+@every_case("secret", ODD_SECRETS)
+@every_case("around", ["", 'a "quoted" \\ text\n', "half\ud800"])
 def test_a_secret_is_found_in_a_document_whatever_an_encoder_escapes_in_it(
     secret: bytes, around: str
 ) -> None:
@@ -120,7 +120,7 @@ def test_no_secret_survives_wherever_it_stands(secret: bytes, around: bytes) -> 
     assert secret.hex().encode() not in cleaned
 
 
-@pytest.mark.parametrize(
+@every_case(
     "name",
     [
         "password",
@@ -144,12 +144,12 @@ def test_a_telling_name_is_known(name: str) -> None:
     assert is_secret_name(name)
 
 
-@pytest.mark.parametrize("name", ["notes", "key", "keyring", "path", "session_id", "pass", "author"])
+@every_case("name", ["notes", "key", "keyring", "path", "session_id", "pass", "author"])
 def test_an_ordinary_name_is_not(name: str) -> None:
     assert not is_secret_name(name)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("value", "expected"),
     [
         ({"password": "x"}, {"password": REDACTED}),
@@ -174,7 +174,7 @@ def test_the_kind_of_a_token_is_told_but_never_under_a_callers_own_names() -> No
     assert told == {"token_kind": "ack", "context": {"token_kind": REDACTED}}
 
 
-@pytest.mark.parametrize("prefix", LAYOUT_BY_PREFIX)
+@every_case("prefix", LAYOUT_BY_PREFIX)
 def test_every_token_of_a_run_is_cut_where_it_is_only_kept_or_read(prefix: str) -> None:
     text = f"sent {prefix}{'a' * (LAYOUT_BY_PREFIX[prefix].length - len(prefix))} by mistake"
 

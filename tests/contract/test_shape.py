@@ -7,6 +7,7 @@ import pytest
 from handrail.contract.catalogue import E_USAGE
 from handrail.contract.disclosure.fields import Budget, parse_budget, parse_fields
 from handrail.contract.outcome import Fault
+from tests.cases import every_case
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ def test_a_list_without_a_name_is_a_usage_error_that_names_its_flag(text: str) -
     assert raised.value.message == "--expand names no field."
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "expected"),
     [
         ("tokens=100", Budget(max_tokens=100)),
@@ -48,7 +49,7 @@ def test_a_budget_has_one_to_three_parts_in_any_order(text: str, expected: Budge
     assert parse_budget(text) == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         *("", ",", "tokens", "tokens=", "tokens=0", "tokens=000", "tokens=-1", "tokens=+1", "tokens=1.5"),

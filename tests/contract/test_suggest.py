@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail.contract.suggest import find_nearest, find_only_near
+from tests.cases import every_case
 
 REASONS = ("abandoned", "done_elsewhere", "superseded")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("written", "meant"),
     [
         ("done", "done_elsewhere"),

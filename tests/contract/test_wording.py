@@ -9,6 +9,7 @@ import unicodedata
 import pytest
 
 from handrail.contract.wording import escape_hidden, make_prompt_json, quote
+from tests.cases import every_case
 
 QUOTED: list[tuple[str, str]] = [
     ("", '""'),
@@ -34,7 +35,7 @@ TOKENS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), QUOTED)
+@every_case(("text", "expected"), QUOTED)
 def test_outside_text_is_quoted_short_and_visible(text: str, expected: str) -> None:
     assert quote(text) == expected
 
@@ -48,14 +49,12 @@ def test_no_character_that_hides_or_reorders_survives() -> None:
     assert survivors == []
 
 
-@pytest.mark.parametrize("token", TOKENS)
+@every_case("token", TOKENS)
 def test_a_token_is_shortened_to_its_kind(token: str) -> None:
     assert quote(f"continue --ack={token} now") == f'"continue --ack={token[:3]}… now"'
 
 
-@pytest.mark.parametrize(
-    "text", ["st1", "stable", "ch1 and ch2", "checkpoint_workflow", "act_as_somebody_else_now"]
-)
+@every_case("text", ["st1", "stable", "ch1 and ch2", "checkpoint_workflow", "act_as_somebody_else_now"])
 def test_ordinary_words_are_not_taken_for_tokens(text: str) -> None:
     assert quote(text) == f'"{text}"'
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from handrail.contract.json.canonical import digest
-from handrail.demo.scene import Answer, Broken, LogFacts, Moment, Narrator, Report, Scene
-from handrail.demo.story import (
+from handrail.demo.main import (
     CHANGED,
     EXPLAIN,
     FILES,
@@ -27,6 +26,8 @@ from handrail.demo.story import (
     show_takeover,
     show_whole_run,
 )
+from handrail.demo.scene import Answer, Broken, LogFacts, Moment, Narrator, Report, Scene
+from tests.cases import every_case
 
 ACK = "ak1" + "0" * 53
 SESSION = "ses_000000000001"
@@ -88,7 +89,7 @@ def shown(fork_count: int = 1) -> Answer:
     return answer({"runs": [{"graph": ["o a", "* done"], "fork_count": fork_count}]})
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("log", "fork_count", "verdicts", "lost", "doubled"),
     [
         (seen(12, "one", "two"), 1, [True, True, True], 0, 0),
@@ -202,7 +203,7 @@ BELIEVED = answer({"kind": "ok", "pending": {"title": "Verify"}})
 STAYED = seen(8, FIX, advances=0)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("refused", "lie", "stayed", "corrected", "verdicts"),
     [
         (blocked(), CAUGHT, STAYED, CORRECTED, [True, True, True]),

@@ -11,13 +11,14 @@ import pytest
 from handrail.contract.outcome import Fault
 from handrail.demo.main import Options, read_options
 from handrail.demo.scene import Calls, make_demo_environment, read_tokens
+from tests.cases import every_case
 
 
 def document(data: object) -> str:
     return msgspec.json.encode({"ok": True, "data": data}).decode()
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("out", "expected"),
     [
         (
@@ -51,7 +52,7 @@ def test_children_see_the_scratch_directory_and_no_other_setting() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("arguments", "options"),
     [
         ([], Options()),
@@ -86,6 +87,7 @@ def calls_in(tmp_path: Path, home: str) -> Calls:
     return Calls(make_demo_environment(os.environ, home, str(tmp_path)), str(tmp_path))
 
 
+@pytest.mark.thorough
 def test_a_call_reports_its_status_and_its_answer(tmp_path: Path, home: str) -> None:
     report = calls_in(tmp_path, home).make(["session", "list", "--compact"])
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from handrail.engine.artifact_shapes import ReportedGap
 from handrail.engine.events import CapabilityObserved, DivergenceRecorded
 from handrail.engine.judge.assess import Verdict, assess, place_of
@@ -13,6 +11,7 @@ from handrail.engine.navigate import LoopFrame, Running
 from handrail.engine.reasons import CapabilityPointer, ContextKey, OutputContract, WorkflowStep
 from handrail.workflows.compiled import CompiledWorkflow, ContainsRule, Loop, Step, UserOnly, While
 from handrail.workflows.conditions import Facts, LoopControl
+from tests.cases import every_case
 from tests.engine.contracts import CONTRACTS, FINDING, LOOP, PROBE, decision, finding, seen
 from tests.engine.written_log import step, workflow_of
 
@@ -106,7 +105,7 @@ def test_artifacts_are_ordered_by_digest_and_each_is_kept_once() -> None:
     assert forward.artifacts == backward.artifacts
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("artifact", "expected"),
     [
         (decision("continue"), []),
@@ -157,7 +156,7 @@ def test_rules_about_the_notes_are_told_in_the_authors_words() -> None:
 PROBING = step("a", contract=PROBE, capability="web_browsing")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("use", "status", "expected"),
     [
         ("required", "available", []),
@@ -196,7 +195,7 @@ def test_an_observation_outside_a_probe_keeps_its_own_provenance() -> None:
 ANSWER = {"kind": "wr.user_input", "answer": "yes", "givenBy": "user"}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("given", "values", "artifacts", "is_satisfied"),
     [
         ("", {}, [], False),

@@ -11,6 +11,7 @@ from handrail.engine.command_lines import (
     read_words,
     split_command,
 )
+from tests.cases import every_case
 
 ALONE = [
     ("pytest", ("pytest",), "."),
@@ -72,14 +73,14 @@ HIDDEN = [
 ]
 
 
-@pytest.mark.parametrize(("line", "words", "directory"), ALONE)
+@every_case(("line", "words", "directory"), ALONE)
 def test_the_status_of_one_program_is_its_own(line: str, words: tuple[str, ...], directory: str) -> None:
     read = read_command(line)
 
     assert (read.words, read.directory, read.is_alone) == (words, directory, True)
 
 
-@pytest.mark.parametrize("line", HIDDEN)
+@every_case("line", HIDDEN)
 def test_the_status_of_a_line_of_several_programs_is_nobodys(line: str) -> None:
     assert read_command(line).is_alone is False
 
@@ -110,6 +111,6 @@ def test_every_program_of_a_line_is_listed() -> None:
     assert list_programs(line) == [("make",), ("cd", "a"), ("pytest", "-q"), ("tail", "-1"), ("echo", "done")]
 
 
-@pytest.mark.parametrize("line", ["pytest | cat", "a $B", "a *.py", "A=1 b", "a 'b", "cd a && b", "a > b"])
+@every_case("line", ["pytest | cat", "a $B", "a *.py", "A=1 b", "a 'b", "cd a && b", "a > b"])
 def test_a_line_that_a_shell_has_to_read_stays_whole(line: str) -> None:
     assert split_command(line) == (line,)

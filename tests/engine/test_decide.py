@@ -26,6 +26,7 @@ from handrail.engine.facts import excerpt
 from handrail.engine.folding import fold
 from handrail.engine.history import Node
 from handrail.engine.navigate import Complete, Running
+from tests.cases import every_case
 from tests.engine.written_log import (
     RUN_ID,
     SESSION_ID,
@@ -311,7 +312,7 @@ def test_short_notes_stand_in_the_event_and_long_ones_by_reference() -> None:
     assert referred.notes == NotesStored(excerpt="é" * 2_048, ref=ref, size_bytes=6_000)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("notes", "limit", "expected"),
     [
         ("abcdef", 4, "abcd"),

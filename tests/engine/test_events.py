@@ -22,13 +22,14 @@ from handrail.engine.events import (
     decode_event,
     encode_event,
 )
+from tests.cases import every_case
 
 AT = "2027-01-15T08:00:00.000Z"
 FACTS = Path(__file__).with_name("facts.jsonl").read_bytes().splitlines()
 """Facts as logs hold them, typed in by hand; every field of every kind stands in one of them."""
 
 
-@pytest.mark.parametrize("data", FACTS)
+@every_case("data", FACTS)
 def test_a_fact_is_read_and_written_in_its_one_form(data: bytes) -> None:
     scope = Scope(run_id=RunId("run_1"), node_id=NodeId("nod_1"))
     written = b'{"v":1,"at":"%s","scope":{"runId":"run_1","nodeId":"nod_1"},"data":%s}' % (AT.encode(), data)
@@ -39,7 +40,7 @@ def test_a_fact_is_read_and_written_in_its_one_form(data: bytes) -> None:
     assert encode_event(PlannedEvent(dedupe_key="key", scope=scope, data=decoded.data), AT) == written
 
 
-@pytest.mark.parametrize("kind", get_args(Event), ids=lambda kind: kind.__name__)
+@every_case("kind", get_args(Event))
 def test_every_field_of_a_kind_stands_in_a_written_fact(kind: type[msgspec.Struct]) -> None:
     rows = [row for row in map(json.loads, FACTS) if row["kind"] == kind.__struct_config__.tag]
     shown = {name for row in rows for name in row}
@@ -85,7 +86,7 @@ def test_the_set_of_kinds_is_closed() -> None:
     assert {json.loads(line)["kind"] for line in FACTS} == set(EVENT_KINDS)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "body",
     [
         b'{"v":2,"at":"","scope":{},"data":{"kind":"session_created"}}',
@@ -95,15 +96,6 @@ def test_the_set_of_kinds_is_closed() -> None:
         b'{"v":1,"at":"","scope":{},"data":{"kind":"advance_recorded","attemptId":"0000001"}}',
         b"{}",
         b"not json",
-    ],
-    ids=[
-        "newer version",
-        "unknown kind",
-        "unknown node kind",
-        "unknown state",
-        "part missing",
-        "empty",
-        "no json",
     ],
 )
 def test_a_fact_outside_the_set_fails_fast(body: bytes) -> None:

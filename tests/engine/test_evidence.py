@@ -28,6 +28,7 @@ from handrail.engine.receipts import (
 )
 from handrail.workflows.builtins.registry import find_contract
 from handrail.workflows.evidence import Consistent, Evidence, RedThenGreen, Term
+from tests.cases import every_case
 from tests.engine.written_log import step, workflow_of
 
 Body = dict[str, Any]
@@ -99,8 +100,8 @@ def seeing(changed: tuple[str, ...] = ("src/bill.py",), **fields: Any) -> Sighti
 
 
 @pytest.mark.promise("evidence.no-prose")
-@pytest.mark.parametrize("summary", ["412 passed", "3 failed", "0 tests ran", "all 900 tests are green"])
-@pytest.mark.parametrize("counts", [None, Counts(passed=4)])
+@every_case("summary", ["412 passed", "3 failed", "0 tests ran", "all 900 tests are green"])
+@every_case("counts", [None, Counts(passed=4)])
 def test_a_number_in_a_sentence_is_a_sentence(summary: str, counts: Counts | None) -> None:
     check = {"command": "pytest -q", "exitCode": 0, "summary": summary}
 
@@ -125,7 +126,7 @@ def test_one_file_in_four_spellings_is_one_file_and_a_false_word_is_still_seen()
 
 
 @pytest.mark.promise("evidence.ran")
-@pytest.mark.parametrize(
+@every_case(
     "written", ["`pytest -q`", "$ pytest -q", "pytest -q 2>&1", "pytest -q (exit 0)", "`$ pytest -q`"]
 )
 def test_what_people_put_around_a_command_line_does_not_hide_its_receipt(written: str) -> None:
@@ -174,7 +175,7 @@ def test_a_renamed_file_had_a_name_that_the_run_began_with(before: str, verdict:
 
 
 @pytest.mark.promise("evidence.ran")
-@pytest.mark.parametrize(
+@every_case(
     ("receipts", "level", "verdict"),
     [
         ([receipt()], "ran", "holds"),
@@ -273,7 +274,7 @@ GREEN = receipt(GUARDS, name="rcp_green")
 
 
 @pytest.mark.promise("evidence.red-then-green")
-@pytest.mark.parametrize(
+@every_case(
     ("receipts", "verdict", "is_refused"),
     [
         ((), "missing", False),
@@ -400,7 +401,7 @@ def test_a_rule_between_members_is_read_row_by_row() -> None:
     assert find_inconsistent(rule, body) == [("/rows/2/state", "is moved, so rows/2/from must be there")]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("body", "found"),
     [
         ({"decision": "stop"}, ""),
@@ -439,7 +440,7 @@ def test_a_command_in_a_folder_of_its_own_proves_nothing_about_the_project() -> 
 
 
 @pytest.mark.promise("evidence.ran")
-@pytest.mark.parametrize(
+@every_case(
     ("claimed", "ran"),
     [
         ("pytest tests/x.py::test_a[1-2]", ("pytest", "tests/x.py::test_a[1-2]")),
@@ -459,7 +460,7 @@ def test_a_command_line_is_found_however_a_shell_would_have_read_it(
     assert [one[2] for one in of(result, "ran")] == ["holds"]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("claimed", "told"),
     [
         ("pytest -q", "handrail check run --session ses_1 -- pytest -q"),
@@ -500,7 +501,7 @@ def test_a_step_whose_check_nobody_declared_leaves_a_gap() -> None:
     assert ["the project declared no check tests" in gap.summary for gap in result.gaps] == [True]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("ref", "line", "end"),
     [
         ("a.py:4-900", 4, 900),

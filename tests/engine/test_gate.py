@@ -6,6 +6,7 @@ import pytest
 
 from handrail.contract.catalogue import STORE_HISTORY_LOST
 from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
+from tests.cases import every_case
 from tests.engine.written_log import WrittenLog, attempt
 
 
@@ -18,7 +19,7 @@ def answered_log() -> WrittenLog:
     return log
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("number", "use", "is_answered"),
     [
         (1, "advance", True),

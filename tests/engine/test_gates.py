@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from handrail.engine.judge.assess import Verdict, assess, place_of
 from handrail.engine.judge.report_frame import assessment_example
 from handrail.engine.navigate import Running
 from handrail.workflows.compiled import Gate
 from handrail.workflows.conditions import Facts
+from tests.cases import every_case
 from tests.engine.written_log import step, workflow_of
 
 GATE = Gate(
@@ -30,7 +29,7 @@ def judged(*artifacts: dict[str, Any]) -> Verdict:
     return assess(place_of(workflow_of(held), Running(step_id="a"), held), Facts(), "", artifacts)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("dimensions", "result", "said"),
     [
         ({"tests": "some", "docs": "current"}, "valid", ""),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from handrail.engine.events import Artifact, ContextSet, Preferences, Scope
 from handrail.engine.facts import facts_at
 from handrail.engine.folding import add_context, grow_context
@@ -19,6 +17,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.navigate import LoopFrame
 from handrail.engine.plans import plan_event
+from tests.cases import every_case
 from tests.engine.contracts import FINDING, LOOP, decision, finding
 from tests.engine.written_log import RUN_ID, WrittenLog
 
@@ -29,7 +28,7 @@ def artifact(body: dict[str, Any], contract_ref: str) -> Artifact:
     return Artifact(kind=body["kind"], digest="sha256:1", body=body, contract_ref=contract_ref)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("context", "delta", "expected"),
     [
         ({}, {"a": 1}, {"a": 1}),

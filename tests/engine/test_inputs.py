@@ -15,6 +15,7 @@ from handrail.engine.judge.artifacts import (
     is_blank_answer,
 )
 from handrail.workflows.compiled import InputSpec, InputType
+from tests.cases import every_case
 
 INPUTS = {
     "size": InputSpec(type="string", enum=("Small", "Large"), required=True, description="How much."),
@@ -30,7 +31,7 @@ def told(context: dict[str, Any]) -> dict[str, str]:
     return {problem.key: problem.problem for problem in check_start_context(INPUTS, context)}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("context", "expected"),
     [
         ({"size": "Small", "count": 1}, {}),
@@ -79,8 +80,8 @@ def test_the_corrected_context_has_what_was_meant_and_marks_what_nobody_knows(
     assert fixed == expected
 
 
-@pytest.mark.parametrize("said", ["", "  ", "\t\n"])
-@pytest.mark.parametrize("kind", ["string", "any"])
+@every_case("said", ["", "  ", "\t\n"])
+@every_case("kind", ["string", "any"])
 def test_a_required_text_that_says_nothing_is_a_problem(kind: InputType, said: str) -> None:
     inputs = {"ticket": InputSpec(type=kind, required=True), "note": InputSpec(type=kind)}
 
@@ -90,12 +91,12 @@ def test_a_required_text_that_says_nothing_is_a_problem(kind: InputType, said: s
     assert [[(one.key, one.problem) for one in problems] for problems in found] == [[("ticket", "empty")]] * 2
 
 
-@pytest.mark.parametrize("value", [0, False, "0", [""], {"a": None}])
+@every_case("value", [0, False, "0", [""], {"a": None}])
 def test_a_value_that_says_something_is_an_answer(value: Any) -> None:
     assert is_blank_answer(value) is False
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("kind", "yes", "no"),
     [
         ("any", [None, 1, "x"], []),

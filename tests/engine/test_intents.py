@@ -13,6 +13,7 @@ from handrail.engine.events import Blocked, Preferences
 from handrail.engine.reasons import Blocker, BlockerCode, WorkflowStep
 from handrail.engine.standing import INTENTS, Situation, Standing, situation_of
 from handrail.workflows.compiled import Choice, ChoiceKind, Delegate, Leaf, Option
+from tests.cases import every_case
 from tests.engine.written_log import WrittenLog, step
 
 # Written by hand from mcp-and-http 1.2.
@@ -67,14 +68,14 @@ def test_a_finished_run_is_finished_unless_its_log_is_not_proven(autonomy: Auton
     assert situation_of(standing(None, autonomy), None, is_healthy=False) == "unhealthy"
 
 
-@pytest.mark.parametrize(("autonomy", "confirm"), list(product(MODES, (True, False))))
+@every_case(("autonomy", "confirm"), list(product(MODES, (True, False))))
 def test_only_guided_mode_asks_for_a_confirmation(autonomy: Autonomy, confirm: bool) -> None:
     found = situation_of(standing(step("a"), autonomy, confirm=confirm), None, is_healthy=True)
 
     assert found == ("confirmation" if confirm and autonomy == "guided" else "step")
 
 
-@pytest.mark.parametrize(("autonomy", "kind"), list(product(MODES, (None, "scope_boundary"))))
+@every_case(("autonomy", "kind"), list(product(MODES, (None, "scope_boundary"))))
 def test_a_non_assumable_choice_is_the_users_except_in_never_stop(
     autonomy: Autonomy, kind: ChoiceKind | None
 ) -> None:
@@ -97,7 +98,7 @@ def test_a_step_that_handed_out_work_waits_for_it_or_was_stopped_with_it(
     assert situation_of(found, None, is_healthy=True) == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("refusal", "expected"),
     [
         (blocked("MISSING_REQUIRED_OUTPUT"), "blocked_by_agent"),

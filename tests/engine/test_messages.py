@@ -27,6 +27,7 @@ from handrail.engine.reasons import AskKind, Issue, WaitKind, WaitsFor, WaitStat
 from handrail.projections.needs import ASKED
 from handrail_serve.pages.forms import EFFECTS, RECORDED
 from handrail_serve.pages.needs import EARLY, QUESTIONS, WITHOUT_DOOR
+from tests.cases import every_case
 from tools.messages_page import Refusal, list_refusals
 
 NOT_FOR_PEOPLE = {
@@ -45,7 +46,7 @@ def told(waits: WaitsFor, **more: object) -> Told:
     return msgspec.structs.replace(msgspec.convert(shown, Told), waits_for=waits)
 
 
-@pytest.mark.parametrize("message", list_person_messages(), ids=lambda one: f"{one.kind}-{one.state}")
+@every_case("message", list_person_messages())
 def test_no_message_for_a_person_has_a_part_of_the_protocol(message: PersonMessage) -> None:
     said = f"{join_parts(message.parts)} {message.parts.fix}"
 
@@ -61,7 +62,7 @@ A_COMMAND = re.compile(
 OF_AN_AGENT = ("a JSON pointer", "a step path", "a fence", "the protocol", "a digest", "an id")
 
 
-@pytest.mark.parametrize("refusal", list_refusals(), ids=lambda one: f"{one.code} {one.message[:30]}")
+@every_case("refusal", list_refusals())
 def test_no_refusal_of_a_server_or_the_companion_has_a_part_of_the_protocol(refusal: Refusal) -> None:
     said = A_COMMAND.sub("", f"{refusal.message} {refusal.hint}")
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail.engine.judge.requirements import list_broken_rules
 from handrail.workflows.compiled import AllOf, AnyOf, ContainsRule, LengthRule, PatternRule, Rule, SchemaRule
+from tests.cases import every_case
 
 HAS_X = ContainsRule(value="x", message="no x")
 HAS_Y = ContainsRule(value="y", message="no y")
@@ -15,7 +14,7 @@ SHORT = LengthRule(minimum=2, maximum=4, message="wrong length")
 OBJECT = SchemaRule(schema={"type": "object", "required": ["n"]}, message="not that object")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("rule", "notes", "broken"),
     [
         (HAS_X, "a X b", []),

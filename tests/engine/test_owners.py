@@ -28,6 +28,7 @@ from handrail.workflows.conditions import (
     holds_by_options,
     named_value,
 )
+from tests.cases import every_case
 from tests.engine.written_log import AT, RUN_ID, WrittenLog, step, work, workflow_of
 
 YES, NO = 0, 1
@@ -101,7 +102,7 @@ def test_a_dotted_key_of_an_older_log_is_read_except_before_an_action_of_ours() 
     assert at(led) == "after"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("condition", "chosen", "values", "expected"),
     [
         (APPLY, {"apply": True}, {"apply": False}, True),
@@ -135,7 +136,7 @@ def test_an_action_runs_unasked_only_if_an_option_is_why_its_condition_holds(opt
         assert (at(led) == "write" and runs_unasked(log.history, log.workflow, led)) is expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("name", "is_plain"),
     [
         ("a", True),

@@ -13,6 +13,7 @@ from handrail.engine.navigate import Running
 from handrail.engine.reasons import Block, Blocker, Proceed, WaitKind, blocker_of, select_blockers, wait_of
 from handrail.workflows.compiled import Choice, Leaf, Option, Step
 from handrail.workflows.conditions import Facts
+from tests.cases import every_case
 from tests.engine.written_log import step, workflow_of
 
 ASKING = PersonsWord(can_be_asked=True)
@@ -67,7 +68,7 @@ def test_a_client_that_cannot_ask_blocks_nobody(leaf: Leaf) -> None:
     assert isinstance(judge(leaf, PersonsWord()).outcome, Proceed)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("leaf", "autonomy", "is_asked"),
     [
         (CONFIRMED, "guided", True),
@@ -91,8 +92,8 @@ def test_nobody_is_asked_about_a_report_that_is_not_enough_anyway() -> None:
     assert codes == ["MISSING_REQUIRED_OUTPUT"]
 
 
-@pytest.mark.parametrize("leaf", [step("a"), CONFIRMED, WAY], ids=["plain", "a confirmation", "a choice"])
-@pytest.mark.parametrize("autonomy", ["guided", "full_auto_stop_on_user_deps"])
+@every_case("leaf", [step("a"), CONFIRMED, WAY])
+@every_case("autonomy", ["guided", "full_auto_stop_on_user_deps"])
 def test_a_no_blocks_every_time(leaf: Leaf, autonomy: Autonomy) -> None:
     first = judge(leaf, NO, autonomy)
     (blocker,) = blockers_of(first)

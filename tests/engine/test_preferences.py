@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail.contract.ids import Autonomy, RiskPolicy
 from handrail.engine.events import Preferences, PreferencesChanged, PreferencesDelta, Scope
 from handrail.engine.facts import cap_preferences, preferences_at
 from handrail.engine.plans import plan_event
 from handrail.workflows.compiled import Recommended
+from tests.cases import every_case
 from tests.engine.written_log import SESSION_ID, WrittenLog, step, workflow_of
 
 NEVER = PreferencesDelta(autonomy="full_auto_never_stop")
@@ -87,7 +86,7 @@ def test_going_back_to_an_older_node_goes_back_to_its_preferences() -> None:
     assert preferences_at(log.history, first.node_id).autonomy == "full_auto_never_stop"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("recommended", "chosen", "safest"),
     [
         ((None, None), ("full_auto_never_stop", "aggressive"), None),

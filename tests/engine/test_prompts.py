@@ -10,6 +10,7 @@ from handrail.engine.history import Node
 from handrail.engine.standing import LONGEST_VALUE_BYTES, Occasion, fill_values, render_step, standing_at
 from handrail.workflows.compiled import Action, CompiledWorkflow, Fragment, InputSpec, Part, Reference
 from handrail.workflows.conditions import Compare, Facts
+from tests.cases import every_case
 from tests.engine.written_log import WrittenLog, step, workflow_of
 
 
@@ -22,7 +23,7 @@ def flow(*parts: Part, **fields: Any) -> CompiledWorkflow:
     return workflow_of(*parts, conditions=conditions, **fields)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "expected"),
     [
         ("{{name}}", "Ada"),
@@ -91,7 +92,7 @@ def test_lines_that_somebody_sent_are_fenced_and_never_pass_for_the_step() -> No
     assert lines[-1] == "Do a."
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("sent", "shown"),
     [
         ("Fix it.", "Fix it."),

@@ -28,6 +28,7 @@ from handrail.engine.reasons import (
     shorten_message,
     wait_of,
 )
+from tests.cases import every_case
 
 WAIT = WaitsFor(kind="output", values={"contract": "b"})
 MISSING = Reason(
@@ -44,8 +45,8 @@ def test_every_reason_has_a_code_and_every_code_a_reason() -> None:
     assert set(BLOCKER_CODES.values()) == set(get_args(BlockerCode))
 
 
-@pytest.mark.parametrize("name", get_args(ReasonName))
-@pytest.mark.parametrize("autonomy", get_args(Autonomy))
+@every_case("name", get_args(ReasonName))
+@every_case("autonomy", get_args(Autonomy))
 def test_a_reason_blocks_except_where_nothing_may_stop_the_run(name: ReasonName, autonomy: Autonomy) -> None:
     reason = Reason(waits_for=WAIT, name=name, pointer=WorkflowStep(step_id="a"), message="m")
 

@@ -25,6 +25,7 @@ from handrail.engine.receipts import (
 )
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.history_cache import decode_history, encode_history
+from tests.cases import every_case
 from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog
 
 
@@ -97,7 +98,7 @@ def test_a_history_with_receipts_survives_the_cache_and_every_cut() -> None:
     assert fold(SESSION_ID, log.records) == log.history
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "words"),
     [
         ("pytest -q", ("pytest", "-q")),
@@ -125,7 +126,7 @@ def test_the_words_of_a_command_say_which_it_is() -> None:
     assert digest_argv(("pytest -q",)) != digest_argv(("pytest", "-q"))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("outcome", "counts", "passed"),
     [
         (Exited(status=0), None, True),

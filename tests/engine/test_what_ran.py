@@ -25,6 +25,7 @@ from handrail.engine.receipts import (
     digest_argv,
 )
 from handrail.operations.checks.reports import count_pytest, count_unittest
+from tests.cases import every_case
 from tests.engine.test_evidence import BEFORE, CHANGED, NOW, Body, of, place, receipt, seeing, weighed
 
 
@@ -121,7 +122,7 @@ def test_what_a_report_leaves_out_and_what_checks_write_make_nothing_stale() -> 
 
 @pytest.mark.promise("evidence.red-is-the-change")
 @pytest.mark.promise("evidence.red-then-green")
-@pytest.mark.parametrize(
+@every_case(
     ("red", "green", "since", "verdict", "fact"),
     [
         (
@@ -191,7 +192,7 @@ def test_red_then_green_is_about_what_differs(
 
 
 @pytest.mark.promise("evidence.red-is-the-change")
-@pytest.mark.parametrize(
+@every_case(
     ("line", "since", "gone", "verdict", "paths"),
     [
         (
@@ -260,9 +261,7 @@ def listing(command: str, status: int) -> Body:
 
 
 @pytest.mark.promise("evidence.stale-once")
-@pytest.mark.parametrize(
-    ("command", "status"), [("tests", 127), ("tests", 0), ("ruff check", 0)], ids=["honest", "boast", "other"]
-)
+@pytest.mark.parametrize(("command", "status"), [("tests", 0), ("ruff check", 0)], ids=["boast", "other"])
 def test_a_declared_check_that_cannot_start_is_told_once_however_often_it_is_tried(
     command: str, status: int
 ) -> None:
@@ -280,6 +279,18 @@ def test_a_declared_check_that_cannot_start_is_told_once_however_often_it_is_tri
     assert [one.fix.endswith("the run goes on with a gap.") for one in first.reasons] == [True]
     assert again.reasons == ()
     assert any("did not pass on the present files" in one.summary for one in again.gaps)
+
+
+@pytest.mark.promise("evidence.stale-once")
+def test_who_reports_that_a_declared_check_could_not_start_is_not_told_to_report_it() -> None:
+    tried = receipt(UNITTEST, outcome=NotStarted(reason="no such program"), check="tests")
+    known = Witnessed(sighting=seeing(), checks=(PINNED,), receipts=(tried,))
+
+    honest, boast = (weighed(listing("tests", status), known) for status in (127, 0))
+
+    assert honest.reasons == ()
+    assert ["did not pass on the present files" in one.summary for one in honest.gaps] == [True]
+    assert len(boast.reasons) == 1
 
 
 @pytest.mark.promise("evidence.stale-once")
@@ -430,8 +441,8 @@ PIPED = "sh -c 'pytest -q | tail -1'"
 
 @pytest.mark.promise("evidence.whose-status")
 @pytest.mark.promise("evidence.stale-once")
-@pytest.mark.parametrize("line", [PIPED, "pytest -q | tail -1", "pytest -q; true", "pytest -q || true"])
-@pytest.mark.parametrize("has_run", [True, False])
+@every_case("line", [PIPED, "pytest -q | tail -1", "pytest -q; true", "pytest -q || true"])
+@every_case("has_run", [True, False])
 def test_tests_behind_a_pipe_are_refused_once_and_then_leave_a_gap(line: str, has_run: bool) -> None:
     own = (receipt(("sh", "-c", line), outcome=Exited(status=0)),) if has_run else ()
     known = Witnessed(sighting=seeing(), receipts=own)

@@ -11,8 +11,13 @@ import pytest
 
 from handrail.event_log.files.upkeep.keeper import RemovingDisk
 from handrail_proof.disks import CALLS, PASSIVE_CALLS
-from handrail_proof.power_failures import Count, check_power_failures, check_recording, record_script
-from handrail_proof.recording import PowerDisk
+from handrail_proof.power_failures import (
+    Count,
+    PowerDisk,
+    check_power_failures,
+    check_recording,
+    record_script,
+)
 from handrail_proof.scratch import find_memory_directory
 from handrail_proof.workload import COLLECTION, RUNS, Script
 

@@ -14,11 +14,10 @@ import pytest
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.segments import SegmentLimits
 from handrail.ports.log import Blob, Draft
-from handrail_proof.crash_states import Tree, states_after
-from handrail_proof.disk_model import Snapshot
+from handrail_proof.crash_states import Snapshot, Tree, states_after
 from handrail_proof.disks import Death
 from handrail_proof.log_promises import A, append, append_with_retry, blob, keys, plan
-from handrail_proof.recording import PowerDisk
+from handrail_proof.power_failures import PowerDisk
 from handrail_proof.scratch import write_tree
 
 pytestmark = pytest.mark.thorough

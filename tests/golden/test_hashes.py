@@ -5,12 +5,11 @@ A change here is a change for every user; if it is meant, write the hashes anew 
 
 from __future__ import annotations
 
-import pytest
-
+from tests.cases import every_case
 from tests.golden.hashes_of import BUNDLED, bundled_hashes, hash_of, read, small_sources
 
 
-@pytest.mark.parametrize("name", sorted(small_sources()))
+@every_case("name", sorted(small_sources()))
 def test_a_small_source_keeps_its_hash(name: str) -> None:
     held = small_sources()[name]
 

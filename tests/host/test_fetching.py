@@ -11,11 +11,12 @@ import pytest
 from handrail.contract.outcome import Fault
 from handrail.host.program.fetching import add_login, fetch_address, is_safe_redirect, resolve_address
 from handrail.ports.program import Fetched
+from tests.cases import every_case
 
 HERE = "https://agent:pw@index.example.org/simple/handrail/"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("url", "expected"),
     [
         ("../../files/a.whl", "https://agent:pw@index.example.org/files/a.whl"),
@@ -54,7 +55,7 @@ def test_a_login_kept_for_a_host_is_used_for_that_host_alone(
     assert add_login(url, str(tmp_path / "netrc")) == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("here", "there", "is_followed"),
     [
         ("https://a.example.org", "https://b.example.org", True),
@@ -70,7 +71,7 @@ def test_a_redirect_never_leads_to_something_weaker(here: str, there: str, is_fo
     assert is_safe_redirect(here, there) is is_followed
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("answer", "code"),
     [
         (b"", "E_NETWORK"),

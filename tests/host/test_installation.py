@@ -32,6 +32,7 @@ def test_packed_files_are_there_and_others_are_not(installation: LocalInstallati
     assert installation.packed("skill") is None
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("cli.readiness")
 def test_the_digest_is_stable_and_leaves_the_record_out(installation: LocalInstallation) -> None:
     assert installation.digest() == installation.digest()

@@ -404,6 +404,7 @@ def race(home: Path, deed: str, count: int) -> list[str]:
     return [racer.communicate(timeout=60)[0].strip() for racer in racers]
 
 
+@pytest.mark.thorough
 def test_processes_that_make_the_file_at_once_end_up_with_one_key(home: Path) -> None:
     keys = race(home, "sign", 6)
 
@@ -412,6 +413,7 @@ def test_processes_that_make_the_file_at_once_end_up_with_one_key(home: Path) ->
     assert os.listdir(file_of(home).parent) == ["keyring.json"]
 
 
+@pytest.mark.thorough
 def test_processes_that_rotate_at_once_take_turns(home: Path) -> None:
     keys = race(home, "rotate", 5)
 

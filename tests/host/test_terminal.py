@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail.host.terminal import fold_quotes
+from tests.cases import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "shown"),
     [
         ("> one two three", ["> one two", "> three"]),

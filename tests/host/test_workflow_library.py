@@ -243,6 +243,7 @@ def test_sources_of_the_config_come_last_and_their_troubles_are_listed(home: str
     ]
 
 
+@pytest.mark.thorough
 def test_without_such_sources_no_process_and_no_package_is_looked_at(home: str, project: str) -> None:
     """Checked in a fresh interpreter: what a listing loads is part of what it costs."""
     code = (

@@ -5,15 +5,14 @@ from __future__ import annotations
 import base64
 import json
 
-import pytest
-
+from tests.cases import every_case
 from tests.hostile.spelled import carries
 
 SECRET = b"canary-Setting-55d0c1/+x"
 HALF = len(SECRET) // 2
 
 
-@pytest.mark.parametrize(
+@every_case(
     "form",
     [
         SECRET,
@@ -40,8 +39,6 @@ def test_a_secret_is_found_however_it_is_spelled(form: bytes) -> None:
     assert carries(b"before " + form + b" after", SECRET)
 
 
-@pytest.mark.parametrize(
-    "text", [b"", b"canary-Setting", b"canary setting 55d0c2/+x", SECRET[:-4], bytes(300)]
-)
+@every_case("text", [b"", b"canary-Setting", b"canary setting 55d0c2/+x", SECRET[:-4], bytes(300)])
 def test_what_is_not_the_secret_is_not_taken_for_it(text: bytes) -> None:
     assert not carries(text, SECRET)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -66,6 +67,7 @@ def headings(text: str) -> Iterator[tuple[int, str]]:
             yield number, found[1]
 
 
+@functools.cache
 def anchors(text: str) -> set[str]:
     """What a link can point at: the slug of each heading, and explicit anchors."""
     explicit = {found for _, line in prose_lines(text) for found in ANCHOR.findall(line)}

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from tests.cases import every_case
 from tests.house.tree import (
     Source,
     check,
@@ -143,7 +144,7 @@ def test_no_exit_number_or_http_status_stands_outside_the_catalogue() -> None:
     check(statuses_outside_the_catalogue(python_files("src/")))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "handler", "expected"),
     [
         ("src/handrail/engine/gate.py", "except Exception:", "except Exception"),
@@ -175,7 +176,7 @@ def test_a_second_catch_all_in_one_surface_is_reported() -> None:
     assert [problem.split(":")[0] for problem in problems] == [second.path]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "text", "expected"),
     [
         ("src/handrail/engine/gate.py", "code = 'E_CONFLICT'\n", "E_CONFLICT"),
@@ -191,7 +192,7 @@ def test_a_code_outside_the_catalogue_is_reported(path: str, text: str, expected
     check_planted(codes_outside_the_catalogue, plant(path, text), expected)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "text", "expected"),
     [
         ("src/handrail/engine/gate.py", "k = Kind(http_status=404)\n", "http_status=404"),

@@ -7,8 +7,7 @@ import re
 import tokenize
 from collections.abc import Iterator, Sequence
 
-import pytest
-
+from tests.cases import every_case
 from tests.house.tree import Source, check, check_planted, plant, python_files
 
 NOQA = re.compile(r"#\s*(?:ruff:\s*)?noqa\b(?P<rules>:\s*[A-Z]+[0-9]+(?:\s*,\s*[A-Z]+[0-9]+)*)?(?P<rest>.*)")
@@ -44,7 +43,7 @@ def test_every_exception_to_a_rule_has_a_reason() -> None:
     check(exceptions_without_reason(python_files()))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "expected"),
     [
         ("import x  # noqa: PLC0415 - loaded on first need", ""),

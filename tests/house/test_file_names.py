@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.cases import every_case
 from tests.house.tree import Source, check, check_planted, plant, python_files
 
 BANNED = frozenset(
@@ -42,7 +43,7 @@ def test_test_folders_have_no_package_files() -> None:
     check(packages_in_tests(python_files()))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "expected"),
     [
         ("src/handrail/engine/utils.py", "'utils'"),

@@ -43,10 +43,10 @@ def test_both_places_still_make_it() -> None:
 @pytest.mark.parametrize(
     ("path", "text", "expected"),
     [
-        ("src/handrail/projections/report/page.py", "x = Html(markup='<b>')\n", "made by element()"),
-        ("src/handrail/projections/report/page.py", "x = elements.Html(markup='<b>')\n", "made by element()"),
+        ("src/handrail/projections/report/markdown.py", "x = Html(markup='<b>')\n", "made by element()"),
+        ("src/handrail/projections/timeline.py", "x = elements.Html(markup='<b>')\n", "made by element()"),
         ("src/handrail/projections/html/elements.py", "x = Html(markup='<b>')\n", ""),
-        ("src/handrail/projections/report/page.py", "x: Html = element('b')\n", ""),
+        ("src/handrail/projections/report/markdown.py", "x: Html = element('b')\n", ""),
     ],
 )
 def test_html_made_elsewhere_is_reported(path: str, text: str, expected: str) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import pytest
-
+from tests.cases import every_case
 from tests.house.tree import Source, check, check_planted, plant, text_files
 
 # A class of one character keeps the patterns from finding themselves.
@@ -63,7 +62,7 @@ def test_no_file_names_a_package_host() -> None:
     check(package_hosts(text_files()))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "text", "expected"),
     [
         ("docs/how-to/x.md", "Run /root/bin/tool.\n", "/root/"),
@@ -77,7 +76,7 @@ def test_a_machine_path_is_reported(path: str, text: str, expected: str) -> None
     check_planted(machine_paths, plant(path, text), expected)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("host", "expected"),
     [
         ("https://py" + "pi.org/simple", "package host"),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.cases import every_case
 from tests.house.tree import Source, check, check_planted, in_pure_room, plant, python_files, syntax
 
 SAYS_PURE = re.compile(r"\bPure[.:]")
@@ -74,7 +75,7 @@ def test_a_module_without_a_docstring_is_reported(text: str, expected: str) -> N
     check_planted(modules_without_docstring, plant("tests/engine/test_node.py", text), expected)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "text", "expected"),
     [
         ("src/handrail/engine/gate.py", '"""The gate."""\n', 'does not say "Pure."'),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-import pytest
-
+from tests.cases import every_case
 from tests.house.tree import Source, check, check_planted, nodes, plant, python_files
 
 NETWORK = frozenset(
@@ -101,7 +100,7 @@ def test_the_package_opens_no_connection_and_starts_no_program() -> None:
     check(ways_out(python_files("src/")))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "expected"),
     [
         ("import socket\n", "socket reaches the network"),

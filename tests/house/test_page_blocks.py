@@ -17,6 +17,7 @@ from handrail.host.settings import LocalSettings
 from handrail.surfaces.cli.reading._table import COMMANDS
 from handrail.workflows.compiling.shelf import find_contract_problems, read_contract
 from handrail.workflows.reading.reader import read_workflow
+from tests.cases import every_case
 from tests.conformance.forked import ForkServer
 from tests.house.markdown import code_spans, fenced_blocks
 from tests.house.page_blocks import (
@@ -139,7 +140,8 @@ def kind_of(document: Any) -> str:
         "client": "mcpServers" in document or "servers" in document,
         "input": set(document) == {"output"} and "artifacts" in document["output"],
         "settings": bool(
-            set(document) & {"workflowSources", "plugins", "startSession", "maxEffect", "update", "notify"}
+            set(document)
+            & {"workflowSources", "plugins", "startSession", "maxEffect", "update", "notify", "limits"}
         ),
         "project settings": "checks" in document or "code" in document,
         "record": "dedupeKey" in document or "segment" in document,
@@ -238,7 +240,7 @@ def test_toml_for_codex_names_the_command() -> None:
     assert [server["args"][-2:] for server in servers] == [["handrail", "mcp"]]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "trouble"),
     [
         ("handrail run continue --ack ACK_TOKEN --notes x", ""),
@@ -287,7 +289,7 @@ def test_commands_that_need_their_next_lines_stay_together() -> None:
     assert scripts_of(block) == ["for x in 1 2; do\n  echo $x\ndone", "a=$(echo 1)\necho $a", "echo z"]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("script", "expected"),
     [
         ("handrail doctor", True),

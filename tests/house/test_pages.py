@@ -10,6 +10,7 @@ import pytest
 
 from handrail.program.doctor.examine_installation import CHECK_NAMES
 from handrail.program.setup.clients import TABLE
+from tests.cases import every_case
 from tests.house.markdown import anchors, code_spans, links, prose_lines, table_rows
 from tests.house.tree import (
     ROOT,
@@ -197,7 +198,7 @@ def test_every_test_that_a_page_names_exists() -> None:
     check(missing_tests(markdown_files(), python_files("tests/")))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "expected"),
     [
         ("docs/plan.md", "outside the documented trees"),
@@ -214,7 +215,7 @@ def test_a_misplaced_page_is_reported(path: str, expected: str) -> None:
     check_planted(misplaced_pages, plant(path, "# A page\n"), expected)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "expected"),
     [
         ("One thing is true. Another follows.\n", "two sentences"),
@@ -230,7 +231,7 @@ def test_a_crowded_line_is_reported(text: str, expected: str) -> None:
     check_planted(crowded_lines, plant("docs/glossary.md", text), expected)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "expected"),
     [
         ("[there](../glossary.md#one-word)\n", ""),
@@ -261,7 +262,7 @@ def test_a_page_without_a_link_is_reported() -> None:
     assert [problem.split(":")[0] for problem in problems] == ["docs/how-to/two.md"]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "expected"),
     [
         ("# Title\n\nWhat it is for.\n", ""),

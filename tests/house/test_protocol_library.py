@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-import pytest
-
+from tests.cases import every_case
 from tests.house.tree import Source, check, check_planted, nodes, plant, python_files
 
 LIBRARIES = frozenset({"mcp", "mcp_types", "anyio", "starlette", "uvicorn", "pydantic"})
@@ -50,7 +49,7 @@ def test_every_listed_file_still_imports_it() -> None:
     assert set(ALLOWED) - used == set()
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "text", "expected"),
     [
         ("src/handrail/surfaces/mcp/tools.py", "import mcp_types\n", "imports mcp_types"),

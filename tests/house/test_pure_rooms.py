@@ -8,8 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-import pytest
-
+from tests.cases import every_case
 from tests.house.tree import Source, check, check_planted, in_pure_room, nodes, plant, python_files
 
 ALLOWED = frozenset(
@@ -116,7 +115,7 @@ def test_pure_rooms_use_no_builtin_that_reaches_out() -> None:
     check(builtins_that_reach_out(python_files("src/")))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "text", "expected"),
     [
         ("src/handrail/engine/gate.py", "import time\n", "does not import time"),
@@ -135,7 +134,7 @@ def test_a_foreign_import_is_reported(path: str, text: str, expected: str) -> No
     check_planted(foreign_imports, plant(path, text), expected)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "text", "expected"),
     [
         ("src/handrail/workflows/read.py", "text = open('x').read()\n", "does not use open"),

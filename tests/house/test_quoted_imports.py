@@ -7,8 +7,7 @@ import importlib
 import re
 from collections.abc import Iterator, Sequence
 
-import pytest
-
+from tests.cases import every_case
 from tests.house.tree import Source, check, check_planted, nodes, plant, python_files
 
 LINE = re.compile(
@@ -53,7 +52,7 @@ def test_code_in_strings_imports_what_exists() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("code", "expected"),
     [
         ('S = """\nfrom handrail.surfaces.mcp.stdio import serve_stdio\n"""\n', ""),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 import handrail
+from tests.cases import every_case
 from tests.house.markdown import fenced_blocks, headings
 from tests.house.tree import Source, check, check_planted, markdown_files, page, plant
 
@@ -111,7 +112,7 @@ def test_a_root_page_over_its_limit_is_reported(path: str, lines: int, expected:
     check_planted(long_pages, plant(path, "x\n" * lines), expected)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "expected"),
     [
         ("```sh\nuv run handrail demo\nuv run pytest\n```\n", ""),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from tests.cases import every_case
 from tests.house.tree import Source, check, check_planted, nodes, plant, python_files, syntax
 from tools.home_page import PLACES
 from tools.limits_page import CHAPTERS, INSIDE
@@ -172,7 +173,7 @@ def test_every_name_in_the_home_is_on_its_page() -> None:
     check(undocumented_places(python_files("src/"), _tops()))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("code", "expected"),
     [
         ('X = environment.get("HANDRAIL_COLOUR")\n', "HANDRAIL_COLOUR is on no page"),
@@ -192,7 +193,7 @@ def test_a_variable_without_a_page_is_reported(code: str, expected: str) -> None
     )
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("code", "expected"),
     [
         ("MOST_DREAMS = 3\n", "MOST_DREAMS is on no page"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import every_case
 from tests.house.markdown import fenced_blocks
 from tests.house.shown_commands import PAGES, ScratchShell, filled, filled_page, steady
 from tests.house.tree import markdown_files, page
@@ -86,7 +87,7 @@ def test_only_the_block_below_the_file_name_is_saved() -> None:
     assert saved == [("x", "[]\n")]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("printed", "expected"),
     [
         ("ak1" + "0" * 53, "ak1…"),
@@ -142,7 +143,7 @@ def python_blocks() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(("path", "code"), python_blocks())
+@every_case(("path", "code"), python_blocks())
 def test_python_in_a_page_runs(path: str, code: str) -> None:
     names: dict[str, object] = {}
 

@@ -13,6 +13,7 @@ import pytest
 from skills_ref import validate  # type: ignore[import-untyped]  # it ships no types
 
 from handrail import __version__
+from tests.cases import every_case
 from tests.house.markdown import fenced_blocks
 from tests.house.tree import ROOT, page
 from tools.packed_files import skill_files
@@ -107,7 +108,7 @@ def test_test_prompts_cover_what_matters() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("link", "target"),
     [
         ("CHANGELOG.md", "CHANGELOG.md"),

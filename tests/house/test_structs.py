@@ -8,8 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-import pytest
-
+from tests.cases import every_case
 from tests.house.tree import Source, check, check_planted, nodes, plant, python_files
 
 
@@ -66,7 +65,7 @@ def test_every_struct_is_frozen_and_keyword_only() -> None:
     check(loose_structs(python_files("src/", "tests/", "tools/", "bench/")))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "expected"),
     [
         ("class A(msgspec.Struct, frozen=True, kw_only=True):\n    x: int\n", ""),

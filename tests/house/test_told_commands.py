@@ -7,10 +7,9 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
-import pytest
-
 from handrail.surfaces.cli.reading._table import COMMANDS, GLOBALS
 from handrail.surfaces.cli.reading.parse import parse
+from tests.cases import every_case
 from tests.house.tree import Source, check, check_planted, docstrings, nodes, plant, python_files
 
 FILLED_IN = "filled_in_1"
@@ -84,7 +83,7 @@ def test_every_command_that_the_program_tells_is_one_that_it_takes() -> None:
     check(refused_commands(python_files("src/handrail/")))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "expected"),
     [
         (

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
+from tests.cases import every_case
 from tests.house.markdown import headings, table_rows
 from tests.house.tree import Source, check, check_planted, markdown_files, nodes, page, plant, python_files
 
@@ -101,7 +102,7 @@ def test_words_with_a_scope_are_left_to_people() -> None:
     assert ruled_out(PLANTED) == {"conversation": "session", "job": "run"}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "expected"),
     [
         ("class ConversationStore: ...\n", "the word is session"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import resource
@@ -148,7 +149,7 @@ def test_every_operation_that_writes_has_its_write_in_the_table() -> None:
 
 
 @pytest.mark.promise("commit.never-a-failure")
-@pytest.mark.parametrize(("name", "door"), all_but_thorough(CASES, step=2))
+@pytest.mark.parametrize(("name", "door"), all_but_thorough(CASES, step=7))
 def test_nothing_that_breaks_after_the_commit_makes_a_failure_of_it(
     tmp_path: Path, name: str, door: str
 ) -> None:
@@ -178,7 +179,7 @@ def test_no_call_after_the_commit_of_a_step_may_fail_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("commit.never-a-failure")
-@pytest.mark.parametrize(("name", "door"), all_but_thorough(CASES, step=3))
+@pytest.mark.parametrize(("name", "door"), all_but_thorough(CASES, step=8))
 def test_a_process_without_a_descriptor_left_still_tells_the_change(
     tmp_path: Path, name: str, door: str
 ) -> None:
@@ -210,8 +211,10 @@ SEAMS = (
 
 
 @pytest.mark.promise("commit.never-a-failure")
-@pytest.mark.parametrize("seam", SEAMS, ids=lambda seam: ".".join(seam))
-@pytest.mark.parametrize("door", ["library", "mcp", "cli", "lafs", "text"])
+@pytest.mark.parametrize(
+    ("seam", "door"),
+    all_but_thorough(itertools.product(SEAMS, ["library", "mcp", "cli", "lafs", "text"]), step=3),
+)
 def test_what_is_broken_for_good_after_the_commit_still_lets_the_change_be_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seam: tuple[str, str], door: str
 ) -> None:
@@ -230,7 +233,7 @@ def test_what_is_broken_for_good_after_the_commit_still_lets_the_change_be_told(
 
 
 @pytest.mark.promise("commit.reply-lost-is-told")
-@pytest.mark.parametrize("name", COMMITTING)
+@pytest.mark.parametrize("name", all_but_thorough(COMMITTING, step=4))
 def test_an_answer_that_cannot_be_made_names_the_call_that_reads_the_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -309,7 +312,7 @@ def test_each_surface_spells_the_reading_call_in_its_own_words(
 
 @pytest.mark.thorough
 @pytest.mark.promise("commit.refused-before")
-@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("name", all_but_thorough(WRITING, step=3))
 def test_a_name_that_no_answer_has_is_refused_before_anything_is_done(tmp_path: Path, name: str) -> None:
     world = World(str(tmp_path))
     params = WRITES[name](world)
@@ -325,7 +328,7 @@ def test_a_name_that_no_answer_has_is_refused_before_anything_is_done(tmp_path: 
 
 @pytest.mark.thorough
 @pytest.mark.promise("commit.refused-before")
-@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("name", all_but_thorough(WRITING, step=3))
 def test_every_declared_field_can_be_asked_of_a_write(tmp_path: Path, name: str) -> None:
     world = World(str(tmp_path))
     params = WRITES[name](world)
@@ -339,7 +342,7 @@ def test_every_declared_field_can_be_asked_of_a_write(tmp_path: Path, name: str)
 
 @pytest.mark.thorough
 @pytest.mark.promise("commit.budget-warns")
-@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("name", all_but_thorough(WRITING, step=3))
 def test_a_budget_never_refuses_what_a_write_answers(tmp_path: Path, name: str) -> None:
     world = World(str(tmp_path))
     params = WRITES[name](world)

@@ -157,6 +157,7 @@ def around(part_id: str, loops: dict[str, str]) -> Iterator[str]:
         part_id = loops[part_id]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("truth.nothing-in-silence")
 @pytest.mark.parametrize(("workflow_id", "mode"), all_but_thorough(itertools.product(IDS, MODES), step=4))
 def test_no_bundled_workflow_ends_with_steps_skipped_in_silence(

@@ -15,6 +15,7 @@ from tests.conftest import memory_runtime
 from tests.journeys.bad_calls import BAD_CALLS, CLI, HALF, MCP, BadCall, Scene, right_call, spoiled_call
 from tests.journeys.conversation import answer, commits_of, refusal, start
 from tests.journeys.doors import TOOL_OF, command, tool_call
+from tests.quick_set import all_but_thorough
 
 
 def scene_of(runtime: Runtime) -> Scene:
@@ -44,7 +45,7 @@ def test_mcp_names_code_and_place_and_the_corrected_call_works(bad: BadCall, run
 
 
 @pytest.mark.promise("errors.corrected-call")
-@pytest.mark.parametrize("bad", BAD_CALLS, ids=lambda bad: bad.id)
+@pytest.mark.parametrize("bad", all_but_thorough(BAD_CALLS, step=4), ids=lambda bad: bad.id)
 def test_the_command_line_names_code_and_place_and_the_corrected_command_works(
     bad: BadCall, tmp_path: Path
 ) -> None:

@@ -390,7 +390,7 @@ def test_a_check_that_nobody_saw_is_told_with_the_first_report_that_names_it_and
 
     (told,) = [one["message"] for one in first["warnings"] if one["code"] == "CHECK_NOT_SEEN"]
     session = site.reply["session"]["sessionId"]
-    assert told.startswith("Handrail has not seen grep -q round src/bill.py run. ")
+    assert told.startswith("Handrail has not seen grep -q round src/bill.py run: your word alone, until ")
     assert f"handrail check run --session {session} -- COMMAND" in told
     assert "CHECK_NOT_SEEN" not in json.dumps(second)
     assert worth(done) == {"ran": 1, "seen": 1}

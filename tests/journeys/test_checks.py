@@ -13,6 +13,7 @@ from handrail.contract.ids import ReportFormat
 from handrail.engine.receipts import digest_argv
 from handrail.operations.checks.reports import UnreadableReport, count_tests
 from handrail.runtime.runtime import Runtime
+from tests.cases import every_case
 from tests.journeys.conversation import start
 from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.test_receipts import SECRET, Place, receipts
@@ -239,7 +240,7 @@ def test_a_declared_report_that_is_not_written_has_not_passed(place: Place) -> N
 
 
 @pytest.mark.promise("receipt.report-of-this-run")
-@pytest.mark.parametrize(
+@every_case(
     ("content", "counted"),
     [
         ('<testsuite tests="3"/>', (3, 0, 0, 0)),
@@ -265,7 +266,7 @@ def test_sums_are_read_where_no_case_is_listed(content: str, counted: tuple[int,
 
 
 @pytest.mark.promise("receipt.report-of-this-run")
-@pytest.mark.parametrize(
+@every_case(
     "content",
     [
         '<!DOCTYPE a [<!ENTITY x "y"><!ENTITY z "&x;&x;">]><testsuite>&z;</testsuite>',
@@ -317,7 +318,7 @@ test result: FAILED. 0 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
 
 
 @pytest.mark.promise("evidence.nothing-ran")
-@pytest.mark.parametrize(
+@every_case(
     ("form", "content", "counted"),
     [
         ("tap", TAP_OF_NODE, (1, 1, 1, 0)),

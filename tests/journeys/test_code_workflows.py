@@ -429,6 +429,14 @@ def test_a_resume_token_that_is_not_accepted_says_what_to_do(code: CodeProject, 
     ("step", "says"),
     [
         (FIND | {"operation": "code.scn"}, "There is no operation code.scn"),
+        (
+            FIND | {"operation": "code.grep"},
+            "Use one of code.diff, code.edit, code.restore, code.scan, code.status",
+        ),
+        (
+            FIND | {"operation": "grep"},
+            "Use one of code.diff, code.edit, code.restore, code.scan, code.status",
+        ),
         (FIND | {"params": {"serch": "x"}}, "code.scan does not take"),
         (FIND | {"params": {"search": 1}}, "code.scan refuses this"),
         (FIND | {"when": "nobody"}, "nobody"),

@@ -22,7 +22,7 @@ from handrail.contract.outcome import Failure, Success
 from handrail.engine.bundles import lineage
 from handrail.event_log.files.log import FileLog
 from handrail.projections.html.elements import MOST_INVENTED_CELLS, notes_html
-from handrail.projections.report import page
+from handrail.projections.report import markdown
 from handrail.projections.run_graph import MOST_RAILS
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
@@ -272,7 +272,7 @@ def test_a_table_that_invents_cells_stands_as_it_was_written() -> None:
 def test_a_page_lays_out_so_many_notes_and_shows_the_others_as_they_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(page, "MOST_MARKUP_ON_PAGE", 5)
+    monkeypatch.setattr(markdown, "MOST_MARKUP_ON_PAGE", 5)
     runtime = memory_runtime()
     reply = advance(runtime, start(runtime), "The *first* one.")
     advance(runtime, reply, "The *second* <b>one</b>.")

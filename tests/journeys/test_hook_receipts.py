@@ -11,6 +11,7 @@ import pytest
 from handrail.engine.receipts import digest_argv
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.hook import HookAnswer, answer_hook, params_after_shell
+from tests.cases import every_case
 from tests.conformance.forked import ForkedTool, ForkServer
 from tests.conftest import KeptAudit
 from tests.hostile.repository.checkout import run_git
@@ -272,7 +273,7 @@ def test_words_are_taken_as_words() -> None:
     assert told == {"argv": ["pytest", "-q"]}
 
 
-@pytest.mark.parametrize(
+@every_case(
     "message",
     [
         b'{"tool_input": {"command": "false"}, "tool_input": {"command": "pytest"}, "exit_code": 0}',

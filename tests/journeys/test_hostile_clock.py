@@ -58,6 +58,7 @@ def files_in(home: str) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("clock.deletes-nothing")
 @pytest.mark.parametrize("name", CLOCKS)
 def test_no_command_deletes_anything_by_its_clock(

@@ -11,6 +11,7 @@ import rfc8785
 
 from handrail.operations.sessions import import_session
 from handrail.runtime.runtime import Runtime
+from tests.cases import every_case
 from tests.conftest import memory_runtime
 from tests.engine.bundles.made import rechained, repinned, rich_bundle
 from tests.journeys.conversation import answer, refusal
@@ -119,7 +120,7 @@ def test_for_people_each_text_is_fenced_and_nothing_in_it_is_hidden(tmp_path: An
 
 
 @pytest.mark.promise("bundles.contracts")
-@pytest.mark.parametrize(
+@every_case(
     "schema",
     [
         {"type": "object", "properties": {"kind": {"pattern": "(a+)+$"}}},

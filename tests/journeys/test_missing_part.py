@@ -74,6 +74,7 @@ def test_it_is_listed_and_its_help_says_what_is_missing(tmp_path: Path) -> None:
     assert "The command serve comes with handrail_serve" in served.stdout
 
 
+@pytest.mark.thorough
 def test_everything_else_works_without_it(tmp_path: Path) -> None:
     started = run_without(
         "handrail_code", tmp_path, "run", "start", "wr.small_change", "--goal", "x", "--request-id", "one"

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from handrail.contract.credential_files import holds_credentials
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.conftest import KeptIncidents
@@ -243,3 +244,22 @@ def test_a_saved_workflow_shows_nothing_of_the_file_that_a_link_leads_to(rt: Run
     _, document = command(rt, *words, "--dry-run")
 
     assert CANARY not in json.dumps(document)
+
+
+@pytest.mark.promise("evidence.no-oracle")
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(".env.local", ".git-credentials", "home/.pgpass", "id_ed25519", "deploy/id_rsa", "cert.P12"),
+        *(".aws/config", ".kube/config", "me/.docker/config.json", ".config/gh/hosts.yml", ".vault-token"),
+    ],
+)
+def test_what_programs_keep_their_credentials_in_is_known_by_its_name(path: str) -> None:
+    assert holds_credentials(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["src/credentials.py", "id_ed25519.pub", "docker/config.json", "kube/config", "aws/main.tf"]
+)
+def test_what_only_looks_like_credentials_is_a_file_like_any_other(path: str) -> None:
+    assert not holds_credentials(path)

@@ -66,6 +66,7 @@ def test_reads_and_refusals_leave_every_byte_of_the_store_as_it_was(disk_runtime
     assert every_byte(home) == before
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("continue.replay.same-bytes")
 @pytest.mark.skipif(not sys.prefix.isascii(), reason=NO_START_IN_C)
 def test_a_replay_in_another_process_and_at_another_time_gives_the_same_bytes(

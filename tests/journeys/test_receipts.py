@@ -25,6 +25,7 @@ from handrail.runtime.operation import operation
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.tools import OFFERED, SWITCHED_ON
 from handrail.wiring import registry
+from tests.cases import every_case
 from tests.conformance.forked import ForkedTool, ForkServer
 from tests.conftest import GivenWorkspace, KeptAudit
 from tests.journeys.conversation import advance, answer, rehydrate, start
@@ -411,7 +412,7 @@ def test_a_secret_that_is_cut_by_a_limit_leaves_no_half(place: Place) -> None:
 
 
 @pytest.mark.promise("receipt.no-secret")
-@pytest.mark.parametrize(
+@every_case(
     "line",
     [
         "tests/test_tokens.py::test_x PASSED",

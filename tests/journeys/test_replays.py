@@ -152,6 +152,7 @@ def test_a_hundred_repetitions_in_another_process_with_another_clock_are_the_sam
     assert every_byte(store.home) == store.bytes
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("continue.branches")
 def test_n_attempts_from_one_node_give_n_branches_also_on_disk(tmp_path: Path) -> None:
     store = Store(tmp_path)

@@ -116,6 +116,7 @@ def test_a_server_with_another_tool_set_must_start_again(
     assert needed == ({"startSession"} if is_needed else set())
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("console.settings")
 def test_a_running_server_is_listed_until_it_dies_however_that_happens(tmp_path: Path) -> None:
     environment = os.environ | {"HANDRAIL_HOME": str(tmp_path), "HANDRAIL_PROJECT": str(tmp_path)}

@@ -20,6 +20,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from handrail.surfaces.cli.rendering.human import human_text
 from handrail.surfaces.cli.rendering.text import Page
+from tests.cases import every_case
 from tests.conftest import memory_runtime
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer
@@ -217,7 +218,7 @@ BY_A_SENTENCE = {
 
 
 @pytest.mark.promise("gaps.settled")
-@pytest.mark.parametrize("reason", [one for part in get_args(GapReason) for one in get_args(part) or [part]])
+@every_case("reason", [one for part in get_args(GapReason) for one in get_args(part) or [part]])
 def test_each_reason_of_a_gap_says_who_settles_it(reason: GapReason) -> None:
     gap = GapRecorded(gap_id="gap_x_1", severity="critical", reason=reason, summary="It is missing.")
     waits = [

@@ -492,6 +492,24 @@ def test_a_text_before_the_part_that_gives_its_value_is_told(
     assert told == ([("read_too_early", "/steps/0", fix)] if is_first and not in_loop else [])
 
 
+@pytest.mark.promise("truth.files.asked-in-time")
+def test_a_text_that_reads_what_a_step_gives_that_may_be_left_out_is_told(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    high, low = equals("severity", "high"), equals("severity", "low")
+    showing = step("show", prompt="Show {{opinions}}.")
+    giving = choice("ask", option("a", opinions="good"), option("b", opinions="bad"), when=high)
+    other = {**giving, "id": "other", "when": low}
+
+    def told(*parts: dict[str, Any]) -> list[str]:
+        found = warned(runtime, tmp_path, step("look"), *parts, inputs=SIZE)
+        return [pointer for code, pointer, _ in found if code == "read_too_early"]
+
+    assert told(giving, showing) == ["/steps/2"]
+    assert told(giving, {**showing, "when": high}) == []
+    assert told(giving, other, showing) == [], "one of the two gives it"
+
+
 @pytest.mark.promise("truth.files.looked-for")
 def test_a_file_under_a_name_that_nobody_looks_for_is_told_by_everyone(disk: OnDisk) -> None:
     for name in ("plain.JSON", "noted.jsonc", "other.json5", "written.YAML"):

@@ -88,6 +88,7 @@ def work(tmp_path: Path, fork_server: ForkServer) -> Work:
     return prepared
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("evidence.code.after-the-reply")
 def test_the_files_of_every_step_are_there_though_the_client_leaves_after_the_last_answer(work: Work) -> None:
     repository = picture(work.root / ".git")

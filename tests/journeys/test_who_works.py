@@ -7,7 +7,7 @@ import pytest
 
 from handrail.contract.accounts import Principal
 from handrail.runtime.runtime import Runtime
-from handrail_serve.accounts.names import join_names
+from handrail_serve.accounts.forms import join_names
 from handrail_serve.pages.run_rail import rail_list
 from handrail_serve.pages.sessions import sessions_page
 from tests.conftest import GivenWorkspace

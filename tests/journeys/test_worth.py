@@ -14,6 +14,7 @@ from handrail.operations.checks.note_command import NoteCommand, note_command
 from handrail.ports.worktree import Unseen
 from handrail.projections.closing import ALL_CHECKED, ALL_RAN
 from handrail.projections.evidence import PROOF, describe_level, is_proven, worth_of
+from tests.cases import every_case
 from tests.journeys.doors import command, worth
 from tests.journeys.given_workflows import step
 from tests.journeys.test_until_the_end import (
@@ -191,7 +192,7 @@ def test_a_decision_that_steers_the_run_claims_nothing(site: Site) -> None:
 
 
 @pytest.mark.promise("evidence.worth")
-@pytest.mark.parametrize(
+@every_case(
     ("claim", "word"),
     [
         (Claim(pointer="/a", check="ran", level="ran", fact="exit 0"), "ran"),

@@ -16,6 +16,7 @@ from handrail.workflows.catalog import Catalog
 from handrail.workflows.checking.whole_file import read_checked_contract
 from handrail.workflows.problem import Problem, edit_rows
 from handrail.workflows.spellings.spelling import decode_document
+from tests.cases import every_case
 from tests.operations.intended_files import BASES, SPELLINGS, Base, Mistake, put, spelled, take
 from tests.operations.planted_mistakes import MISTAKES, UNCERTAIN, WORDS_OF_OURS
 
@@ -30,7 +31,7 @@ SOURCES: dict[Base, str] = {
 EXTENDED = WorkflowText(source="intended.json", text=json.dumps(BASES["workflow"]))
 MOST_REPAIRS = 5
 
-each = pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake.name for mistake in MISTAKES])
+each = every_case("mistake", MISTAKES)
 
 
 @lru_cache(maxsize=64)
@@ -105,7 +106,7 @@ def repaired(mistake: Mistake) -> tuple[str, int]:
     return text, MOST_REPAIRS
 
 
-@pytest.mark.parametrize("base", list(BASES))
+@every_case("base", list(BASES))
 def test_what_was_meant_is_without_any_error(base: Base) -> None:
     text = spelled(base, BASES[base])
 

@@ -12,6 +12,7 @@ from handrail.engine.progress import BranchSummary, RecapEntry
 from handrail.engine.reply import Recap
 from handrail.projections.recap import lost_branch, recap_at
 from handrail.workflows.conditions import AlwaysFalse, Compare
+from tests.cases import every_case
 from tests.engine.contracts import CONTRACTS, FINDING, finding
 from tests.engine.written_log import WrittenLog, attempt, step, tried, work, workflow_of
 
@@ -86,7 +87,7 @@ def test_long_notes_are_told_in_part_and_say_so() -> None:
     assert told(recap_at(log.history, log.workflow, created)) == [("a", "y" * 4_096 + "\n\n[TRUNCATED]")]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("sizes", "kept", "omitted"),
     [
         ([3_700, 3_700, 3_700], 3, 0),

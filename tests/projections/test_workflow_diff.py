@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from handrail.projections.workflow_diff import list_differences
+from tests.cases import every_case
 
 A, B, C = {"id": "a", "title": "A"}, {"id": "b", "title": "B"}, {"id": "c", "title": "C"}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("before", "after", "expected"),
     [
         ({"x": 1}, {"x": 1}, []),

@@ -21,6 +21,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # t
 from handrail.contract.conformance.check import check
 from handrail.contract.conformance.rules import Tier
 from handrail.contract.outcome import Json
+from tests.cases import every_case
 from tests.contract.conformance.documents import (
     FAILURE,
     LEDGER,
@@ -279,7 +280,7 @@ def test_ledgers_are_judged_alike_by_the_schema(seed: int) -> None:
     assert verdicts == {True, False}
 
 
-@pytest.mark.parametrize("document", [*ENVELOPES])
+@every_case("document", [*ENVELOPES])
 def test_the_untouched_envelopes_are_valid(document: Document) -> None:
     assert ENVELOPE_SCHEMA.is_valid(document)
     assert check(document, kind="lafs").schema_errors == ()
@@ -321,7 +322,7 @@ SETTLED: dict[str, tuple[Document, bool, Callable[[Document], bool]]] = {
 }
 
 
-@pytest.mark.parametrize("reason", SETTLED)
+@every_case("reason", SETTLED)
 def test_the_settled_points_are_the_only_differences(reason: str) -> None:
     document, is_accepted, by_the_schema = SETTLED[reason]
 

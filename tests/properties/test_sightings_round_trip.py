@@ -26,6 +26,7 @@ from handrail_team.companion.wire import (
     from_wire,
     to_wire,
 )
+from tests.cases import every_case
 
 PATHS = st.binary(max_size=12).map(os.fsdecode) | st.text(max_size=12)
 MANY: Any = st.lists(PATHS, max_size=3).map(tuple)
@@ -81,7 +82,7 @@ def test_an_order_arrives_as_it_was_given(
     assert from_wire(to_wire(order), LookOrder) == order
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"machine": {"bytes!": "*"}}', b'{"call": 1}', b"\xff"])
+@every_case("content", [b"", b"[]", b'{"machine": {"bytes!": "*"}}', b'{"call": 1}', b"\xff"])
 def test_what_is_no_message_is_refused_as_such(content: bytes) -> None:
     with pytest.raises((msgspec.MsgspecError, UnicodeDecodeError)):
         from_wire(content, Surroundings)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.contract import base32
+from handrail.contract import ids
 from handrail.contract.catalogue import INVALID_TOKEN, TOKEN_EXPIRED, TOKEN_SCOPE_MISMATCH
 from handrail.contract.ids import AttemptId, SessionId
 from handrail.contract.outcome import Fault, failure_of
@@ -45,7 +45,7 @@ NOW = 1_763_200_000
 
 
 def text(length: int) -> st.SearchStrategy[str]:
-    return st.text(base32.ALPHABET, min_size=length, max_size=length)
+    return st.text(ids.ALPHABET, min_size=length, max_size=length)
 
 
 def _claims(body: str, tag: str, attempt: str, option: int, kind: TokenKind) -> Claims:
@@ -113,7 +113,7 @@ def test_every_single_edit_of_every_kind_is_put_right_to_the_identical_token(kin
     stride = 1 if kind in ("state", "ack") else 4
 
     def characters(at: int) -> str:
-        return base32.ALPHABET[at % stride :: stride]
+        return ids.ALPHABET[at % stride :: stride]
 
     edits = {token[:at] + new + token[at + 1 :] for at in places for new in characters(at)}
     edits |= {token[:at] + new + token[at:] for at in (*places, len(token)) for new in characters(at)}
@@ -184,7 +184,7 @@ def test_of_a_million_mutations_none_is_accepted(kinds: tuple[TokenKind, ...]) -
         for _ in range(2 + (bits & 1)):
             bits >>= 16
             at = (bits >> 5) % len(token)
-            token = token[:at] + base32.ALPHABET[bits & 31] + token[at + 1 :]
+            token = token[:at] + ids.ALPHABET[bits & 31] + token[at + 1 :]
         if token not in tokens:
             count += 1
             if verify((KEY,), token) is not None:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.contract import base32
+from handrail.contract import ids
 from handrail.contract.outcome import Success
 from handrail.operations.handles import read_state
 from handrail.runtime.hub import perform
@@ -83,7 +83,7 @@ class _Misuser:
         token = self.tokens[child]
         for _ in range(self.chance.randrange(1, 5)):
             at = self.chance.randrange(len(token))
-            token = token[:at] + self.chance.choice(base32.ALPHABET) + token[at + 1 :]
+            token = token[:at] + self.chance.choice(ids.ALPHABET) + token[at + 1 :]
         return "run.continue", {"stateToken": token}, child
 
     def _move(self) -> tuple[str, dict[str, Any], int]:

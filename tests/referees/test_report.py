@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import every_case
 from tests.referees.equipment import HERE
 from tests.referees.known import KNOWN
 from tests.referees.report import Check, Report, Status, as_record, differences, judged, read_record, table
@@ -34,9 +35,7 @@ JUDGED: list[tuple[str, list[Check], dict[str, str], dict[str, Status]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("checks", "known", "expected"), [case[1:] for case in JUDGED], ids=[case[0] for case in JUDGED]
-)
+@every_case(("checks", "known", "expected"), [case[1:] for case in JUDGED])
 def test_known_failures_are_known_and_stale_ones_fail(
     checks: list[Check], known: dict[str, str], expected: dict[str, Status]
 ) -> None:
@@ -65,9 +64,7 @@ DIFFERENCES: list[tuple[str, Report, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("now", "expected"), [case[1:] for case in DIFFERENCES], ids=[case[0] for case in DIFFERENCES]
-)
+@every_case(("now", "expected"), [case[1:] for case in DIFFERENCES])
 def test_every_difference_from_the_record_is_told(now: Report, expected: list[str]) -> None:
     record = as_record([report(checked("a", "passed"), checked("b", "known"))])
 

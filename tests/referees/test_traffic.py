@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import every_case
 from tests.referees.traffic import (
     Exchange,
     crashes,
@@ -72,9 +73,7 @@ ACCEPTED: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("request_", "answer", "is_found"), [case[1:] for case in ACCEPTED], ids=[case[0] for case in ACCEPTED]
-)
+@every_case(("request_", "answer", "is_found"), [case[1:] for case in ACCEPTED])
 def test_accepted_input_is_held_against_the_schemas(
     request_: dict[str, Any], answer: dict[str, Any], is_found: bool
 ) -> None:
@@ -104,9 +103,7 @@ REFLECTED: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("request_", "answer", "is_found"), [case[1:] for case in REFLECTED], ids=[case[0] for case in REFLECTED]
-)
+@every_case(("request_", "answer", "is_found"), [case[1:] for case in REFLECTED])
 def test_refusals_quote_little_and_hide_nothing(
     request_: dict[str, Any], answer: dict[str, Any], is_found: bool
 ) -> None:

@@ -12,6 +12,7 @@ from handrail.engine.navigate import Complete
 from handrail.ports.log import Record
 from handrail.runtime.history_cache import decode_history, encode_history, fingerprint_structs
 from handrail.runtime.runtime import Runtime
+from tests.cases import every_case
 from tests.journeys.conversation import advance, start
 
 
@@ -38,7 +39,7 @@ def test_a_history_comes_back_as_it_was_and_can_grow(runtime: Runtime) -> None:
         assert extend(back, records[history.head :]) == cases[-1]
 
 
-@pytest.mark.parametrize(
+@every_case(
     "content",
     [
         b"",

@@ -24,6 +24,7 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import MOST_WORKFLOWS, HotLog, read_session
 from handrail_proof.log_promises import A, EventLogPromises, append, in_threads, plan
+from tests.cases import every_case
 from tests.conftest import memory_runtime
 from tests.engine.written_log import compiled
 from tests.journeys.conversation import advance, answer, rehydrate, start
@@ -351,7 +352,7 @@ def test_a_recollection_that_does_not_fit_is_ignored(runtime: Runtime, change: d
         assert read_session(log, session_id) == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("before", "after", "expected"),
     [
         (0, 2047, False),

@@ -9,6 +9,7 @@ import pytest
 from handrail.contract.catalogue import TOKEN_BAD_SIGNATURE, TOKEN_SCOPE_MISMATCH
 from handrail.contract.outcome import Failure, NextCall
 from handrail.runtime.misplaced_token import correct_call
+from tests.cases import every_case
 
 OUTPUT = {"notesMarkdown": "done"}
 
@@ -19,7 +20,7 @@ def check(operation: str, params: dict[str, Any], expected: NextCall | None) -> 
     assert correct_call(failure, operation, params).next_call == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("operation", "params", "expected"),
     [
         # a state token can only read, so the notes stay with the agent until it has an ack

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-import pytest
-
-from handrail_proof.crash_states import Tree, is_exhaustive, states_after, subsets_of
-from handrail_proof.disk_model import ROOT, DiskModel, NameChange, Written
+from handrail_proof.crash_states import (
+    ROOT,
+    DiskModel,
+    NameChange,
+    Tree,
+    Written,
+    is_exhaustive,
+    states_after,
+    subsets_of,
+)
+from tests.cases import every_case
 
 ALL = 10_000
 
@@ -83,7 +90,7 @@ def test_after_a_sync_nothing_is_in_doubt() -> None:
     check(model, [{"a": b"x" * 2000}])
 
 
-@pytest.mark.parametrize("count", range(8))
+@every_case("count", range(8))
 def test_subsets_begin_with_nothing_and_end_with_everything(count: int) -> None:
     found = list(subsets_of(count))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handrail_proof.disk_model import (
+from handrail_proof.crash_states import (
     ROOT,
     DiskModel,
     NameChange,

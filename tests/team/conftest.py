@@ -6,7 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from handrail_team.accounts import credentials
 from tests.team.postgres import fresh_database, role_of_its_own
+
+
+@pytest.fixture(scope="session", autouse=True)
+def passphrases_are_stretched_a_little() -> Iterator[None]:
+    """What a guess costs is shown by one test; every other sign-in would pay for it twice."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(credentials, "_COST", 2)
+        yield
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from handrail.wiring import build_runtime
 from handrail_serve.app import App, Parts
 from handrail_serve.guard import team_identity
 from handrail_serve.mcp_door import HttpDoor
+from handrail_team.accounts import credentials
 from handrail_team.door import TeamDoor
 from handrail_team.operations.asked import OPERATOR
 from tests.conftest import KeptIncidents
@@ -22,6 +23,8 @@ from tests.surfaces.http.client import JSON, Answered, Headers, asked
 ORIGIN = "https://handrail.example.com"
 HOST = "handrail.example.com"
 PASSPHRASE = "three blue words"
+COST_OF_A_GUESS = credentials._COST
+"""The tests of this folder pay less."""
 PAGE = ("sec-fetch-site", "same-origin")
 MCP = [("accept", "application/json, text/event-stream"), ("mcp-protocol-version", "2025-11-25")]
 

@@ -81,6 +81,7 @@ def test_a_rotation_is_followed_elsewhere_and_happens_once(held: Database, tmp_p
     assert other.facts() == one.facts()
 
 
+@pytest.mark.thorough
 def test_a_damaged_keyring_is_refused(held: Database, tmp_path: Path) -> None:
     one = machine(held, tmp_path / "one")
     one.signing_key(WORKFLOW)

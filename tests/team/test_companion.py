@@ -83,6 +83,7 @@ def test_a_workflow_of_the_server_is_offered_to_a_linked_project_and_starts(
     assert started["ackToken"]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("team.away")
 def test_when_the_server_is_away_nothing_is_done_and_nothing_falls_back(machine: Machine) -> None:
     machine.wire.is_cut = True

@@ -178,6 +178,7 @@ except Fault as fault:
 """
 
 
+@pytest.mark.thorough
 def test_a_statement_that_fails_among_others_is_told_once(database: str) -> None:
     """Its error comes while the next ones are still being sent."""
     command = [sys.executable, "-c", _FAILS_ON_THE_WAY, database]

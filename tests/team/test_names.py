@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from handrail_team.accounts.names import clean_name, fold_name, keep_name
+from tests.cases import every_case
 from tests.team.team_server import PASSPHRASE, Server
 
 
-@pytest.mark.parametrize(
+@every_case(
     "name",
     [
         "alice\n(you)",
@@ -30,7 +31,7 @@ def test_what_hides_or_deceives_is_no_name(name: str) -> None:
     assert keep_name(name) == ""
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("name", "kept"),
     [
         ("Ana", "Ana"),

@@ -18,6 +18,7 @@ from handrail.host.server.http_client import LocalHttpClient
 from handrail.ports.workspace import Notify
 from handrail.runtime.runtime import Runtime
 from handrail_team.sender import Sender
+from tests.cases import every_case
 from tests.host.worktree.project import write
 from tests.team.team_server import Server
 
@@ -136,7 +137,7 @@ def test_a_blocked_run_is_told_until_somebody_takes_it_and_then_no_more(
 
 
 @pytest.mark.promise("team.notices")
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "10.0.0.7", "169.254.169.254"])
+@every_case("host", ["127.0.0.1", "localhost", "[::1]", "10.0.0.7", "169.254.169.254"])
 def test_a_private_address_is_refused_before_anything_is_sent(host: str) -> None:
     with pytest.raises(Fault) as refused:
         LocalHttpClient().ask("POST", f"http://{host}:9/", {}, b"{}", 1, 10, is_public_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from handrail.contract.outcome import Fault, Success
 from handrail.engine.events import decode_event
 from handrail.runtime.hub import perform
 from handrail.wiring import build_runtime
+from handrail_team.accounts import credentials
 from handrail_team.door import FREE_TRIES
 from tests.journeys.test_after_a_commit import after_the_commit
 from tests.surfaces.http.client import Answered
-from tests.team.team_server import ORIGIN, PAGE, PASSPHRASE, Caller, Server
+from tests.team.team_server import COST_OF_A_GUESS, ORIGIN, PAGE, PASSPHRASE, Caller, Server
 
 CHANGES = ["team.invite", "team.set_member", "team.reset", "team.new_token", "team.revoke_token"]
 
@@ -24,6 +26,17 @@ CHANGES = ["team.invite", "team.set_member", "team.reset", "team.new_token", "te
 @pytest.fixture
 def server(team_database: str, tmp_path: Path) -> Server:
     return Server(team_database, tmp_path)
+
+
+def test_what_is_kept_of_a_passphrase_makes_every_guess_dear(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(credentials, "_COST", COST_OF_A_GUESS)
+    salt = b"s" * credentials.SALT_BYTES
+    stretched = hashlib.scrypt(PASSPHRASE.encode(), salt=salt, n=2**15, r=8, p=1, maxmem=1 << 26)
+
+    kept = credentials.keep_passphrase(PASSPHRASE, salt)
+
+    assert kept == f"scrypt${salt.hex()}${stretched.hex()}"
+    assert credentials.fits(PASSPHRASE, kept)
 
 
 @pytest.mark.thorough

@@ -16,6 +16,7 @@ from tools.packed_files import SKILL, description, description_file, skill_files
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed")
 def test_a_built_wheel_carries_what_people_read_at_the_root(tmp_path: Path) -> None:
     build = ["uv", "build", "--offline", "--quiet", "--wheel", "--out-dir", str(tmp_path), str(ROOT)]

@@ -28,6 +28,7 @@ from handrail.workflows.conditions import Compare, Facts
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.reading.reader import Reading, read_workflow
 from handrail.workflows.spellings.spelling import decode_document
+from tests.cases import every_case
 from tests.house.markdown import fenced_blocks, links, table_rows
 from tests.house.tree import ROOT
 
@@ -51,7 +52,7 @@ SOFT = re.compile(
     r"|\bbest effort\b|\bsimply\b|\betc\b|!",
     re.IGNORECASE,
 )
-every = pytest.mark.parametrize("workflow_id", IDS)
+every = every_case("workflow_id", IDS)
 
 
 def content(workflow_id: str) -> bytes:
@@ -471,7 +472,7 @@ def _drawn(parts: list[dict[str, Any]], indent: int) -> Iterator[tuple[int, str]
         yield from _drawn(part.get("body", []), indent + 2)
 
 
-@pytest.mark.parametrize("workflow_id", ROUTINES)
+@every_case("workflow_id", ROUTINES)
 def test_the_page_of_a_routine_shows_how_workflows_call_it(workflow_id: str) -> None:
     block = next(block for block in fenced_blocks(page(page_name(workflow_id))) if block.language == "json")
     call = json.loads("\n".join(block.lines))

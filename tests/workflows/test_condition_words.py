@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail.workflows.conditions import (
     AlwaysFalse,
     AlwaysTrue,
@@ -15,12 +13,13 @@ from handrail.workflows.conditions import (
     Or,
     describe_condition,
 )
+from tests.cases import every_case
 
 LARGE = Compare(input="size", op="equals", value="large")
 MANY = Compare(input="count", op="gte", value=3)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("condition", "words"),
     [
         (AlwaysTrue(), "always"),

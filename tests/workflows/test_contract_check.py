@@ -27,6 +27,7 @@ from handrail.workflows.contracts.check import (
     make_example,
     make_invalid_variants,
 )
+from tests.cases import every_case
 
 REPORT: dict[str, Any] = {
     "type": "object",
@@ -48,7 +49,7 @@ REPORT: dict[str, Any] = {
 }
 FITS: dict[str, Any] = {"kind": "acme.report", "state": "ready"}
 
-every_contract = pytest.mark.parametrize("contract", all_contracts(), ids=lambda each: each.id)
+every_contract = every_case("contract", all_contracts())
 
 
 def check(document: Any, *expected: tuple[str, str, str]) -> None:
@@ -69,7 +70,7 @@ def test_a_document_that_fits_has_no_violations(document: Any) -> None:
     check(document)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("document", "pointer", "rule", "message"),
     [
         ({"kind": "acme.report"}, "/state", "required", '"state" is missing.'),
@@ -177,7 +178,7 @@ def nested(depth: int) -> Any:
     return value
 
 
-@pytest.mark.parametrize(
+@every_case(
     "document",
     [nested(5_000), {"kind": "\ud800"}, {"n": object()}, {1: 2}, {"n": 10**400}, float("nan"), b"x"],
 )
@@ -185,7 +186,7 @@ def test_an_odd_document_is_a_finding_and_never_an_exception(document: Any) -> N
     assert find_violations(REPORT, document) != []
 
 
-@pytest.mark.parametrize(
+@every_case(
     "schema",
     [
         {"$ref": "http://localhost:1/x.json"},
@@ -260,7 +261,7 @@ def test_the_validator_is_loaded_only_when_something_is_checked() -> None:
     assert printed == "False\n"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("schema", "reason"),
     [
         (REPORT, None),
@@ -347,7 +348,7 @@ def deep(levels: int) -> dict[str, Any]:
     return schema
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("schema", "pointer", "says", "fix"),
     [
         (
@@ -431,7 +432,7 @@ def test_a_schema_outside_the_subset_is_refused_with_its_place_and_a_fix(
     assert fix in trouble.fix
 
 
-@pytest.mark.parametrize(
+@every_case(
     "schema",
     [
         of_kind(),
@@ -446,7 +447,7 @@ def test_a_schema_inside_the_subset_is_allowed(schema: dict[str, Any]) -> None:
     assert check_contract_schema(schema) == []
 
 
-@pytest.mark.parametrize("schema", [None, 3, "x", [], True])
+@every_case("schema", [None, 3, "x", [], True])
 def test_what_is_no_schema_at_all_is_refused(schema: Any) -> None:
     assert check_contract_schema(schema) != []
 
@@ -505,7 +506,7 @@ def test_the_example_of_a_builtin_is_its_own_and_safe_to_change(contract: Contra
     assert contract.example == before
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("properties", "expected"),
     [
         ({"a": {"type": "string"}}, {"a": "text"}),

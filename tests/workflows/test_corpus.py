@@ -27,6 +27,7 @@ from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.dialect.translation import to_native
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.reading.reader import read_workflow
+from tests.cases import every_case
 from tests.conftest import GivenFiles
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +48,7 @@ WORKFLOW_TEXTS = (
 )
 NOT_PROSE = frozenset({"kind", "refId", "id", "name", "var", "equals", "contains", "not_equals"})
 
-each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+each_file = every_case("path", FILES)
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -16,6 +16,7 @@ from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.builtins.registry import all_capabilities
 from handrail.workflows.editor_schema import workflow_json_schema
 from handrail.workflows.reading.reader import read_workflow
+from tests.cases import every_case
 from tests.workflows.reading.breaking import break_somewhere, places_in
 from tests.workflows.reading.documents import (
     ACTION,
@@ -66,7 +67,7 @@ def test_every_reference_leads_somewhere_and_every_definition_is_used() -> None:
     assert used == set(SCHEMA["$defs"])
 
 
-@pytest.mark.parametrize("file", list_bundled_files(), ids=lambda file: file.source_ref)
+@every_case("file", list_bundled_files())
 def test_every_bundled_workflow_is_valid(file: WorkflowFile) -> None:
     document = json.loads(file.decoded)
 
@@ -77,7 +78,7 @@ def test_every_construct_is_valid() -> None:
     assert [error.message for error in VALIDATOR.iter_errors(EVERYTHING)] == []
 
 
-@pytest.mark.parametrize(
+@every_case(
     "document",
     [
         [],
@@ -142,6 +143,7 @@ def names_only_builtins(document: dict[str, Any]) -> bool:
     )
 
 
+@pytest.mark.thorough
 @given(st.integers(0, 2**32), st.integers(1, 3))
 def test_the_schema_refuses_nothing_that_the_reader_takes(seed: int, breaks: int) -> None:
     chance = random.Random(seed)
@@ -154,7 +156,7 @@ def test_the_schema_refuses_nothing_that_the_reader_takes(seed: int, breaks: int
         assert accepts(document)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("document", "is_accepted"),
     [
         (with_part(CALL, templateId="wr.templates.handoff_summary"), True),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import pytest
 
 from handrail.workflows.checking.whole_file import read_checked_contract
 from handrail.workflows.evidence import PathExists, Ran
+from tests.cases import every_case
 
 SCHEMA = {
     "type": "object",
@@ -44,7 +44,7 @@ def test_rules_are_read_and_the_one_that_is_always_on_may_be_written() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("rule", "pointer", "said"),
     [
         ({"check": "path_exist", "at": "/files/*/path"}, "/evidence/0/check", "Did you mean path_exists?"),

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from handrail.workflows.contracts import patterns
 from handrail.workflows.contracts.patterns import explain_refusal, is_match
+from tests.cases import every_case
 
 SLOW = "can itself match in several ways"
 
 
-@pytest.mark.parametrize(
+@every_case(
     "pattern",
     [
         "",
@@ -49,7 +50,7 @@ def test_ordinary_patterns_are_accepted(pattern: str) -> None:
     assert explain_refusal(pattern) == ""
 
 
-@pytest.mark.parametrize(
+@every_case(
     "pattern",
     [
         "(a+)+",
@@ -81,7 +82,7 @@ def test_a_repetition_of_what_can_match_in_several_ways_is_refused(pattern: str)
     assert SLOW in explain_refusal(pattern)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("pattern", "said"),
     [
         ("(", "not a regular expression: missing ), unterminated subpattern."),
@@ -139,7 +140,7 @@ def test_an_accepted_pattern_is_quick_on_the_longest_notes(pattern: str, text: s
     assert process_time() - before < 5  # trying every way takes minutes to years
 
 
-@pytest.mark.parametrize(
+@every_case(
     "pattern",
     [
         "(?=a)a*a*a*b",
@@ -159,7 +160,7 @@ def test_a_pattern_does_not_count_far(pattern: str) -> None:
     assert explain_refusal(pattern) == "The pattern counts to 1001; the limit is 1000."
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("pattern", "text", "expected"),
     [
         (r"\A(?![\s\S]*draft)", "a\nfinal text", True),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from handrail.workflows.problem import Problem, ProblemCode
 from handrail.workflows.problem_places import add_places, locate, locate_depth, locate_keys
+from tests.cases import every_case
 
 TEXT = """{
   "name": "é\\u00e9 \\"x\\" {[",  "a/b": [1, 22,
@@ -19,7 +20,7 @@ TEXT = """{
 }"""
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("pointer", "value", "key"),
     [
         ("", (1, 1), (1, 1)),
@@ -41,7 +42,7 @@ def test_a_pointer_has_the_place_of_its_value_and_of_its_key(
     assert locate_keys(TEXT, [pointer]) == {pointer: key}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("pointer", "place"),
     [
         ("/nothing", (1, 1)),
@@ -58,7 +59,7 @@ def test_what_is_missing_has_the_place_of_what_is_around_it(pointer: str, place:
     assert locate_keys(TEXT, [pointer]) == {pointer: place}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "place"),
     [
         ("", (1, 1)),

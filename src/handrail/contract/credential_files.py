@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-_NAMES = (".env*", "*.pem", "*.key", ".netrc", ".npmrc", ".pypirc", "credentials*")
-_FOLDER = ".ssh"
+_NAMES = (
+    *(".env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "credentials*"),
+    *(".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".htpasswd", ".vault-token"),
+    *(".git-credentials", ".dockercfg", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"),
+)
+_FOLDERS = frozenset({".ssh", ".aws", ".azure", ".gnupg"})
+_PLACES = (".kube/config", ".docker/config.json", ".config/gh/hosts.yml")
 _SOURCES = (".py", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".go", ".rs", ".java")
 """A module called `credentials.py` is code: it says where credentials are found."""
 
@@ -16,7 +21,7 @@ _SOURCES = (".py", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts",
 def holds_credentials(path: str) -> bool:
     """Whether the file at this path, with `/` between its names, holds credentials."""
     *folders, name = path.lower().split("/")
-    if _FOLDER in folders:
+    if not _FOLDERS.isdisjoint(folders) or f"/{path.lower()}".endswith(tuple(f"/{one}" for one in _PLACES)):
         return True
     is_module = name.startswith("credentials") and name.endswith(_SOURCES)
     return not is_module and any(fnmatchcase(name, pattern) for pattern in _NAMES)

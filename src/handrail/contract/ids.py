@@ -11,7 +11,37 @@ import hmac
 import re
 from typing import Literal, NewType, TypeAlias
 
-from handrail.contract import base32
+# Crockford base32, lower case: the alphabet of ids and workflow tokens
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+_PAIRS = tuple(high + low for high in ALPHABET for low in ALPHABET)
+_FORGIVEN = str.maketrans("oil", "011")
+
+
+def encode_number(number: int, length: int) -> str:
+    """`number` as exactly `length` characters, most significant first."""
+    assert number >> 5 * length == 0, "the number does not fit into that many characters"
+    odd = length % 2
+    first = ALPHABET[number >> 5 * (length - 1)] if odd else ""
+    return first + "".join(
+        [_PAIRS[number >> shift & 1023] for shift in range(5 * (length - odd - 2), -1, -10)]
+    )
+
+
+def encode_digest(digest: bytes, length: int) -> str:
+    """The first `5 * length` bits of a digest."""
+    bits = len(digest) * 8
+    assert length * 5 <= bits, "the digest is too short for that many characters"
+    return encode_number(int.from_bytes(digest, "big") >> (bits - length * 5), length)
+
+
+def forgive(text: str) -> str:
+    """What the writer meant: lower case, and the look-alikes o, i and l as 0, 1 and 1."""
+    return text.lower().translate(_FORGIVEN)
+
+
+# Ids
 
 SessionId = NewType("SessionId", str)
 RunId = NewType("RunId", str)
@@ -39,7 +69,7 @@ ATTEMPT_LENGTH = 7
 NODE_TAG_LENGTH = 8
 """Characters of the tag by which a token names a node (tokens.md: at least 32 bits)."""
 
-_BODY = f"[{base32.ALPHABET}]"
+_BODY = f"[{ALPHABET}]"
 _SESSION = rf"{SESSION_PREFIX}{_BODY}{{{SESSION_BODY_LENGTH}}}"
 _RUN = rf"{RUN_PREFIX}{_BODY}{{12}}"
 _NODE = rf"{NODE_PREFIX}{_BODY}{{12}}"
@@ -63,7 +93,7 @@ def is_receipt_id(text: str) -> bool:
 
 
 def session_id_of(randomness: bytes) -> SessionId:
-    return SessionId(SESSION_PREFIX + base32.encode_digest(randomness, SESSION_BODY_LENGTH))
+    return SessionId(SESSION_PREFIX + encode_digest(randomness, SESSION_BODY_LENGTH))
 
 
 def session_id_for_request(key: bytes, root: str, request_id: str, salt: int = 0) -> SessionId:
@@ -87,58 +117,56 @@ def session_id_for_bundle(bundle_id: BundleId, salt: int = 0) -> SessionId:
 
 def run_id_for(session_id: SessionId, key: str) -> RunId:
     """The run of a session that this key (a request id, or a fresh random one) started."""
-    return RunId(RUN_PREFIX + base32.encode_digest(_digest("run", session_id, key), 12))
+    return RunId(RUN_PREFIX + encode_digest(_digest("run", session_id, key), 12))
 
 
 def first_node_of(run_id: RunId, salt: int = 0) -> NodeId:
-    return NodeId(NODE_PREFIX + base32.encode_digest(_digest("node", run_id, str(salt)), 12))
+    return NodeId(NODE_PREFIX + encode_digest(_digest("node", run_id, str(salt)), 12))
 
 
 def node_after(node_id: NodeId, attempt_id: AttemptId, cause: str, salt: int = 0) -> NodeId:
     """The node that this attempt creates; another `salt` gives another name when tags collide."""
-    return NodeId(
-        NODE_PREFIX + base32.encode_digest(_digest("node", node_id, attempt_id, cause, str(salt)), 12)
-    )
+    return NodeId(NODE_PREFIX + encode_digest(_digest("node", node_id, attempt_id, cause, str(salt)), 12))
 
 
 def receipt_id_for(node_id: NodeId, key: str) -> ReceiptId:
     """The receipt that this key (a client's name of its call, or a fresh random one) made at a node."""
-    return ReceiptId(RECEIPT_PREFIX + base32.encode_digest(_digest("receipt", node_id, key), 12))
+    return ReceiptId(RECEIPT_PREFIX + encode_digest(_digest("receipt", node_id, key), 12))
 
 
 def attempt_of(randomness: bytes) -> AttemptId:
     """A fresh attempt, as rehydrate mints it."""
-    return AttemptId(base32.encode_digest(randomness, ATTEMPT_LENGTH))
+    return AttemptId(encode_digest(randomness, ATTEMPT_LENGTH))
 
 
 def attempt_for_new(name: str) -> AttemptId:
     """The attempt minted with the reply that made a node, a session or its notes; a replay mints it too."""
-    return AttemptId(base32.encode_digest(_digest("attempt", name), ATTEMPT_LENGTH))
+    return AttemptId(encode_digest(_digest("attempt", name), ATTEMPT_LENGTH))
 
 
 def attempt_for_other(attempt_id: AttemptId, input_digest: str) -> AttemptId:
     """The attempt that stores what came with a used token; the same content gets the same one again."""
-    return AttemptId(base32.encode_digest(_digest("other", attempt_id, input_digest), ATTEMPT_LENGTH))
+    return AttemptId(encode_digest(_digest("other", attempt_id, input_digest), ATTEMPT_LENGTH))
 
 
 def session_output_id(session_id: SessionId, tag: str, attempt_id: AttemptId) -> str:
     """The notes of a session that this attempt at this point of it keeps."""
-    return "out_" + base32.encode_digest(_digest("output", session_id, tag, attempt_id), 12)
+    return "out_" + encode_digest(_digest("output", session_id, tag, attempt_id), 12)
 
 
 def node_tag(digest: str) -> str:
     """How a token names a node: the head of the chain digest of its `node_created` event."""
-    return base32.encode_digest(bytes.fromhex(digest), NODE_TAG_LENGTH)
+    return encode_digest(bytes.fromhex(digest), NODE_TAG_LENGTH)
 
 
 def event_id(digest: str) -> EventId:
     """An event is named by its place in the chain, so the id needs no bytes in the log."""
-    return EventId(EVENT_PREFIX + base32.encode_digest(bytes.fromhex(digest), 20))
+    return EventId(EVENT_PREFIX + encode_digest(bytes.fromhex(digest), 20))
 
 
 def bundle_id(digest: str) -> BundleId:
     """A bundle is named by the digest of what it holds, not by when or where it was written."""
-    return BundleId(BUNDLE_PREFIX + base32.encode_digest(bytes.fromhex(digest), 20))
+    return BundleId(BUNDLE_PREFIX + encode_digest(bytes.fromhex(digest), 20))
 
 
 def blob_ref(content: bytes) -> BlobRef:

@@ -1,4 +1,7 @@
-"""`handrail demo`: a whole run in a scratch directory, with real processes, real kills and checked claims."""
+"""`handrail demo`: a whole run in a scratch directory, with real processes, real kills and checked claims.
+
+The story: a run survives a lost chat, kills, a forgotten artifact and a new cause.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,326 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from handrail.contract.catalogue import E_INTEGRITY, E_INTERRUPTED, E_IO, E_USAGE, E_VALIDATION
 from handrail.contract.envelopes.cli import encode_document, to_cli
+from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Call, Failure, Fault, Json, Outcome, Success, failure_of
 from handrail.contract.wording import quote
-from handrail.demo.scene import Broken, Narrator, Scene, make_demo_environment
-from handrail.demo.story import Totals, play_story
+from handrail.demo.scene import Answer, Broken, LogFacts, Moment, Narrator, Scene, make_demo_environment
+
+# The reports of the scripted agent: notes, and the artifacts that steps require
+
+REPRODUCE = "total([2.675]) prints 2.67, the bill says 2.68; 10 of 10 times."
+LOCATE = "till.py:2 gets 2.675 and returns 2.67; one line above it is right."
+EXPLAIN = "Cause: round() rounds half to even."
+FIX = "Replaced round() by our own; test_half_cent passes."
+VERIFY = "Report: half-even rounding, replaced by our own."
+EXPLAIN_AGAIN = "Half-even is refuted: round(2.685, 2) is 2.69. A float cannot hold 2.675."
+FIX_AGAIN = "Prices are Decimal; test_half_cent failed before and passes now."
+VERIFY_AGAIN = "Report: binary floats lose half cents; prices are Decimal."
+
+
+def _cause(cause: str, change: str) -> dict[str, Any]:
+    return {
+        "kind": "wr.cause",
+        "cause": cause,
+        "place": f"{PLACE}:2",
+        "experiments": [
+            {"change": change, "predicted": "It prints 2.68.", "seen": "It printed 2.68."},
+            {"change": "The price 2.665", "predicted": "It is a cent short.", "seen": "It printed 2.66."},
+        ],
+        "rivals": [{"cause": "The price list has 2.67", "ruledOutBy": "It has 2.675, in two places."}],
+        "sameMistake": [],
+    }
+
+
+def _bug_fix(why: str) -> dict[str, Any]:
+    return {
+        "kind": "wr.bug_fix",
+        "files": [
+            {"path": "prices.py", "change": "modified", "why": why},
+            {"path": "test_prices.py", "change": "added", "why": "test_half_cent shows the bug."},
+        ],
+        "checks": [{"command": "pytest test_prices.py -q", "exitCode": 0, "summary": "1 passed"}],
+        "guard": "pytest test_prices.py -q",
+    }
+
+
+def _verification(claim: str) -> dict[str, Any]:
+    run = {"source": "command", "ref": "total([2.675])", "result": "2.68"}
+    return {
+        "kind": "wr.verification_report",
+        "verdict": "passed",
+        "claims": [{"claim": claim, "status": "confirmed", "evidence": [run]}],
+        "notChecked": [],
+    }
+
+
+PLACE, BROKEN = "till.py", "def total(prices):\n    return round(sum(prices), 2)\n"
+"""What is wrong before the agent comes."""
+FILES = {
+    "prices.py": "def total(prices):\n    return round(sum(prices) + 1e-9, 2)\n",
+    "test_prices.py": "from prices import total\n\n\n"
+    "def test_half_cent():\n    assert total([2.675]) == 2.68\n",
+}
+"""What the agent writes; the list that it reports names exactly these."""
+REPRODUCED = {
+    "kind": "wr.reproduction",
+    "command": "python -c 'import till; print(till.total([2.675]))'",
+    "exitCode": 0,
+    "expected": "It prints 2.68, as the bill says.",
+    "actual": "It prints 2.67.",
+    "happens": "always",
+}
+EXPLAINED = _cause("round() rounds half to even.", "Our own rounding instead")
+EXPLAINED_AGAIN = _cause("A binary float cannot hold 2.675.", "Decimal instead of float")
+CHANGED = _bug_fix("Rounds half up by our own function.")
+VERIFIED = _verification("With our own rounding the bill is right.")
+CHANGED_AGAIN = _bug_fix("Prices are Decimal from the parser on.")
+VERIFIED_AGAIN = _verification("With Decimal prices the bill is right.")
+
+
+# The chapters
+
+WORKFLOW = "wr.bug_investigation"
+GOAL = "Invoice 4711 is one cent short"
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
+    """What the log holds in the end, counted, and the drawing of the run."""
+
+    steps_done: int = 0
+    artifacts: int = 0
+    blocked: int = 0
+    events: int = 0
+    lost: int = 0
+    doubled: int = 0
+    graph: list[str] = []
+
+
+def play_story(scene: Scene) -> Totals:
+    """Play everything.
+
+    Raises Broken when a call does not do what it always does.
+    """
+    try:
+        show_start(scene)
+        show_takeover(scene)
+        located = show_killed_calls(scene)
+        show_forgotten_artifact(scene)
+        show_changed_mind(scene, located.data["stateToken"])
+        return show_whole_run(scene)
+    except LookupError as missing:
+        raise Broken(f"an answer lacks {missing}") from missing
+
+
+def show_start(scene: Scene) -> None:
+    """Start, and the first step done."""
+    narrator = scene.narrator
+    narrator.begin("An agent starts a workflow")
+    scene.new_agent()
+    scene.write_file(PLACE, BROKEN)
+    started = scene.call("run", "start", WORKFLOW, "--goal", GOAL, "--request-id", "demo")
+    scene.session_id = started.data["session"]["sessionId"]
+    narrator.say("It gets one step, and the next call with a signed token:")
+    narrator.row("step", started.data["pending"]["title"])
+    narrator.quote(started.data["pending"]["prompt"].partition("## Goal\n")[2].partition("\n\n")[0])
+    narrator.block([f"{'token':<12} {started.data['ackToken']}"])
+    _show_next(scene, started)
+    narrator.say("It does the step, writes down what it found, and makes that call:")
+    finished = scene.finish(REPRODUCE, REPRODUCED)
+    narrator.row("step", finished.data["pending"]["title"])
+    _show_next(scene, finished)
+
+
+def show_takeover(scene: Scene) -> None:
+    """An agent that knows the session id alone."""
+    narrator = scene.narrator
+    narrator.begin("The chat is lost: an agent that knows only the session id takes over")
+    narrator.say("The tokens were in the chat, and they are gone. The log is not:")
+    scene.new_agent()
+    before = scene.log()
+    narrator.row("log", before.describe())
+    found = scene.call("session", "resume", scene.session_id)
+    narrator.row("found", found.data["items"][0]["pendingTitle"])
+    again = scene.call("run", "continue", "--state", "@state")
+    narrator.say("It reads the pending step again, and what was done so far:")
+    told = again.data.get("recap", {}).get("entries", [])
+    for entry in told:
+        narrator.row("done", entry["title"])
+        narrator.quote(entry["notes"])
+    narrator.row("to do", again.data["pending"]["title"])
+    narrator.check(
+        "The notes of the lost chat are back, word for word.",
+        [entry["notes"] for entry in told] == [REPRODUCE],
+    )
+    narrator.check("Reading it again wrote nothing.", scene.log() == before)
+
+
+def show_killed_calls(scene: Scene) -> Answer:
+    """In the middle of a call, and sent again; the answer to the first of the two steps."""
+    scene.narrator.begin("kill -9 in the middle of a call")
+    scene.narrator.say("A step is reported. The call is killed at once, then while it writes:")
+    located = _kill_then_repeat(scene, LOCATE, ("at_once", "when_written"))
+    scene.narrator.say("The next step. The call is killed when it has written, before it can answer:")
+    _kill_then_repeat(scene, EXPLAIN, ("when_attested",), EXPLAINED)
+    return located
+
+
+def show_forgotten_artifact(scene: Scene) -> None:
+    """A report without what the step must deliver, its correction, and the last step."""
+    narrator = scene.narrator
+    narrator.begin("The agent forgets what the step must deliver")
+    before = scene.log()
+    narrator.say("The step asks for a list of the changed files, as data. Only notes come:")
+    blocked = scene.call("run", "continue", "--ack", "@ack", "--notes", FIX)
+    blockers: list[dict[str, Any]] = blocked.data.get("blockers", [])
+    example: dict[str, Any] = blocked.data.get("example") or {}
+    narrator.row("kind", blocked.data["kind"])
+    for blocker in blockers:
+        narrator.quote(blocker["message"])
+    narrator.row("example", msgspec.json.encode(example).decode())
+    _show_next(scene, blocked)
+    stayed = scene.log()
+    narrator.check(
+        "The run stays, and the reply has the reason, an example and the token to try again.",
+        blocked.data["kind"] == "blocked"
+        and [blocker["code"] for blocker in blockers] == ["MISSING_REQUIRED_OUTPUT"]
+        and example.get("kind") == CHANGED["kind"]
+        and bool(blocked.data.get("retryAckToken"))
+        and stayed.advances == before.advances,
+    )
+    narrator.say("It sends a list, but it has not touched a file yet:")
+    lie = scene.lie(CHANGED)
+    told: list[dict[str, Any]] = lie.data.get("blockers", [])
+    unmoved = scene.log()
+    for blocker in told:
+        narrator.quote(blocker["message"])
+    narrator.check(
+        "Handrail looked: the list names files that are not there, and the reply says which.",
+        lie.data["kind"] == "blocked"
+        and [blocker["code"] for blocker in told] == ["INVALID_REQUIRED_OUTPUT"]
+        and all(f"{name} is not in the project" in told[0]["message"] for name in FILES)
+        and unmoved.advances == before.advances,
+    )
+    narrator.say("It does the work. The notes are kept, so the same list alone is sent:")
+    for name, content in FILES.items():
+        scene.write_file(name, content)
+    fixed = scene.correct(FIX, CHANGED)
+    narrator.row("step", fixed.data["pending"]["title"])
+    after = scene.log()
+    narrator.check(
+        "One call put it right: the notes are in the log once, with a list that was held against the files.",
+        after.advances == before.advances + 1
+        and after.notes.get(FIX) == 1
+        and after.artifacts.get(digest(CHANGED)) == 1,
+    )
+    narrator.say("The last step waits for the user, and the user agrees:")
+    scene.finish(VERIFY, VERIFIED)
+
+
+def show_changed_mind(scene: Scene, old_state: str) -> None:
+    """Back to an older message, on another way."""
+    narrator = scene.narrator
+    narrator.begin("The explanation was wrong: back to an older step")
+    narrator.say("The token of an old message is enough. Nothing is undone, nobody is asked:")
+    scene.call("run", "continue", "--state", old_state)
+    forked = scene.finish(EXPLAIN_AGAIN, EXPLAINED_AGAIN)
+    recap: dict[str, Any] = forked.data.get("recap", {})
+    left = [entry["notes"] for entry in recap.get("downstream", [])]
+    narrator.say("Handrail forks by itself and tells the agent what it no longer sees:")
+    for notes in left:
+        narrator.row("left behind", notes)
+    narrator.check("The reply tells every step of the branch that was left.", left == [EXPLAIN, FIX, VERIFY])
+    scene.finish(FIX_AGAIN, CHANGED_AGAIN)
+    ended = scene.finish(VERIFY_AGAIN, VERIFIED_AGAIN)
+    narrator.check("The new branch reached the end of the workflow.", ended.data["isComplete"] is True)
+
+
+def show_whole_run(scene: Scene) -> Totals:
+    """The drawing, and the log compared with everything that was acknowledged."""
+    narrator = scene.narrator
+    narrator.begin("What is in the log")
+    shown = scene.call("session", "show", scene.session_id)
+    run = shown.data["runs"][0]
+    narrator.block(run["graph"])
+    narrator.say(
+        "Each line is a step to do, x an attempt that was blocked; * is where the run stands, "
+        "the old branch is beside it."
+    )
+    log = scene.log()
+    totals = _count_totals(scene, log, run["graph"])
+    _show_totals(scene, totals)
+    narrator.check("Every step and artifact that was acknowledged is in the log.", totals.lost == 0)
+    narrator.check(
+        "Nothing is in it twice, and nothing that nobody sent.",
+        totals.doubled == 0 and {*log.notes.values(), *log.artifacts.values()} == {1},
+    )
+    narrator.check("There is one fork, and the session is sound.", run["fork_count"] == 1 and log.is_healthy)
+    return totals
+
+
+def _count_totals(scene: Scene, log: LogFacts, graph: list[str]) -> Totals:
+    """What was acknowledged against what the log holds."""
+    lost = sum(notes not in log.notes for notes in scene.acknowledged)
+    lost += sum(artifact not in log.artifacts for artifact in scene.delivered)
+    held = log.advances + sum(log.artifacts.values())
+    return Totals(
+        steps_done=len(scene.acknowledged),
+        artifacts=len(scene.delivered),
+        blocked=log.blocked,
+        events=log.events,
+        lost=lost,
+        doubled=held - (len(scene.acknowledged) + len(scene.delivered) - lost),
+        graph=graph,
+    )
+
+
+def _show_next(scene: Scene, answer: Answer) -> None:
+    call = answer.data["nextCall"]
+    scene.narrator.row("next call", f"{call['tool']} {msgspec.json.encode(call['params']).decode()}")
+
+
+def _show_totals(scene: Scene, totals: Totals) -> None:
+    for name, count in (
+        ("calls", scene.calls),
+        ("kill -9", scene.kills),
+        ("steps done", totals.steps_done),
+        ("artifacts", totals.artifacts),
+        ("blocked", totals.blocked),
+        ("events", totals.events),
+        ("lost", totals.lost),
+        ("doubled", totals.doubled),
+    ):
+        scene.narrator.row(name, f"{count:>4}")
+
+
+def _kill_then_repeat(
+    scene: Scene, notes: str, moments: tuple[Moment, ...], artifact: dict[str, Any] | None = None
+) -> Answer:
+    narrator = scene.narrator
+    before = scene.log()
+    narrator.row("log before", before.describe())
+    for moment in moments:
+        report = scene.killed_report(notes, artifact, moment)
+        seen = scene.log()
+        narrator.row("killed", f"after {report.duration_ms} ms" if report.is_killed else "no, it had ended")
+        where = "with the step" if notes in seen.notes else "without the step"
+        narrator.row("log now", f"{seen.describe()}, {where}")
+    narrator.say("The agent got no reply and cannot know, so it sends the same call again:")
+    answer = scene.finish(notes, artifact)
+    after = scene.log()
+    narrator.row("log after", after.describe())
+    narrator.check(
+        "The step is in the log once, however often it was sent.",
+        after.notes.get(notes) == 1 and after.advances == before.advances + 1,
+    )
+    return answer
+
 
 USAGE = "handrail demo [--keep DIR] [--format text|json]"
 

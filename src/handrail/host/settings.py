@@ -245,7 +245,7 @@ class LocalSettings:
             self._lowered("dangerous")
         except Fault as fault:
             found.append(_problem(MAX_EFFECT_VARIABLE, fault))
-        from handrail.contract.envelopes.format import find_wrong_variables
+        from handrail.contract.envelopes.cli import find_wrong_variables
 
         found += [_problem(name, fault) for name, fault in find_wrong_variables(self._environment).items()]
         return tuple(found)

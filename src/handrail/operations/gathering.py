@@ -17,7 +17,7 @@ from handrail.operations.report import blobs_of, refuse_report
 from handrail.operations.same_project import find_own_project
 from handrail.ports.log import EventReader
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
-from handrail.runtime.sessions import Session
+from handrail.runtime.sessions import Session, read_session
 from handrail.workflows.compiled import CompiledWorkflow
 
 
@@ -93,7 +93,9 @@ def gather(
         return prepared
     from handrail.operations.looking import look  # noqa: PLC0415 - notes alone name no file
 
-    seen = look(rt, history, node, wanted, own)
+    # Not as this process saw it last: another one may have run the check of this step since.
+    current = read_session(rt.log, history.session_id) or session
+    seen = look(rt, current.history, current.history.nodes[node.node_id], wanted, own)
     sighting = msgspec.structs.replace(seen.sighting, machine=rt.companion)
     gathered = msgspec.structs.replace(gathered, sighting=sighting)
     return msgspec.structs.replace(prepared, gathered=gathered, tree=seen.tree)

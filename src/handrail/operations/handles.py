@@ -42,6 +42,7 @@ from handrail.runtime.sessions import (
     Session,
     commit,
     healthy_session,
+    load_last_seen,
     read_session,
     require_healthy,
 )
@@ -304,10 +305,12 @@ def answer_attempt(
     rt: WritePorts, claims: AttemptClaims, use: AttemptUse, gather: Gather, decide: Decide
 ) -> Answer:
     """The recorded answer of the attempt, made now if it had none."""
-    session = session_of(rt.log, claims)  # as it is now: another process may have run the check of this step
-    recorded = find_recorded_answer(session, claims, use)
-    if recorded is not None:  # committed answers never change: a replay needs no lock
-        return Answer(session=session, recorded=recorded)
+    session = load_last_seen(rt.log, claims.session_id)
+    if session is None or not _is_open(session, claims, use):
+        session = session_of(rt.log, claims)
+        recorded = find_recorded_answer(session, claims, use)
+        if recorded is not None:  # committed answers never change: a replay needs no lock
+            return Answer(session=session, recorded=recorded)
     prepared = gather(session, node_of(session.history, claims))
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=True) as (current, witness):
@@ -327,6 +330,10 @@ def answer_attempt(
         "The log kept changing during this call.",
         details={"session_id": claims.session_id},
     )
+
+
+def _is_open(session: Session, claims: AttemptClaims, use: AttemptUse) -> bool:
+    return isinstance(gate(session.history, claims.node_tag, claims.attempt_id, use), Open)
 
 
 def find_recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUse) -> Recorded | None:

@@ -26,7 +26,7 @@ from handrail.operations.handles import AttemptClaims, Handle, mint_state_token_
 from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
-from handrail.projections.position import title_at
+from handrail.projections.run_graph import title_at
 from handrail.runtime.operation import OFFERED_CALL_BYTES, Input
 from handrail.runtime.sessions import read_session
 

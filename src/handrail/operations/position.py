@@ -15,7 +15,7 @@ from handrail.engine.reasons import Purpose
 from handrail.engine.reply import CurrentPlace, Recap, ReplyWarning, ToolCall, show_closing
 from handrail.operations.handles import TokenCall, mint_state_token, mint_work_token
 from handrail.ports.process import Keys
-from handrail.projections.position import NewerPosition, find_newer_position
+from handrail.projections.run_graph import NewerPosition, find_newer_position
 from handrail.runtime.operation import OFFERED_CALL_BYTES
 from handrail.workflows.compiled import CompiledWorkflow
 

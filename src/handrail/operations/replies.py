@@ -177,9 +177,7 @@ def reply_to_answer(
         warnings = (*warnings, *_warn_of_nobody_then(reader, history, standing, recorded))
     elif made.run_id in history.closings:
         warnings = (*warnings, *_warn_of_reopening(history, recorded))
-    warnings = (*warnings, *_warn_of_long_notes(history, made), *_warn_of_carried(history, made, node))
-    if recorded.blocked is None and standing.leaf is not None:
-        warnings = (*warnings, *_warn_of_unseen(history, made))
+    warnings = (*warnings, *_warn_of_report(history, made), *_warn_of_carried(history, made, node))
     reply = reply_at(
         standing,
         history.session_id,
@@ -460,6 +458,12 @@ def _warn_of_carried(history: History, made: Node, last: Node) -> Iterator[Reply
             yield ReplyWarning(code="ROUND_WITHOUT_ARTIFACT", message=message, details=details)
 
 
+def _warn_of_report(history: History, made: Node) -> tuple[ReplyWarning, ...]:
+    is_over = isinstance(made.state, Complete) or made.kind == "blocked_attempt"
+    unseen = () if is_over else _warn_of_unseen(history, made)
+    return (*_warn_of_long_notes(history, made), *unseen)
+
+
 def _warn_of_unseen(history: History, made: Node) -> tuple[ReplyWarning, ...]:
     """Once in a run, of the first report that names a check which nobody saw run: now it can still be run."""
     told = _list_unseen(history, made)
@@ -469,7 +473,7 @@ def _warn_of_unseen(history: History, made: Node) -> tuple[ReplyWarning, ...]:
     from handrail.engine.messages import name_run
 
     seen = f"handrail check run {name_run(history, made)} -- COMMAND"
-    message = f"{'; '.join(told[:_MOST_UNSEEN])}. Until it runs as {seen}, it is your word alone."
+    message = f"{'; '.join(told[:_MOST_UNSEEN])}: your word alone, until {seen}"
     return (ReplyWarning(code="CHECK_NOT_SEEN", message=message),)
 
 

@@ -198,7 +198,7 @@ class TeamLimits(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
     feeds: Annotated[int, Meta(ge=1, le=512)] = 8
     """Open pages of one account that each server of a team keeps live; of one workspace, 32 times as many."""
     open_runs: Annotated[int, Meta(ge=1, le=1_000_000)] = 200
-    """Runs under way that one account of a team began; of one workspace, twenty times as many."""
+    """Runs under way that one account of a team began; of one workspace, fifty times as many."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -153,6 +153,12 @@ def pass_over(fault: Fault) -> None:
         raise fault
 
 
+def load_last_seen(reader: EventReader, session_id: SessionId) -> Session | None:
+    """The session as this process saw it last; only for starting a hold, which brings it up to date."""
+    known = memory_of(reader).get_folded(session_id)
+    return None if known is None else Session(history=known)
+
+
 def load_history_before(reader: EventReader, history: History, index: int) -> History:
     """The history as it stood right before one of its events.
 

@@ -14,42 +14,20 @@ from handrail_code.edit.python_rules import is_python_name, refuse_in_python
 from handrail_code.edit.verify import verify_importers, verify_plan
 from handrail_code.facts.class_members import MemberUses, find_member_uses, list_taken
 from handrail_code.facts.join import Component, Found, Project, Style, Symbol
-from handrail_code.facts.line_columns import line_and_column
 from handrail_code.facts.model import NONE, Export, FileFacts, Import, Span
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Exported, Local, Shared, Slot, Token, Trouble
+from handrail_code.facts.source import line_and_column
 
 IDENTIFIER = re.compile(r"#?(?:[^\W\d]|\$)(?:\w|\$)*")
 RESERVED = frozenset(
     {
-        *(
-            "break",
-            "case",
-            "catch",
-            "class",
-            "const",
-            "continue",
-            "debugger",
-            "default",
-            "delete",
-            "do",
-            "else",
-        ),
-        *("enum", "export", "extends", "false", "finally", "for", "function", "if", "import", "in"),
-        *("instanceof", "new", "null", "return", "super", "switch", "this", "throw", "true", "try", "typeof"),
-        *(
-            "var",
-            "void",
-            "while",
-            "with",
-            "implements",
-            "interface",
-            "let",
-            "package",
-            "private",
-            "protected",
-        ),
-        *("public", "static", "yield", "await", "eval", "arguments", "undefined", "NaN", "Infinity"),
+        *("break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete", "do"),
+        *("else", "enum", "export", "extends", "false", "finally", "for", "function", "if", "import"),
+        *("in", "instanceof", "new", "null", "return", "super", "switch", "this", "throw", "true", "try"),
+        *("typeof", "var", "void", "while", "with", "implements", "interface", "let", "package"),
+        *("private", "protected", "public", "static", "yield", "await", "eval", "arguments", "undefined"),
+        *("NaN", "Infinity"),
     }
 )
 

@@ -8,6 +8,7 @@ name may mean a file of the project, and nobody here knows.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
@@ -154,3 +155,21 @@ def folders_up(folder: str) -> Iterator[str]:
         yield folder
         folder = posixpath.dirname(folder)
     yield ""
+
+
+MAX_LENGTH = 1_000_000
+_PART = r'(?s)"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[\]}])'
+
+
+def read_jsonc(text: str) -> object | None:
+    """The value, or None where the text is not even that."""
+    if len(text) > MAX_LENGTH:
+        return None
+    plain = re.sub(
+        _PART, lambda found: found[0] if found[0].startswith('"') else "", text.removeprefix("\ufeff")
+    )
+    try:
+        value: object = msgspec.json.decode(plain)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    return value

@@ -12,10 +12,9 @@ from handrail.contract.json.canonical import digest as digest_json
 from handrail.contract.outcome import Answer, Fault, Json, Success
 from handrail.contract.tokens.continuation import Continuation, NextAction, Stale, stale_warning
 from handrail_code.facts.join import Found, Reference
-from handrail_code.facts.line_columns import line_and_column
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Trouble
-from handrail_code.facts.source import Source
+from handrail_code.facts.source import Source, line_and_column
 from handrail_code.operations.continuing import NOTHING, Resumed, TokenDesk
 from handrail_code.operations.named_symbols import describe_definition
 from handrail_code.operations.project_source import ProjectSource, count_skipped

@@ -164,15 +164,8 @@ OPERATION = Operation(
     shape=Shape(
         levels={
             "minimal": (
-                "status",
-                "location.id",
-                "locations.id",
-                "changes.file",
-                "files_modified",
-                "file_count",
-                "complete",
-                "warnings",
-                "continuation_tokens",
+                *("status", "location.id", "locations.id", "changes.file", "files_modified", "file_count"),
+                *("complete", "warnings", "continuation_tokens"),
             ),
             "standard": None,
             "full": None,

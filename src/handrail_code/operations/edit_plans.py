@@ -16,8 +16,8 @@ from handrail_code.edit.rename import ACCEPTABLE, plan_member_rename, plan_renam
 from handrail_code.edit.replace import plan_replace
 from handrail_code.facts.class_members import find_member_uses
 from handrail_code.facts.join import Found, Project, Style, Symbol
-from handrail_code.facts.line_columns import line_and_column
 from handrail_code.facts.slots import Trouble
+from handrail_code.facts.source import line_and_column
 from handrail_code.languages.extensions import language_of
 from handrail_code.scan.ids import make_id
 

@@ -12,10 +12,9 @@ from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote, shorten
 from handrail_code.facts.join import Found
-from handrail_code.facts.line_columns import line_and_column
 from handrail_code.facts.model import NONE, Definition, FileFacts, Unreadable
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.source import Source
+from handrail_code.facts.source import Source, line_and_column
 from handrail_code.operations.named_files import describe_unseen
 from handrail_code.scan.ids import make_id, make_tag, split_id
 from handrail_code.scan.search import has_hash

@@ -22,7 +22,7 @@ from handrail.contract.wording import shorten
 from handrail.ports.facts import FactView, KeptFacts, Sought
 from handrail.ports.worktree import NO_ENDING, FileList, TreeEntry, TreeLook, Unseen
 from handrail.runtime.runtime import ReadPorts
-from handrail_code.facts.jsonc import read_jsonc
+from handrail_code.facts.compiler_settings import read_jsonc
 from handrail_code.facts.model import FACTS_VERSION, FileFacts, Links, Unreadable, links_of
 from handrail_code.facts.python_words import PYTHON, is_python
 from handrail_code.facts.source import HOLDERS, MANIFEST, Skipped, may_hold_code

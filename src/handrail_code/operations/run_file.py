@@ -358,15 +358,8 @@ OPERATION = Operation(
     shape=Shape(
         levels={
             "minimal": (
-                "status",
-                "current_step",
-                "awaiting_input",
-                "prompt",
-                "blockers",
-                "recovery",
-                "warnings",
-                "session_id",
-                "continuation_tokens",
+                *("status", "current_step", "awaiting_input", "prompt", "blockers", "recovery"),
+                *("warnings", "session_id", "continuation_tokens"),
             ),
             "standard": None,
             "full": None,

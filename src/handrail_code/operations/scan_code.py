@@ -117,15 +117,8 @@ OPERATION = Operation(
     shape=Shape(
         levels={
             "minimal": (
-                "status",
-                "results.id",
-                "results.file",
-                "results.line",
-                "results.name",
-                "symbol.id",
-                "complete",
-                "warnings",
-                "continuation_tokens",
+                *("status", "results.id", "results.file", "results.line", "results.name", "symbol.id"),
+                *("complete", "warnings", "continuation_tokens"),
             ),
             "standard": None,
             "full": None,

@@ -12,8 +12,8 @@ import msgspec
 from handrail.contract.outcome import Json
 from handrail.contract.tokens.continuation import NextAction
 from handrail_code.facts.join import Found, Project, Reference
-from handrail_code.facts.line_columns import line_and_column
 from handrail_code.facts.slots import Trouble
+from handrail_code.facts.source import line_and_column
 from handrail_code.operations.code_answers import (
     CodeAnswer,
     Offer,

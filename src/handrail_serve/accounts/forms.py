@@ -1,12 +1,15 @@
-"""A page without the forms that its reader may not send; the server refuses those as well. Pure.
+"""A page as its reader may see it: without forms they may not send, with names in place of ids. Pure.
 
-The markup is ours, and every value in it is escaped: no `>` stands inside a tag, and no form inside a form.
+The server refuses those forms as well. The markup is ours, and every value in it is escaped: no `>` stands
+inside a tag, and no form inside a form. Events and answers keep the opaque id of an account; a name is joined
+when something is shown, and only in text: what a button sends stays as it is.
 """
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from handrail.contract.catalogue import E_HUMAN_REQUIRED
 from handrail.runtime.operation import Registry
@@ -44,3 +47,19 @@ def drop_forms(markup: str, may: Callable[[str], bool]) -> str:
         return found.group() if may(found[1]) else ""
 
     return _PLAIN.sub(keep, _FOLDED.sub(keep, markup))
+
+
+_TAG_OR_ID = re.compile(r"<[^>]*>|\bacc_[0-9a-f]{16}\b")
+
+
+def join_names(markup: str, find: Callable[[], Mapping[str, str]]) -> str:
+    """The page with the names that are known; `find` is asked only where there is an id."""
+    if "acc_" not in markup:
+        return markup
+    names = find()
+
+    def named(found: re.Match[str]) -> str:
+        text = found.group()
+        return html.escape(names.get(text) or text) if text.startswith("acc_") else text
+
+    return _TAG_OR_ID.sub(named, markup)

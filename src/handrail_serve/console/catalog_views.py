@@ -1,12 +1,18 @@
-"""The pages beside sessions: gaps, workflows, builtins, import and export, settings and preferences."""
+"""The pages beside sessions: gaps, workflows, builtins, import and export, settings, machines, the team."""
 
 from __future__ import annotations
 
-from handrail.contract.catalogue import E_NOT_FOUND, WORKFLOW_ID_RESERVED, WORKFLOW_INVALID
+from handrail.contract.catalogue import (
+    E_CONFIG,
+    E_NOT_FOUND,
+    FEATURE_DISABLED,
+    WORKFLOW_ID_RESERVED,
+    WORKFLOW_INVALID,
+)
 from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.wording import quote
 from handrail.operations.checks.approve_check import MEANING
-from handrail.projections.html.elements import Html
+from handrail.projections.html.elements import Html, element
 from handrail_serve.limits import MOST_BUNDLE_BYTES
 from handrail_serve.pages.catalog import workflow as parts
 from handrail_serve.pages.catalog.builtins import builtins_page
@@ -14,7 +20,9 @@ from handrail_serve.pages.catalog.editor import editor, problems
 from handrail_serve.pages.catalog.workflows import workflows_page
 from handrail_serve.pages.gaps import gaps_page
 from handrail_serve.pages.moving import export_page, import_page
+from handrail_serve.pages.parts import head, json_text, page
 from handrail_serve.pages.settings import session_preferences_page, settings_page
+from handrail_serve.pages.team import no_team_page, team_page
 from handrail_serve.view_parts import SETTLE, Call, Page, Query, View, is_served, payload, payload_or_none
 
 ROWS = 100
@@ -182,3 +190,56 @@ CATALOG_PAGES: tuple[Page, ...] = (
     Page(pattern="/sessions/*/preferences", show=show_preferences),
     Page(pattern="/settings", show=show_settings),
 )
+
+
+# The page of a team
+
+
+def show_team(call: Call, _: tuple[str, ...], query: Query) -> View:
+    """Members, tokens and audit; or that there is no team here."""
+    del query
+    found = call("team.members", {})
+    if isinstance(found, Failure) and found.kind in (FEATURE_DISABLED, E_CONFIG):
+        return View(title="Team", html=no_team_page())
+    members = payload(lambda *_: found, "team.members", {})
+    tokens = payload(call, "team.tokens", {})
+    audit = payload_or_none(call, "team.audit", {"limit": 50})
+    workspaces = payload(call, "team.workspaces", {})
+    return View(title=members["workspace"], html=team_page(members, tokens, audit, workspaces))
+
+
+TEAM_PAGES: tuple[Page, ...] = (Page(pattern="/team", show=show_team),)
+
+
+# The page on which a person lets a machine in that runs `handrail login`
+
+
+def show_machine(call: Call, segments: tuple[str, ...], _: Query) -> View:
+    """Which machine shows this code, and the button that lets it in."""
+    (code,) = segments
+    asking = payload(call, "team.admit", {"code": code, "show": True})
+    return View(title="Let a machine in", html=_draw_machines(str(asking["machine"]), code))
+
+
+def _draw_machines(machine: str, code: str) -> Html:
+    told = f"The machine {machine} shows the code {code} and asks to work as an agent of yours."
+    means = (
+        "Let it in only if you started this yourself just now. Its agent then works in this workspace "
+        "under your name; it never confirms, invites or deletes, and you end its token at any time."
+    )
+    button = element("button", "Let it in", type="submit", class_="button main")
+    form = element(
+        "form",
+        element("p", means, class_="small"),
+        element("div", button, class_="cluster"),
+        element("p", id="let-in"),
+        class_="stack tight",
+        data_operation="team.admit",
+        data_input=json_text({"code": code}),
+        data_answer="#let-in",
+        data_answer_field="next",
+    )
+    return page(head("Let a machine in"), element("p", told), form)
+
+
+MACHINE_PAGES: tuple[Page, ...] = (Page(pattern="/machines/*", show=show_machine),)

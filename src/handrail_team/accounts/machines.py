@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from handrail.contract import base32
+from handrail.contract import ids
 from handrail.contract.catalogue import E_HUMAN_REQUIRED, E_NOT_FOUND, E_RATE_LIMITED
 from handrail.contract.outcome import Fault
 from handrail_team.accounts.credentials import SECRET_BYTES, digest_secret, spell_secret
@@ -38,7 +38,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
 
 def ask_to_enter(directory: Directory, machine: str, chance: bytes) -> Asking:
     """Begin to wait. Raises Fault E_RATE_LIMITED where too many do."""
-    code = base32.encode_digest(chance[SECRET_BYTES:], 8)
+    code = ids.encode_digest(chance[SECRET_BYTES:], 8)
     code = f"{code[:4]}-{code[4:]}".upper()
     secret = spell_secret("machine", chance[:SECRET_BYTES])
     now = directory.clock.unix_seconds()

@@ -29,13 +29,13 @@ from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime, TreeDue
 from handrail_team.companion.note_tree import NOTE_TREE
 from handrail_team.companion.sent import enter_companion
-from handrail_team.companion.versions import require_same_major
 from handrail_team.companion.wire import (
     PROTOCOL,
     CompanionAnswer,
     CompanionCall,
     LookOrder,
     from_wire,
+    require_same_major,
     to_wire,
 )
 

@@ -100,7 +100,8 @@ class KeepingWorktree(LocalWorktree):
         ensure_private_directory(folder)
         for digest, content in contents.items():
             replace_private(os.path.join(folder, _name_file(digest)), compress({digest: content}))
-        _remove_oldest(folder, now)
+        with suppress(FileNotFoundError):  # another process removes the same; the next call goes on
+            _remove_oldest(folder, now)
 
 
 def _list_kept(folder: str) -> set[str]:
@@ -125,16 +126,11 @@ def _read(folder: str, digests: Iterable[str]) -> dict[str, bytes]:
 def _remove_oldest(folder: str, now: int) -> None:
     total = 0
     with os.scandir(folder) as listed:
-        kept = sorted(((one.stat(follow_symlinks=False), one.path) for one in listed), key=_newest_first)
-    for facts, path in kept:
-        total += facts.st_size
-        if total > MOST_KEPT_BYTES or facts.st_mtime < now - KEPT_DAYS * _DAY:
-            with suppress(FileNotFoundError):
-                os.unlink(path)
-
-
-def _newest_first(one: tuple[os.stat_result, str]) -> float:
-    return -one[0].st_mtime
+        facts = [(one.stat(follow_symlinks=False), one.path) for one in listed]
+    for found, path in sorted(facts, key=lambda one: -one[0].st_mtime):
+        total += found.st_size
+        if total > MOST_KEPT_BYTES or found.st_mtime < now - KEPT_DAYS * _DAY:
+            os.unlink(path)
 
 
 def _name_file(digest: str) -> str:

@@ -37,13 +37,13 @@ from handrail_team.companion.kept_contents import KeepingWorktree
 from handrail_team.companion.look import Looking, describe_surroundings, look_beforehand
 from handrail_team.companion.session_here import LOOKS_AT_A_SESSION, perform_here
 from handrail_team.companion.team_file import Link, TeamFile, read_team_file
-from handrail_team.companion.versions import require_same_major
 from handrail_team.companion.wire import (
     CompanionAnswer,
     CompanionCall,
     LookOrder,
     Sighting,
     from_wire,
+    require_same_major,
     to_wire,
 )
 

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import msgspec
 
-from handrail.contract.catalogue import CONTEXT_MISSING
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Failure, Fault, Json, NextCall, Outcome
+from handrail.contract.outcome import Failure, Fault, Json, Outcome
 from handrail.engine.bundles.reading import read_bundle
 from handrail.engine.facts import encode_project
 from handrail.event_log.memory import MemoryLog
+from handrail.operations.code.show_status import refuse_unclear
 from handrail.ports.log import Blob, Draft, EventLog
 from handrail.ports.team import TeamCall
 from handrail.runtime.hub import perform_operation
@@ -46,7 +46,7 @@ def perform_here(
     """
     params = {name: value for name, value in call.params.items() if name != "stateToken"}
     if "stateToken" in call.params:
-        raise _missing("In a team a session is named by its id here, not by a token.", [])
+        raise refuse_unclear("In a team a session is named by its id here, not by a token.", [])
     named = params.get("session")
     if not isinstance(named, str):
         named = (_find_newest if call.operation == "receipt.export" else _find_open)(project, ask)
@@ -77,7 +77,7 @@ def _find_open(project: str, ask: Ask) -> str:
     sessions = list(dict.fromkeys(one["sessionId"] for one in found))
     if len(sessions) != 1:
         told = f"{len(sessions)} runs in progress here fit." if sessions else "No run in progress here fits."
-        raise _missing(told, sessions)
+        raise refuse_unclear(told, sessions)
     return str(sessions[0])
 
 
@@ -90,7 +90,7 @@ def _find_newest(project: str, ask: Ask) -> str:
         return own[0]
     others = _list_sessions(ask("session.list", asked))
     told = "Agents of yours began no run here, others did." if others else "There is no run here."
-    raise _missing(told, others)
+    raise refuse_unclear(told, others)
 
 
 def _list_sessions(outcome: Outcome) -> list[str]:
@@ -111,14 +111,3 @@ def _require(outcome: Outcome) -> dict[str, Any]:
         )
     assert isinstance(outcome.data, dict), "answers are objects"
     return outcome.data
-
-
-def _missing(told: str, sessions: list[str]) -> Fault:
-    named = f" Sessions: {', '.join(sessions)}." if sessions else ""
-    return Fault(
-        CONTEXT_MISSING,
-        f"{told}{named}",
-        details={"missing": ["session"]},
-        hint="Say which session is meant: --session SESSION_ID.",
-        next_call=NextCall(operation="session.resume", params={}),
-    )

@@ -11,8 +11,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from handrail import __version__
+from handrail.contract.catalogue import VERSION_UNSUPPORTED
 from handrail.contract.ids import Autonomy, Confirmations, ObservationKey, RiskPolicy, SourceKind
-from handrail.contract.outcome import Json
+from handrail.contract.outcome import Fault, Json
 from handrail.ports.actions import Preview
 from handrail.ports.checks import ProgramCall, ProgramEnd, ReportFile
 from handrail.ports.workspace import DeclaredCheck, WorkflowFile
@@ -252,3 +254,19 @@ def _unwrap(value: Any) -> Any:
             return [_unwrap(held) for held in value]
         case _:
             return value
+
+
+# Versions: those of one major version go together
+
+
+def require_same_major(other: str, whose: str) -> None:
+    """Raises Fault VERSION_UNSUPPORTED unless both have the same major version."""
+    own = __version__.partition(".")[0]
+    if other.partition(".")[0] == own:
+        return
+    raise Fault(
+        VERSION_UNSUPPORTED,
+        f"The companion and the server have different versions: {__version__} here, {other} there.",
+        details={"requested": other[:40], "supported": [__version__]},
+        hint=f"Update the older one: {whose} with handrail update.",
+    )

@@ -28,12 +28,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeAlias
 
+import msgspec
 import psycopg
 from psycopg import errors
 
 from handrail.contract.catalogue import SESSION_LOCKED, SESSION_NOT_HEALTHY, STORE_CORRUPT
 from handrail.contract.ids import BlobRef, SessionId, blob_ref, is_session_id
-from handrail.contract.json.canonical import genesis
+from handrail.contract.json.canonical import chain_digest, genesis
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
 from handrail.event_log.plan import (
@@ -50,6 +51,7 @@ from handrail.ports.log import (
     Conflict,
     Draft,
     Health,
+    HealthReason,
     Loaded,
     Record,
     Remembered,
@@ -64,7 +66,6 @@ from handrail_team.store.database import (
 )
 from handrail_team.store.migrations import SCOPE
 from handrail_team.store.open_runs import OpenRuns
-from handrail_team.store.proving import Head, prove
 
 _KEPT_SECONDS: Final = 60
 """How long a small blob is not asked for again: content never changes under its digest."""
@@ -436,3 +437,50 @@ def _not_healthy(session_id: SessionId, head: int, health: Health) -> Fault:
         },
         hint="Restore the database from a backup, or go on in a new session.",
     )
+
+
+# Rows, proven: the chain of digests is worked out again from what was read
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """What the row of a session says: how many events it has, and the chain digest after them."""
+
+    head: int
+    digest: str
+
+
+def prove(session_id: str, head: Head, rows: Sequence[Record], index: int) -> Loaded:
+    """The events from `index` on; `rows` begin with the one before it, which the first is chained to."""
+    begin = max(0, index - 1)
+    if begin >= head.head and not rows:
+        return Loaded(records=(), head=head.head, digest=head.digest)
+    digest, proven = genesis(session_id), begin
+    for row in rows:
+        if row.index != proven:
+            return _damaged(rows, index, proven, "non_contiguous")
+        is_anchor = row.index == begin and begin > 0
+        digest = row.digest if is_anchor else chain_digest(digest, row.dedupe_key, row.body)
+        if digest != row.digest:
+            return _damaged(rows, index, proven, "digest_mismatch")
+        proven += 1
+    if proven < head.head:
+        return _damaged(rows, index, proven, "history_lost")
+    if digest != head.digest:
+        return _damaged(rows, index, proven - 1, "digest_mismatch")
+    return Loaded(records=_from(rows, index, proven), head=head.head, digest=digest)
+
+
+def _damaged(rows: Sequence[Record], index: int, proven: int, reason: HealthReason) -> Loaded:
+    return Loaded(records=_from(rows, index, proven), head=proven, health=_describe(reason, proven))
+
+
+def _from(rows: Sequence[Record], index: int, end: int) -> tuple[Record, ...]:
+    return tuple(row for row in rows if index <= row.index < end)
+
+
+def _describe(reason: HealthReason, proven: int) -> Health:
+    if proven == 0:
+        return Health(state="corrupt_head", reason=reason, detail="No event of the session can be proven.")
+    lost = "Work that was acknowledged is not in the database any more. " if reason == "history_lost" else ""
+    detail = f"{lost}Events 0 to {proven - 1} are proven; event {proven} is not."
+    return Health(state="corrupt_tail", reason=reason, detail=detail)

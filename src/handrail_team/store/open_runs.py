@@ -26,18 +26,21 @@ from handrail.engine.navigate import Complete
 from handrail.ports.log import Loaded, Record
 from handrail_team.store.database import Link
 
-OF_A_WORKSPACE: Final = 20
+OF_A_WORKSPACE: Final = 50
 """So many times those of an account."""
 MOST_READ_AGAIN: Final = 50
-"""Sessions that one start reads again, the latest first; the next start goes on with the others."""
+"""Sessions that one start reads again; the next start goes on with the others."""
 _ONE_AT_A_TIME: Final = "SELECT 1 FROM handrail.workspaces WHERE workspace = %s FOR NO KEY UPDATE"
 # The condition is that of the index, so a start looks at open sessions alone.
 _OTHERS: Final = (
     " FROM handrail.sessions WHERE workspace <> '' AND (counted <> head OR cardinality(open_runs) > 0)"
-    " AND head > 0 AND session_id <> %s"
+    " AND head > 0 AND session_id <> %s AND counted"
 )
-_OPEN: Final = "SELECT unnest(open_runs)" + _OTHERS + " AND counted = head"
-_BEHIND: Final = "SELECT session_id, head" + _OTHERS + " AND counted <> head ORDER BY stamp DESC LIMIT %s"
+_OPEN: Final = (
+    "SELECT coalesce(sum(cardinality(array_positions(open_runs, %s))), 0)::bigint,"
+    " coalesce(sum(cardinality(open_runs)), 0)::bigint" + _OTHERS + " = head"
+)
+_BEHIND: Final = "SELECT session_id, head" + _OTHERS + " <> head LIMIT %s"
 # Whoever writes to a session counts it, so one that is being written to is not waited for.
 _KEEP: Final = (
     "UPDATE handrail.sessions SET open_runs = %s, counted = %s WHERE session_id ="
@@ -85,17 +88,17 @@ class OpenRuns:
             return
         with link.pipeline():
             link.execute(_ONE_AT_A_TIME, (self._workspace,))
-            known = link.execute(_OPEN, (session_id,))
+            known = {one: link.execute(_OPEN, (one, session_id)) for one in sorted(set(begun))}
             behind = link.execute(_BEHIND, (session_id, MOST_READ_AGAIN))
-        held = Counter(begun if after is None else after)
-        held.update(row[0] for row in known)
+        more = Counter(begun if after is None else after)
         for name, head in behind.fetchall():
-            held.update(_read_again(link, SessionId(name), head, load(name)))
-        for account in filter(None, begun):  # in a bundle from elsewhere, runs of nobody
-            if held[account] > self._most[0]:
+            more.update(_read_again(link, SessionId(name), head, load(name)))
+        for account, found in known.items():
+            own, all_of_them = found.fetchone() or (0, 0)
+            if account and own + more[account] > self._most[0]:  # in a bundle there may be runs of nobody
                 raise _too_many("account", self._most[0])
-        if held.total() > self._most[1]:
-            raise _too_many("workspace", self._most[1])
+            if all_of_them + more.total() > self._most[1]:
+                raise _too_many("workspace", self._most[1])
 
 
 def list_open(history: History) -> list[str]:

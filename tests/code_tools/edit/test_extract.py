@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail_code.edit.move import plan_extract
 from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
 from handrail_code.edit.replace import plan_replace
+from tests.cases import every_case
 from tests.code_tools.reading import found_with_mark, project_with_mark
 
 Files = dict[str, str]
@@ -95,7 +94,7 @@ EXTRACTED: dict[str, tuple[Files, str, Files]] = {
 }
 
 
-@pytest.mark.parametrize("case", EXTRACTED)
+@every_case("case", EXTRACTED)
 def test_an_extraction(case: str) -> None:
     before, to_module, after = EXTRACTED[case]
     plain = {path: text.replace("^", "") for path, text in before.items()}
@@ -125,7 +124,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@every_case("case", REFUSED)
 def test_an_extraction_is_refused_with_the_reason(case: str) -> None:
     text, code, word = REFUSED[case]
 
@@ -212,7 +211,7 @@ REPLACED = {
 }
 
 
-@pytest.mark.parametrize("case", REPLACED)
+@every_case("case", REPLACED)
 def test_a_replacement(case: str) -> None:
     before, text, after, unresolved = REPLACED[case]
 
@@ -255,7 +254,7 @@ NOT_REPLACED = {
 }
 
 
-@pytest.mark.parametrize("case", NOT_REPLACED)
+@every_case("case", NOT_REPLACED)
 def test_a_replacement_is_refused(case: str) -> None:
     before, text, code = NOT_REPLACED[case]
 

@@ -10,6 +10,7 @@ import pytest
 from handrail_code.edit.move import plan_extract, plan_move
 from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
 from handrail_code.edit.rename import plan_rename
+from tests.cases import every_case
 from tests.code_tools.reading import project_with_mark
 
 Files = Mapping[str, str]
@@ -102,7 +103,7 @@ def each_start(files: Files) -> Iterator[Files]:
             yield {**files, path: f"{text[: place.start()]}^{text[place.start() :]}"}
 
 
-@pytest.mark.parametrize("case", RENAMED)
+@every_case("case", RENAMED)
 def test_a_name_changes_in_every_form_wherever_the_rename_begins(case: str) -> None:
     files = RENAMED[case]
     expected = {path: re.sub(r"\ba\b", "b", text) for path, text in files.items()}

@@ -7,6 +7,7 @@ import pytest
 from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
 from handrail_code.edit.rename import plan_member_rename
 from handrail_code.scan.trace import trace_callers
+from tests.cases import every_case
 from tests.code_tools.reading import found_with_mark
 
 Files = dict[str, str]
@@ -91,7 +92,7 @@ NOT_PROVEN: dict[str, tuple[Files, str]] = {
 
 
 @pytest.mark.promise("code.daily.members")
-@pytest.mark.parametrize("case", PROVEN)
+@every_case("case", PROVEN)
 def test_a_member_changes_wherever_its_class_is_proven(case: str) -> None:
     before, after = PROVEN[case]
     project, found, plain = found_with_mark(before)
@@ -106,7 +107,7 @@ def test_a_member_changes_wherever_its_class_is_proven(case: str) -> None:
 
 
 @pytest.mark.promise("code.daily.members")
-@pytest.mark.parametrize("case", NOT_PROVEN)
+@every_case("case", NOT_PROVEN)
 def test_a_member_that_may_be_another_s_is_refused_with_the_place(case: str) -> None:
     files, code = NOT_PROVEN[case]
     project, found, _ = found_with_mark(files)

@@ -6,6 +6,7 @@ import pytest
 
 from handrail_code.edit.move import plan_move
 from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
+from tests.cases import every_case
 from tests.code_tools.reading import project_with_mark
 
 Files = dict[str, str]
@@ -71,7 +72,7 @@ IMPORTERS = {
 }
 
 
-@pytest.mark.parametrize("case", IMPORTERS)
+@every_case("case", IMPORTERS)
 def test_an_importer_takes_the_name_from_the_new_module(case: str) -> None:
     before, after = IMPORTERS[case]
 
@@ -96,7 +97,7 @@ REQUIRERS = {
 }
 
 
-@pytest.mark.parametrize("case", REQUIRERS)
+@every_case("case", REQUIRERS)
 def test_a_requirer_takes_the_name_from_the_new_module(case: str) -> None:
     before, after = REQUIRERS[case]
     home = "const z = 1;\n\nfunction ^a() {}\n\nmodule.exports = { z, a };\n"
@@ -321,7 +322,7 @@ WHOLE: dict[str, tuple[Files, str, Files]] = {
 }
 
 
-@pytest.mark.parametrize("case", WHOLE)
+@every_case("case", WHOLE)
 def test_a_move(case: str) -> None:
     before, to_module, after = WHOLE[case]
     plain = {path: text.replace("^", "") for path, text in before.items()}
@@ -365,7 +366,7 @@ ABOVE = {
 }
 
 
-@pytest.mark.parametrize("comment", ABOVE)
+@every_case("comment", ABOVE)
 def test_a_comment_for_the_next_line_moves_and_one_for_the_file_stays(comment: str) -> None:
     after = move({"m.ts": f"{comment}\nexport const ^a = 1;\n\nexport const k = 2;\n"}, "t.ts")
 
@@ -382,7 +383,7 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize("case", NAMED)
+@every_case("case", NAMED)
 def test_an_empty_module_stays_where_somebody_names_it(case: str) -> None:
     files = {"m.js": "export function ^a() {}\n", **NAMED[case]}
 
@@ -495,7 +496,7 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@every_case("case", REFUSED)
 def test_a_move_is_refused_with_the_reason(case: str) -> None:
     files, code, word = REFUSED[case]
 
@@ -505,7 +506,7 @@ def test_a_move_is_refused_with_the_reason(case: str) -> None:
     assert (refusal.code, word in refusal.message) == (code, True), refusal
 
 
-@pytest.mark.parametrize("path", ["../t.js", "/t.js", "t.css", "a/../t.js", "t.d.ts", "t\n.js", "m.js", ""])
+@every_case("path", ["../t.js", "/t.js", "t.css", "a/../t.js", "t.d.ts", "t\n.js", "m.js", ""])
 def test_a_path_that_cannot_take_it_is_refused(path: str) -> None:
     refusal = move({"m.js": FUNCTION}, path)
 

@@ -6,6 +6,7 @@ import pytest
 
 from handrail_code.facts.join import Found
 from handrail_code.operations.edit_plans import make_plan
+from tests.cases import every_case
 from tests.code_tools.reading import found_with_mark, project_of
 
 WAYS = {
@@ -40,7 +41,7 @@ WAYS = {
 
 
 @pytest.mark.promise("code.daily.way-back")
-@pytest.mark.parametrize("case", WAYS)
+@every_case("case", WAYS)
 def test_the_preview_of_a_move_names_what_the_way_back_leaves_different(case: str) -> None:
     files, different = WAYS[case]
     project, found, plain = found_with_mark(files)

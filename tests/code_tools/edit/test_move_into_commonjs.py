@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail_code.edit.plan import Refusal
+from tests.cases import every_case
 from tests.code_tools.edit.test_move import move
 
 UNCLEAR_EXPORTS = (
@@ -24,7 +25,7 @@ UNCLEAR_EXPORTS = (
 
 
 @pytest.mark.promise("code.proof.exports")
-@pytest.mark.parametrize("target", UNCLEAR_EXPORTS)
+@every_case("target", UNCLEAR_EXPORTS)
 def test_a_move_into_exports_that_cannot_be_told_is_refused(target: str) -> None:
     refusal = move({"m.js": "function ^a() {}\nexports.a = a;\nexports.z = 1;\n", "t.js": f"{target}\n"})
 
@@ -34,7 +35,7 @@ def test_a_move_into_exports_that_cannot_be_told_is_refused(target: str) -> None
 
 
 @pytest.mark.promise("code.proof.exports")
-@pytest.mark.parametrize(
+@every_case(
     "target",
     [
         "exports['b'] = 1;",

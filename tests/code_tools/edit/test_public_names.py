@@ -6,6 +6,7 @@ import pytest
 
 from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
 from handrail_code.edit.rename import plan_rename
+from tests.cases import every_case
 from tests.code_tools.reading import project_with_mark
 
 Files = dict[str, str]
@@ -50,7 +51,7 @@ TO_THE_END: dict[str, tuple[Files, Files]] = {
 
 
 @pytest.mark.promise("code.daily.public")
-@pytest.mark.parametrize("case", TO_THE_END)
+@every_case("case", TO_THE_END)
 def test_a_public_name_changes_to_the_end_where_that_is_asked_for(case: str) -> None:
     before, after = TO_THE_END[case]
     project, symbol, plain = project_with_mark(before)

@@ -8,6 +8,7 @@ import pytest
 
 from handrail_code.edit.plan import Plan, Refusal
 from handrail_code.edit.rename import plan_rename
+from tests.cases import every_case
 from tests.code_tools.edit.test_rename import rename
 from tests.code_tools.reading import project_with_mark
 
@@ -76,7 +77,7 @@ ONE_FILE = {
 }
 
 
-@pytest.mark.parametrize(("before", "after"), ONE_FILE.values(), ids=ONE_FILE)
+@every_case(("before", "after"), ONE_FILE.values())
 def test_one_file(before: str, after: str) -> None:
     assert rename({"m.py": before}) == {"m.py": after}
 
@@ -167,7 +168,7 @@ FILES: dict[str, tuple[Files, Files]] = {
 }
 
 
-@pytest.mark.parametrize(("before", "after"), FILES.values(), ids=FILES)
+@every_case(("before", "after"), FILES.values())
 def test_several_files(before: Files, after: Files) -> None:
     assert rename(before) == after
 
@@ -255,7 +256,7 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("files", "new_name", "code"), REFUSED.values(), ids=REFUSED)
+@every_case(("files", "new_name", "code"), REFUSED.values())
 def test_what_cannot_be_known_is_refused_with_the_place(files: Files, new_name: str, code: str) -> None:
     refusal = rename(files, new_name)
 
@@ -310,7 +311,7 @@ INCOMPLETE: dict[str, tuple[Files, str]] = {
 
 
 @pytest.mark.promise("code.proof.complete")
-@pytest.mark.parametrize(("files", "code"), INCOMPLETE.values(), ids=INCOMPLETE)
+@every_case(("files", "code"), INCOMPLETE.values())
 def test_a_plan_says_why_it_may_not_be_all(files: Files, code: str) -> None:
     project, symbol, _ = project_with_mark(files)
     assert symbol is not None
@@ -327,7 +328,7 @@ def test_a_rename_of_an_import_there_and_back_leaves_the_same_bytes() -> None:
     assert rename({"m.py": "from x import a as ^c\nc"}, "a") == {"m.py": "from x import a\na"}
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         "importlib.import_module('m').a",

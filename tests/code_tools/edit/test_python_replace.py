@@ -9,6 +9,7 @@ import pytest
 
 from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
 from handrail_code.edit.replace import plan_replace
+from tests.cases import every_case
 from tests.code_tools.reading import found_with_mark
 
 SHOP = '''\
@@ -101,7 +102,7 @@ def test_the_lines_of_a_file_keep_their_ends() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("given", "code", "said"),
     [
         ("def other(basket):\n    return 1", "not_found", "does not define total"),

@@ -10,6 +10,7 @@ import pytest
 from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
 from handrail_code.edit.rename import plan_rename
 from handrail_code.facts.join import References, Style
+from tests.cases import every_case
 from tests.code_tools.reading import project_with_mark
 
 Files = Mapping[str, str]
@@ -66,7 +67,7 @@ JOINED = {
 }
 
 
-@pytest.mark.parametrize(("text", "between"), JOINED.values(), ids=JOINED)
+@every_case(("text", "between"), JOINED.values())
 def test_a_rename_there_and_back_leaves_the_same_bytes(text: str, between: str) -> None:
     there = rename({"m.js": text}, "c")
     assert there == {"m.js": between}
@@ -76,7 +77,7 @@ def test_a_rename_there_and_back_leaves_the_same_bytes(text: str, between: str) 
     assert back == {"m.js": text.replace("^", "")}
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         *("let ^b; f({a:b})", "let ^b; f({'a': b})", "let ^b; f({a: b + 1})", "let ^b; f({a: b()})"),
@@ -104,14 +105,14 @@ TYPES = {
 }
 
 
-@pytest.mark.parametrize("case", ONE_FILE)
+@every_case("case", ONE_FILE)
 def test_a_name_changes_within_its_file(case: str) -> None:
     before, after = ONE_FILE[case]
 
     assert rename({"m.js": before}) == {"m.js": after}
 
 
-@pytest.mark.parametrize("case", TYPES)
+@every_case("case", TYPES)
 def test_a_type_changes_within_its_file(case: str) -> None:
     before, after = TYPES[case]
 
@@ -235,7 +236,7 @@ ACROSS: dict[str, tuple[Files, Files]] = {
 }
 
 
-@pytest.mark.parametrize("case", ACROSS)
+@every_case("case", ACROSS)
 def test_a_name_changes_across_files(case: str) -> None:
     before, after = ACROSS[case]
 
@@ -307,7 +308,7 @@ REFUSED: dict[str, tuple[Files, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@every_case("case", REFUSED)
 def test_a_rename_that_would_change_the_meaning_is_refused(case: str) -> None:
     files, code = REFUSED[case]
 
@@ -317,7 +318,7 @@ def test_a_rename_that_would_change_the_meaning_is_refused(case: str) -> None:
     assert (refusal.code, refusal.path in files) == (code, True)
 
 
-@pytest.mark.parametrize("name", ["", "1a", "a-b", "a b", "class", "await", "a", "#b", "ä!", "b\n"])
+@every_case("name", ["", "1a", "a-b", "a b", "class", "await", "a", "#b", "ä!", "b\n"])
 def test_a_name_that_is_none_is_refused(name: str) -> None:
     refusal = rename({"m.js": "let ^a"}, name)
 
@@ -385,7 +386,7 @@ def test_a_function_that_is_made_of_text_sees_no_name_of_a_module(text: str, is_
     assert plan.complete is is_complete
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "code"),
     [
         ("const m = require('./m'); f(m)", "whole_module_used"),
@@ -431,7 +432,7 @@ def _levels(found: References) -> set[tuple[str, int, str]]:
     return {(each.path, each.start, each.level) for each in found.items}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "after"),
     [
         ("import('./m').then(({a}) => a)", "import('./m').then(({b}) => b)"),
@@ -508,7 +509,7 @@ def test_a_type_names_a_member_of_a_module() -> None:
     assert changed["n.ts"].endswith("[typeof import('./m')['b'], typeof import('./m').b, typeof m['b']]")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "text", "is_told"),
     [
         ("App.vue", "<script setup>import {a} from './m'; a()</script>", True),

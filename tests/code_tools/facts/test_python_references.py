@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail_code.facts.resolution import External, Resolved, Unresolved
+from tests.cases import every_case
 from tests.code_tools.reading import project_of, project_with_mark
 
 FILES = {
@@ -64,7 +63,7 @@ LAYOUT = {
 }
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("importer", "module", "expected"),
     [
         ("tests/test_a.py", "p", "src/p/__init__.py"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from handrail_code.facts.jsonc import read_jsonc
+from handrail_code.facts.compiler_settings import read_jsonc
 from handrail_code.facts.resolution import External, Resolved, Unresolved
+from tests.cases import every_case
 from tests.code_tools.edit.test_rename import rename
 from tests.code_tools.reading import project_of, project_with_mark
 
@@ -88,7 +89,7 @@ CASES = {
 EXTERNAL = ["react", "node:fs", "@scope/other", "@scope/one/hidden", "three/lib/index.js", "./data.json"]
 
 
-@pytest.mark.parametrize(("importer", "specifier"), CASES)
+@every_case(("importer", "specifier"), CASES)
 def test_a_module_name_means_one_file(importer: str, specifier: str) -> None:
     expected = CASES[importer, specifier]
 
@@ -97,12 +98,12 @@ def test_a_module_name_means_one_file(importer: str, specifier: str) -> None:
     assert found == (Unresolved(specifier=specifier) if expected is None else Resolved(path=expected))
 
 
-@pytest.mark.parametrize("specifier", EXTERNAL)
+@every_case("specifier", EXTERNAL)
 def test_what_is_no_source_of_the_project_is_external(specifier: str) -> None:
     assert project_of(FILES).resolve_module("x.js", specifier) == External(specifier=specifier)
 
 
-@pytest.mark.parametrize(("importer", "specifier"), [key for key, path in CASES.items() if path])
+@every_case(("importer", "specifier"), [key for key, path in CASES.items() if path])
 def test_an_importer_is_found_by_a_text_that_it_must_have(importer: str, specifier: str) -> None:
     """The prefilter for default exports: none of the names above may slip through it."""
     path = CASES[importer, specifier]
@@ -165,14 +166,14 @@ SETTINGS: dict[str, tuple[dict[str, str], str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("settings", "specifier", "expected"), SETTINGS.values(), ids=SETTINGS)
+@every_case(("settings", "specifier", "expected"), SETTINGS.values())
 def test_settings_are_put_together(settings: dict[str, str], specifier: str, expected: str) -> None:
     project = project_of(settings | {"src/x.ts": "", "gen/x.ts": "", "gen/y.ts": "", "src/main.ts": ""})
 
     assert project.resolve_module("src/main.ts", specifier) == Resolved(path=expected)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("files", "specifier", "is_told"),
     [
         ({"tsconfig.json": '{"extends": "elsewhere/base.json"}'}, "any", True),
@@ -229,7 +230,7 @@ def test_broken_settings_end_nothing(settings: str) -> None:
     assert project.resolve_module("a.ts", "b") == External(specifier="b")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "expected"),
     [
         ('{"a": 1, // b\n}', {"a": 1}),

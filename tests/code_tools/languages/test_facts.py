@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-import pytest
-
 from handrail_code.facts.model import NONE, FileFacts
+from tests.cases import every_case
 from tests.code_tools.edit.test_rename import rename
 from tests.code_tools.reading import facts_of
 
@@ -98,7 +97,7 @@ IMPORTS = {
 }
 
 
-@pytest.mark.parametrize("text", IMPORTS)
+@every_case("text", IMPORTS)
 def test_imports_say_what_comes_from_where(text: str) -> None:
     facts = facts_of(text, "a.js")
 
@@ -138,7 +137,7 @@ EXPORTS = {
 }
 
 
-@pytest.mark.parametrize("text", EXPORTS)
+@every_case("text", EXPORTS)
 def test_exports_say_which_name_others_see(text: str) -> None:
     facts = facts_of(text, "a.js")
 
@@ -150,7 +149,7 @@ def test_exports_say_which_name_others_see(text: str) -> None:
     assert sorted(found) == sorted(EXPORTS[text])
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "path", "expected"),
     [
         ("var a", "a.js", (False, False)),
@@ -168,7 +167,7 @@ def test_a_file_is_a_module_or_a_script(text: str, path: str, expected: tuple[bo
     assert (facts.is_module, facts.is_commonjs) == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "kinds"),
     [
         ("eval('a')", ["eval"]),

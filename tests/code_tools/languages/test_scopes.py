@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.cases import every_case
 from tests.code_tools.reading import meanings
 
 JAVASCRIPT = {
@@ -169,14 +170,14 @@ COMMENTS = {
 }
 
 
-@pytest.mark.parametrize("case", JAVASCRIPT)
+@every_case("case", JAVASCRIPT)
 def test_javascript_names_are_resolved(case: str) -> None:
     text, expected = JAVASCRIPT[case]
 
     assert meanings(text, "a", "a.js") == expected
 
 
-@pytest.mark.parametrize("case", [case for case in JAVASCRIPT if "with" not in case.split()[:1]])
+@every_case("case", [case for case in JAVASCRIPT if "with" not in case.split()[:1]])
 def test_typescript_resolves_them_alike(case: str) -> None:
     text, expected = JAVASCRIPT[case]
 
@@ -190,14 +191,14 @@ def test_private_names_are_lexical(case: str) -> None:
     assert (meanings(text, "#a", "a.js"), meanings(text, "#a", "a.ts")) == (expected, expected)
 
 
-@pytest.mark.parametrize("case", TYPESCRIPT)
+@every_case("case", TYPESCRIPT)
 def test_typescript_names_are_resolved(case: str) -> None:
     text, expected = TYPESCRIPT[case]
 
     assert meanings(text, "a") == expected
 
 
-@pytest.mark.parametrize("case", JSX)
+@every_case("case", JSX)
 def test_elements_are_uses(case: str) -> None:
     text, expected = JSX[case]
 
@@ -208,7 +209,7 @@ def test_a_small_element_is_the_hosts_own() -> None:
     assert meanings("let a; <a>{a}</a>", "a", "a.jsx") == "aa"
 
 
-@pytest.mark.parametrize("case", COMMENTS)
+@every_case("case", COMMENTS)
 def test_names_in_documentation_are_uses(case: str) -> None:
     text, expected = COMMENTS[case]
 

@@ -10,6 +10,7 @@ from handrail_code.scan.outline import ModuleGraph
 from handrail_code.scan.ripple import ripple
 from handrail_code.scan.search import search
 from handrail_code.scan.trace import TraceAnswer, trace_callers
+from tests.cases import every_case
 from tests.code_tools.reading import found_with_mark, project_of
 
 Files = dict[str, str]
@@ -96,7 +97,7 @@ def _strip(text: str) -> str:
 
 
 @pytest.mark.promise("code.proof.callers")
-@pytest.mark.parametrize("case", UNSURE)
+@every_case("case", UNSURE)
 def test_what_may_be_a_call_is_unsure_with_its_place(case: str) -> None:
     told, spot = trace(UNSURE[case])
     assert not told.nodes
@@ -104,7 +105,7 @@ def test_what_may_be_a_call_is_unsure_with_its_place(case: str) -> None:
     assert {one.code for one in told.troubles} & {"used_as_value", "unproven_member"}
 
 
-@pytest.mark.parametrize("case", KNOWN)
+@every_case("case", KNOWN)
 def test_a_call_through_exports_is_known(case: str) -> None:
     told, spot = trace(KNOWN[case])
     assert [(one.path, *one.spots) for one in told.nodes] == [spot]

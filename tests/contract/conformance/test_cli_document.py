@@ -7,6 +7,7 @@ import pytest
 from handrail.contract.catalogue import KINDS
 from handrail.contract.conformance.check import Report, check
 from handrail.contract.outcome import Json
+from tests.cases import every_case
 from tests.contract.conformance.documents import (
     CLI_FAILURE,
     CLI_LINE,
@@ -40,7 +41,7 @@ def test_a_sound_document_passes(document: Document) -> None:
     assert report.advisories == ()
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("document", "pointer", "rule"),
     [
         (lacking(CLI_SUCCESS, "ok"), "/ok", "required"),
@@ -65,7 +66,7 @@ def test_keys_and_values_are_exact(document: Document, pointer: str, rule: str) 
     check_shape(document, (pointer, rule))
 
 
-@pytest.mark.parametrize(
+@every_case(
     "document",
     [
         lacking(CLI_SUCCESS, "data"),
@@ -79,7 +80,7 @@ def test_data_and_error_exclude_each_other(document: Document) -> None:
     check_fails(document, "cli_invariants")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("code", "retryable", "is_frozen"),
     [
         ("E_TIMEOUT", True, True),

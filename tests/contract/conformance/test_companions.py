@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail.contract.conformance.check import check
+from tests.cases import every_case
 from tests.contract.conformance.documents import CARD, DISCOVERY, Document, changed, lacking
 
 
@@ -26,7 +27,7 @@ def test_a_discovery_document_has_all_its_keys_and_no_other(key: str) -> None:
     check_shape(changed(DISCOVERY, "more", 1), ("/more", "additionalProperties"))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "value", "rule"),
     [
         ("$schema", "discovery.schema.json", "format"),
@@ -47,7 +48,7 @@ def test_a_broken_rule_of_discovery_is_named(path: str, value: object, rule: str
     check_shape(changed(DISCOVERY, path, value), ("/" + path.replace(".", "/"), rule))
 
 
-@pytest.mark.parametrize(
+@every_case(
     "key",
     ["name", "description", "version", "url", "capabilities", "defaultInputModes", "defaultOutputModes"],
 )
@@ -56,7 +57,7 @@ def test_an_agent_card_has_the_required_keys_and_may_have_others(key: str) -> No
     check_shape(changed(CARD, "protocolVersion", "1.0"))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("path", "value", "rule"),
     [
         ("url", "/a2a", "format"),

@@ -8,8 +8,9 @@ import pytest
 
 from handrail.contract.catalogue import E_USAGE, FORMAT_CONFLICT
 from handrail.contract.conformance.check import FlagInput, check, check_flags
-from handrail.contract.envelopes.format import ResolvedFormat, resolve_format
+from handrail.contract.envelopes.cli import ResolvedFormat, resolve_format
 from handrail.contract.outcome import Fault, Json
+from tests.cases import every_case
 
 NAMES = ["flags_schema_valid", "json_protocol_default", "config_override_respected", "flag_conflict_rejected"]
 CONFLICT = FlagInput(human_flag=True, json_flag=True)
@@ -31,7 +32,7 @@ def refuses_otherwise(_: FlagInput) -> ResolvedFormat:
     raise Fault(E_USAGE, "No.")
 
 
-@pytest.mark.parametrize(
+@every_case(
     "flags",
     [
         FlagInput(),
@@ -54,7 +55,7 @@ def test_our_resolver_passes_whatever_is_asked(flags: FlagInput) -> None:
     assert [one.name for one in report.checks] == NAMES
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("resolve", "flags", "failed"),
     [
         (always_text, FlagInput(), ("json_protocol_default",)),

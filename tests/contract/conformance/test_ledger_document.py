@@ -9,6 +9,7 @@ import pytest
 
 from handrail.contract.conformance.check import Report, check
 from handrail.contract.outcome import Json
+from tests.cases import every_case
 from tests.contract.conformance.documents import (
     LEDGER,
     LEDGER_DELTA,
@@ -44,7 +45,7 @@ def chained(document: Document) -> str:
     return checksum
 
 
-@pytest.mark.parametrize(
+@every_case(
     "document",
     [
         LEDGER,
@@ -61,13 +62,13 @@ def test_the_three_modes_pass(document: Document) -> None:
     check_fails(document)
 
 
-@pytest.mark.parametrize("key", ["version", "createdAt", "updatedAt", "entries", "checksum", "maxEntries"])
+@every_case("key", ["version", "createdAt", "updatedAt", "entries", "checksum", "maxEntries"])
 def test_a_full_ledger_has_all_its_keys_and_no_other(key: str) -> None:
     check_shape(lacking(LEDGER, key), (f"/{key}", "required"))
     check_shape(changed(LEDGER, "more", 1), ("/more", "additionalProperties"))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("document", "pointer", "rule"),
     [
         (changed(LEDGER, "version", -1), "/version", "minimum"),
@@ -87,7 +88,7 @@ def test_a_broken_rule_is_named_with_its_place(document: Document, pointer: str,
     check_shape(document, (pointer, rule))
 
 
-@pytest.mark.parametrize(
+@every_case(
     "document",
     [
         changed(LEDGER, "entries.1.version", 1),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail.contract.conformance.rules import (
     Advisory,
     Either,
@@ -19,6 +17,7 @@ from handrail.contract.conformance.rules import (
 )
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
+from tests.cases import every_case
 
 
 def check(value: Json, rule: Rule, *broken: tuple[str, str]) -> list[str]:
@@ -29,7 +28,7 @@ def check(value: Json, rule: Rule, *broken: tuple[str, str]) -> list[str]:
     return [one.message for one in errors]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("value", "rule", "message"),
     [
         (1, Text(), "This must be a string."),

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import msgspec
-import pytest
 
 from handrail.contract.conformance.check import (
     DiscoveryExchanges,
@@ -18,6 +17,7 @@ from handrail.contract.conformance.check import (
     judge_envelope,
     judge_problem,
 )
+from tests.cases import every_case
 
 DISCOVERY = {
     "$schema": "https://lafs.dev/schemas/v1/discovery.schema.json",
@@ -81,7 +81,7 @@ def test_a_good_server_conforms() -> None:
     assert endpoints_of(good().get)["context"] == "http://h/c"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("part", "bad", "failed"),
     [
         ("get", exchange(DISCOVERY), ("http_etag", "http_head")),
@@ -104,7 +104,7 @@ def test_each_rule_of_discovery_names_who_breaks_it(
     assert (report.ok, report.failed) == (False, failed)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("asked", "failed"),
     [
         (exchange(ENVELOPE), ()),
@@ -132,7 +132,7 @@ def test_each_rule_of_an_envelope_names_who_breaks_it(asked: Exchange, failed: t
 PROBLEM = {"type": "about:blank", "title": "Not found", "status": 404}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("document", "status", "failed"),
     [
         (PROBLEM, 404, ()),

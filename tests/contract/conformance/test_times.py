@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail.contract.conformance.rules import is_date_time, is_uri, loose_parts
+from tests.cases import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         "2026-11-15T09:30:00.123Z",
@@ -24,7 +23,7 @@ def test_a_moment_with_an_offset_is_accepted_without_advice(text: str) -> None:
     assert loose_parts(text) == []
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "loose"),
     [
         ("2026-11-15 09:30:00Z", ["a space between date and time"]),
@@ -43,7 +42,7 @@ def test_three_loose_forms_are_accepted_with_advice(text: str, loose: list[str])
     assert loose_parts(text) == loose
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         *("", "not-a-date", "2026-11-15", "09:30:00Z", "20261115T093000Z"),
@@ -65,7 +64,7 @@ def test_everything_else_is_no_moment(text: str) -> None:
     assert not is_date_time(text)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         *("https://example.org", "https://example.org/errors/v1/limit?x=1&y=%20#part", "http://[::1]:8000/a"),
@@ -82,7 +81,7 @@ def test_an_absolute_uri_is_accepted(text: str) -> None:
     assert is_uri(text)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         *("", "/errors/limit", "errors", "//example.org/a", "#part", "://x", "1http://x", "ht tp://x"),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail.contract.tokens.workflow import clean, unwrap
+from tests.cases import every_case
 from tests.contract.tokens.samples import ACK, STATE
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         ACK,
@@ -58,7 +57,7 @@ def test_wrapping_comes_off(text: str) -> None:
     assert clean(text) == ACK
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "expected"),
     [
         ("", ""),
@@ -76,7 +75,7 @@ def test_what_is_inside_stays_in_its_place(text: str, expected: str) -> None:
     assert clean(text) == expected
 
 
-@pytest.mark.parametrize("text", ["cu1Ab-_", ' "cu1Ab-_" ', "`cu1Ab-_`.", "cu1A\nb-_", "<cu1Ab-_>"])
+@every_case("text", ["cu1Ab-_", ' "cu1Ab-_" ', "`cu1Ab-_`.", "cu1A\nb-_", "<cu1Ab-_>"])
 def test_unwrapping_keeps_case_and_the_whole_alphabet_of_base64url(text: str) -> None:
     assert unwrap(text) == "cu1Ab-_"
 

@@ -28,6 +28,7 @@ from handrail.contract.tokens.confirm import (
     targets_digest,
     versions_digest,
 )
+from tests.cases import every_case
 from tests.contract.tokens.samples import KEY, OTHER_KEY, check_refusal
 
 NOW = 1_763_200_000
@@ -94,7 +95,7 @@ def _with_stray_bit(text: str) -> str:
 
 
 @pytest.mark.promise("cli.token-keyed")
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         "",
@@ -189,7 +190,7 @@ def test_a_token_expires_after_15_minutes() -> None:
 
 
 @pytest.mark.promise("cli.token-binds")
-@pytest.mark.parametrize(
+@every_case(
     "change",
     [
         {"command_path": ("session", "show")},
@@ -217,7 +218,7 @@ def test_the_order_in_which_arguments_were_given_is_not_bound() -> None:
 
 
 @pytest.mark.promise("cli.token-version")
-@pytest.mark.parametrize(
+@every_case(
     ("targets", "versions"),
     [
         (["ses_b", "ses_a"], VERSIONS),

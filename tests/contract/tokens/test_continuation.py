@@ -28,6 +28,7 @@ from handrail.contract.tokens.continuation import (
     token_digest,
 )
 from handrail.contract.tokens.continuation_payload import _WORDS, INFLATED_LIMIT, VERSION
+from tests.cases import every_case
 from tests.contract.tokens.samples import KEY, OTHER_KEY
 
 NOW = 1_700_000_000
@@ -227,7 +228,7 @@ TOKEN = mint_continuation(KEY, CONTINUATION)
 DOCUMENT = json.dumps(told_by(TOKEN)).encode()
 
 
-@pytest.mark.parametrize(
+@every_case(
     "token",
     [
         "",
@@ -249,7 +250,7 @@ def test_garbage_does_not_open(token: str) -> None:
     assert open_continuation([KEY], token) is None
 
 
-@pytest.mark.parametrize(
+@every_case(
     "payload",
     [
         b"{}",

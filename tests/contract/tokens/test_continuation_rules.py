@@ -24,6 +24,7 @@ from handrail.contract.tokens.continuation import (
     stale_results,
     stale_warning,
 )
+from tests.cases import every_case
 from tests.contract.tokens.samples import KEY, OTHER_KEY, check_refusal
 
 NOW = 1_700_000_000
@@ -83,7 +84,7 @@ def test_a_foreign_signature_is_refused_with_a_token_that_repeats_the_query() ->
     assert repeat.context == ContinuationContext()
 
 
-@pytest.mark.parametrize(
+@every_case(
     "changes",
     [
         {"action": "apply"},
@@ -122,7 +123,7 @@ def test_the_tool_that_repeats_a_preview_still_only_previews() -> None:
     assert [(action.id, action.guard) for action in repeat.next_actions] == [("extract_preview", False)]
 
 
-@pytest.mark.parametrize("text", ["", "invalid_token", "\0", "😀" * 3000, "A" * 1_000_000, "eyJhIjoxfQ"])
+@every_case("text", ["", "invalid_token", "\0", "😀" * 3000, "A" * 1_000_000, "eyJhIjoxfQ"])
 def test_garbage_is_refused_with_a_suggestion_only(text: str) -> None:
     with pytest.raises(Fault) as raised:
         read_continuation([KEY], text, now=NOW)
@@ -187,7 +188,7 @@ def test_a_token_stands_for_its_one_action() -> None:
     assert allowed_action(SEARCH, "js-scan", "analyze:0") == ANALYZE
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("continuation", "command", "action_id", "says"),
     [
         (SEARCH, "js-scan", "ripple:0", "does not allow this action. Choose one of: analyze:0"),
@@ -247,7 +248,7 @@ def test_a_stale_write_that_cannot_be_repeated_has_no_token_to_offer() -> None:
     assert stale_refusal(stale).details["recovery"] == {"suggestion": "Repeat it."}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("parameters", "suggestion"),
     [
         ({"file": "src/app.js", "locate": "fetchData"}, "Search again: js-scan --search 'fetchData'"),

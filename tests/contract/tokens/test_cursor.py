@@ -20,6 +20,7 @@ from handrail.contract.tokens.cursor import (
     mint_cursor,
     read_cursor,
 )
+from tests.cases import every_case
 from tests.contract.tokens.samples import KEY, OTHER_KEY, check_refusal
 
 NOW = 1_763_200_000
@@ -65,7 +66,7 @@ def test_the_previous_key_still_reads() -> None:
     assert read(CURSOR, keys=(OTHER_KEY, KEY)) == ("0042", "ses_é")
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         "",

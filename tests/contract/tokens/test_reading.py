@@ -12,6 +12,7 @@ from handrail.contract.ids import AttemptId
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.tokens.reading import ANY_KIND, ReadToken, read_token, read_tokens
 from handrail.contract.tokens.workflow import AckClaims, TokenKind, mint
+from tests.cases import every_case
 from tests.contract.tokens.samples import (
     ACK,
     CHECKPOINT,
@@ -34,7 +35,7 @@ RESUME = NextCall(operation="session.resume", params={"query": SESSION})
 LOOK_AROUND = NextCall(operation="session.resume", params={})
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every_case("kind", KINDS)
 def test_a_whole_token_is_read_as_it_is(kind: TokenKind) -> None:
     token = read_token([KEY], TOKENS[kind], (kind,))
 
@@ -57,7 +58,7 @@ def test_a_repaired_token_says_so_and_brings_its_right_spelling(text: str) -> No
     assert token == ReadToken(claims=CLAIMS["ack"], text=ACK, repaired=True, key_index=1)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "says", "found"),
     [
         ("", "holds no token", "nothing"),
@@ -92,7 +93,7 @@ def test_what_is_not_a_token_is_described(text: str, says: str, found: str) -> N
     check_refusal(raised, catalogue.TOKEN_INVALID_FORMAT, says, token_kind="ack", found=found)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "next_call"),
     [
         (ACK[:20], RESUME),
@@ -139,7 +140,7 @@ def test_another_version_is_named(text: str) -> None:
     check_refusal(raised, catalogue.TOKEN_UNSUPPORTED_VERSION, f"is of {found}", found=found)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("kind", "expected", "right_field", "wrong_field"),
     [
         ("state", ("ack", "choice"), "stateToken", "ackToken"),
@@ -150,7 +151,7 @@ def test_another_version_is_named(text: str) -> None:
         ("choice", ("ack",), "ackToken", "ackToken"),
     ],
 )
-@pytest.mark.parametrize("cut", [0, 1])
+@every_case("cut", [0, 1])
 def test_a_genuine_token_in_the_wrong_field_is_sent_to_its_own(
     kind: TokenKind, expected: tuple[TokenKind, ...], right_field: str, wrong_field: str, cut: int
 ) -> None:
@@ -192,7 +193,7 @@ def test_a_single_token_is_read_like_many() -> None:
     assert list(read_tokens([KEY], f"`{ACK}`", ACK_FIELD)) == ["ack"]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "kind", "says"),
     [
         (STATE + CHECKPOINT, catalogue.TOKEN_SCOPE_MISMATCH, "A state token was sent as ackToken"),

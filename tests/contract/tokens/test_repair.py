@@ -10,6 +10,7 @@ import pytest
 from handrail.contract.tokens import reading as repair_module
 from handrail.contract.tokens.reading import repair
 from handrail.contract.tokens.workflow import BAD_CHARACTER
+from tests.cases import every_case
 from tests.contract.tokens.samples import ACK, KEY, OTHER_KEY, STATE, TOKENS
 
 
@@ -51,19 +52,19 @@ ONE_EDIT = {
 }
 
 
-@pytest.mark.parametrize("text", ONE_EDIT.values(), ids=ONE_EDIT)
+@every_case("text", ONE_EDIT.values())
 def test_one_wrong_character_is_put_right(text: str) -> None:
     assert text != ACK
 
     assert repair([KEY], text) == ACK
 
 
-@pytest.mark.parametrize("text", ONE_EDIT.values(), ids=ONE_EDIT)
+@every_case("text", ONE_EDIT.values())
 def test_the_previous_key_repairs_as_well(text: str) -> None:
     assert repair([OTHER_KEY, KEY], text) == ACK
 
 
-@pytest.mark.parametrize("text", ONE_EDIT.values(), ids=ONE_EDIT)
+@every_case("text", ONE_EDIT.values())
 def test_without_the_key_nothing_is_put_right(text: str) -> None:
     assert repair([OTHER_KEY], text) is None
     assert repair([], text) is None
@@ -88,12 +89,12 @@ TWO_EDITS = {
 }
 
 
-@pytest.mark.parametrize("text", TWO_EDITS.values(), ids=TWO_EDITS)
+@every_case("text", TWO_EDITS.values())
 def test_more_than_one_wrong_character_is_left_alone(text: str) -> None:
     assert repair([KEY], text) is None
 
 
-@pytest.mark.parametrize("text", ["", "?", ACK[:20], ACK + STATE, "z" * 56, "?" * 56, STATE[:-2]])
+@every_case("text", ["", "?", ACK[:20], ACK + STATE, "z" * 56, "?" * 56, STATE[:-2]])
 def test_what_is_far_from_a_token_is_left_alone(text: str) -> None:
     assert repair([KEY], text) is None
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import base64
 
-import pytest
-
 from handrail.contract.tokens import sealed
+from tests.cases import every_case
 
 
-@pytest.mark.parametrize("data", [b"", b"f", b"fo", b"foo", b"\xfb\xff\xfe", bytes(range(256))])
+@every_case("data", [b"", b"f", b"fo", b"foo", b"\xfb\xff\xfe", bytes(range(256))])
 def test_encoding_agrees_with_the_standard_library_and_decodes_again(data: bytes) -> None:
     text = sealed.encode(data)
 
@@ -17,7 +16,7 @@ def test_encoding_agrees_with_the_standard_library_and_decodes_again(data: bytes
     assert sealed.decode(text) == data
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         "Zg==",  # padding

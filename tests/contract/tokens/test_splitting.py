@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from handrail.contract.tokens.workflow import split_glued
+from tests.cases import every_case
 from tests.contract.tokens.samples import ACK, CHECKPOINT, STATE
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         STATE + ACK,
@@ -38,7 +39,7 @@ def test_three_and_more_come_out_too() -> None:
     assert split_glued(STATE + ACK + CHECKPOINT + STATE) == [STATE, ACK, CHECKPOINT, STATE]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "pieces"),
     [
         (STATE[:-1] + ACK, [STATE[:-1], ACK]),
@@ -52,7 +53,7 @@ def test_a_piece_may_be_one_character_short_or_long(text: str, pieces: list[str]
     assert split_glued(text) == pieces
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "whole"),
     [
         (ACK, ACK),

@@ -7,7 +7,7 @@ from typing import get_args
 import msgspec
 import pytest
 
-from handrail.contract import base32
+from handrail.contract import ids
 from handrail.contract.ids import AttemptId, SessionId
 from handrail.contract.tokens.workflow import (
     LAYOUTS,
@@ -21,6 +21,7 @@ from handrail.contract.tokens.workflow import (
     mint,
     verify,
 )
+from tests.cases import every_case
 from tests.contract.tokens.samples import (
     ACK,
     ATTEMPT,
@@ -36,12 +37,12 @@ from tests.contract.tokens.samples import (
 )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every_case("kind", KINDS)
 def test_a_token_is_what_openssl_makes_of_the_same_payload(kind: TokenKind) -> None:
     assert mint(KEY, CLAIMS[kind]) == TOKENS[kind]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every_case("kind", KINDS)
 def test_a_token_verifies_to_its_claims(kind: TokenKind) -> None:
     assert verify([KEY], TOKENS[kind]) == (CLAIMS[kind], 0)
     assert kind_of(CLAIMS[kind]) == kind
@@ -63,8 +64,8 @@ def test_without_its_key_a_token_does_not_verify(keys: list[bytes]) -> None:
     assert verify(keys, ACK) is None
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("other", KINDS)
+@every_case("kind", KINDS)
+@every_case("other", KINDS)
 def test_a_token_never_verifies_under_the_prefix_of_another_kind(kind: TokenKind, other: TokenKind) -> None:
     renamed = LAYOUTS[other].prefix + TOKENS[kind][3:]
 
@@ -73,7 +74,7 @@ def test_a_token_never_verifies_under_the_prefix_of_another_kind(kind: TokenKind
     assert (verified is not None) == (kind == other)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     ["", "st1", ACK.upper(), ACK + " ", ACK[:-1], ACK + "0", "ak2" + ACK[3:], ACK[:-1] + "u", ACK[:-1] + "é"],
 )
@@ -88,7 +89,7 @@ def test_each_of_the_32_options_has_a_token_of_its_own() -> None:
 
     assert len(set(tokens)) == 32
     assert [verify([KEY], token) for token in tokens] == [(claim, 0) for claim in claims]
-    assert [token[29] for token in tokens] == list(base32.ALPHABET)
+    assert [token[29] for token in tokens] == list(ids.ALPHABET)
 
 
 def test_all_options_of_a_step_share_one_attempt() -> None:
@@ -98,7 +99,7 @@ def test_all_options_of_a_step_share_one_attempt() -> None:
     assert choice_attempt(attempt_id) == attempt_id
 
 
-@pytest.mark.parametrize(
+@every_case(
     "claims",
     [
         StateClaims(session_id=SessionId("run_0123456789ab"), node_tag=TAG),

@@ -9,6 +9,7 @@ import pytest
 
 from handrail.contract.outcome import Fault
 from handrail.engine.bundles.lineage import check_workflows
+from tests.cases import every_case
 from tests.engine.bundles.made import rich_bundle
 
 Workflow = dict[str, Any]
@@ -76,7 +77,7 @@ CASES: list[tuple[Callable[[Workflow], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "expected"), CASES)
+@every_case(("change", "expected"), CASES)
 def test_what_cannot_be_walked_is_refused(change: Callable[[Workflow], object], expected: str) -> None:
     workflow = given()
     change(workflow)

@@ -12,6 +12,7 @@ from handrail.contract.outcome import Fault
 from handrail.engine.bundles.limits import MOST_BYTES, MOST_DEPTH, MOST_VALUES
 from handrail.engine.bundles.reading import read_bundle
 from handrail.engine.folding import fold
+from tests.cases import every_case
 from tests.engine.bundles.made import (
     Change,
     Document,
@@ -102,7 +103,7 @@ def _removals(document: Document) -> Iterator[tuple[str, str]]:
         yield from ((name, key) for key in document["session"][name])
 
 
-@pytest.mark.parametrize(("holder", "key"), list(_removals(rich_bundle())))
+@every_case(("holder", "key"), list(_removals(rich_bundle())))
 def test_nothing_can_be_taken_out_of_a_bundle_unseen(holder: str, key: str) -> None:
     document = rich_bundle()
     del (document["session"] if holder == "session" else document["session"][holder])[key]
@@ -156,7 +157,7 @@ DAMAGED: list[tuple[Change, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "code", "path"), DAMAGED)
+@every_case(("change", "code", "path"), DAMAGED)
 def test_a_damaged_bundle_is_refused_by_name(change: Change, code: str, path: str) -> None:
     check(changed(change), code, path)
 
@@ -228,7 +229,7 @@ FORGED: list[tuple[Change, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "code"), FORGED)
+@every_case(("change", "code"), FORGED)
 def test_a_bundle_whose_digests_fit_is_still_judged_by_what_it_says(change: Change, code: str) -> None:
     with pytest.raises(Fault) as refused:
         read_bundle(rechained(change))
@@ -306,7 +307,7 @@ NOT_JSON = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code"), NOT_JSON, ids=[str(number) for number in range(len(NOT_JSON))])
+@every_case(("text", "code"), NOT_JSON)
 def test_what_is_no_bundle_at_all_is_refused_before_it_costs_anything(text: str, code: str) -> None:
     check(text, code)
 

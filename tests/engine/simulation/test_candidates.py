@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from handrail.engine.judge.artifacts import check_start_context
 from handrail.engine.simulation.made_reports import (
     flip_condition,
@@ -28,6 +26,7 @@ from handrail.workflows.conditions import (
     holds,
     nest_values,
 )
+from tests.cases import every_case
 from tests.engine.written_log import step, workflow_of
 
 
@@ -41,7 +40,7 @@ def equals(name: str, value: Any) -> Compare:
     return Compare(input=name, op="equals", value=value)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("op", "value"),
     [
         ("equals", "x"),

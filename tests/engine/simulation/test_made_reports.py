@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from handrail.engine.judge.assess import assess, place_of
 from handrail.engine.judge.requirements import list_broken_rules
 from handrail.engine.navigate import LoopFrame, Running
@@ -26,6 +24,7 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.conditions import Compare, Condition, Facts, LoopControl
+from tests.cases import every_case
 from tests.engine.contracts import CONTRACTS, FINDING, LOOP, PROBE
 from tests.engine.written_log import step, workflow_of
 
@@ -69,7 +68,7 @@ def reasons(workflow: CompiledWorkflow, held: Step, report: Any) -> list[str]:
     return [reason.name for reason in verdict.reasons]
 
 
-@pytest.mark.parametrize("held", ASKING, ids=IDS)
+@every_case("held", ASKING)
 def test_every_valid_report_is_accepted(held: Step) -> None:
     workflow = flow(held)
     notes = notes_for(held.rules)
@@ -82,7 +81,7 @@ def test_every_valid_report_is_accepted(held: Step) -> None:
     assert [reasons(workflow, held, report) for report in made] == [[]] * len(made)
 
 
-@pytest.mark.parametrize("held", ASKING[1:], ids=IDS[1:])
+@every_case("held", ASKING[1:])
 def test_every_invalid_report_is_refused(held: Step) -> None:
     workflow = flow(held)
     notes = notes_for(held.rules)
@@ -126,7 +125,7 @@ def test_a_required_capability_that_is_missing_is_not_a_valid_report() -> None:
     assert "capability unavailable" in invalid
 
 
-@pytest.mark.parametrize(
+@every_case(
     "rules",
     [
         (),

@@ -31,6 +31,7 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.conditions import AlwaysFalse, And, Compare, Condition, LoopControl
+from tests.cases import every_case
 from tests.engine.contracts import CONTRACTS, FINDING, LOOP, PROBE
 from tests.engine.written_log import step, workflow_of
 
@@ -92,7 +93,7 @@ def test_every_branch_is_walked() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("repeat", "iterations", "reasons"),
     [
         (While(condition="keep"), (1, 2, 3), ("condition_false", "decision_missing", "limit_reached")),
@@ -103,7 +104,6 @@ def test_every_branch_is_walked() -> None:
         (Count(count=2), (2,), ("items_exhausted",)),
         (ForEach(input="files", item="file"), (0, 1, 2, 3), ("items_exhausted", "limit_reached")),
     ],
-    ids=["while decided", "until decided", "while value", "until value", "many", "two", "for each"],
 )
 def test_loops_of_every_kind_are_left_after_none_one_two_and_at_their_limit(
     repeat: Repeat, iterations: tuple[int, ...], reasons: tuple[str, ...]
@@ -116,6 +116,7 @@ def test_loops_of_every_kind_are_left_after_none_one_two_and_at_their_limit(
     assert (ends.iterations, ends.reasons) == (iterations, reasons)
 
 
+@pytest.mark.thorough
 def test_nested_loops_stay_within_bounds() -> None:
     inner: Part = step("a", contract=LOOP)
     for depth in range(5):

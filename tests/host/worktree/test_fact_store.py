@@ -114,6 +114,7 @@ def test_few_projects_are_kept(store: FactFiles, tmp_path: Path) -> None:
     assert len(list((tmp_path / "home/data/cache/facts").glob("*.sqlite"))) <= MOST_FACT_PROJECTS
 
 
+@pytest.mark.thorough
 def test_many_processes_keep_at_once(store: FactFiles, tmp_path: Path) -> None:
     program = (
         "import sys\nfrom handrail.host.worktree.fact_store import FactFiles\n"

@@ -9,6 +9,7 @@ import pytest
 
 from handrail.host.worktree import stat_cache
 from handrail.host.worktree.stat_cache import CacheFiles, StatCache, is_recent
+from tests.cases import every_case
 from tests.host.worktree.project import open_worktree, take, write
 
 SECOND = 1_000_000_000
@@ -25,7 +26,7 @@ def test_a_file_as_new_as_the_look_is_not_remembered(tmp_path: Path) -> None:
     assert cache.others == {}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("changed", "renamed", "recent"),
     [(100, 100, False), (109, 100, True), (100, 109, True), (120, 100, True), (107, 107, False)],
 )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from handrail.program.doctor.program_checks import release_readiness
+from tests.cases import every_case
 from tests.conftest import GivenInstallation
 
 RECORD = {
@@ -27,7 +28,7 @@ def level(record: dict[str, Any] | bytes | None) -> tuple[str, str, str, str]:
 
 
 @pytest.mark.promise("cli.readiness")
-@pytest.mark.parametrize(
+@every_case(
     ("changes", "expected"),
     [
         ({}, ("stable", "verified", "verified", "verified")),
@@ -43,7 +44,7 @@ def test_the_level_is_what_the_evidence_allows(changes: dict[str, Any], expected
 
 
 @pytest.mark.promise("cli.readiness")
-@pytest.mark.parametrize(
+@every_case(
     "record",
     [
         None,

@@ -10,6 +10,7 @@ import pytest
 
 from handrail.host.settings import LocalSettings
 from handrail.program.setup.first_checks import suggest_checks
+from tests.cases import every_case
 from tests.conformance.forked import ForkedTool, ForkServer
 from tests.surfaces.cli.tool import Tool
 
@@ -20,7 +21,7 @@ PACKAGE = b'{"scripts": {"test": "vitest run", "lint": "eslint .", "dev": "vite"
 
 
 @pytest.mark.promise("check.suggested")
-@pytest.mark.parametrize(
+@every_case(
     ("files", "commands"),
     [
         ({}, {}),

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from handrail.program.setup.edits import NotEditable, add_element, parse, remove_part, set_member
+from tests.cases import every_case
 
 ENTRY = {"command": "/bin/h", "args": ["mcp"]}
 RENDERED = '"handrail": {\n      "command": "/bin/h",\n      "args": ["mcp"]\n    }'
@@ -23,7 +24,7 @@ ADDED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), ADDED)
+@every_case(("text", "expected"), ADDED)
 def test_a_member_is_added_first_and_nothing_else_moves(text: str, expected: str) -> None:
     assert set_member(text, ("s",), "handrail", ENTRY) == expected
 
@@ -57,7 +58,7 @@ def test_an_element_is_added_first_and_its_list_is_made_where_it_is_missing() ->
     assert json.loads(add_element('{"h": {"E": [1, 2]}}', ("h", "E"), 0)) == {"h": {"E": [0, 1, 2]}}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "place", "expected"),
     [
         ('{"s": {"a": 1, "b": 2}}', 0, '{"s": { "b": 2}}'),
@@ -78,7 +79,7 @@ def test_adding_and_taking_out_again_gives_the_same_bytes(text: str) -> None:
     assert remove_part(changed, ("s",), 0) == text
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         "", "{", "[", '{"a"}', '{"a": }', '{"a": 1 "b": 2}', "{} {}", '{"a": 1, "a": 2}', "{'a': 1}", "[1}",

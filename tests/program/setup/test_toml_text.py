@@ -7,6 +7,7 @@ import tomllib
 import pytest
 
 from handrail.program.setup.edits import NotEditable, read_table, remove_table, write_table
+from tests.cases import every_case
 
 PATH = ("mcp_servers", "handrail")
 ENTRY = {"command": "/bin/h", "args": ["mcp"]}
@@ -19,7 +20,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@every_case("text", TEXTS)
 def test_the_table_is_added_at_the_end_and_the_parser_sees_nothing_else_change(text: str) -> None:
     changed = write_table(text, PATH, ENTRY)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from handrail.program.update.verify_release import is_about, read_bundles
+from tests.cases import every_case
 
 NAME, DIGEST = "handrail-7.1.0-py3-none-any.whl", "ab" * 32
 ATTESTATION: dict[str, Any] = {
@@ -59,7 +60,7 @@ def test_sixteen_attestations_are_read_and_no_more() -> None:
         read_bundles(provenance([ATTESTATION] * 8, [ATTESTATION] * 9))
 
 
-@pytest.mark.parametrize(
+@every_case(
     "content",
     [
         b"",
@@ -72,7 +73,6 @@ def test_sixteen_attestations_are_read_and_no_more() -> None:
         b'{"version": 1, "attestation_bundles": ' + b"[" * 100_000,
         b" " * 1_048_577,
     ],
-    ids=["empty", "list", "no text", "version", "missing", "inner version", "envelope", "deep", "large"],
 )
 def test_what_is_no_provenance_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match="it "):
@@ -83,7 +83,7 @@ def test_a_statement_about_the_file_is_known() -> None:
     assert is_about(json.dumps(STATEMENT).encode(), NAME, DIGEST)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "change",
     [
         {"_type": "https://in-toto.io/Statement/v0.1"},

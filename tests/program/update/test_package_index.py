@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
@@ -18,6 +17,7 @@ from handrail.program.update.package_index import (
     is_major_step,
     read_offered_files,
 )
+from tests.cases import every_case
 
 NAME = "handrail-1.2.0-py3-none-any.whl"
 
@@ -29,7 +29,7 @@ def listed(**row: Any) -> OfferedFile:
     return found
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("row", "expected"),
     [
         ({}, {}),
@@ -50,7 +50,7 @@ def test_a_row_of_json_says_what_a_file_is(row: dict[str, Any], expected: dict[s
     assert listed(**row) == OfferedFile(version="1.2.0", url=NAME, filename=NAME, **expected)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("attributes", "expected"),
     [
         (f'href="{NAME}"', {}),
@@ -99,7 +99,7 @@ def test_a_python_fits_as_the_reference_library_says(clauses: list[str], python:
     assert fits_python(text, python) is (python in SpecifierSet(text))
 
 
-@pytest.mark.parametrize("text", ["three", ">=", "=>3.11", ">=3.11;", "3.11"])
+@every_case("text", ["three", ">=", "=>3.11", ">=3.11;", "3.11"])
 def test_what_cannot_be_read_fits_nobody(text: str) -> None:
     assert fits_python(text, "3.11.7") is False
 
@@ -121,7 +121,7 @@ def test_the_newest_that_fits_is_taken_and_a_named_one_as_it_is() -> None:
     assert [one and one.url for one in named] == ["b", "d", "e", None]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("before", "after", "is_major"),
     [
         ("0.1.0", "0.2.0", False),

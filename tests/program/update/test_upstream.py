@@ -7,6 +7,7 @@ import pytest
 from handrail.contract.outcome import failure_of
 from handrail.program.update.find_release import make_update_failure
 from handrail.program.update.package_index import kind_of_upstream, wait_ms_of_header
+from tests.cases import every_case
 
 # CLI section 6; the last two are answers that no rule covers.
 KIND_OF = {
@@ -32,7 +33,7 @@ KIND_OF = {
 
 
 @pytest.mark.promise("cli.upstream")
-@pytest.mark.parametrize("status", KIND_OF)
+@every_case("status", KIND_OF)
 def test_a_status_has_its_kind(status: int) -> None:
     assert kind_of_upstream(status).code == KIND_OF[status]
 
@@ -48,7 +49,7 @@ def test_a_refusal_of_ours_to_retry_holds_for_every_other_client_error() -> None
     assert retryable == {408, 429}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("header", "wait_ms"),
     [
         ("5", 5000),

@@ -9,6 +9,7 @@ from handrail.contract.catalogue import E_CONFIG
 from handrail.contract.outcome import Fault
 from handrail.ports.program import InstallFacts
 from handrail.program.update.verify_release import pin_command, require_extra
+from tests.cases import every_case
 
 PYTHON = "/venv/bin/python"
 
@@ -75,7 +76,7 @@ def facts(method: str, *, has_pip: bool, can_verify: bool = False) -> InstallFac
 WANTED = f"handrail[verify]=={__version__}"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("method", "has_pip", "expected"),
     [
         ("uv-tool", False, ["uv", "tool", "install", "--force", WANTED]),

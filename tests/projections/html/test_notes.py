@@ -7,6 +7,7 @@ import pytest
 from handrail.operations.report import NOTES_LIMIT_BYTES as NOTES_BYTES
 from handrail.projections.html import elements
 from handrail.projections.html.elements import element, notes_html
+from tests.cases import every_case
 from tests.projections.html.test_elements import Seen
 
 
@@ -54,7 +55,7 @@ def test_headings_stand_below_those_of_the_page_and_skip_no_level(markdown: str,
     assert [tag for tag, _ in Seen(notes_html(markdown).markup).tags] == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     "markdown",
     [
         "<script>alert(1)</script>",
@@ -69,7 +70,7 @@ def test_raw_html_is_shown_as_text(markdown: str) -> None:
     check(markdown, "p")
 
 
-@pytest.mark.parametrize(
+@every_case(
     "address",
     [
         "javascript:alert(1)",

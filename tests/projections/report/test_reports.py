@@ -12,10 +12,10 @@ import pytest
 
 from handrail.contract.ids import SessionId
 from handrail.engine.folding import fold
-from handrail.projections.report.markdown import markdown_report
-from handrail.projections.report.page import report_page
+from handrail.projections.report.markdown import markdown_report, report_page
 from handrail.projections.report.story import story_of
 from handrail.runtime.runtime import Runtime
+from tests.cases import every_case
 from tests.conftest import GivenSettings, memory_runtime
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.rich_session import rich_session, to_the_end
@@ -124,7 +124,7 @@ def test_the_policy_allows_exactly_our_style(runtime: Runtime) -> None:
     assert f"'sha256-{digest}'" in page.replace("&#39;", "'")
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@every_case("text", HOSTILE)
 def test_hostile_text_stays_text_in_the_page(text: str) -> None:
     runtime, session_id = written(text)
 

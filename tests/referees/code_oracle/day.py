@@ -124,7 +124,7 @@ def _measure(name: str, go: Go) -> Way:
     with tempfile.TemporaryDirectory(prefix="handrail-day-") as folder:
         place = os.path.join(folder, "package")
         shutil.copytree(fetch(PACKAGE), place)
-        os.symlink(own_tests.install(tested), os.path.join(place, "node_modules"))
+        os.symlink(own_tests.install(tested.name, tested.needs), os.path.join(place, "node_modules"))
         before = own_tests.run_tests(tested, place)
         said = go(place, folder)
         after = own_tests.run_tests(tested, place)

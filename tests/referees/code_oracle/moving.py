@@ -126,10 +126,15 @@ def check_moves(moved: Moved) -> EditedPackage:
 def _judge(moved: Moved, place: str) -> Callable[[str], Report]:
     if moved.judge == OWN_TESTS:
         tested = next(each for each in own_tests.TESTED if each.name == moved.name)
-        os.symlink(own_tests.install(tested), os.path.join(place, "node_modules"))
+        os.symlink(own_tests.install(tested.name, tested.needs), os.path.join(place, "node_modules"))
         return lambda folder: {path: ["passed"] for path in own_tests.run_tests(tested, folder)}
     if moved.judge == "compiler":
         return lambda folder: _compile(moved, folder)
+    with open(os.path.join(place, "package.json"), "rb") as file:
+        needs = json.load(file).get("dependencies", {})
+    if needs:
+        listed = [f"{name}@{version}" for name, version in sorted(needs.items())]
+        os.symlink(own_tests.install(moved.name, listed), os.path.join(place, "node_modules"))
     return lambda folder: _load(moved, folder)
 
 
@@ -201,7 +206,8 @@ def _compile(moved: Moved, place: str) -> Report:
     if any(line.startswith("error TS") for line in lines):
         raise NotAvailable(f"the compiler refuses its settings: {lines[0][:200]}")
     said = sorted(line.partition(": error ")[2] for line in lines if ": error " in line)
-    said = [line for line in said if not NOT_INSTALLED.match(line)]
+    # The parts of a union are printed in the order in which the compiler met them: words are compared.
+    said = [" ".join(sorted(re.findall(r"\w+", line))) for line in said if not NOT_INSTALLED.match(line)]
     print(f"{moved.name}: {len(settings['files'])} files, the compiler says {len(said)} errors", flush=True)
     return {"all sources": said}
 

@@ -85,7 +85,7 @@ def _check(tested: Tested) -> EditedPackage:
     with tempfile.TemporaryDirectory(prefix="handrail-own-tests-") as folder:
         place = os.path.join(folder, "package")
         shutil.copytree(fetch(tested.name), place)
-        os.symlink(install(tested), os.path.join(place, "node_modules"))
+        os.symlink(install(tested.name, tested.needs), os.path.join(place, "node_modules"))
         before = run_tests(tested, place)
         counts = _rename_all(tested, place)
         after = run_tests(tested, place)
@@ -104,8 +104,9 @@ def _check(tested: Tested) -> EditedPackage:
     )
 
 
-def install(tested: Tested) -> str:
-    place = os.path.join(CACHE, "code", f"needs-{tested.name}")
+def install(name: str, needs: Sequence[str]) -> str:
+    """The folder with what a package needs."""
+    place = os.path.join(CACHE, "code", f"needs-{name.replace('/', '+')}")
     if not os.path.exists(os.path.join(place, "complete")):
         npm = shutil.which("npm")
         if npm is None:
@@ -114,12 +115,12 @@ def install(tested: Tested) -> str:
         with open(os.path.join(place, MANIFEST), "w", encoding="utf-8") as file:
             file.write("{}")
         quiet = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
-        command = [npm, "install", *quiet, *tested.needs]
+        command = [npm, "install", *quiet, *needs]
         done = subprocess.run(
             command, cwd=place, capture_output=True, check=False, encoding="utf-8", timeout=INSTALL_SECONDS
         )
         if done.returncode != 0:
-            raise NotAvailable(f"npm install for {tested.name} failed: {done.stderr.strip()[:200]}")
+            raise NotAvailable(f"npm install for {name} failed: {done.stderr.strip()[:200]}")
         with open(os.path.join(place, "complete"), "w", encoding="utf-8") as file:
             file.write("")
     return os.path.join(place, "node_modules")

@@ -8,6 +8,7 @@ import pytest
 from handrail.program.update.find_release import read_releases
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.self_description.changelog import ShowChangelog, show_changelog
+from tests.cases import every_case
 from tests.conftest import GivenInstallation
 
 TEXT = """# Changelog
@@ -94,8 +95,6 @@ def test_since_is_strictly_newer_and_by_number(runtime: Runtime, version: str, e
     assert since(runtime, version) == expected
 
 
-@pytest.mark.parametrize(
-    "text", ["", "## \n", "- lost item\n", "### Added\n- lost\n", "## [x]\n### Added\n- y\n"]
-)
+@every_case("text", ["", "## \n", "- lost item\n", "### Added\n- lost\n", "## [x]\n### Added\n- y\n"])
 def test_odd_texts_hold_no_release(text: str) -> None:
     assert read_releases(text) == []

@@ -11,6 +11,7 @@ import pytest
 from handrail.engine.events import Event, EventBody
 from handrail.event_log.files.manifest import Attestation
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
+from tests.cases import every_case
 from tests.surfaces.cli.tool import DEADLINE_SECONDS, Tool
 
 HEAVY = """
@@ -158,7 +159,7 @@ def test_a_server_looks_for_garbage_as_often_as_python_does(tool: Tool) -> None:
     assert loaded(tool, "mcp", script=COLLECTOR_SCRIPT) == {"2000", "True"}
 
 
-@pytest.mark.parametrize("shape", [*get_args(Event), EventBody, CompiledWorkflow, Step, Choice, Attestation])
+@every_case("shape", [*get_args(Event), EventBody, CompiledWorkflow, Step, Choice, Attestation])
 def test_what_an_advance_decodes_has_no_annotations_to_compile(shape: type) -> None:
     """An annotation that is text is parsed when the first decoder of its struct is made, in every process."""
     told = inspect.get_annotations(shape)

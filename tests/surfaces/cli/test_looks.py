@@ -21,6 +21,7 @@ from handrail.surfaces.cli.rendering.text import (
     width_of,
     wrap,
 )
+from tests.cases import every_case
 
 SESSIONS = ("id", "status", "workflow_id", "goal", "last_activity")
 
@@ -29,7 +30,7 @@ def check_look(operation: str, payload: dict[str, Any], expected: str, **page: A
     assert human_text(payload, Page(**page), operation) == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "width"),
     [("plain", 5), ("Höhe", 4), ("高さ", 4), ("e\u0301", 1), ("🙂", 2), ("ｆｕｌｌ", 8), ("", 0)],
 )
@@ -59,7 +60,7 @@ def test_columns_line_up_under_wide_characters() -> None:
     assert format_table([["高さ", "x"], ["ab", "y"]]) == ["高さ  x", "ab    y"]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("size", "text"),
     [
         (0, "0 bytes"),
@@ -530,7 +531,7 @@ HERE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("operation", "payload", "expected"),
     [
         (

@@ -18,6 +18,7 @@ from handrail.surfaces.cli.rendering.render import (
     raw_problems,
     timeout_of,
 )
+from tests.cases import every_case
 
 LIST = ["workflow", "list"]
 
@@ -41,7 +42,7 @@ def test_json_in_the_cli_dialect_is_the_default() -> None:
 
 
 @pytest.mark.promise("cli.format-spellings")
-@pytest.mark.parametrize(
+@every_case(
     ("flags", "expected"),
     [
         (["--format", "text"], "text"),
@@ -58,7 +59,7 @@ def test_a_format_is_asked_for_by_any_of_its_spellings(flags: list[str], expecte
 
 
 @pytest.mark.promise("cli.format-spellings")
-@pytest.mark.parametrize(
+@every_case(
     "pair",
     [
         *itertools.permutations([["--json"], ["--human"], ["--format", "raw"]], 2),
@@ -102,7 +103,7 @@ def test_fields_budget_and_level_become_the_ask() -> None:
     assert (ask.fields, ask.budget, ask.mvi) == (("id", "name"), Budget(max_items=2), "full")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("flags", "param"),
     [
         (["--fields", " , "], "--fields"),
@@ -138,7 +139,7 @@ def test_our_major_version_is_served(text: str) -> None:
 
 
 @pytest.mark.promise("cli.schema-version")
-@pytest.mark.parametrize("text", ["2", "0", "2.0", "11", "0.1"])
+@every_case("text", ["2", "0", "2.0", "11", "0.1"])
 def test_another_major_version_is_not(text: str) -> None:
     with pytest.raises(Fault, match="VERSION_UNSUPPORTED") as raised:
         check_schema_version(parse([*LIST, "--schema-version", text]), [])
@@ -146,7 +147,7 @@ def test_another_major_version_is_not(text: str) -> None:
     assert raised.value.details["requested"] == text
 
 
-@pytest.mark.parametrize("text", ["", "one", "1.", "１", "1.0.0.0", "-1"])
+@every_case("text", ["", "one", "1.", "１", "1.0.0.0", "-1"])
 def test_a_version_is_a_number(text: str) -> None:
     problems: list[Problem] = []
 
@@ -155,7 +156,7 @@ def test_a_version_is_a_number(text: str) -> None:
     assert [problem.param for problem in problems] == ["--schema-version"]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "params"),
     [
         (["workflow", "inspect", "x", "--part", "source"], []),
@@ -186,13 +187,13 @@ def test_the_deadline_comes_from_flag_environment_or_default(
     assert timeout_of(parse([*LIST, *flags]), {"HANDRAIL_TIMEOUT": variable}) == expected
 
 
-@pytest.mark.parametrize("variable", ["0", "3601", "1_0", "１", "-1", "99999"])
+@every_case("variable", ["0", "3601", "1_0", "１", "-1", "99999"])
 def test_a_bad_deadline_in_the_environment_is_a_setting_to_fix(variable: str) -> None:
     with pytest.raises(Fault, match="E_CONFIG"):
         timeout_of(parse(LIST), {"HANDRAIL_TIMEOUT": variable})
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("columns", "terminal", "width"),
     [
         ("", 0, 0),  # nobody says: the usual width, whatever it is

@@ -21,6 +21,7 @@ from handrail.surfaces.cli.reading.parse import (
 )
 from handrail.surfaces.cli.reading.repair import repair_line
 from handrail.surfaces.cli.reading.spelling import refusal
+from tests.cases import every_case
 
 
 def own(parsed: Parsed) -> dict[str, Value]:
@@ -48,7 +49,7 @@ def check_refused(line: Sequence[str], *problems: tuple[str, str], is_usage: boo
     assert any(problem.is_usage for problem in found) is is_usage
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "path"),
     [
         (["workflow", "list"], "workflow list"),
@@ -72,7 +73,7 @@ def test_words_walk_to_the_command(line: list[str], path: str) -> None:
     assert parsed.command["path"] == path
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "values"),
     [
         (["workflow", "list", "--query", "code review"], {"--query": "code review"}),
@@ -125,9 +126,7 @@ def test_global_flags_stand_anywhere_and_equal_repeats_pass(line: list[str]) -> 
 
 
 @pytest.mark.promise("cli.strict-integers")
-@pytest.mark.parametrize(
-    "text", ["1_0", "１", " 1", "1 ", "+1", "0", "501", "-1", "", "1.0", "1e2", "٣", "9" * 40]
-)
+@every_case("text", ["1_0", "１", " 1", "1 ", "+1", "0", "501", "-1", "", "1.0", "1e2", "٣", "9" * 40])
 def test_an_integer_is_ascii_digits_within_its_range(text: str) -> None:
     check_refused(["session", "list", f"--limit={text}"], ("--limit", "wrong value"), is_usage=False)
 
@@ -138,7 +137,7 @@ def test_a_timeout_is_seconds_up_to_an_hour(text: str) -> None:
 
 
 @pytest.mark.promise("cli.exact-names")
-@pytest.mark.parametrize(
+@every_case(
     ("line", "param", "words"),
     [
         (["workflow"], "command", "is missing"),
@@ -182,7 +181,7 @@ def test_an_unknown_name_or_shape_is_a_usage_problem(line: list[str], param: str
 
 
 @pytest.mark.promise("cli.strict-values")
-@pytest.mark.parametrize(
+@every_case(
     ("line", "param", "words"),
     [
         (["session", "list", "--status", "odd"], "--status", "wrong value"),
@@ -217,7 +216,7 @@ def test_a_wrong_value_of_a_known_name_is_a_validation_problem(
     check_refused(line, (param, words), is_usage=False)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("line", "expected"),
     [
         (["workflow", "list", "--kind", "odd"], "one of routine, workflow"),
@@ -238,7 +237,7 @@ def test_a_problem_says_what_would_be_right(line: list[str], expected: str) -> N
     assert problem.expected == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "got"),
     [
         ("null", "null"),
@@ -266,7 +265,7 @@ def test_values_that_differ_are_shown_three_at_most() -> None:
 
 
 @pytest.mark.promise("cli.exact-names")
-@pytest.mark.parametrize(
+@every_case(
     ("line", "near"),
     [
         (["workflow", "lst"], "workflow list"),
@@ -284,7 +283,7 @@ def test_the_nearest_name_is_told_and_not_executed(line: list[str], near: str) -
     assert parsed.options == {}
 
 
-@pytest.mark.parametrize(("typed", "meant"), OTHER_WORDS.items())
+@every_case(("typed", "meant"), OTHER_WORDS.items())
 def test_a_command_of_other_tools_leads_to_ours_and_not_to_one_that_is_spelt_alike(
     typed: str, meant: str
 ) -> None:

@@ -12,13 +12,14 @@ from handrail.contract.outcome import Json, NextCall
 from handrail.contract.wording import quote_for_shell
 from handrail.surfaces.cli.reading.parse import parse
 from handrail.surfaces.cli.reading.spelling import command_line
+from tests.cases import every_case
 
 
 def check_spelt(operation: str, params: dict[str, Json], expected: str | None) -> None:
     assert command_line(NextCall(operation=operation, params=params)) == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("operation", "params", "expected"),
     [
         ("session.list", {}, "handrail session list --compact"),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail.contract.outcome import Json
 from handrail.surfaces.cli.rendering.human import human_text
 from handrail.surfaces.cli.rendering.text import Page
+from tests.cases import every_case
 
 REPLY: dict[str, Json] = {
     "kind": "ok",
@@ -123,9 +122,7 @@ notes:
     check_text(payload, expected)
 
 
-@pytest.mark.parametrize(
-    "evil", ["\x1b[31mred", "bell\x07", "\x9b31m", "back\x08", "\x7f", "carriage\rreturn"]
-)
+@every_case("evil", ["\x1b[31mred", "bell\x07", "\x9b31m", "back\x08", "\x7f", "carriage\rreturn"])
 def test_nothing_in_the_text_drives_a_terminal(evil: str) -> None:
     listed = human_text({"goal": evil, "items": [{"id": evil}]}, Page(columns=("id",)))
     text = listed + human_text({"goal": evil}, Page())

@@ -17,6 +17,7 @@ from handrail_serve.calls import Served
 from handrail_serve.companions.agent_calls import perform_for_agent, read_call
 from handrail_serve.companions.agent_card import InThread
 from handrail_serve.exchange import HttpRequest, Response
+from tests.cases import every_case
 from tests.journeys.given_workflows import WITH_DECISION, begin, step
 from tests.surfaces.http.client import HOST, ask, make_app
 from tests.surfaces.http.test_lafs import NOT_SERVED
@@ -127,7 +128,7 @@ def test_a_task_ends_as_its_call_did_and_carries_the_envelope(runtime: Runtime) 
     assert perform("check.run", command=["true"])[0] == "REJECTED"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("parts", "call"),
     [
         ([{"operation": "a.b"}], ("a.b", {})),

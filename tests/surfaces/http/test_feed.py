@@ -13,6 +13,7 @@ from handrail.runtime.runtime import Runtime
 from handrail_serve import feed as feed_module
 from handrail_serve.feed import Feed
 from handrail_serve.limits import Bounds
+from tests.cases import every_case
 from tests.surfaces.http.client import BEARER, HOST, ask, asked, make_app
 
 SECONDS = 60
@@ -100,7 +101,7 @@ def test_what_happened_while_nobody_listened_comes_with_the_cursor() -> None:
     assert [data["sessionId"] for _, data in told] == ["ses_a", "ses_b"]
 
 
-@pytest.mark.parametrize("cursor", ["other-0", "epoch-99", "epoch--1", "epoch-x", "-", "epoch-" + "9" * 40])
+@every_case("cursor", ["other-0", "epoch-99", "epoch--1", "epoch-x", "-", "epoch-" + "9" * 40])
 def test_a_cursor_that_says_nothing_here_starts_anew(cursor: str) -> None:
     feed = feed_of(Store())
 

@@ -101,6 +101,7 @@ def dangers_of(markup: str) -> list[str]:
     return page.dangers
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("http.text.harmless")
 def test_no_page_runs_or_hides_what_was_stored(told: Told) -> None:
     asked = [*pages(told.work), *more_pages(told.work)]

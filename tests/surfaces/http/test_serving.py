@@ -294,6 +294,7 @@ def test_no_frame_ends_the_server(server: ServedTool) -> None:
     assert server.process.poll() is None
 
 
+@pytest.mark.thorough
 def test_console_finds_the_server_that_runs(server: ServedTool) -> None:
     ran = server.tool.run("console")
 

@@ -12,6 +12,7 @@ from handrail.contract.outcome import Failure, NextCall
 from handrail.surfaces.mcp.arguments import MOST_FLAWS, SYNONYMS, Accepted, read_arguments
 from handrail.surfaces.mcp.tools import Tool, fields_of, offered_tools
 from handrail_code.mcp.tool_set import tools
+from tests.cases import every_case
 
 TOOLS = offered_tools()
 
@@ -38,7 +39,7 @@ def check_repaired(tool: str, arguments: dict[str, Any], repaired: dict[str, Any
     return refusal
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("tool", "arguments", "repaired"),
     [
         # the synonym table comes first
@@ -277,10 +278,9 @@ def test_a_flood_of_unknown_names_is_bounded() -> None:
     assert refusal.next_call is None
 
 
-@pytest.mark.parametrize(
+@every_case(
     "name",
     ["x" * 100_000, "\x1b[2J\u202eevil", "a\nb", "ak1" + "0" * 53, ""],
-    ids=["long", "control and bidi", "line break", "a token", "empty"],
 )
 def test_a_hostile_name_is_not_echoed_raw(name: str) -> None:
     refusal = refused("start_workflow", {"workflowId": "wr.x", name: 1})
@@ -312,7 +312,7 @@ def test_an_object_sent_as_text_is_read_once_and_named(
     )
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         '{"a": 1',
@@ -323,7 +323,6 @@ def test_an_object_sent_as_text_is_read_once_and_named(
         '"{}"',
         '{"a":' * 5_000 + "1" + "}" * 5_000,
     ],
-    ids=["torn", "double key", "nan", "surrogate", "array", "text in text", "deep"],
 )
 def test_text_that_is_no_object_is_refused_and_never_left_out_for_the_caller(text: str) -> None:
     refusal = refused("start_workflow", {"workflowId": "wr.x", "context": text})

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from handrail.surfaces.mcp.arguments import MAX_BYTES, MAX_DEPTH, MAX_MEMBERS, check_size
+from tests.cases import every_case
 
 
 def nested(levels: int) -> dict[str, Any]:
@@ -27,7 +26,7 @@ def check(arguments: dict[str, Any], what: str, measured: int) -> None:
     assert "nothing was stored" in refusal.message
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("arguments", "what", "measured"),
     [
         ({"notes": "x" * 10_000_000}, "bytes", 10_000_005),
@@ -38,13 +37,12 @@ def check(arguments: dict[str, Any], what: str, measured: int) -> None:
         (nested(50_000), "nested levels", MAX_DEPTH + 1),
         ({"a": [0] * MAX_MEMBERS}, "members", MAX_MEMBERS + 1),
     ],
-    ids=["long text", "two-byte text", "long name", "texts in a list", "deep", "very deep", "wide"],
 )
 def test_too_much_is_refused_with_its_measure(arguments: dict[str, Any], what: str, measured: int) -> None:
     check(arguments, what, measured)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "arguments",
     [
         {},
@@ -53,7 +51,6 @@ def test_too_much_is_refused_with_its_measure(arguments: dict[str, Any], what: s
         {"a": [0] * (MAX_MEMBERS - 1)},
         {"half": "\ud800"},
     ],
-    ids=["nothing", "text at the limit", "depth at the limit", "members at the limit", "lone surrogate"],
 )
 def test_what_just_fits_is_taken(arguments: dict[str, Any]) -> None:
     assert check_size(arguments) is None

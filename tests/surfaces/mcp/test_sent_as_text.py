@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from handrail.surfaces.mcp.arguments import read_texts, text_warning
 from handrail.surfaces.mcp.tools import fields_of, offered_tools
+from tests.cases import every_case
 
 TOOLS = offered_tools()
 ARTIFACT = {"kind": "a.b", "text": "{}"}
@@ -21,7 +20,7 @@ def check(tool: str, given: dict[str, Any], read: dict[str, Any], named: dict[st
     assert json.dumps(given) == before
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("given", "named"),
     [
         ({"output": json.dumps({"artifacts": [ARTIFACT]})}, {"output": "an object"}),
@@ -34,7 +33,6 @@ def check(tool: str, given: dict[str, Any], read: dict[str, Any], named: dict[st
         ),
         ({"output": {"artifacts": [ARTIFACT]}}, {}),
     ],
-    ids=["the report", "the list", "an item", "one item alone", "a text in a text", "nothing"],
 )
 def test_artifacts_are_read_from_text_and_named(given: dict[str, Any], named: dict[str, str]) -> None:
     check("continue_workflow", given, {"output": {"artifacts": [ARTIFACT]}}, named)
@@ -57,7 +55,7 @@ def test_many_items_as_text_are_named_once() -> None:
     assert named == {"output.artifacts": "a list of objects"}
 
 
-@pytest.mark.parametrize(
+@every_case(
     "given",
     [
         {"goal": '{"a": 1}'},
@@ -67,7 +65,6 @@ def test_many_items_as_text_are_named_once() -> None:
         {"context": 7},
         {"other": "{}"},
     ],
-    ids=["a text field", "inside context", "a list for an object", "torn", "a number", "an unknown name"],
 )
 def test_other_text_stays_text(given: dict[str, Any]) -> None:
     check("start_workflow", given, given, {})

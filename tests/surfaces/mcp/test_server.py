@@ -205,6 +205,7 @@ def test_the_tool_that_a_setting_switches_on_is_listed_only_then(runtime: Runtim
     run(test)
 
 
+@pytest.mark.thorough
 def test_answers_never_mix_between_clients(runtime: Runtime) -> None:
     """Two connections, many calls at once: every answer belongs to the session that asked."""
 

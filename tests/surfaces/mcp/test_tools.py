@@ -156,6 +156,7 @@ def test_descriptions_say_what_comes_back_and_start_says_how_long_tokens_live() 
     assert "Tokens live" in definitions["start_workflow"]["description"]
 
 
+@pytest.mark.thorough
 def test_two_processes_list_the_same_bytes_without_the_protocol_library() -> None:
     script = (
         "import json, sys\n"

@@ -117,6 +117,7 @@ def test_a_look_that_fails_is_an_incident_and_the_next_one_is_taken(runtime: Run
     assert ["the disk is gone" in one for one in runtime.incidents.tracebacks] == [True]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("evidence.code.after-the-reply")
 def test_not_more_looks_wait_than_the_limit(runtime: Runtime) -> None:
     look = SlowLook()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,13 +20,14 @@ from handrail.workflows.conditions import (
     Or,
     holds,
 )
+from tests.cases import every_case
 
 DEEP = Compare(input="depth", op="equals", value="deep")
 LARGE = Compare(input="size", op="gt", value=10)
 REPORTED = Compare(artifact="wr.plan", field="goal", op="exists", value=True)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("condition", "args", "expected"),
     [
         (DEEP, {}, DEEP),

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
 
 from handrail.engine.artifact_shapes import SHAPES, explain_misfit
 from handrail.workflows.builtins.registry import all_contracts, find_contract
 from handrail.workflows.builtins.specs import ContractSpec
 from handrail.workflows.contracts.check import check_contract_schema, explain_unsatisfiable
+from tests.cases import every_case
 
-every_contract = pytest.mark.parametrize("contract", all_contracts(), ids=lambda each: each.id)
+every_contract = every_case("contract", all_contracts())
 
 FREE = {"wr.contracts.loop_control", "wr.contracts.assessment", "wr.contracts.user_input"}
 """Documents from elsewhere bring members of their own in these."""
@@ -96,7 +96,7 @@ def test_the_compiled_contract_says_the_same(contract: ContractSpec) -> None:
     )
 
 
-@pytest.mark.parametrize("kind", sorted(set(SHAPES) - {"wr.user_input"}))
+@every_case("kind", sorted(set(SHAPES) - {"wr.user_input"}))
 def test_what_the_engine_reads_itself_fits_its_contract(kind: str) -> None:
     contract = find_contract(kind.replace("wr.", "wr.contracts.", 1))
 
@@ -197,7 +197,7 @@ CASES: list[tuple[str, dict[str, Any], bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "body", "expected"), CASES)
+@every_case(("name", "body", "expected"), CASES)
 def test_a_document_fits_or_does_not(name: str, body: dict[str, Any], expected: bool) -> None:
     contract = find_contract("wr.contracts." + name)
     assert contract is not None

@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from handrail.workflows.builtins.registry import all_features, find_feature
 from handrail.workflows.builtins.specs import Addition, FeatureSpec, Site
+from tests.cases import every_case
 
 FIRST = Site(is_first=True)
 LATER = Site()
@@ -24,7 +25,7 @@ def added(name: str, site: Site, config: dict[str, Any] | None = None) -> tuple[
     return feature.adds(defaults | (config or {}), site)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("name", "site", "config", "expected"),
     [
         ("mode_guidance", FIRST, {}, ["before Mode"]),
@@ -88,7 +89,7 @@ def test_the_artifact_is_called_by_its_kind() -> None:
     assert "one artifact of kind wr.gap in output.artifacts" in addition.text
 
 
-@pytest.mark.parametrize("feature", all_features(), ids=lambda each: each.id)
+@every_case("feature", all_features())
 def test_every_setting_has_a_default_inside_its_closed_set(feature: FeatureSpec) -> None:
     for spec in feature.config.values():
         assert spec.default in spec.enum
@@ -96,7 +97,7 @@ def test_every_setting_has_a_default_inside_its_closed_set(feature: FeatureSpec)
     assert set(feature.example_config) <= set(feature.config)
 
 
-@pytest.mark.parametrize("feature", all_features(), ids=lambda each: each.id)
+@every_case("feature", all_features())
 def test_what_a_feature_adds_is_short(feature: FeatureSpec) -> None:
     config = {name: spec.default for name, spec in feature.config.items()}
     site = Site(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from handrail.workflows.builtins.placement import fill_names, parse_placeholder, phrase_value
+from tests.cases import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("value", "expected"),
     [
         ("{{goal}}", "goal"),
@@ -26,7 +25,7 @@ def test_a_value_may_stand_for_an_input(value: Any, expected: str) -> None:
     assert parse_placeholder(value) == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "values", "expected"),
     [
         ("Fix {{what}}.", {"what": "the leak"}, "Fix the leak."),
@@ -49,7 +48,7 @@ def test_known_names_are_replaced_once_and_unknown_ones_stay(
     assert fill_names(text, values) == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("value", "expected"),
     [
         ("text", "text"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from handrail.workflows.builtins.placement import default_prefix, join_ids, place_parts
 from handrail.workflows.builtins.specs import TemplateContext
 from handrail.workflows.model import (
@@ -20,6 +18,7 @@ from handrail.workflows.model import (
     SourceStep,
     SourceTemplateCall,
 )
+from tests.cases import every_case
 
 CONTEXT = TemplateContext(prefix="call", title="Check it", pointer="/steps/2")
 
@@ -62,7 +61,7 @@ def pointers(parts: tuple[SourcePart, ...]) -> set[str]:
     return {part.pointer for part in parts}.union(*inner)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("parts", "expected"),
     [
         ((step("a"),), [("call", "Check it")]),
@@ -130,7 +129,7 @@ def asked(parts: tuple[SourcePart, ...]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("parts", "expected"),
     [
         ((step("a"),), ["call"]),

@@ -22,6 +22,7 @@ from handrail.workflows.builtins.specs import (
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.model import PromptBlocks, SourceStep
 from handrail.workflows.reading.reader import read_workflow
+from tests.cases import every_case
 from tests.workflows.builtins.examples import example_document
 
 IDS = {
@@ -62,7 +63,7 @@ SOFT = re.compile(
 )
 """Words that let a reader off."""
 
-every_builtin = pytest.mark.parametrize("builtin", registry.all_builtins(), ids=lambda each: each.id)
+every_builtin = every_case("builtin", registry.all_builtins())
 
 
 def found(builtin: Builtin) -> Builtin | None:
@@ -183,7 +184,7 @@ def test_no_text_lets_the_reader_off(builtin: Builtin) -> None:
         assert "!" not in text
 
 
-@pytest.mark.parametrize("ref", registry.all_refs(), ids=lambda each: each.id)
+@every_case("ref", registry.all_refs())
 def test_a_ref_is_a_short_text_of_several_rules(ref: RefSpec) -> None:
     assert 200 <= len(ref.text.encode()) <= 1_200  # the language allows 4 096
     assert len(ref.text.splitlines()) >= 4

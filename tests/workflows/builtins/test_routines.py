@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from handrail.workflows.builtins.routines import (
@@ -28,6 +27,7 @@ from handrail.workflows.model import (
     SourceWorkflow,
 )
 from handrail.workflows.reading.reader import read_workflow
+from tests.cases import every_case
 from tests.workflows.builtins.examples import example_document
 
 INPUTS = {
@@ -75,7 +75,7 @@ def first_step(workflow: SourceWorkflow, **args: Any) -> SourceStep:
     return part
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("workflow_id", "expected"),
     [
         ("wr.routine_plan_review", "wr.templates.routine.plan_review"),
@@ -155,7 +155,7 @@ def test_an_argument_is_put_in_once_even_inside_a_loop() -> None:
     assert inner.prompt == "Read {{depth}} of it."
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("when", "args", "expected"),
     [
         ("is_deep", {"depth": "quick"}, "dropped"),

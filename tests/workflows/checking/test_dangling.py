@@ -8,6 +8,7 @@ import pytest
 
 from handrail.contract.outcome import Json
 from handrail.workflows.checking.whole_file import find_dangling_names
+from tests.cases import every_case
 
 CONTRACTS = ("wr.contracts.plan", "project.contracts.own")
 TEMPLATES = ("wr.templates.verification_pass",)
@@ -19,7 +20,7 @@ def found(document: Json) -> list[tuple[str, str]]:
     return [(problem.pointer, problem.message) for problem in problems]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("step", "pointer"),
     [
         ({"when": "nope"}, "/steps/0/when"),
@@ -73,7 +74,7 @@ def test_what_is_declared_or_built_in_is_left_alone() -> None:
     assert found(document) == []
 
 
-@pytest.mark.parametrize(
+@every_case(
     "document",
     [None, [], "x", {}, {"steps": 1}, {"steps": [1, {"body": 2, "gates": 3, "output": 4, "when": 5}]}],
 )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from handrail.workflows.compiled import Contract
 from handrail.workflows.compiling.compilation import Surroundings
+from tests.cases import every_case
 from tests.workflows.checking.linted import linted, seen
 from tests.workflows.compiling.written import call, choice, loop, step
 
@@ -54,7 +53,7 @@ def dead(condition: dict[str, Any], **more: Any) -> bool:
     return bool(problems)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "condition",
     [
         {"kind": "always_false"},
@@ -93,7 +92,7 @@ def test_a_condition_that_can_never_hold_makes_its_step_unreachable(condition: d
     assert dead(condition)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "condition",
     [
         {"kind": "always_true"},
@@ -175,7 +174,7 @@ def test_the_reason_names_an_artifact_that_nobody_delivers() -> None:
     assert problem.message == "No run reaches a: no step delivers an artifact of the kind acme.report."
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("part", "expected"),
     [
         (

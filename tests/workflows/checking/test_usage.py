@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from handrail.workflows.checking.whole_file import read_checked
+from tests.cases import every_case
 from tests.workflows.checking.linted import linted, seen
 from tests.workflows.compiling.written import call, choice, document, loop, step
 
@@ -35,7 +36,7 @@ def test_everything_that_is_declared_and_unused_is_told_where_it_is_declared() -
     assert problems[0].message == "The input x is never used."
 
 
-@pytest.mark.parametrize(
+@every_case(
     "part",
     [
         step("a", "Read {{x}}."),
@@ -59,7 +60,7 @@ def test_every_use_of_an_input_counts(part: dict[str, Any]) -> None:
     assert linted(part, step("z"), inputs={"x": {"type": kind, "required": True}}) == ()
 
 
-@pytest.mark.parametrize(
+@every_case(
     "part",
     [
         step("a", when="c"),
@@ -112,7 +113,7 @@ def test_swapped_letters_of_what_the_other_options_set_are_told_however_short_th
     assert [one.pointer for one in problems if "is set here" in one.message] == told
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("yes", "no", "told"),
     [
         ({"x": "y"}, {"x": "z"}, ""),
@@ -123,7 +124,7 @@ def test_swapped_letters_of_what_the_other_options_set_are_told_however_short_th
         ({"x": "y", "other": 1}, {"x": "y"}, "The choice ask decides nothing: nothing reads other."),
     ],
 )
-@pytest.mark.parametrize("in_loop", [False, True])
+@every_case("in_loop", [False, True])
 def test_a_choice_that_decides_nothing_is_a_warning(
     yes: dict[str, Any], no: dict[str, Any], told: str, in_loop: bool
 ) -> None:

@@ -10,11 +10,12 @@ from handrail.workflows.checking.linter import find_soft_phrase
 from handrail.workflows.compiled import Contract
 from handrail.workflows.compiling.compilation import Surroundings
 from handrail.workflows.limits import MAX_PROMPT_BYTES
+from tests.cases import every_case
 from tests.workflows.checking.linted import linted, seen
 from tests.workflows.compiling.written import choice, loop, step
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "expected"),
     [
         ("Run the tests if possible.", "if possible"),
@@ -39,7 +40,7 @@ def test_a_soft_phrase_counts_where_its_sentence_has_no_floor(text: str, expecte
     assert find_soft_phrase(text) == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("part", "pointer"),
     [
         (step("a", "Try to do it."), "/steps/0"),
@@ -83,7 +84,7 @@ FLAG_SCHEMA = {
 }
 
 
-@pytest.mark.parametrize(
+@every_case(
     "rules",
     [
         [contains("complete = true")],
@@ -103,7 +104,7 @@ def test_validation_that_a_bare_claim_passes_is_a_warning(rules: list[dict[str, 
     ]
 
 
-@pytest.mark.parametrize(
+@every_case(
     "rules",
     [
         [contains("## Evidence")],
@@ -183,7 +184,7 @@ RISKY = choice("a", nonAssumable="irreversible_action")
 TASTE = choice("a", nonAssumable="preference_tradeoff")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("part", "recommended", "pointers"),
     [
         (ASKS, {"autonomy": "full_auto_never_stop"}, ["/recommended/autonomy"]),
@@ -206,7 +207,7 @@ def test_a_recommendation_that_the_steps_contradict_is_a_warning(
 OPTIONS = [{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "codes"),
     [
         ("Look \u200b\u2066x\u2069.", "U+200B, U+2066, U+2069"),

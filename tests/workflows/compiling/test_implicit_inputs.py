@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from handrail.workflows.compiled import InputSpec
+from tests.cases import every_case
 from tests.workflows.compiling.written import choice, compiled, document, loop, step
 
 IS_LARGE = {"kind": "compare", "input": "size", "op": "gt", "value": 3}
@@ -18,7 +17,7 @@ def implicit(*steps: dict[str, Any], **more: Any) -> list[str]:
     return [name for name, spec in inputs.items() if spec.implicit]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("steps", "expected"),
     [
         ([step("a", when=IS_LARGE)], ["size"]),

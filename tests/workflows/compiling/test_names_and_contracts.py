@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from handrail.workflows.compiled import Contract
 from handrail.workflows.compiling.compilation import Surroundings
 from handrail.workflows.compiling.shelf import read_contract
 from handrail.workflows.limits import MAX_PROMPT_BYTES
+from tests.cases import every_case
 from tests.workflows.compiling.written import (
     choice,
     compilation,
@@ -85,7 +84,7 @@ def test_a_contract_without_an_example_gets_one_that_fits() -> None:
     assert isinstance(example["endpoint"], str)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("change", "words"),
     [
         ({"example": {"endpont": "/users"}}, "Its example is wrong at /endpont"),
@@ -116,7 +115,7 @@ def test_a_contract_that_cannot_work_is_an_error_where_it_is_used(change: dict[s
     assert any(words in problem.message for problem in done.problems), done.problems
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("content", "name", "expected"),
     [
         (b"{", f"{NAME}.json", [("unreadable", "")]),
@@ -212,7 +211,7 @@ def test_in_a_file_from_elsewhere_unknown_names_are_warnings_with_a_stand_in() -
     assert [type(one).__name__ for one in workflow.conditions.values()] == ["AlwaysTrue"]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("part", "is_refused"),
     [
         (step("a", "x" * (MAX_PROMPT_BYTES - 1)), False),

@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import msgspec
-import pytest
 
 from handrail.workflows.compiled import InputSpec, Option, Provenance, Reference, Step, While
 from handrail.workflows.compiling.condition_table import to_plain_json
 from handrail.workflows.conditions import And, Compare, LoopControl
+from tests.cases import every_case
 
 
 def read_again(text: str) -> Any:
@@ -18,7 +18,7 @@ def read_again(text: str) -> Any:
     return json.loads(json.dumps({"text": text}))["text"]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("value", "expected"),
     [
         (InputSpec(), {}),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import every_case
 from tests.workflows.compiling.written import choice, compiled, document, loop, parts, step, step_of
 
 
@@ -96,7 +97,7 @@ def test_preconditions_and_questions_stand_before_the_first_prompt_only() -> Non
 ALWAYS = {"kind": "always_true"}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("steps", "first"),
     [
         ([step("a"), step("b")], {"a"}),

@@ -10,6 +10,7 @@ import pytest
 
 from handrail.workflows.conditions import Condition, Facts, holds
 from handrail.workflows.dialect.condition_forms import describe_native_condition
+from tests.cases import every_case
 from tests.workflows.dialect.foreign_documents import about, only_step, step, told, translated
 
 ABSENT = object()
@@ -24,7 +25,7 @@ def check(written: Any, value: Any, expected: bool) -> None:
     assert holds(condition, Facts(values=values)) is expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("written", "holding", "failing"),
     [
         ({"equals": "a"}, ["a", "A", " a "], ["b", 1, ABSENT]),
@@ -65,7 +66,7 @@ def test_a_comparison_holds_as_its_author_meant(
         check({"var": "x", **written}, value, False)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("written", "value", "expected"),
     [
         ({"and": [{"var": "x", "gt": 1}, {"var": "x", "lt": 4}]}, 2, True),
@@ -109,7 +110,7 @@ def test_a_misspelt_variable_is_named() -> None:
     assert "Did you mean var?" in [one.fix for one in found.problems]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("written", "value", "expected"),
     [
         ({"startsWith": "ab"}, "abc", True),
@@ -136,7 +137,7 @@ def test_an_operator_nobody_knows_is_kept_and_told() -> None:
     assert found.document["extra"]["parts"] == {"/steps/0/runCondition/resembles": "a"}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("written", "expected"),
     [("a.b", "a.b"), ("{{ a.b }}", "a.b"), ("my var", "my_var"), ("a$b", "a_b"), ("9lives", "_9lives")],
 )
@@ -165,7 +166,7 @@ def test_conditions_of_fragments_and_confirmations_are_translated_too() -> None:
     assert part["promptFragments"] == [{"id": "f", "when": expected, "text": "More."}]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("written", "expected"),
     [
         (True, True),
@@ -198,7 +199,7 @@ def test_a_problem_inside_a_condition_has_its_place_in_the_original() -> None:
     assert about(found, "/steps/0/runCondition/or/1/not/startsWith").severity == "warning"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("condition", "expected"),
     [
         ({"kind": "compare", "input": "x", "op": "gte", "value": 2}, "x is at least 2"),

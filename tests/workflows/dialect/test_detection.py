@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from handrail.workflows.dialect.detection import is_foreign
+from tests.cases import every_case
 from tests.workflows.dialect.foreign_documents import foreign, loop, step
 
 VAR = {"var": "size", "equals": "large"}
 COMPARE = {"kind": "compare", "input": "size", "op": "equals", "value": "large"}
 
 
-@pytest.mark.parametrize(
+@every_case(
     "document",
     [
         foreign(metaGuidance=["x"]),
@@ -40,7 +39,7 @@ def test_a_word_of_the_other_dialect_makes_a_document_foreign(document: dict[str
     assert is_foreign(document)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "document",
     [
         {},

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from handrail.workflows.dialect.translation import to_native
+from tests.cases import every_case
 from tests.workflows.dialect.foreign_documents import Object, foreign, loop, step, told, translated
 
 ARTIFACT = {"kind": "artifact_contract", "contractRef": "wr.contracts.loop_control", "loopId": "their_loop"}
@@ -20,7 +21,7 @@ def only_loop(*steps: Any) -> Object:
     return found
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("settings", "key", "expected"),
     [
         (
@@ -201,7 +202,7 @@ def test_the_default_names_of_loop_variables_work() -> None:
     assert list(found.document["inputs"]) == ["files"]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("settings", "place"),
     [
         ({"type": "while", "maxIterations": 2}, "/steps/0/loop"),

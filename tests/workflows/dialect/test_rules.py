@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
-
+from tests.cases import every_case
 from tests.workflows.dialect.foreign_documents import only_step, step, told, translated
 
 CONTAINS_A = {"type": "contains", "value": "alpha", "message": "Name alpha."}
@@ -41,7 +40,7 @@ def check(criteria: Any, good: list[str], bad: list[str]) -> None:
     assert [notes for notes in bad if all(meets(rule, notes) for rule in rules)] == []
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("written", "expected"),
     [
         ([CONTAINS_A], [CONTAINS_A]),
@@ -77,7 +76,7 @@ def test_a_check_becomes_the_rule_that_says_the_same(written: Any, expected: lis
     assert "guidance" not in part
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("criteria", "good", "bad"),
     [
         ({"not": CONTAINS_A}, ["beta", ""], ["alpha", "x\nALPHA"]),
@@ -96,7 +95,7 @@ def test_nested_checks_accept_and_refuse_what_their_author_meant(
     check(criteria, good, bad)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("criteria", "advice"),
     [
         (

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import every_case
 from tests.workflows.dialect.foreign_documents import Object, about, only_step, step, told, translated
 
 REF = {"kind": "ref", "refId": "wr.refs.notes_first"}
@@ -37,7 +38,7 @@ def test_what_both_dialects_have_is_copied() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("blocks", "expected"),
     [
         ({"goal": "G"}, {"goal": "G"}),
@@ -113,7 +114,7 @@ def test_steps_with_one_id_get_two() -> None:
     assert about(found, "/steps/1/id").message == 'The id "A" is taken; the part is called a-2.'
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("written", "expected"),
     [
         ({"contractRef": "wr.contracts.loop_control"}, {"contractRef": "wr.contracts.loop_control"}),
@@ -197,7 +198,7 @@ def test_assessments_keep_dimensions_levels_and_purposes() -> None:
     assert found.pointers["/steps/0/gates/0"] == "/steps/0/assessmentRefs/0"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("consequences", "quality", "safety"),
     [
         ([followup("More.", anyEqualsLevel="low")], {"low": "More."}, {"low": "More."}),

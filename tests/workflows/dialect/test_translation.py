@@ -7,13 +7,13 @@ import json
 from typing import Any
 
 import hypothesis.strategies as st
-import pytest
 from hypothesis import given
 
 from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.dialect.translation import to_native
 from handrail.workflows.limits import MAX_INPUTS, MAX_PROBLEMS
 from handrail.workflows.reading.reader import read_workflow
+from tests.cases import every_case
 from tests.workflows.dialect.foreign_documents import (
     Object,
     about,
@@ -171,7 +171,7 @@ def test_single_braces_of_a_workflow_stay() -> None:
     assert translated(step(prompt="TC-{N}", runCondition=None)).document["steps"][0]["prompt"] == "TC-{N}"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("written", "expected"),
     [
         ("their.workflow", "their.workflow"),
@@ -275,7 +275,7 @@ def test_the_order_of_keys_changes_nothing() -> None:
     assert to_native(reversed_keys(EVERYTHING)).document == to_native(EVERYTHING).document
 
 
-@pytest.mark.parametrize("steps", [None, 5, "x", {}, [None], [[]], ["x"], [7, {}]])
+@every_case("steps", [None, 5, "x", {}, [None], [[]], ["x"], [7, {}]])
 def test_broken_steps_are_left_for_the_reader_to_report(steps: Any) -> None:
     found = to_native(foreign(metaGuidance=["g"]) | {"steps": steps})
 

@@ -10,6 +10,7 @@ import pytest
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.reader import read_workflow
 from handrail.workflows.reading.shapes import Record
+from tests.cases import every_case
 from tests.workflows.reading.documents import (
     ACTION,
     CHOICE,
@@ -97,7 +98,7 @@ def check_one(document: object, code: str, pointer: str, fix: str) -> None:
     assert [(one.code, one.pointer, one.fix) for one in problems] == [(code, pointer, fix)]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("typo", "meant"),
     [("titel", "title"), ("promt", "prompt"), ("Id", "id"), ("ID", "id"), ("prompts", "prompt")],
 )
@@ -107,7 +108,7 @@ def test_a_misspelt_key_is_not_missing_as_well(typo: str, meant: str) -> None:
     check_one(document, "unknown_key", f"/steps/0/{typo}", f"Did you mean {meant}?")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("change", "pointer", "meant"),
     [
         ({"when": without(COMPARE, "value") | {"valeu": 1}}, "/when/valeu", "value"),
@@ -240,6 +241,7 @@ def test_words_of_the_author_are_quoted_when_they_are_not_plain() -> None:
     assert problem.message == 'kind cannot be "work\ufffdflow !".'
 
 
+@pytest.mark.thorough
 def test_problems_beyond_the_limit_are_counted_out() -> None:
     many = SMALLEST | {f"unknown key {n}": n for n in range(1_000)}
 

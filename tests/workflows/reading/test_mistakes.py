@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from handrail.workflows.reading.reader import read_workflow
+from tests.cases import every_case
 from tests.workflows.reading.documents import (
     ACTION,
     CALL,
@@ -48,12 +49,12 @@ def check_accepted(document: object) -> None:
     assert reading.workflow is not None
 
 
-@pytest.mark.parametrize("document", [[], "text", 3, None, True, 1.5])
+@every_case("document", [[], "text", 3, None, True, 1.5])
 def test_a_file_that_holds_no_object_is_one_problem(document: object) -> None:
     check(document, ("not_an_object", ""))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("document", "code", "pointer"),
     [
         (without(SMALLEST, "id"), "missing_key", ""),
@@ -108,7 +109,7 @@ def test_a_mistake_in_the_workflow_is_named_with_its_place(document: object, cod
     check(document, (code, pointer))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("change", "code", "pointer"),
     [
         ({"id": "Big"}, "bad_id", "/id"),
@@ -161,7 +162,7 @@ def test_a_mistake_in_a_step_is_named_with_its_place(change: dict[str, Any], cod
     check(with_step(**change), (code, f"/steps/0{pointer}"))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("blocks", "code", "pointer"),
     [
         ({}, "missing_key", ""),
@@ -185,7 +186,7 @@ def test_a_mistake_in_a_prompt_block_is_named_with_its_place(blocks: object, cod
     check(document, (code, f"/steps/0/promptBlocks{pointer}"))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("part", "code", "pointer"),
     [
         (without(LOOP, "loopId"), "missing_key", ""),
@@ -243,7 +244,7 @@ def test_a_mistake_in_another_part_is_named_with_its_place(
     check(with_part(part), (code, f"/steps/0{pointer}"))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("declared", "code", "pointer"),
     [
         ({"type": "text"}, "bad_value", "/type"),
@@ -271,14 +272,12 @@ def test_a_mistake_in_an_input_is_named_with_its_place(declared: object, code: s
     check(SMALLEST | {"inputs": {"size": declared}}, (code, f"/inputs/size{pointer}"))
 
 
-@pytest.mark.parametrize(
-    "name", ["", "a b", "1st", "__proto__", "constructor", "prototype", "ü", "n" * 65, "a\n"]
-)
+@every_case("name", ["", "a b", "1st", "__proto__", "constructor", "prototype", "ü", "n" * 65, "a\n"])
 def test_an_input_has_a_name_that_a_context_takes(name: str) -> None:
     check(SMALLEST | {"inputs": {name: {}}}, ("bad_name", f"/inputs/{name}"))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("condition", "code", "pointer"),
     [
         ({"kind": "maybe"}, "bad_value", "/kind"),
@@ -325,7 +324,7 @@ def test_a_mistake_in_a_condition_is_named_wherever_it_stands(
     check(with_part(ENDLESS | {"while": condition}), (code, f"/steps/0/while{pointer}"))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("rule", "code", "pointer"),
     [
         ({"type": "contain", "value": "x"}, "bad_value", "/type"),
@@ -351,7 +350,7 @@ def test_a_mistake_in_a_rule_is_named_with_its_place(rule: object, code: str, po
     check(with_step(validation=[rule]), (code, f"/steps/0/validation/0{pointer}"))
 
 
-@pytest.mark.parametrize(
+@every_case(
     "document",
     [
         SMALLEST | {"name": "n" * 200},
@@ -425,7 +424,7 @@ def test_parts_are_counted_across_loop_bodies() -> None:
     check(SMALLEST | {"steps": [*loops, STEP]}, ("too_large", "/steps"))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("workflow_id", "is_allowed"),
     [
         ("project.bug_investigation", True),

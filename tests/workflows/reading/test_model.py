@@ -39,6 +39,7 @@ from handrail.workflows.model import (
     SourceWorkflow,
 )
 from handrail.workflows.reading.reader import read_workflow
+from tests.cases import every_case
 from tests.workflows.reading.documents import (
     EVERYTHING,
     LOOP,
@@ -284,7 +285,7 @@ def test_the_order_of_keys_does_not_reach_the_model() -> None:
     assert read(turned(EVERYTHING)) == WORKFLOW
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("written", "expected"),
     [
         ({"type": "contains", "value": "why"}, 'The notes must contain "why".'),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from handrail.workflows.reading.reader import origin_in
+from tests.cases import every_case
 
 ORIGINAL: dict[str, Any] = {
     "id": "x",
@@ -25,7 +24,7 @@ POINTERS = {
 }
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("pointer", "expected"),
     [
         ("", ""),

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.workflows.reading.reader import read_workflow
+from tests.cases import every_case
 from tests.workflows.reading.breaking import break_somewhere, places_in
 from tests.workflows.reading.documents import (
     EVERYTHING,
@@ -20,7 +21,7 @@ from tests.workflows.reading.documents import (
 )
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("content", "word", "place"),
     [
         (b"", "ends too early", (1, 1)),
@@ -38,19 +39,6 @@ from tests.workflows.reading.documents import (
         (b'{"steps":\n' + b"[" * 10_000 + b"]" * 10_000 + b"}", "more than 64 levels deep", (2, 64)),
         (b"[" * 10_000, "", (1, 65)),
         (b'{"a":' * 10_000, "", (1, 321)),
-    ],
-    ids=[
-        *(
-            "empty",
-            "cut off",
-            "trailing comma",
-            "byte-order mark",
-            "not UTF-8",
-            "a key twice",
-            "not a number",
-        ),
-        *("infinite", "endless digits", "half a character", "too large", "deep lists", "deep below a key"),
-        *("deep and cut off", "deep objects, cut off"),
     ],
 )
 def test_a_file_that_cannot_be_decoded_is_one_problem_at_its_place(

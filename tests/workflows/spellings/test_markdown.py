@@ -10,6 +10,7 @@ from handrail.workflows.spellings.decoded import has_workflow_id
 from handrail.workflows.spellings.markdown import decode_markdown
 from handrail.workflows.spellings.spelling import write_document
 from handrail.workflows.text_edits import apply_edit
+from tests.cases import every_case
 
 HIDDEN = "This stands inside HTML, where no page shows it."
 FRONT = "---\nid: project.x\nname: X\n---\n"
@@ -77,7 +78,7 @@ def test_a_step_fence_holds_what_is_no_prose_and_a_loop_has_deeper_headings() ->
     )
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("body", "prompt"),
     [
         ("```prompt\n# Mine\n\n## Own {#own}\n```", "# Mine\n\n## Own {#own}"),
@@ -113,7 +114,7 @@ def test_a_call_of_a_template_needs_no_id_and_a_loop_may_have_its_own() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "place", "message"),
     [
         ("# Page\n", (1, 1), "The file has no front matter."),
@@ -252,7 +253,7 @@ def test_keys_without_their_fence_are_no_text(keys: str, expected: dict[str, Any
         )
 
 
-@pytest.mark.parametrize(
+@every_case(
     "prompt",
     [
         "when: is_large",
@@ -270,7 +271,7 @@ def test_a_prompt_that_begins_like_keys_is_written_so_that_it_is_read_back(promp
     assert decode_markdown(write_document(document, "md", {})).document == document
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("heading", "fix", "is_sure"),
     [
         ("## Two {#two} ##", "## Two {#two}", True),
@@ -310,7 +311,7 @@ def test_everything_in_a_step_has_its_place() -> None:
     assert values["/steps/0/promptBlocks/procedure/1"] == (16, 1)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("content", "expected"),
     [
         (b"---\nid: x\n---\n", True),

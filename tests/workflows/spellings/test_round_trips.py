@@ -15,6 +15,7 @@ from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.limits import Spelling
 from handrail.workflows.reading.reader import read_workflow
 from handrail.workflows.spellings.spelling import decode_document, write_document
+from tests.cases import every_case
 from tests.quick_set import all_but_thorough
 from tests.workflows.test_corpus import FILES
 
@@ -28,6 +29,7 @@ ROUTINES = tuple(
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", all_but_thorough(SOURCES, step=4))
 def test_a_workflow_has_one_model_and_one_hash_in_every_spelling(name: str) -> None:
     expected = read_workflow(SOURCES[name]).workflow
@@ -144,8 +146,8 @@ def test_what_is_wrong_is_told_at_its_place_in_the_authors_own_text(spelling: Sp
     assert told(names, spelling) == NAMES[spelling]
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize(
+@every_case("spelling", SPELLINGS)
+@every_case(
     ("content", "place"),
     [(b"\xef\xbb\xbf---\n", (1, 1)), (b"---\na: \xff\n", (2, 4)), (b"x" * 1_000_001, (1, 1))],
 )
@@ -158,7 +160,7 @@ def test_what_is_no_text_is_told_at_its_place(
     assert problem.fix
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("written", "is_cut"),
     [
         ("Read issue #12 and stop.", True),

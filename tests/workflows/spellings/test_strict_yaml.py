@@ -10,6 +10,7 @@ import pytest
 from handrail.workflows.limits import MAX_YAML_BYTES
 from handrail.workflows.spellings.strict_yaml import decode_yaml
 from handrail.workflows.text_edits import apply_edit
+from tests.cases import every_case
 
 
 def check_value(text: str, expected: Any) -> None:
@@ -19,12 +20,12 @@ def check_value(text: str, expected: Any) -> None:
     assert decoded.document == expected
 
 
-@pytest.mark.parametrize("word", ["no", "yes", "on", "off", "y", "N", "2001-01-01", "1_000", "0b1", "12:30"])
+@every_case("word", ["no", "yes", "on", "off", "y", "N", "2001-01-01", "1_000", "0b1", "12:30"])
 def test_a_word_that_older_yaml_reads_as_something_else_is_a_text(word: str) -> None:
     check_value(f"a: {word}", {"a": word})
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("written", "value"),
     [
         *(("null", None), ("~", None), ("", None), ("true", True), ("FALSE", False)),
@@ -39,7 +40,7 @@ def test_plain_values_have_the_core_types(written: str, value: Any) -> None:
     assert type(decoded.document["a"]) is type(value)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "expected"),
     [
         ("a: b\r\nc: |\r\n  x\r\n  y\r\n", {"a": "b", "c": "x\ny\n"}),
@@ -58,7 +59,7 @@ def test_documents_are_read(text: str, expected: Any) -> None:
 LAUGHS = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "place", "message"),
     [
         (LAUGHS, (1, 4), "Anchors are not read."),

@@ -32,7 +32,7 @@ from handrail.contract.conformance.rules import (
     findings,
     judge,
 )
-from handrail.contract.envelopes.format import FlagInput, resolve_format
+from handrail.contract.envelopes.cli import FlagInput, resolve_format
 from handrail.contract.json.strict import decode_json
 from handrail.contract.ledger import extend_checksum, start_checksum
 from handrail.contract.outcome import Fault, Json

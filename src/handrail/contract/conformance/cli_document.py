@@ -29,8 +29,7 @@ from handrail.contract.conformance.rules import (
     Whole,
     findings,
 )
-from handrail.contract.envelopes.cli import SCHEMA_VERSION
-from handrail.contract.envelopes.format import FORMATS, FlagInput, ResolvedFormat
+from handrail.contract.envelopes.cli import FORMATS, SCHEMA_VERSION, FlagInput, ResolvedFormat
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quote
 

@@ -31,7 +31,7 @@ from hashlib import sha256
 
 import msgspec
 
-from handrail.contract import base32, catalogue
+from handrail.contract import catalogue, ids
 from handrail.contract.ids import SESSION_BODY_LENGTH, SESSION_PREFIX, is_session_id
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.tokens.workflow import (
@@ -158,7 +158,7 @@ def _with_right_body(keys: Sequence[bytes], layout: Layout, text: str) -> Iterat
     body, given = text[: layout.body_length], text[layout.body_length :]
     if body.startswith(layout.prefix) and is_base32(body):
         for key in keys:
-            right = base32.encode_digest(mac(key, layout, body), MAC_LENGTH)
+            right = ids.encode_digest(mac(key, layout, body), MAC_LENGTH)
             if _is_one_edit_apart(right, given):
                 yield body + right
 
@@ -229,7 +229,7 @@ def _payloads(layout: Layout, head: str) -> set[str]:
 def _substitute(layout: Layout, head: str, bad: int) -> Iterator[str]:
     if head.startswith(layout.prefix):
         for at in range(PREFIX_LENGTH, len(head)) if bad < 0 else (bad,):
-            yield from (head[:at] + character + head[at + 1 :] for character in base32.ALPHABET)
+            yield from (head[:at] + character + head[at + 1 :] for character in ids.ALPHABET)
     elif bad < PREFIX_LENGTH and _is_prefix_with_one_wrong(layout, head):
         yield layout.prefix + head[PREFIX_LENGTH:]
     if bad < 0:
@@ -241,7 +241,7 @@ def _complete(layout: Layout, head: str) -> Iterator[str]:
         yield layout.prefix + head[PREFIX_LENGTH - 1 :]
     if head.startswith(layout.prefix):
         for at in range(PREFIX_LENGTH, len(head) + 1):
-            yield from (head[:at] + character + head[at:] for character in base32.ALPHABET)
+            yield from (head[:at] + character + head[at:] for character in ids.ALPHABET)
 
 
 def _is_prefix_with_one_wrong(layout: Layout, head: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, assert_never
 
 import msgspec
 
-from handrail.contract import base32
+from handrail.contract import ids
 from handrail.contract.ids import (
     ATTEMPT_LENGTH,
     NODE_TAG_LENGTH,
@@ -80,13 +80,13 @@ OPTION_LIMIT = 32
 _TAG_START = PREFIX_LENGTH + SESSION_BODY_LENGTH
 _ATTEMPT_START = _TAG_START + NODE_TAG_LENGTH
 _ATTEMPT_END = _ATTEMPT_START + ATTEMPT_LENGTH
-_UNCHOSEN = base32.ALPHABET[0]
+_UNCHOSEN = ids.ALPHABET[0]
 """Where a choice token carries its option, the attempt id of a choice step has this character."""
 
 _MAC_BYTES = 17
 _MAC_SPARE_BITS = _MAC_BYTES * 8 - MAC_LENGTH * 5
 # int() reads base 32 as 0-9a-v; translating first makes decoding one call into C.
-_TO_PYTHON_DIGITS = str.maketrans(base32.ALPHABET, "0123456789abcdefghijklmnopqrstuv")
+_TO_PYTHON_DIGITS = str.maketrans(ids.ALPHABET, "0123456789abcdefghijklmnopqrstuv")
 
 
 class StateClaims(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,7 +164,7 @@ LAYOUT_BY_PREFIX = {layout.prefix: layout for layout in LAYOUTS.values()}
 def mint(key: bytes, claims: Claims) -> str:
     layout = LAYOUTS[kind_of(claims)]
     body = layout.prefix + _payload(claims)
-    return body + base32.encode_digest(mac(key, layout, body), MAC_LENGTH)
+    return body + ids.encode_digest(mac(key, layout, body), MAC_LENGTH)
 
 
 def verify(keys: Sequence[bytes], text: str) -> tuple[Claims, int] | None:
@@ -207,7 +207,7 @@ def choice_attempt(attempt_id: AttemptId) -> AttemptId:
 
 
 def is_base32(text: str) -> bool:
-    return not text.strip(base32.ALPHABET)
+    return not text.strip(ids.ALPHABET)
 
 
 def mac(key: bytes, layout: Layout, body: str) -> bytes:
@@ -234,7 +234,7 @@ def _payload(claims: Claims) -> str:
         case ChoiceClaims(attempt_id=attempt_id, option=option):
             assert attempt_id[-1:] == _UNCHOSEN, "the attempt of a choice step comes from choice_attempt"
             assert 0 <= option < OPTION_LIMIT, "a choice step has at most 32 options"
-            return place + _whole(attempt_id, ATTEMPT_LENGTH)[:-1] + base32.ALPHABET[option]
+            return place + _whole(attempt_id, ATTEMPT_LENGTH)[:-1] + ids.ALPHABET[option]
         case never:
             assert_never(never)
 
@@ -263,7 +263,7 @@ def _claims(kind: TokenKind, body: str) -> Claims:
                 session_id=session_id,
                 node_tag=node_tag,
                 attempt_id=choice_attempt(attempt_id),
-                option=base32.ALPHABET.index(body[-1]),
+                option=ids.ALPHABET.index(body[-1]),
             )
         case never:
             assert_never(never)
@@ -313,10 +313,10 @@ def fold(text: str) -> str:
     start, end = _next(joined, 0, is_word=True), len(joined)
     while start < end and (not joined[end - 1].isalnum() or joined[end - 2 : end] in _ESCAPES):
         end -= 1
-    forgiven = base32.forgive(joined[start:end])
-    if not forgiven.strip(base32.ALPHABET):
+    forgiven = ids.forgive(joined[start:end])
+    if not forgiven.strip(ids.ALPHABET):
         return forgiven
-    return "".join(character if character in base32.ALPHABET else BAD_CHARACTER for character in forgiven)
+    return "".join(character if character in ids.ALPHABET else BAD_CHARACTER for character in forgiven)
 
 
 def drop_zero_width(text: str) -> str:

@@ -42,7 +42,7 @@ from handrail.engine.judge.earlier_reports import (
     name_command,
     weigh_step,
 )
-from handrail.engine.judge.named_places import read_place
+from handrail.engine.judge.named_places import describe_place, read_place
 from handrail.engine.judge.red_then_green import find_doubted_pass, match_red_then_green
 from handrail.engine.judge.requirements import MISSING
 from handrail.engine.judge.run_claims import (
@@ -54,7 +54,7 @@ from handrail.engine.judge.run_claims import (
     was_seen,
     was_told,
 )
-from handrail.engine.judge.witnessed import AskedPlace, Look, RunResult, SeenPlace, Weighed, Witnessed
+from handrail.engine.judge.witnessed import AskedPlace, Look, RunResult, Weighed, Witnessed
 from handrail.engine.messages import write_fix
 from handrail.engine.reasons import (
     BY_EVIDENCE,
@@ -298,9 +298,9 @@ class _Weighing:
             fact = f"{make_readable(asked.path)} was deleted in this run"
             self._claim(check, pointer, verdict="unknown", fact=fact)
         elif rule.demand == "shown":
-            self._claim(check, pointer, verdict="missing", fact=_describe_place(seen))
+            self._claim(check, pointer, verdict="missing", fact=describe_place(seen))
         else:
-            self._refute(check, pointer, rule.demand, _describe_place(seen) + self._name_changes())
+            self._refute(check, pointer, rule.demand, describe_place(seen) + self._name_changes())
 
     def _is_repeated(self, check: EvidenceCheck, pointer: str, thing: tuple[object, ...]) -> bool:
         """One thing is one claim of a report, however often and however it is written."""
@@ -454,7 +454,10 @@ class _Weighing:
         ]
         unrun = find_unrun_check(self._known) if named else None
         is_told = bool(self.reasons or self._issues) and any(names_check(self._known, one) for one in named)
-        if unrun is not None and not is_told:
+        as_it_was = [one for one in self.claims if one.verdict == "unknown" and one.refs]
+        if unrun is not None and any(one.refs == unrun.refs for one in as_it_was):
+            self._disclose_unpassed(unrun)  # who says that it did not start has done what the fix would ask
+        elif unrun is not None and not is_told:
             self._miss_once(
                 f"no check that the project declares ran on the present files: {unrun.fact}", unrun
             )
@@ -487,10 +490,13 @@ class _Weighing:
     def _miss_once(self, fact: str, result: RunResult) -> None:
         """Refused once for a receipt; who sends the report again with no newer one goes on with a gap."""
         if was_told(self._known, result):
-            said = f"The report rests on what did not pass on the present files: {result.fact}."
-            self._disclose(said, result.command, result.guard)
+            self._disclose_unpassed(result)
         else:
             self._miss(fact, result)
+
+    def _disclose_unpassed(self, result: RunResult) -> None:
+        said = f"The report rests on what did not pass on the present files: {result.fact}."
+        self._disclose(said, result.command, result.guard)
 
     def _miss(self, fact: str, result: RunResult) -> None:
         values = {"contract": self._found.ref} | name_command(result.command, result.guard)
@@ -574,24 +580,3 @@ def _holds(term: Term, value: Any) -> bool:
     if term.differs is not None:
         return bool(value != term.differs)
     return term.exists is True
-
-
-# Paths in words
-
-
-def _describe_place(seen: SeenPlace) -> str:
-    path = make_readable(seen.path)
-    match seen.state:
-        case "missing":
-            return f"{path} is not in the project"
-        case "outside":
-            return f"{path} is not inside the project"
-        case "line_missing":
-            return f"{path} has no line {seen.line}"
-        case "quote_missing":
-            place = f"{path} at line {seen.line}" if seen.line else path
-            return f"the quoted text does not stand in {place}; quote what is there, or use your own words"
-        case "here" | "unreadable":
-            return ""
-        case never:
-            assert_never(never)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, assert_never
 
-from handrail.engine.judge.witnessed import AskedPlace
+from handrail.contract.wording import make_readable
+from handrail.engine.judge.witnessed import AskedPlace, SeenPlace
 from handrail.workflows.evidence import PathExists, PlaceExists
 
 _PLACE = re.compile(
@@ -39,6 +40,26 @@ def read_place(rule: PathExists | PlaceExists, text: str, around: dict[str, Any]
     return AskedPlace(
         path=path, line=line, end=end, written=written, quote=quoted if isinstance(quoted, str) else ""
     )
+
+
+def describe_place(seen: SeenPlace) -> str:
+    """Why a place does not hold; empty: it does, or nobody can say."""
+    path = make_readable(seen.path)
+    match seen.state:
+        case "missing":
+            return f"{path} is not in the project"
+        case "outside":
+            return f"{path} is not inside the project"
+        case "line_missing":
+            return f"{path} has no line {seen.line}"
+        case "quote_missing":
+            place = f"{path} at line {seen.line}" if seen.line else path
+            how = "quote its lines whole, with … for what is left out"
+            return f"the quoted text does not stand in {place}; {how}"
+        case "here" | "unreadable":
+            return ""
+        case never:
+            assert_never(never)
 
 
 # What a file is to a test runner, by the conventions of its place and name

@@ -180,10 +180,8 @@ def list_asks(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[Ask]
         if is_told or is_every_round or not is_known(workflow, held.name, facts, is_list=held.is_list):
             ask = make_ask(workflow, held, is_every_round=is_every_round)
             asks.append(msgspec.structs.replace(ask, is_told=is_told))
-    known = {ask.name for ask in asks}
-    texts = [name for name in list_told_texts(workflow, leaf, facts) if name not in known]
-    asks += [Ask(name=name, allowed="any text", is_told=True) for name in texts]
-    return asks[:MOST_ASKED]
+    texts = (Ask(name=one, allowed="", is_told=True) for one in list_told_texts(workflow, leaf, facts))
+    return [*asks, *texts][:MOST_ASKED]
 
 
 def make_ask(workflow: CompiledWorkflow, held: Steering, *, is_every_round: bool = False) -> Ask:

@@ -7,7 +7,7 @@ import re
 import stat
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from itertools import takewhile
+from itertools import accumulate, chain, takewhile
 from typing import Literal, TypeAlias, assert_never
 
 import msgspec
@@ -160,10 +160,11 @@ def _count_lines(count: int) -> str:
 
 # Whether a quotation stands at the lines that it names, word by word.
 #
-# Code is compared as code: white space may differ, nothing else. Prose and comments lose marks on the way
-# (bold, other quotation marks, the sign of a comment), so there only words count. An ellipsis stands for what
-# was left out. Words are compared as wholes: a part of one is no quotation, so that nobody finds a text out
-# letter by letter. The answer is yes or no; where else a text stands is not looked for.
+# Code is compared as code, in whole lines: white space may differ, and the mark that ends a line, nothing
+# else. Prose and comments lose marks on the way (bold, quotation marks, the sign of a comment), so there
+# only words count, and a part of a line will do. An ellipsis stands for what was left out, at the ends of a
+# line of code too. Words are compared as wholes: a part of one is no quotation, so that nobody finds a text
+# out letter by letter. The answer is yes or no; where else a text stands is not looked for.
 
 _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -175,6 +176,7 @@ _PROSE_NAMES = re.compile(r"(?:.*/)?[A-Z][A-Z_-]*")
 _COMMENT = re.compile(r"\s*(?:#[#!\s]|//|/\*|<!--|\"{3}|'{3})|\s*#?$")
 _STAR = re.compile(r"^\s*\*")
 """Begins a line of a long comment, or goes on with a product: a quotation may lack it."""
+_ENDING = frozenset(";,:{")
 _RUN_ON = 10
 _TYPED = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "\u00a0": " "})
 
@@ -200,29 +202,30 @@ def is_quoted(lines: Sequence[str], path: str, quote: str, first: int, last: int
 def _holds(
     named: Sequence[str], below: Sequence[str], parts: Sequence[str], read: Callable[[str], list[str]]
 ) -> bool:
-    """Whether the parts stand there one after another, the first of them on a named line."""
-    words = read("\n".join(named))
+    """Whether the parts stand there one after another, the first of them on a named line.
+
+    Of code, a part that no ellipsis goes before begins a line, and one that none follows ends one.
+    """
+    read_lines = [read(line) for line in (*named, *below)]
+    words = list(chain.from_iterable(read_lines))
+    ends = list(accumulate(map(len, read_lines)))
+    starts = [0, *ends][: len(named)]
     asked = [found for part in parts if (found := read(part))]
-    least = len(words)
-    words += read("\n".join(below))
-    at = 0
-    for place, part in enumerate(asked):
-        at = _find(words, part, at)
-        if at < 0 or (place == 0 and at >= least):
-            return False
-        at += len(part)
-    return True
+    if not asked:
+        return True
+    is_code = read is _read_code
+    first = starts if is_code and parts[0].strip() else range(ends[len(named) - 1] if named else 0)
+    marked = (end - 1 for end in ends if end and words[end - 1] in _ENDING)
+    last = {*ends, *marked} if is_code and parts[-1].strip() else range(len(words) + 1)
+    reached = {at + len(asked[0]) for at in first if words[at : at + len(asked[0])] == asked[0]}
+    for part in asked[1:]:
+        begun = range(min(reached, default=len(words)), len(words))
+        reached = {at + len(part) for at in begun if words[at : at + len(part)] == part}
+    return not reached.isdisjoint(last)
 
 
 def _strip_stars(lines: Sequence[str]) -> list[str]:
     return [_STAR.sub("", line) for line in lines]
-
-
-def _find(words: list[str], asked: list[str], start: int) -> int:
-    for at in range(start, len(words) - len(asked) + 1):
-        if words[at : at + len(asked)] == asked:
-            return at
-    return -1
 
 
 def _read_code(text: str) -> list[str]:

@@ -210,7 +210,7 @@ def find_run_here(
         session = find_session(rt, asked)
         run_id = latest_run(session.history)
         if run_id is None:
-            raise _no_run(f"Session {session.history.session_id} has no run.", [])
+            raise refuse_unclear(f"Session {session.history.session_id} has no run.", [])
         return session, preferred_tip(session.history, run_id)
     if is_node_id(node):
         return _find_by_node(rt, NodeId(node))
@@ -219,7 +219,7 @@ def find_run_here(
         found = [one for one in found if find_tree(one[0].history, node) is not None]
     if len(found) != 1:
         told = f"{len(found)} runs in progress here fit." if found else "No run in progress here fits."
-        raise _no_run(told, [session.history.session_id for session, _ in found])
+        raise refuse_unclear(told, [session.history.session_id for session, _ in found])
     session, run_id = found[0]
     return session, preferred_tip(session.history, run_id)
 
@@ -326,7 +326,7 @@ def _explain_no_tree(rt: ReadPorts, project: str, *, is_any: bool) -> str:
     return 'Trees are taken in git repositories; "always" for code.snapshots takes them everywhere.'
 
 
-def _no_run(told: str, sessions: list[str]) -> Fault:
+def refuse_unclear(told: str, sessions: list[str]) -> Fault:
     named = f" Sessions: {', '.join(sessions)}." if sessions else ""
     return Fault(
         CONTEXT_MISSING,

@@ -19,8 +19,7 @@ from handrail.engine.events import decode_event
 from handrail.engine.folding import fold
 from handrail.operations.finding import find_records
 from handrail.ports.log import Health, Loaded, Record
-from handrail.projections.report.markdown import markdown_report
-from handrail.projections.report.page import report_page
+from handrail.projections.report.markdown import markdown_report, report_page
 from handrail.projections.report.story import story_of
 from handrail.runtime.operation import Chunked, Input, Operation
 from handrail.runtime.runtime import ReadPorts

@@ -33,7 +33,6 @@ from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
 from handrail.projections.evidence import EvidenceSum, sum_evidence
 from handrail.projections.overview import SessionFacts, imported_from
-from handrail.projections.position import title_at
 from handrail.projections.resume_candidates import (
     MOST_FOUND,
     RankedSubject,
@@ -45,7 +44,7 @@ from handrail.projections.resume_candidates import (
     rank_subjects,
     words_of,
 )
-from handrail.projections.run_graph import preferred_tip
+from handrail.projections.run_graph import preferred_tip, title_at
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.runtime.sessions import pass_over, read_session, require_healthy

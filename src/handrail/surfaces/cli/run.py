@@ -16,8 +16,7 @@ import msgspec
 from handrail import __version__
 from handrail.contract.catalogue import E_INTERRUPTED, E_IO, INTERNAL_ERROR
 from handrail.contract.disclosure.fields import Ask
-from handrail.contract.envelopes.cli import SCHEMA_VERSION, encode_line, stream_line
-from handrail.contract.envelopes.format import find_wrong_variables
+from handrail.contract.envelopes.cli import SCHEMA_VERSION, encode_line, find_wrong_variables, stream_line
 from handrail.contract.outcome import (
     DONE,
     Call,

@@ -99,12 +99,18 @@ class _Flow:
         """Values that only parts of the workflow give."""
         self._given_so_far: set[str] = set()
         """Those that earlier parts give, or parts of a loop around for its next round."""
+        self._under: set[str] = set()
+        """The conditions of the part at hand and of the loops around it."""
+        self._given_under: dict[str, set[str]] = {}
+        """The conditions without which no part gives a value; none: some part surely does."""
         self._is_open = source.has_open_names
 
     def parts(self, parts: tuple[Part, ...], before: frozenset[str], around: frozenset[str]) -> None:
         """`before` is what earlier parts deliver, `around` what the loops around do in some iteration."""
+        held = self._under
         for part in parts:
             pointer = self._given.pointers.get(part.id, "")
+            self._under = held | ({part.when} if part.when else set())
             if part.when:
                 self._reads(part.when, f"{pointer}/when", before | around)
             match part:
@@ -125,6 +131,9 @@ class _Flow:
                     assert_never(never)
             before |= frozenset(self._delivered(part))
             self._given_so_far.update(names_set_inside((part,)))
+            for name in names_set_inside((part,)) if not isinstance(part, Loop) else ():
+                self._given_under[name] = self._under & self._given_under.get(name, self._under)
+        self._under = held
 
     def _step(self, step: Step, pointer: str, there: frozenset[str]) -> None:
         for place, fragment in enumerate(step.fragments):
@@ -163,6 +172,14 @@ class _Flow:
                 message = f"Only later steps give {written}; the agent reads here that it was not given."
                 fix = "Show it in a step behind the one that gives it."
                 self.found.warn("read_too_early", pointer, message, fix)
+            elif (
+                head in self._inside and self._given_under.get(head) and not self._under and not self._is_open
+            ):
+                message = (
+                    f"Only a step that may be left out gives {written}; then the agent reads here that it"
+                )
+                fix = "Give this step the same condition, or say in words what holds without it."
+                self.found.warn("read_too_early", pointer, f"{message} was not given.", fix)
             if schema is None or not member or path.partition(".")[0] in self._workflow.inputs:
                 continue
             known = list(schema.get("properties", ()))
@@ -205,7 +222,10 @@ class _Flow:
         if not known or action.operation in known:
             return
         near, sure = guess_name(action.operation, known), guess_surely(action.operation, known)
-        fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(sorted(known))}."
+        noun = action.operation.partition(".")[0]
+        beside = [one for one in sorted(known) if one.startswith(f"{noun}.")]
+        listed = beside or [one for one in sorted(known) if one.startswith("code.")]  # Handrail runs these
+        fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(listed)}."
         place = f"{pointer}/operation"
         message = f"There is no operation {quote_name(action.operation)}."
         self.found.report("unknown_id", place, message, fix, replace_value(place, sure) if sure else NO_EDIT)

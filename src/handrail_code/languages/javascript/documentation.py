@@ -30,19 +30,9 @@ TOKEN = re.compile(rb"""'[^'\n]*'|"[^"\n]*"|`[^`]*`|[A-Za-z_$\x80-\xff][\w$\x80-
 KEYWORDS = frozenset(
     {
         *(b"string", b"number", b"boolean", b"any", b"unknown", b"void", b"never", b"null", b"undefined"),
-        *(
-            b"function",
-            b"new",
-            b"this",
-            b"typeof",
-            b"keyof",
-            b"readonly",
-            b"is",
-            b"asserts",
-            b"true",
-            b"false",
-        ),
-        *(b"infer", b"extends", b"unique", b"symbol", b"object", b"bigint", b"in", b"out", b"import"),
+        *(b"function", b"new", b"this", b"typeof", b"keyof", b"readonly", b"is", b"asserts", b"true"),
+        *(b"false", b"infer", b"extends", b"unique", b"symbol", b"object", b"bigint", b"in", b"out"),
+        b"import",
     }
 )
 IMPORTED_TYPE = re.compile(

@@ -124,15 +124,8 @@ class DraftAssignment:
     """`left = right` where the left side may turn out to be `exports` or a member of it."""
 
     __slots__ = (
-        "definition",
-        "keys",
-        "member",
-        "right_definition",
-        "right_use",
-        "spreads",
-        "stars",
-        "statement",
-        "use",
+        *("definition", "keys", "member", "right_definition", "right_use", "spreads", "stars"),
+        *("statement", "use"),
     )
 
     def __init__(self, use: int, member: int, statement: tuple[int, int], definition: int) -> None:

@@ -63,14 +63,8 @@ VISITS: dict[str, Visit] = {
     "future_import_statement": imports.visit_from,
     **dict.fromkeys(
         (
-            *("integer", "float", "true", "false", "none", "ellipsis"),
-            *(
-                "pass_statement",
-                "break_statement",
-                "continue_statement",
-                "string_content",
-                "line_continuation",
-            ),
+            *("integer", "float", "true", "false", "none", "ellipsis", "pass_statement"),
+            *("break_statement", "continue_statement", "string_content", "line_continuation"),
         ),
         skip,
     ),

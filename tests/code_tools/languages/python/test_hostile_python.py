@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail_code.facts.model import FileFacts, Unreadable
 from handrail_code.languages.reading import read_facts
-from tests.code_tools.languages.test_hostile_sources import check_facts
+from tests.code_tools.languages.test_hostile_sources import check_facts, mutate
 
 pytestmark = pytest.mark.thorough
 
@@ -90,22 +88,5 @@ def test_the_source_that_is_mutated_is_sound() -> None:
 
 
 def test_mutated_sources_do_not_crash() -> None:
-    print("seed 20261116")
-    chance = random.Random(20261116)
-    pieces = SOURCE.encode().split(b" ")
-    for _ in range(200):
-        mutated = list(pieces)
-        for _ in range(chance.randrange(1, 6)):
-            at = chance.randrange(len(mutated))
-            match chance.randrange(4):
-                case 0:
-                    del mutated[at : at + 2]
-                case 1:
-                    mutated.insert(at, chance.choice(pieces))
-                case 2:
-                    mutated[at] = mutated[at][::-1]
-                case _:
-                    mutated[at] = mutated[at][: chance.randrange(len(mutated[at]) + 1)]
-        text = b" ".join(mutated)
-
+    for text in mutate(SOURCE, 200):
         check_facts(read_facts("a.py", text), len(text))

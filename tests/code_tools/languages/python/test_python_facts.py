@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail_code.facts.model import NONE
+from tests.cases import every_case
 from tests.code_tools.reading import facts_of
 
 SOURCE = """\
@@ -87,7 +86,7 @@ def test_the_list_decides_what_is_exported() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "kind"),
     [
         ("eval(x)", "eval"),
@@ -107,7 +106,7 @@ def test_dynamic_places_are_noted(text: str, kind: str) -> None:
     assert [each.kind for each in facts_of(text, "a.py").dynamic] == [kind]
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     [
         "def eval(x): pass\neval(y)",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from handrail_code.facts.model import NONE
+from tests.cases import every_case
 from tests.code_tools.reading import facts_of, meanings
 
 FUNCTIONS = {
@@ -101,7 +102,7 @@ def test_scopes(text: str, expected: str) -> None:
     assert meanings(text, "a", "a.py") == expected
 
 
-@pytest.mark.parametrize(("text", "expected"), TYPES.values(), ids=TYPES)
+@every_case(("text", "expected"), TYPES.values())
 def test_types(text: str, expected: str) -> None:
     assert meanings(text, "a", "a.py") == expected
 

@@ -8,7 +8,6 @@ from html import unescape
 from typing import Any
 
 import msgspec
-import pytest
 
 from handrail.contract.outcome import Json, Outcome
 from handrail.projections.html.elements import Html
@@ -19,6 +18,7 @@ from handrail_serve.pages.needs import Card, need_card
 from handrail_serve.pages.parts import duration
 from handrail_serve.pages.timeline import timeline_page
 from handrail_serve.views import render_view
+from tests.cases import every_case
 from tests.conftest import FixedClock
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.given_workflows import WITH_DECISION, begin, choice, declared, option, step
@@ -150,7 +150,7 @@ def test_an_agent_that_goes_against_the_answer_is_seen(runtime: Runtime) -> None
     assert "A person answered, and the agent has not gone on at: Way" in run
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("told", "answers"),
     [
         ({}, ["yes", "no"]),
@@ -249,7 +249,7 @@ def test_what_happened_reads_as_a_story_with_durations(runtime: Runtime) -> None
     assert "The agent finished First after 1 h 1 min" in words
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("seconds", "told"),
     [(0, "0 s"), (59, "59 s"), (60, "1 min"), (90, "1 min 30 s"), (3_600, "1 h"), (180_000, "2 d 2 h")],
 )

@@ -13,13 +13,17 @@ import msgspec
 
 from handrail.contract.catalogue import FIELD_CONFLICT, VERSION_UNSUPPORTED
 from handrail.contract.disclosure.fields import Ask, Level, parse_budget, parse_fields
-from handrail.contract.envelopes.cli import encode_document, encode_line, payload_of, stream_summary, to_cli
-from handrail.contract.envelopes.format import (
+from handrail.contract.envelopes.cli import (
     FORMATS,
     FlagInput,
     Format,
+    encode_document,
+    encode_line,
     find_wrong_variables,
+    payload_of,
     resolve_format,
+    stream_summary,
+    to_cli,
 )
 from handrail.contract.outcome import Call, Failure, Fault, Json, Notice, Outcome, Success
 from handrail.surfaces.cli.reading.parse import Parsed, Problem, show_briefly

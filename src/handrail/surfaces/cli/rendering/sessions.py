@@ -9,7 +9,7 @@ from handrail.contract.outcome import Json
 from handrail.contract.wording import MORE_WORK, count_work, format_count
 from handrail.engine.events import is_newer
 from handrail.projections.claim_texts import spell_kind
-from handrail.projections.evidence import PROOF, WORTH_WORDS
+from handrail.projections.evidence import PERSON_DOORS, PROOF, WORTH_WORDS
 from handrail.surfaces.cli.rendering.runs import children_lines
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
@@ -203,12 +203,14 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
     for said in run.get("confirmations", [])[-_MOST_FACTS:]:
         what = one_line(said.get("said") or said["answer"])
         note = f": {one_line(said['note'])}" if said.get("note") else ""
-        told = f"A person {what} at {spell_step(one_line(said['step_id']))} ({one_line(said['door'])}){note}"
+        door = PERSON_DOORS.get(said["door"], one_line(said["door"]))
+        where = spell_step(one_line(said["step_id"]))
+        told = f"A person {what} at {where}: {one_line(said['who'])} ({door}){note}"
         lines += wrap(told, page.width, INDENT)
     held = (one for one in run.get("claims", []) if one["verdict"] == "holds" and one["level"] in PROOF)
     proofs = {(WORTH_WORDS[one["level"]], one_line(one["text"]), one_line(one["fact"])) for one in held}
     for worth, text, fact in sorted(proofs)[:_MOST_FACTS]:
-        lines += wrap(f"{worth.capitalize()}: {text} ({fact})", page.width, INDENT)
+        lines += wrap(f"{worth.capitalize()}: {text}{f' ({fact})' if fact else ''}", page.width, INDENT)
     doubted = [claim for claim in run.get("claims", []) if claim["verdict"] in ("contradicted", "stale")]
     for claim in doubted[-_MOST_FACTS:]:
         place = spell_step(one_line(claim["step_id"]))
