@@ -375,33 +375,3 @@ def test_a_configuration_that_sets_the_status_does_not_hide_that_a_test_failed(s
     assert (ran["status"], ran["counts"]["failed"]) == ("exit 0", 2)
     assert refused["kind"] == "blocked"
     assert "its report counts no test that passed, or one that failed" in json.dumps(refused["blockers"])
-
-
-def test_a_check_that_nobody_saw_is_told_with_the_first_report_that_names_it_and_counts_once_it_ran(
-    site: Site,
-) -> None:
-    site.begin(step("change", **CHANGE), step("again", **CHANGE), step("end"))
-    site.write("src/bill.py", RIGHT)
-    report = changed("src/bill.py", check="grep -q round src/bill.py")
-
-    first, second = site.send(report), site.send(report)
-    site.run("grep", "-q", "round", "src/bill.py")
-    done = site.send()
-
-    (told,) = [one["message"] for one in first["warnings"] if one["code"] == "CHECK_NOT_SEEN"]
-    session = site.reply["session"]["sessionId"]
-    assert told.startswith("Handrail has not seen grep -q round src/bill.py run: your word alone, until ")
-    assert f"handrail check run --session {session} -- COMMAND" in told
-    assert "CHECK_NOT_SEEN" not in json.dumps(second)
-    assert worth(done) == {"ran": 1, "seen": 1}
-    assert "your word alone" not in json.dumps(done)
-
-
-def test_a_report_whose_check_was_seen_is_told_nothing_of_it(site: Site) -> None:
-    site.begin(step("change", **CHANGE), step("end"))
-    site.write("src/bill.py", RIGHT)
-    site.run("grep", "-q", "round", "src/bill.py")
-
-    accepted = site.send(changed("src/bill.py", check="grep -q round src/bill.py"))
-
-    assert "CHECK_NOT_SEEN" not in json.dumps(accepted)

@@ -22,7 +22,6 @@ from handrail.engine.history import (
     Recorded,
     Run,
     attached_to,
-    claims_at,
     is_fork,
     is_late_checkpoint,
     ledger_version,
@@ -101,7 +100,6 @@ RUN_SHAPE = Shape(
 """How much of a reply is shown: `minimal` keeps what the next call needs and what is unusual."""
 
 
-_MOST_UNSEEN = 3
 _PART_IS_DONE = "Your part is done; whoever handed it out goes on with the parent's stateToken."
 
 
@@ -177,7 +175,7 @@ def reply_to_answer(
         warnings = (*warnings, *_warn_of_nobody_then(reader, history, standing, recorded))
     elif made.run_id in history.closings:
         warnings = (*warnings, *_warn_of_reopening(history, recorded))
-    warnings = (*warnings, *_warn_of_report(history, made), *_warn_of_carried(history, made, node))
+    warnings = (*warnings, *_warn_of_long_notes(history, made), *_warn_of_carried(history, made, node))
     reply = reply_at(
         standing,
         history.session_id,
@@ -456,30 +454,6 @@ def _warn_of_carried(history: History, made: Node, last: Node) -> Iterator[Reply
             )
             details = {"loopId": entry.loop_id, "rounds": rounds, **msgspec.to_builtins(held)}
             yield ReplyWarning(code="ROUND_WITHOUT_ARTIFACT", message=message, details=details)
-
-
-def _warn_of_report(history: History, made: Node) -> tuple[ReplyWarning, ...]:
-    is_over = isinstance(made.state, Complete) or made.kind == "blocked_attempt"
-    unseen = () if is_over else _warn_of_unseen(history, made)
-    return (*_warn_of_long_notes(history, made), *unseen)
-
-
-def _warn_of_unseen(history: History, made: Node) -> tuple[ReplyWarning, ...]:
-    """Once in a run, of the first report that names a check which nobody saw run: now it can still be run."""
-    told = _list_unseen(history, made)
-    way = path_to(history, made.node_id)[:-1] if told else ()
-    if not told or any(_list_unseen(history, node) for node in way if node.kind != "blocked_attempt"):
-        return ()
-    from handrail.engine.messages import name_run
-
-    seen = f"handrail check run {name_run(history, made)} -- COMMAND"
-    message = f"{'; '.join(told[:_MOST_UNSEEN])}: your word alone, until {seen}"
-    return (ReplyWarning(code="CHECK_NOT_SEEN", message=message),)
-
-
-def _list_unseen(history: History, node: Node) -> list[str]:
-    claims = claims_at(history, node.node_id)
-    return [one.fact for one in claims if one.check == "ran" and one.verdict == "missing" and not one.refs]
 
 
 def _warn_of_long_notes(history: History, node: Node) -> tuple[ReplyWarning, ...]:
