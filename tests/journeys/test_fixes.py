@@ -60,7 +60,6 @@ def after_its_edits(runtime: Runtime, document: dict[str, Any], source: str = "w
 
 
 TURNED = {
-    "a condition with an exclamation mark": workflow(step("a"), step("b", when="!ready"), **READY),
     "a condition with a prefix": workflow(step("a"), step("b", when="unready"), **READY),
     "an operator": workflow(
         step("a", when={"kind": "compare", "input": "severity", "op": "!in", "value": ["low"]}), **SEVERITY
@@ -89,6 +88,14 @@ TURNED = {
         step("a", prompt="Fix {{task|default('all')}}."), inputs={"task": {"type": "string"}}
     ),
 }
+
+
+@pytest.mark.promise("truth.fixes.same-word")
+def test_an_exclamation_mark_stays_the_opposite_of_its_condition(runtime: Runtime) -> None:
+    (found,) = errors_of(runtime, workflow(step("a"), step("b", when="!ready"), **READY))
+
+    (edit,) = found["edit"]
+    assert (edit["path"], edit["value"]) == ("/steps/1/when", {"kind": "not", "of": equals("flag", True)})
 
 
 @pytest.mark.promise("truth.fixes.same-word")
@@ -205,7 +212,6 @@ def test_an_edit_that_leaves_a_new_error_is_not_offered(
         ),
         (workflow(step("a", templateId="wr.templates.verification_pass")), '"type": "template_call"'),
         (workflow(step("a"), features=["web_browsing"]), '"capabilities": {"web_browsing": "preferred"}'),
-        (workflow(step("a", when="!ready"), **READY), "the id of one of the conditions"),
         (workflow({**loop(), "doWhile": "ready"}, **READY), "until with the opposite condition"),
         (
             workflow(step("a", output={"contractRef": "project.contracts.table"})),

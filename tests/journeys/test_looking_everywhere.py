@@ -145,15 +145,20 @@ def test_a_yes_that_came_with_a_bundle_was_not_given_here(runtime: Runtime) -> N
 
 
 @pytest.mark.promise("evidence.other-repository")
-def test_a_run_beside_another_repository_says_that_nobody_looked_there(site: Site) -> None:
+def test_a_change_in_another_repository_makes_a_check_stale_and_its_files_are_named_as_unseen(
+    site: Site,
+) -> None:
     make_project(site.root / "lib")
     site.begin()
     site.write("src/bill.py", RIGHT)
     site.run(*TESTS.split())
     (site.root / "lib/run.sh").write_text("evil\n", encoding="utf-8")
 
+    refused = site.send(changed("src/bill.py"))
+    site.run(*TESTS.split())
     site.send(changed("src/bill.py"))
 
+    assert blocker(refused)["message"].endswith("ran (exit 0) before files changed: lib")
     fact = "exit 0, without lib (another repository)"
     told = [one for at, verdict, one in site.claims() if (at, verdict) == ("/checks/0/command", "holds")]
     assert any(one.startswith(fact) for one in told)
