@@ -14,6 +14,8 @@ PACKAGE_HOST = re.compile(
     r"[p]ypi\b|[p]ythonhosted|[n]pmjs|[d]eb\.debian|[d]eb\.nodesource|[a]rchive\.ubuntu|[s]ecurity\.ubuntu"
 )
 
+MERGE_MARK = re.compile(r"^(?:[<]{7} |[>]{7} )")
+
 
 INDEX_SPEAKERS = (
     "src/handrail/program/update/verify_release.py",
@@ -52,6 +54,10 @@ def _found(sources: Sequence[Source], pattern: re.Pattern[str], advice: str) -> 
         for number, line in enumerate(source.text.splitlines(), start=1)
         if (match := pattern.search(line))
     ]
+
+
+def test_no_file_has_marks_of_a_merge() -> None:
+    check(_found(text_files(), MERGE_MARK, "is a mark of a merge; choose one side"))
 
 
 def test_no_file_names_a_place_on_one_machine() -> None:
