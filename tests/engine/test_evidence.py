@@ -471,7 +471,7 @@ def test_a_command_line_is_found_however_a_shell_would_have_read_it(
         ("$(cat line)", "handrail check run --session ses_1 -- cat line"),
         ("`x`", "handrail check run --session ses_1 -- x"),
         ("pytest 'x", "handrail check run tests --session ses_1"),
-        ("FOO=1 pytest", "handrail check run --session ses_1 -- sh -c 'FOO=1 pytest'"),
+        ("FOO=1 pytest", "handrail check run --session ses_1 -- env FOO=1 pytest"),
         ("tests", "handrail check run tests --session ses_1"),
         ("handrail check run tests", "handrail check run tests"),
     ],

@@ -31,6 +31,7 @@ _GIVEN = re.compile(r"-[A-Za-z]*c")
 _HIDING = frozenset({"|", "||", "|&", ";", ";;", "&", "\n", "$(", "<(", ">(", "`", "!"})
 _EXPANDED = frozenset("$*?[]{}~\\!#")
 """What a shell reads in a word, so that its text is not the word that the program gets."""
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 _SETTING = frozenset({"cd", "export", "set", "source", ".", "true", "false", ":", "echo", "exit", "wait"})
 """Programs of a line that are never the one that counts."""
 
@@ -71,6 +72,8 @@ def read_command(line: str) -> Command:
     words = tuple(one.text for one in tokens if not one.is_sign)
     is_alone = not any(one.is_sign and one.text in _HIDING for one in tokens)
     is_literal = bool(words) and all(one.is_literal and not one.is_sign for one in tokens)
+    if is_literal and _ASSIGNED.match(words[0]) and not all(map(_ASSIGNED.match, words)):
+        words, rest = ("env", *words), f"env {rest}"  # what a shell does with it, in the words of a program
     if not is_literal or "=" in words[0]:
         is_given = any(_find_script(part) is not None for part in _split(tokens))
         return Command(
