@@ -120,7 +120,8 @@ class HonestRun:
     def _go_on(self, reply: dict[str, Any], *artifacts: dict[str, Any]) -> dict[str, Any]:
         following = reply["nextCall"]
         output = {"notesMarkdown": "done"} | ({"artifacts": list(artifacts)} if artifacts else {})
-        return self._call(following["tool"], {**following["params"], "output": output})
+        offered = {name: value for name, value in following["params"].items() if name != "context"}
+        return self._call(following["tool"], {**offered, "output": output})
 
     def _check(self, reply: dict[str, Any]) -> None:
         """What makes known that the check passed; a run in the agent's own shell is no call of Handrail."""

@@ -31,14 +31,14 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "lines of source": Budget(151_931, 121_981),
-    "lines of handrail": Budget(112_916, 92_000),
+    "lines of source": Budget(151_956, 121_981),
+    "lines of handrail": Budget(112_941, 92_000),
     "lines of handrail_serve": Budget(9_822, 9_000),
     "lines of handrail_code": Budget(17_991, 15_000),
     "lines of handrail_proof": Budget(3_213, 2_500),
     "lines of handrail_team": Budget(7_989, 9_000),
     "source files of handrail": Budget(426, 340),
-    "lines of tests": Budget(140_199, 105_000),
+    "lines of tests": Budget(140_215, 105_000),
     "modules loaded by `run continue`": Budget(83, 75),
     "files reached from `run continue`": Budget(52, 45),
     "lines reached from `run continue`": Budget(17_411, 12_000),

@@ -224,6 +224,17 @@ def test_where_this_machine_keeps_a_program_leaves_room_for_what_it_does(site: S
     assert "what ran: proof all cases; " in done["closing"]
 
 
+def test_a_variable_in_front_of_a_check_starts_and_counts_in_both_spellings(site: Site) -> None:
+    site.begin(step("change", **CHANGE))
+    site.write("src/bill.py", RIGHT)
+
+    ran = site.run("LC_ALL=C", "grep", "-q", "round", "src/bill.py")
+    done = site.send(changed("src/bill.py", check="LC_ALL=C grep -q round src/bill.py"))
+
+    assert ran["status"] == "exit 0"
+    assert (worth(done)["ran"], done["isComplete"]) == (1, True)
+
+
 # A test that failed, and is another one when it passes
 
 FIXED = {"output": {"contractRef": "wr.contracts.bug_fix"}}

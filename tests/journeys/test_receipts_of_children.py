@@ -72,7 +72,8 @@ def test_a_receipt_has_a_section_for_each_child_with_what_it_proved(tmp_path: Pa
     ] == [("a", "helper-0", "complete", [TESTS]), ("b", "helper-1", "complete", [PASSES])]
     # The first check ran before the second child wrote its file, so it proves nothing about the commit.
     assert [one["checks"][0]["isOnCommit"] for one in run["children"]] == [False, True]
-    assert (told["result"], told["passedTests"], run["isClean"]) == ("PASSED", [f"b: {PASSES}"], True)
+    assert (told["passedTests"], run["isClean"]) == ([f"b: {PASSES}"], True)
+    assert (told["result"], run["doubts"]) == ("WARNED", ["the run is not finished"])
     assert "([signed receipt](<https://example.org/receipts/1.json>))" in text
     assert (
         "- Handed out, and what each could prove:\n  - a (complete, done by helper-0 by their own word)"

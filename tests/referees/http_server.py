@@ -13,6 +13,8 @@ import signal
 import sys
 import threading
 
+import msgspec
+
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.wiring import build_runtime
 from handrail_serve.app import App, Parts
@@ -79,7 +81,7 @@ class Judged:
     """The product, and beside it the same with the suite's fixtures behind its door."""
 
     def __init__(self, port: int) -> None:
-        runtime = build_runtime(os.environ)
+        runtime = msgspec.structs.replace(build_runtime(os.environ), trees_due=[])
         identity = loopback_identity(port, TOKEN)
         answers = {"/mcp": HttpDoor(Adapter(runtime)).answer, FIXTURE: FixtureDoor(runtime).answer}
         self._apps = {

@@ -36,7 +36,9 @@ SHARED = {
     *("actions", "origin", "database"),
 }
 """What one server has for all its workspaces: of a call, or of no home."""
-OF_THE_CALLER = {"members", "settings", "workspace", "principal", "may", "accounts", "is_at_console"}
+OF_THE_CALLER = {
+    *("members", "settings", "workspace", "principal", "may", "accounts", "is_at_console", "name_people"),
+}
 
 
 class Team(NamedTuple):

@@ -72,8 +72,8 @@ def read_command(line: str) -> Command:
     words = tuple(one.text for one in tokens if not one.is_sign)
     is_alone = not any(one.is_sign and one.text in _HIDING for one in tokens)
     is_literal = bool(words) and all(one.is_literal and not one.is_sign for one in tokens)
-    if is_literal and _ASSIGNED.match(words[0]) and not all(map(_ASSIGNED.match, words)):
-        words, rest = ("env", *words), f"env {rest}"  # what a shell does with it, in the words of a program
+    if is_literal and name_env(words) != words:
+        words, rest = name_env(words), f"env {rest}"
     if not is_literal or "=" in words[0]:
         is_given = any(_find_script(part) is not None for part in _split(tokens))
         return Command(
@@ -84,6 +84,12 @@ def read_command(line: str) -> Command:
             is_literal=False,
         )
     return _enter(_read_words(words, rest), directory)
+
+
+def name_env(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Variables in front of a program, which only a shell takes, in words that start a program."""
+    is_set = bool(_ASSIGNED.match(words[0])) and not all(map(_ASSIGNED.match, words))
+    return ("env", *words) if is_set else words
 
 
 def read_words(argv: Sequence[str]) -> Command:

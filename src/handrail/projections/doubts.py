@@ -21,6 +21,7 @@ from handrail.engine.history import History, attached_to, list_receipts, way_to
 from handrail.engine.judge.named_places import DECLARATIONS, is_of_checks
 from handrail.engine.judge.run_claims import is_command_of, name_folder, name_others, own_program, write_line
 from handrail.engine.messages import explain_gap
+from handrail.engine.navigate import Complete
 from handrail.engine.receipts import PinnedCheck, compare_counts, describe_outcome, has_passed
 from handrail.projections.evidence import (
     PlacedClaim,
@@ -36,6 +37,7 @@ from handrail.projections.evidence import (
 
 Code: TypeAlias = Literal[
     "blocked",
+    "unfinished",
     "contradicted",
     "gaps",
     "imported",
@@ -52,15 +54,16 @@ Code: TypeAlias = Literal[
 ]
 _SAYS: dict[Code, str] = {
     "blocked": "the run is blocked",
+    "unfinished": "the run is not finished",
     "contradicted": "in its reports: {}",
     "gaps": "{}",
     "imported": "{}",
     "unchecked": "passed without checking: {}",
     "failing": "failed, and did not pass since: {}",
-    "changed_checks": "tests, configuration or program of the checks changed: {}",
+    "changed_checks": "tests, configuration or program of the checks changed, and no person agreed: {}",
     "began_changed": "the run began on uncommitted changes of tests: {}",
     "apart": "another repository in it changed: {}",
-    "declared_here": "declared in no commit, and approved by nobody: {}",
+    "declared_here": "in no commit when the run began, and approved by nobody (handrail check approve): {}",
     "client": "by the client's word alone: {} (handrail check run would show it)",
     "program": "another program than before: {}",
     "fewer": "{}",
@@ -103,8 +106,10 @@ def list_doubts(history: History, node_id: NodeId) -> list[Doubt]:
         "fewer": list_fewer(history, node_id),
         "opposite": list_opposite(history, node_id),
     }
-    blocked = [Doubt(code="blocked")] if history.nodes[node_id].kind == "blocked_attempt" else []
-    return blocked + [Doubt(code=code, names=tuple(names)) for code, names in told.items() if names]
+    node, ended = history.nodes[node_id], list[Doubt]()
+    if not isinstance(node.state, Complete):
+        ended = [Doubt(code="blocked" if node.kind == "blocked_attempt" else "unfinished")]
+    return ended + [Doubt(code=code, names=tuple(names)) for code, names in told.items() if names]
 
 
 def find_pinned(history: History, placed: PlacedClaim) -> PinnedCheck | None:

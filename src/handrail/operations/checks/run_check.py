@@ -18,7 +18,7 @@ from handrail.contract.catalogue import CONTEXT_MISSING, E_INTERRUPTED, VALIDATI
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Payload, Success
 from handrail.contract.tokens.workflow import WORKFLOW
-from handrail.engine.command_lines import explain_not_run, is_status_own
+from handrail.engine.command_lines import explain_not_run, is_status_own, name_env
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Run, list_receipts
@@ -224,7 +224,7 @@ def _command(
     asked = "" if request.directory is UNSET else request.directory
     if request.argv is not UNSET:
         return Command(
-            argv=tuple(request.argv),
+            argv=name_env(tuple(request.argv)),
             directory=programs.directory_in(project, asked),
             seconds=DEFAULT_SECONDS if request.time_limit is UNSET else request.time_limit,
         )

@@ -111,8 +111,8 @@ def find_commit(rt: ReadPorts, project: str, ref: str) -> NamedCommit:
         problem = {"param": "commit", "problem": "is no commit here", "expected": "a commit of the project"}
         raise Fault(
             VALIDATION_ERROR,
-            f"The repository of this project has no commit {quote(ref)}.",
+            f"There is no commit {quote(ref)} of this project here.",
             details={"problems": [problem]},
-            hint="Run it in a checkout that has the commit; git fetch brings one that is missing.",
+            hint="A receipt is about a commit: run it in a checkout that has it; git fetch brings one.",
         )
     return found

@@ -116,7 +116,7 @@ class _Flow:
             match part:
                 case Step():
                     self._step(part, pointer, before | around)
-                    self._shows(_texts(part, self._workflow.functions), pointer, before | around)
+                    self._show_texts(part, pointer, before | around)
                 case Loop():
                     self._loop(part, pointer, before, around)
                 case Action():
@@ -160,6 +160,17 @@ class _Flow:
             message = f"Nothing passes the validation of {step.id}: {reason}"
             fix = "Change the rule so that notes can pass it."
             self.found.report("unsatisfiable_contract", join_pointer(pointer, "validation"), message, fix)
+
+    def _show_texts(self, step: Step, pointer: str, there: frozenset[str]) -> None:
+        """A fragment with a condition is read under it."""
+        under = self._under
+        fragments = {one.text: one.when for one in step.fragments if one.when}
+        texts = [one for one in _texts(step, self._workflow.functions) if one not in fragments]
+        self._shows(texts, pointer, there)
+        for text, when in fragments.items():
+            self._under = under | {when}
+            self._shows([text], pointer, there)
+        self._under = under
 
     def _shows(self, texts: list[str], pointer: str, there: frozenset[str]) -> None:
         """A text that names a part of an artifact stands behind the step that delivers it."""
