@@ -131,9 +131,7 @@ def find_broken(rt: ReadPorts, history: History, node: Node, directory: str) -> 
         then, passed = (find_tree(history, one.tree_after) for one in (red, green[-1]))
         since = _compare_recorded(rt, history, directory, passed, then)
         begun = _compare_recorded(rt, history, directory, first, then)
-        fixed = _compare_recorded(
-            rt, history, directory, first, passed
-        )  # it passed with the run's change
+        fixed = _compare_recorded(rt, history, directory, first, passed)  # it passed with the run's change
         if not list_own(red, since):
             found[red.receipt_id] = tuple(sorted({*since}.intersection(begun).difference(fixed)))
     return found
