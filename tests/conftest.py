@@ -30,7 +30,6 @@ from handrail_proof.scratch import find_memory_directory
 from tests import quick_set
 from tests.conformance.forked import ForkServer
 from tests.readings import share_readings
-from tests.rewriting import divide_rewriting
 
 if TYPE_CHECKING:
     from handrail_team.store.database import Database
@@ -57,7 +56,6 @@ def pytest_configure(config: pytest.Config) -> None:
     What the store asks of a disk is shown by `tests/faults/` on disks that record, refuse and forget.
     """
     config.pluginmanager.register(quick_set)
-    divide_rewriting(config, lambda text: quick_set.is_collected(text, config.option.markexpr))
     gc.disable()  # what is collected stays, so a fifth of the time of collecting would go for nothing
     os.umask(0o022)  # the usual one, which modes of files are told by; a test that needs another sets it
     memory = find_memory_directory("")
