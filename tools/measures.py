@@ -38,7 +38,7 @@ BUDGETS = {
     "lines of handrail_proof": Budget(3_213, 2_500),
     "lines of handrail_team": Budget(7_989, 9_000),
     "source files of handrail": Budget(426, 340),
-    "lines of tests": Budget(140_180, 105_000),
+    "lines of tests": Budget(140_152, 105_000),
     "modules loaded by `run continue`": Budget(83, 75),
     "files reached from `run continue`": Budget(52, 45),
     "lines reached from `run continue`": Budget(17_411, 12_000),

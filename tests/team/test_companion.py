@@ -36,21 +36,6 @@ def server_events(server: Server, reply: Any) -> int:
     return len(log.load(reply["session"]["sessionId"]).records)
 
 
-@pytest.fixture
-def server(team_database: str, tmp_path: Path) -> Server:
-    return Server(team_database, tmp_path)
-
-
-@pytest.fixture
-def person(server: Server) -> Caller:
-    return server.join(server.workspace("main"), "Ana", "owner")
-
-
-@pytest.fixture
-def machine(tmp_path: Path, server: Server, person: Caller) -> Machine:
-    return Machine(tmp_path, server, person.agent("builder", machine="laptop"))
-
-
 @pytest.mark.thorough
 @pytest.mark.promise("team.server-decides")
 def test_a_run_of_a_linked_project_is_the_servers_and_nothing_is_kept_here(

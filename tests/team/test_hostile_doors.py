@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,11 +12,6 @@ from tests.surfaces.http.client import asked
 from tests.team.team_server import HOST, ORIGIN, PAGE, PASSPHRASE, Caller, Server
 
 EVIL = "https://evil.example.com"
-
-
-@pytest.fixture
-def server(team_database: str, tmp_path: Path) -> Server:
-    return Server(team_database, tmp_path)
 
 
 @pytest.fixture

@@ -17,27 +17,12 @@ from handrail_team.companion.kept_contents import KEPT_DAYS, KeepingWorktree
 from tests.host.worktree.project import write
 from tests.hostile.repository.checkout import run_git
 from tests.team.linked_machine import Machine
-from tests.team.team_server import Caller, Server
+from tests.team.team_server import Server
 
 pytestmark = [
     pytest.mark.thorough,
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
 ]
-
-
-@pytest.fixture
-def server(team_database: str, tmp_path: Path) -> Server:
-    return Server(team_database, tmp_path)
-
-
-@pytest.fixture
-def person(server: Server) -> Caller:
-    return server.join(server.workspace("main"), "Ana", "owner")
-
-
-@pytest.fixture
-def machine(tmp_path: Path, server: Server, person: Caller) -> Machine:
-    return Machine(tmp_path, server, person.agent("builder", machine="laptop"))
 
 
 def begin(machine: Machine) -> tuple[str, str]:

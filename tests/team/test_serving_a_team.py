@@ -29,11 +29,6 @@ from tests.team.team_server import ORIGIN, PAGE, PASSPHRASE, Caller, Server
 AWAY = "postgresql://127.0.0.1:1/away"
 
 
-@pytest.fixture
-def server(team_database: str, tmp_path: Path) -> Server:
-    return Server(team_database, tmp_path)
-
-
 @pytest.mark.thorough
 @pytest.mark.promise("team.live")
 def test_a_commit_on_one_server_is_live_on_another(

@@ -23,11 +23,6 @@ from tests.team.team_server import COST_OF_A_GUESS, ORIGIN, PAGE, PASSPHRASE, Ca
 CHANGES = ["team.invite", "team.set_member", "team.reset", "team.new_token", "team.revoke_token"]
 
 
-@pytest.fixture
-def server(team_database: str, tmp_path: Path) -> Server:
-    return Server(team_database, tmp_path)
-
-
 def test_what_is_kept_of_a_passphrase_makes_every_guess_dear(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(credentials, "_COST", COST_OF_A_GUESS)
     salt = b"s" * credentials.SALT_BYTES
