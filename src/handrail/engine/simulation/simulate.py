@@ -71,7 +71,6 @@ from handrail.workflows.compiled import (
     While,
     walk_parts,
 )
-from handrail.workflows.compiling.condition_table import parts_of
 from handrail.workflows.conditions import (
     MISSING,
     And,
@@ -81,6 +80,7 @@ from handrail.workflows.conditions import (
     LoopControl,
     comparisons,
     label_condition,
+    parts_of,
     value_of,
 )
 from handrail.workflows.contracts.check import explain_unsatisfiable, make_example

@@ -23,13 +23,13 @@ from handrail.workflows.compiled import (
     Rule,
     SchemaRule,
     Step,
-    Until,
-    While,
+    conditions_of,
     list_leaves,
+    texts_of,
     walk_parts,
 )
 from handrail.workflows.compiling.compilation import Trail
-from handrail.workflows.compiling.implicit_inputs import child_texts, condition_names, placeholder_names
+from handrail.workflows.compiling.implicit_inputs import condition_names, placeholder_names
 from handrail.workflows.conditions import ConditionId
 from handrail.workflows.contracts.check import explain_unsatisfiable
 from handrail.workflows.model import (
@@ -46,7 +46,7 @@ from handrail.workflows.reading.findings import quote_name
 
 
 def check_usage(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Trail) -> None:
-    conditions = set(_condition_ids(workflow.steps)) | set(_authored_refs(source.steps))
+    conditions = _condition_ids(workflow.steps) | set(_authored_refs(source.steps))
     conditions |= {getattr(slot.when, "condition_id", "") for slot in source.slots}
     used = _used_inputs(source, workflow)
     _report(source.inputs, used, "/inputs", "input", trail)
@@ -101,9 +101,7 @@ def _used_inputs(source: SourceWorkflow, workflow: CompiledWorkflow) -> set[str]
     used = {name for text in _texts(workflow) for name in placeholder_names(text)}
     used |= {name for text in source.functions.values() for name in placeholder_names(text)}
     used |= {
-        name
-        for one in set(_condition_ids(workflow.steps))
-        for name in condition_names(workflow.conditions[one])
+        name for one in _condition_ids(workflow.steps) for name in condition_names(workflow.conditions[one])
     }
     used |= {spec.counted_by.partition(".")[0] for spec in workflow.inputs.values()}
     for part in walk_parts(workflow.steps):
@@ -121,34 +119,14 @@ def _used_inputs(source: SourceWorkflow, workflow: CompiledWorkflow) -> set[str]
 
 def _texts(workflow: CompiledWorkflow) -> Iterator[str]:
     for part in list_leaves(workflow.steps):
-        match part:
-            case Step():
-                yield part.title
-                yield part.prompt
-                yield from (fragment.text for fragment in part.fragments)
-            case Choice():
-                yield part.title
-                yield part.prompt
-                yield from (option.description for option in part.options)
-            case Action():
-                yield part.title
-            case Delegate():
-                yield part.title
-                yield from child_texts(part)
+        yield part.title
+        yield from texts_of(part, {})
+        if isinstance(part, Choice):
+            yield from (option.description for option in part.options)
 
 
-def _condition_ids(parts: tuple[Part, ...]) -> Iterator[ConditionId]:
-    for part in walk_parts(parts):
-        if part.when:
-            yield part.when
-        if isinstance(part, Loop) and isinstance(part.repeat, While | Until):
-            yield part.repeat.condition
-        if isinstance(part, Delegate):
-            yield from (child.when for child in part.children if child.when)
-        if isinstance(part, Step):
-            yield from (fragment.when for fragment in part.fragments if fragment.when)
-            if isinstance(part.require_confirmation, str):
-                yield part.require_confirmation
+def _condition_ids(parts: tuple[Part, ...]) -> set[ConditionId]:
+    return {name for part in walk_parts(parts) for name in conditions_of(part)}
 
 
 def _authored_refs(parts: tuple[SourcePart, ...]) -> Iterator[ConditionId]:

@@ -31,6 +31,7 @@ from handrail.workflows.compiled import (
     Until,
     UserOnly,
     While,
+    texts_of,
 )
 from handrail.workflows.compiling.children import ChildCompiler, check_delegate
 from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, Trail, walk
@@ -427,16 +428,7 @@ def _listed(when: When | None) -> tuple[When, ...]:
 
 def prompt_bytes(part: Leaf, functions: Mapping[str, str]) -> int:
     """What an agent reads at most: the prompt, all its fragments, and its functions after a rehydrate."""
-    match part:
-        case Step():
-            named = [functions[name] for name in part.functions]
-            texts = [part.prompt, *(fragment.text for fragment in part.fragments), *named]
-        case Choice():
-            texts = [part.prompt]
-        case Action() | Delegate():
-            texts = []
-        case never:
-            assert_never(never)
+    texts = [] if isinstance(part, Delegate) else texts_of(part, functions)
     return len("\n\n".join(texts).encode())
 
 
