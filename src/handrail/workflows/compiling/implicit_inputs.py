@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from handrail.workflows.builtins.placement import PLACEHOLDER
 from handrail.workflows.compiled import (
+    Count,
     Delegate,
     ForEach,
     InputSpec,
@@ -20,8 +21,6 @@ from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedL
 from handrail.workflows.compiling.condition_table import ConditionTable
 from handrail.workflows.conditions import Condition, ConditionId, LoopControl, comparisons, split_artifact
 from handrail.workflows.model import (
-    RepeatCount,
-    RepeatForEach,
     RepeatUntil,
     RepeatWhile,
     SourceAction,
@@ -119,9 +118,9 @@ def _collect(parts: tuple[Placed, ...], table: ConditionTable, found: set[str]) 
 
 def _runs_once(repeat: SourceRepeat, table: ConditionTable) -> bool:
     match repeat:
-        case RepeatCount() | RepeatUntil():
+        case Count() | RepeatUntil():
             return True
         case RepeatWhile(condition=when):
             return isinstance(table.condition(when), LoopControl)
-        case RepeatForEach():
+        case ForEach():
             return False
