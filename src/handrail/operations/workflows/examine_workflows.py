@@ -92,7 +92,7 @@ def load_chosen_workflow(rt: ReadPorts, request: WorkflowChoice) -> Pinned:
     Raises Fault VALIDATION_ERROR, WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with its problems.
     """
     catalog = load_catalog(rt, project_of(rt, request.project))
-    asked = choose_one(request)
+    asked = choose_one(request.workflow_id, request.document)
     examined = examine_id(catalog, asked) if isinstance(asked, str) else examine_texts(catalog, [asked])
     for one in examined:
         if one.pinned is not None:
@@ -100,9 +100,9 @@ def load_chosen_workflow(rt: ReadPorts, request: WorkflowChoice) -> Pinned:
     raise refuse(examined[0])
 
 
-def choose_one(request: WorkflowChoice) -> str | WorkflowText:
+def choose_one(workflow_id: str | UnsetType, document: WorkflowText | UnsetType) -> str | WorkflowText:
     """The id, or the file, of the call. Raises Fault VALIDATION_ERROR."""
-    given = [one for one in (request.workflow_id, request.document) if one is not UNSET]
+    given = [one for one in (workflow_id, document) if one is not UNSET]
     if len(given) == 1:
         return given[0]
     problem = {"param": "workflowId", "problem": "give either workflowId or document"}
@@ -421,11 +421,12 @@ def _content(document: WorkflowText) -> bytes:
 def refuse(examined: Examined) -> Fault:
     """Why a workflow cannot be used, with its problems."""
     errors = [problem for problem in examined.problems if problem.severity == "error"]
-    return Fault(
-        WORKFLOW_INVALID,
-        f"The workflow {quote(examined.target)} cannot be used: {errors[0].message}"[:1024],
-        details={
-            "workflow_id": examined.workflow_id[:128],
-            "problems": problem_rows(errors[:MOST_PROBLEMS]),
-        },
-    )
+    told = f"The workflow {quote(examined.target)} cannot be used: {errors[0].message}"
+    return refuse_problems(errors, examined.workflow_id, told)
+
+
+def refuse_problems(errors: Sequence[Problem], workflow_id: str, message: str, hint: str = "") -> Fault:
+    """A refusal with the first problems of a workflow."""
+    rows = problem_rows(errors[:MOST_PROBLEMS])
+    details: dict[str, Json] = {"workflow_id": workflow_id[:128], "problems": rows}
+    return Fault(WORKFLOW_INVALID, message[:1024], details=details, hint=hint)
