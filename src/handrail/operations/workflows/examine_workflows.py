@@ -16,8 +16,6 @@ from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import compile_entry, load_catalog, problem_row, read_entry
 from handrail.runtime.operation import Input
 from handrail.runtime.runtime import ReadPorts, project_of
-from handrail.workflows.builtins.registry import all_contracts, all_templates
-from handrail.workflows.builtins.routines import routine_template_id
 from handrail.workflows.catalog import (
     BrokenContract,
     Catalog,
@@ -28,7 +26,7 @@ from handrail.workflows.catalog import (
     with_base,
 )
 from handrail.workflows.checking.linter import check
-from handrail.workflows.checking.whole_file import find_dangling_names, read_checked_contract
+from handrail.workflows.checking.whole_file import read_checked_contract
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.compiling.shelf import ReadContract
 from handrail.workflows.limits import (
@@ -274,7 +272,7 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
     if source is None:
         # Without content, what was named is why there is none, unless the file really is empty.
         is_read = bool(entry.content) or not named
-        dangling = (*_dangling(catalog, reading.document), *_compiled_rest(catalog, entry, reading))
+        dangling = _compiled_rest(catalog, entry, reading)
         problems = (*reading.problems, *named, *dangling) if is_read else tuple(named)
         placed = _in_order(entry, problems) if _is_text(entry.content) else problems
         return Examined(target=target, workflow_id=_stated_id(entry, reading), problems=placed, entry=entry)
@@ -322,30 +320,27 @@ _FRONT_ID = re.compile(rb"---[ \t]*\r?\n(?:(?!---).*\n)*?id:[ \t]*[\"']?([a-z][a
 
 
 def _compiled_rest(catalog: Catalog, entry: CatalogEntry, reading: Reading) -> list[Problem]:
-    """What the base of an overlay does not allow, beside what is wrong with the overlay itself."""
-    if reading.rest is None or not reading.rest.extends:
-        return []
+    """Names that lead nowhere, and what an overlay may not do to its base: now, not after the next fix."""
     rest = reading.rest
+    if rest is None:
+        return []
     told = compile_entry(catalog, entry, rest.workflow).problems
     known = {one.pointer for one in reading.problems if one.code == "undeclared_name"}
+    places = [one.pointer for one in reading.problems if one.pointer]
     wrong = [
         one
         for one in told
         if one.severity == "error"
+        and (rest.extends or one.code == "unknown_id")
         # A name that nothing declares is a placeholder that nothing fills.
         and not (one.code == "bad_placeholder" and any(name.startswith(one.pointer) for name in known))
     ]
-    return [one for one in wrong if not is_follow_up(one, rest.document, rest.lost)]
-
-
-def _dangling(catalog: Catalog, document: Json) -> tuple[Problem, ...]:
-    """Names that lead nowhere in a file that cannot be read whole: reported now, not after the next fix."""
-    routines = [one.id for one in catalog.entries if one.kind == "routine"]
-    return find_dangling_names(
-        document,
-        contracts=[*(contract.id for contract in all_contracts()), *catalog.contracts],
-        templates=[*(template.id for template in all_templates()), *map(routine_template_id, routines)],
-    )
+    return [
+        one
+        for one in wrong
+        if not is_follow_up(one, rest.document, rest.lost)
+        and not any(one.pointer == place or one.pointer.startswith(f"{place}/") for place in places)
+    ]
 
 
 def _is_text(content: bytes) -> bool:
