@@ -24,9 +24,9 @@ from handrail.workflows.problem import (
     drop_edits,
     is_patch,
     rewrite_text,
+    value_at,
 )
 from handrail.workflows.problem_places import locate, locate_keys
-from handrail.workflows.reading.reader import value_at
 from handrail.workflows.sound_edits import apply_operations
 from handrail.workflows.spellings.decoded import Comment, Decoded, Place
 from handrail.workflows.spellings.spelling import decode_spelled, write_document, write_flow
