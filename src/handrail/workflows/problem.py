@@ -69,6 +69,11 @@ def rewrite_text(line: int, column: int, length: int, text: str) -> Edit:
     return (EditOperation(op="rewrite", line=line, column=column, length=length, text=text),)
 
 
+def is_within(place: str, holder: str) -> bool:
+    """Whether a place is another one, or inside it."""
+    return place == holder or place.startswith(f"{holder}/")
+
+
 def value_at(document: Json, pointer: str) -> Json:
     """What a pointer leads to; None where that is nothing."""
     value = document

@@ -19,6 +19,7 @@ from handrail.workflows.problem import (
     Edit,
     EditOperation,
     Problem,
+    is_within,
     rename_key,
     rewrite_text,
     value_at,
@@ -210,7 +211,7 @@ def _read_damaged(found: Decoded, content: bytes, spelling: Spelling) -> Reading
     told = [
         one
         for one in _check_native(written)
-        if not any(one.pointer == place or one.pointer.startswith(f"{place}/") for place in found.damaged)
+        if not any(is_within(one.pointer, place) for place in found.damaged)
     ]
     problems = (*found.problems, *add_places(content, told, spelling))
     return msgspec.structs.replace(reading, problems=problems, rest=_find_rest(written, found))
