@@ -9,7 +9,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import (
     CONTEXT_MISSING,
-    INVARIANT_VIOLATION,
     SESSION_NOT_FOUND,
     VALIDATION_ERROR,
 )
@@ -31,7 +30,7 @@ from handrail.projections.run_graph import preferred_tip, run_graph, run_graphs
 from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts
-from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session
+from handrail.runtime.sessions import PlanWith, Session, decide_and_commit
 
 LONGEST_NOTE = 500
 MOST_HOLDERS = 5
@@ -91,20 +90,14 @@ class ClosedRun(Answer, frozen=True, kw_only=True):
 def close_run(rt: WritePorts, request: CloseRun) -> ClosedRun:
     """Record the closing once. A run that is closed, or a known request id, gets what was recorded."""
     session, run_id, by_token = _find_named(rt, request)
+    is_new = False
+    if _find_recorded(session.history, run_id, request) is None:  # a repeat needs no lock
+        session, is_new = decide_and_commit(
+            rt, session, lambda now: _decide(now.history, run_id, request), by_token=by_token
+        )
     recorded = _find_recorded(session.history, run_id, request)
-    for _ in range(COMMIT_TRIES):
-        if recorded is not None:
-            return _describe(session.history, run_id, recorded, is_new=False)
-        with healthy_session(rt, session, by_token=by_token) as (session, witness):
-            recorded = _find_recorded(session.history, run_id, request)
-            committed = None if recorded else _commit(rt, witness, session, run_id, request)
-        if committed is not None:
-            return _describe(committed.history, run_id, committed.history.closings[run_id][-1], is_new=True)
-    raise Fault(
-        INVARIANT_VIOLATION,
-        "The log kept changing during this call.",
-        details={"session_id": session.history.session_id},
-    )
+    assert recorded is not None, "it was recorded by now"
+    return _describe(session.history, run_id, recorded, is_new=is_new)
 
 
 def _find_named(rt: ReadPorts, request: CloseRun) -> tuple[Session, RunId, bool]:
@@ -242,13 +235,13 @@ def _find_recorded(history: History, run_id: RunId, request: CloseRun) -> Closin
     return closing_of(history, run_id)
 
 
-def _commit(
-    rt: WritePorts, witness: Witness, session: Session, run_id: RunId, request: CloseRun
-) -> Session | None:
-    _require_open(session.history, run_id)
-    tip = preferred_tip(session.history, run_id)
-    plan = decide_close(session.history, tip, request.reason, _note_of(request), _request_id_of(request))
-    return commit(rt, witness, session, lambda _: plan)
+def _decide(history: History, run_id: RunId, request: CloseRun) -> PlanWith | None:
+    if _find_recorded(history, run_id, request) is not None:
+        return None
+    _require_open(history, run_id)
+    tip = preferred_tip(history, run_id)
+    plan = decide_close(history, tip, request.reason, _note_of(request), _request_id_of(request))
+    return lambda _: plan
 
 
 def _note_of(request: CloseRun) -> str:

@@ -16,7 +16,6 @@ from handrail.contract.catalogue import (
     E_CONFLICT,
     E_HUMAN_REQUIRED,
     E_INTERRUPTED,
-    INVARIANT_VIOLATION,
     VALIDATION_ERROR,
 )
 from handrail.contract.disclosure.fields import Shape
@@ -39,7 +38,7 @@ from handrail.projections.asked_person import describe_write, show_to_person
 from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
-from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session, require_healthy
+from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, require_healthy
 from handrail.runtime.who_confirms import find_answerers, require_confirmer
 from handrail.workflows.compiled import TYPE_WORDS, CompiledWorkflow, InputSpec, Option
 
@@ -415,25 +414,15 @@ def record_answer(
         subject=ask.subject,
         value=next((one.label for one in ask.options if one.id == meant.option_id), meant.value),
     )
-    session = pending.session
-    for _ in range(COMMIT_TRIES):
-        with healthy_session(rt, session, by_token=pending.by_token) as (session, witness):
-            # As it is now: an agent of theirs may have worked on it since they were asked.
-            by = require_confirmer(rt, session.history, pending.node, _name_confirmer(ask))
-            committed = _commit(rt, witness, session, msgspec.structs.replace(fact, by=by))
-        if committed is not None:
-            said = committed.history.confirmations[fact.node_id][-1]
-            return _describe(committed.history, said, is_new=True)
-    raise Fault(
-        INVARIANT_VIOLATION,
-        "The log kept changing during this call.",
-        details={"session_id": session.history.session_id},
-    )
 
+    def decide(now: Session) -> PlanWith:
+        # As it is now: an agent of theirs may have worked on it since they were asked.
+        by = require_confirmer(rt, now.history, pending.node, _name_confirmer(ask))
+        plan = decide_confirmation(now.history, msgspec.structs.replace(fact, by=by))
+        return lambda _: plan
 
-def _commit(rt: WritePorts, witness: Witness, session: Session, fact: ConfirmationRecorded) -> Session | None:
-    plan = decide_confirmation(session.history, fact)
-    return commit(rt, witness, session, lambda _: plan)
+    committed, _ = decide_and_commit(rt, pending.session, decide, by_token=pending.by_token)
+    return _describe(committed.history, committed.history.confirmations[fact.node_id][-1], is_new=True)
 
 
 def _describe(history: History, said: Confirmation, *, is_new: bool) -> ConfirmedRun:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import INVARIANT_VIOLATION, SESSION_NOT_FOUND, VALIDATION_ERROR
+from handrail.contract.catalogue import SESSION_NOT_FOUND, VALIDATION_ERROR
 from handrail.contract.ids import (
     Autonomy,
     BlobRef,
@@ -65,11 +65,10 @@ from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import (
-    COMMIT_TRIES,
+    PlanWith,
     Session,
-    commit,
+    decide_and_commit,
     empty_session,
-    healthy_session,
     read_session,
     wait_for_writer,
 )
@@ -379,24 +378,16 @@ def _begin(
     )
     _check_lists(facts, session, asked)
     blobs = [Blob(ref=BlobRef(one.workflow_hash), content=one.content) for one in (pinned, *pinned.children)]
-    for _ in range(COMMIT_TRIES):
-        with healthy_session(rt, session, by_token=False) as (current, witness):
-            if is_checked and current.history.head != found.session.history.head:
-                raise refusal("target_changed")
-            session = current
-            recorded = _started(session, run_id)
-            if recorded is not None:
-                return session, recorded
-            committed = commit(rt, witness, current, partial(decide_start, current.history, facts), blobs)
-        if committed is not None:
-            recorded = _started(committed, run_id)
-            assert recorded is not None, "a committed start is in the history"
-            return committed, recorded
-    raise Fault(
-        INVARIANT_VIOLATION,
-        "The log kept changing during this call.",
-        details={"session_id": facts.session_id},
-    )
+
+    def decide(now: Session) -> PlanWith | None:
+        if is_checked and now.history.head != found.session.history.head:
+            raise refusal("target_changed")
+        return None if _started(now, run_id) else partial(decide_start, now.history, facts)
+
+    session, _ = decide_and_commit(rt, session, decide, blobs, by_token=False)
+    recorded = _started(session, run_id)
+    assert recorded is not None, "a committed start is in the history"
+    return session, recorded
 
 
 def _facts(

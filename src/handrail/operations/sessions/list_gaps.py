@@ -19,12 +19,11 @@ from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
     Sessions,
+    ask_sessions,
     describe_unsound,
     facet,
-    open_stored_sessions,
 )
 from handrail.ports.log import SessionStamp
-from handrail.ports.store import IndexTrouble
 from handrail.projections.evidence import describe_settler
 from handrail.projections.overview import session_project, session_title
 from handrail.projections.run_graph import RunGraph, completed_step, run_graphs
@@ -97,10 +96,7 @@ class GapList(Answer, frozen=True, kw_only=True):
 
 def list_gaps(rt: ReadPorts, request: ListGaps) -> Success:
     """One page, open ones first, the worst first, then by the last activity of the session."""
-    try:
-        found, unsound = _find(rt, request, with_index=True)
-    except IndexTrouble:
-        found, unsound = _find(rt, request, with_index=False)
+    found, unsound = ask_sessions(rt, lambda sessions: _find(rt, request, sessions))
     counts = GapCounts(
         open=_count(found, "open"),
         settled=_count(found, "settled"),
@@ -125,22 +121,21 @@ def _order(one: tuple[str, GapItem]) -> tuple[str, ...]:
 
 
 def _find(
-    rt: ReadPorts, request: ListGaps, *, with_index: bool
+    rt: ReadPorts, request: ListGaps, sessions: Sessions
 ) -> tuple[list[tuple[str, GapItem]], dict[SessionId, str]]:
     """Every gap but those that the filters leave out, with the place of its session in the order.
 
     And the sessions that cannot be read whole, with their health.
     """
-    with open_stored_sessions(rt, with_index=with_index) as sessions:
-        having = sessions.find([facet("gap_count")])
-        asked = [stamp for stamp in having if request.session in (UNSET, stamp.session_id)]
-        health = {stamp.session_id: sessions.facts(stamp.session_id).health for stamp in asked}
-        found = [
-            (f"{_FAR - order:025d}", item)
-            for order, session in _with_gaps(rt, sessions, asked)
-            for item in _items(rt, session)
-            if request.severity in (UNSET, item.severity) and request.workflow in (UNSET, item.workflow_id)
-        ]
+    having = sessions.find([facet("gap_count")])
+    asked = [stamp for stamp in having if request.session in (UNSET, stamp.session_id)]
+    health = {stamp.session_id: sessions.facts(stamp.session_id).health for stamp in asked}
+    found = [
+        (f"{_FAR - order:025d}", item)
+        for order, session in _with_gaps(rt, sessions, asked)
+        for item in _items(rt, session)
+        if request.severity in (UNSET, item.severity) and request.workflow in (UNSET, item.workflow_id)
+    ]
     return found, {session_id: state for session_id, state in health.items() if state not in _NOT_DAMAGED}
 
 

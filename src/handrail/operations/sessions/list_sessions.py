@@ -17,13 +17,12 @@ from handrail.operations.stored_sessions import (
     FindSilence,
     Sessions,
     about,
+    ask_sessions,
     describe_unsound,
     facet,
     find_silence,
-    open_stored_sessions,
 )
 from handrail.ports.log import SessionStamp
-from handrail.ports.store import IndexTrouble
 from handrail.projections.overview import SessionFacts
 from handrail.projections.resume_candidates import words_of
 from handrail.runtime.operation import Input, Operation, ValueRule
@@ -160,31 +159,25 @@ class SessionList(Answer, frozen=True, kw_only=True):
 
 def list_sessions(rt: ReadPorts, request: ListSessions) -> Success:
     """One page, last activity first. Without a filter only the sessions of this page are looked at."""
-    try:
-        return _list(rt, request, with_index=True)
-    except IndexTrouble:
-        return _list(rt, request, with_index=False)
+    return ask_sessions(rt, lambda sessions: _list(rt, request, sessions))
 
 
-def _list(rt: ReadPorts, request: ListSessions, *, with_index: bool) -> Success:
+def _list(rt: ReadPorts, request: ListSessions, sessions: Sessions) -> Success:
     filters = (
         *(request.status, request.workflow, request.project_name, request.branch, request.silence),
         *(request.since, request.until, request.query, request.needs, request.account, request.agent),
     )
     silence = find_silence(rt)
     is_filtered = any(given is not UNSET for given in filters)
-    with open_stored_sessions(rt, with_index=with_index) as sessions:
-        chosen: Iterable[SessionStamp] = (
-            _matching(rt, sessions, request, silence) if is_filtered else _next(rt, sessions, request)
-        )
-        page = page_of(
-            rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp, silence)
-        )
-        lost = {
-            SessionId(session_id): "healthy"
-            for _, session_id in page.sort_keys
-            if sessions.has_lost_workflow(SessionId(session_id))
-        }
+    chosen: Iterable[SessionStamp] = (
+        _matching(rt, sessions, request, silence) if is_filtered else _next(rt, sessions, request)
+    )
+    page = page_of(rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp, silence))
+    lost = {
+        SessionId(session_id): "healthy"
+        for _, session_id in page.sort_keys
+        if sessions.has_lost_workflow(SessionId(session_id))
+    }
     scope = "all sessions of this store" + describe_unsound(lost, "shown without a workflow")
     return Success(data={"scope": scope}, page=page)
 

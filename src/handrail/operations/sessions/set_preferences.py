@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_VALIDATION, INVARIANT_VIOLATION
+from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import Autonomy, PresetName, RiskPolicy
 from handrail.contract.outcome import Fault, NextCall, Success
@@ -29,10 +29,9 @@ from handrail.projections.run_graph import run_graphs
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import WritePorts
 from handrail.runtime.sessions import (
-    COMMIT_TRIES,
+    PlanWith,
     Session,
-    commit,
-    healthy_session,
+    decide_and_commit,
     require_healthy,
     wait_for_writer,
 )
@@ -196,19 +195,13 @@ def _record(rt: WritePorts, session: Session, wanted: PreferencesDelta, version:
 
     Raises Fault E_CONFLICT when somebody else set them meanwhile.
     """
-    for _ in range(COMMIT_TRIES):
-        with healthy_session(rt, session, by_token=False) as (current, witness):
-            if _version(current.history) != version:
-                raise refusal("target_changed")
-            committed = commit(rt, witness, current, partial(_events, current.history, wanted))
-        if committed is not None:
-            return committed
-        session = current
-    raise Fault(
-        INVARIANT_VIOLATION,
-        "The log kept changing during this call.",
-        details={"session_id": session.history.session_id},
-    )
+
+    def decide(now: Session) -> PlanWith:
+        if _version(now.history) != version:
+            raise refusal("target_changed")
+        return partial(_events, now.history, wanted)
+
+    return decide_and_commit(rt, session, decide, by_token=False)[0]
 
 
 def _events(history: History, wanted: PreferencesDelta, _: int) -> list[PlannedEvent]:
