@@ -6,7 +6,7 @@ good: from then on, no trouble can turn its answer into a failure.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -21,6 +21,19 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """Any other payload: snake_case, every key always there."""
+
+
+_S = TypeVar("_S", bound=msgspec.Struct)
+
+
+def made_from(kind: type[_S], *held: msgspec.Struct, **own: Any) -> _S:
+    """A record with these fields of its own, and with what others hold under the names that it shares with
+    them; the first that has a name gives it.
+    """
+    for one in held:
+        shared = (name for name in kind.__struct_fields__ if name in one.__struct_fields__)
+        own |= {name: getattr(one, name) for name in shared if name not in own}
+    return kind(**own)
 
 
 # Outcomes

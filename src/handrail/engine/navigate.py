@@ -44,6 +44,10 @@ from handrail.workflows.limits import MAX_MOVE_PLACES
 # The position of a run in its compiled workflow; there is no list of finished steps
 
 
+class _Tagged(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind"):
+    """Shared options of positions and trace entries, which events hold."""
+
+
 class LoopFrame(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One loop around the position, outermost first; the first iteration is 0."""
 
@@ -51,22 +55,14 @@ class LoopFrame(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     iteration: int
 
 
-class Running(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    tag_field="kind",
-    tag="running",
-    omit_defaults=True,
-):
+class Running(_Tagged, frozen=True, kw_only=True, tag="running", omit_defaults=True):
     """A step is pending."""
 
     step_id: str
     loops: tuple[LoopFrame, ...] = ()
 
 
-class Complete(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="complete"):
+class Complete(_Tagged, frozen=True, kw_only=True, tag="complete"):
     """Nothing is pending any more."""
 
 
@@ -91,29 +87,17 @@ LoopExit: TypeAlias = Literal[
 """Why a loop ended. The last two: nobody sent its list; nobody decided in a run that must not stop."""
 
 
-class SelectedStep(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="selected_next_step"
-):
+class SelectedStep(_Tagged, frozen=True, kw_only=True, tag="selected_next_step"):
     step_id: str
     loops: tuple[LoopFrame, ...] = ()
 
 
-class EvaluatedCondition(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="evaluated_condition"
-):
+class EvaluatedCondition(_Tagged, frozen=True, kw_only=True, tag="evaluated_condition"):
     condition_id: str
     holds: bool
 
 
-class SkippedStep(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    tag_field="kind",
-    tag="skipped_step",
-    omit_defaults=True,
-):
+class SkippedStep(_Tagged, frozen=True, kw_only=True, tag="skipped_step", omit_defaults=True):
     step_id: str
     condition_id: str
     not_needed: bool = False
@@ -128,30 +112,14 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The step instance that delivered it."""
 
 
-class EnteredLoop(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    tag_field="kind",
-    tag="entered_loop",
-    omit_defaults=True,
-):
+class EnteredLoop(_Tagged, frozen=True, kw_only=True, tag="entered_loop", omit_defaults=True):
     loop_id: str
     iteration: int
     carried: tuple[Carried, ...] = ()
     """What decided about this round beside what the one before delivered."""
 
 
-class ExitedLoop(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    tag_field="kind",
-    tag="exited_loop",
-    omit_defaults=True,
-):
+class ExitedLoop(_Tagged, frozen=True, kw_only=True, tag="exited_loop", omit_defaults=True):
     loop_id: str
     iterations: int
     reason: LoopExit
@@ -160,14 +128,7 @@ class ExitedLoop(
     carried: tuple[Carried, ...] = ()
 
 
-class DetectedNonTipAdvance(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    tag_field="kind",
-    tag="detected_non_tip_advance",
-):
+class DetectedNonTipAdvance(_Tagged, frozen=True, kw_only=True, tag="detected_non_tip_advance"):
     node_id: str
 
 

@@ -78,9 +78,7 @@ RUN_SHAPE = Shape(
             "warnings",
             "recap",
             "sessionToken",
-        ),
-        "standard": None,
-        "full": None,
+        )
     },
     select="top",
     untrusted=(

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from handrail.contract.ids import NodeId, RunId
+from handrail.contract.outcome import made_from
 from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION
 from handrail.engine.children.tips import find_tips, is_closed, open_gaps, rank_tip
 from handrail.engine.events import Artifact, Capability, CapabilityObserved, DivergenceRecorded
@@ -59,13 +60,12 @@ def current_artifacts(history: History, node_id: NodeId) -> tuple[CurrentArtifac
             ):
                 continue
             newest.pop(artifact.kind, None)
-            newest[artifact.kind] = CurrentArtifact(
-                kind=artifact.kind,
+            newest[artifact.kind] = made_from(
+                CurrentArtifact,
+                artifact,
                 step_id=completed_step(history, node),
                 node_id=node.node_id,
-                digest=artifact.digest,
                 is_validated=bool(artifact.contract_ref),
-                body=artifact.body,
             )
     return tuple(newest.values())
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from handrail.contract.ids import SessionId, event_id
 from handrail.contract.outcome import Payload
+from handrail.engine.folding import StoredRecord
 from handrail.engine.history import History, Node
 from handrail.engine.judge.run_claims import write_line
 from handrail.engine.navigate import Running, step_key
@@ -17,17 +18,6 @@ from handrail.projections.evidence import say_answer
 from handrail.projections.run_graph import completed_step
 
 # Events as they are stored, one row each
-
-
-class _Stored(Protocol):
-    @property
-    def index(self) -> int: ...
-    @property
-    def dedupe_key(self) -> str: ...
-    @property
-    def body(self) -> bytes: ...
-    @property
-    def digest(self) -> str: ...
 
 
 class EventRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
@@ -45,7 +35,7 @@ class EventRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def event_rows(
-    session_id: SessionId, records: Iterable[_Stored], *, after: int = -1, kinds: Sequence[str] = ()
+    session_id: SessionId, records: Iterable[StoredRecord], *, after: int = -1, kinds: Sequence[str] = ()
 ) -> Iterator[EventRow]:
     """The events after an index, of these kinds or of all; made one at a time, for lists and for streams.
 
@@ -59,7 +49,7 @@ def event_rows(
             yield row
 
 
-def _row(session_id: SessionId, record: _Stored) -> EventRow:
+def _row(session_id: SessionId, record: StoredRecord) -> EventRow:
     stored: dict[str, Any] = msgspec.json.decode(record.body)
     data = dict(stored.get("data", {}))
     return EventRow(

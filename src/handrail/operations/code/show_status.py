@@ -15,7 +15,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import CONTEXT_MISSING, E_IO, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import BlobRef, NodeId, RunId, is_node_id
-from handrail.contract.outcome import Answer, Fault, NextCall
+from handrail.contract.outcome import Answer, Fault, NextCall, made_from
 from handrail.contract.wording import quote, shorten
 from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_of, list_recorded
 from handrail.engine.history import History, Node, RecordedTree
@@ -137,13 +137,7 @@ def describe_change(one: Difference) -> FileChange:
 def list_trees(history: History, run_id: RunId | None = None) -> list[ShownTree]:
     """The newest recorded trees of a session, or of one of its runs."""
     return [
-        ShownTree(
-            node_id=tree.fact.node_id,
-            step_id=_step_of(history, tree.fact.node_id),
-            tree_id=tree.fact.tree_id,
-            cause=tree.fact.cause,
-            at=tree.at,
-        )
+        made_from(ShownTree, tree.fact, tree, step_id=_step_of(history, tree.fact.node_id))
         for tree in list_recorded(history, run_id)[:MOST_TREES_SHOWN]
     ]
 
@@ -162,11 +156,7 @@ OPERATION = Operation(
     output=CodeStatus,
     perform=show_status,
     shape=Shape(
-        levels={
-            "minimal": ("node_id", "tree_id", "present_tree_id", "differing", "reason"),
-            "standard": None,
-            "full": None,
-        },
+        levels={"minimal": ("node_id", "tree_id", "present_tree_id", "differing", "reason")},
         select="top",
         untrusted=("files.path",),
     ),

@@ -11,7 +11,7 @@ from msgspec import Meta
 from handrail.contract.catalogue import NODE_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first
-from handrail.contract.outcome import Answer
+from handrail.contract.outcome import Answer, made_from
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.facts import excerpt, notes_at, preferences_at
@@ -180,14 +180,12 @@ class _Texts:
     def end(self, node: Node, step_count: int) -> ComparedEnd:
         history = self._history
         tree = find_tree_of(history, node.node_id)
-        return ComparedEnd(
-            node_id=node.node_id,
-            run_id=node.run_id,
-            kind=node.kind,
+        return made_from(
+            ComparedEnd,
+            node,
             title=self.title(node),
             pending_title=title_of(self._leaves(node), node),
             status=status_at(history, node),
-            at=node.at,
             step_count=step_count,
             preferences=msgspec.structs.asdict(preferences_at(history, node.node_id)),
             evidence=msgspec.structs.asdict(sum_evidence(history, node.node_id) or EvidenceSum()),
@@ -200,19 +198,13 @@ class _Texts:
         notes = notes_at(self._history, node.node_id)
         text = "" if notes is None else excerpt(notes.text, NOTES_BYTES)
         attached = attached_to(self._history, node.node_id)
-        return ComparedStep(
-            node_id=node.node_id,
-            kind=node.kind,
+        return made_from(
+            ComparedStep,
+            node,
             title=self.title(node),
-            at=node.at,
             notes=text,
             is_cut=notes is not None and (notes.ref is not None or text != notes.text),
-            artifacts=[
-                ComparedArtifact(
-                    kind=held.artifact.kind, digest=held.artifact.digest, body=held.artifact.body
-                )
-                for held in attached.artifacts
-            ],
+            artifacts=[made_from(ComparedArtifact, held.artifact) for held in attached.artifacts],
             gaps=[explain_gap(gap) for gap in attached.gaps],
         )
 
@@ -229,11 +221,7 @@ OPERATION = Operation(
     output=Comparison,
     perform=compare_nodes,
     shape=Shape(
-        levels={
-            "minimal": ("session_id", "health", "ancestor", "one.node_id", "other.node_id"),
-            "standard": None,
-            "full": None,
-        },
+        levels={"minimal": ("session_id", "health", "ancestor", "one.node_id", "other.node_id")},
         id_field="session_id",
         select="top",
         drop_order=("rows",),

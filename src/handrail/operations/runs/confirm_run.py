@@ -21,7 +21,7 @@ from handrail.contract.catalogue import (
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Answer, Fault, Json, NextCall
+from handrail.contract.outcome import Answer, Fault, Json, NextCall, made_from
 from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import UNCHECKED, Ask, ask_about, describe_unchecked, read_value, weigh_answers
 from handrail.engine.decide import decide_confirmation
@@ -428,19 +428,16 @@ def record_answer(
 def _describe(history: History, said: Confirmation, *, is_new: bool) -> ConfirmedRun:
     node = history.nodes[said.fact.node_id]
     assert isinstance(node.state, Running), "a confirmation belongs to a pending step"
-    return ConfirmedRun(
+    return made_from(
+        ConfirmedRun,
+        said.fact,
         session_id=history.session_id,
         run_id=node.run_id,
         step_id=step_key(node.state),
-        answer=said.fact.answer,
-        door=said.fact.door,
         who=name_person(said.fact.who),
-        what_digest=said.fact.what_digest,
-        note=said.fact.note,
         answered_at=said.at,
         is_new=is_new,
         asked=said.fact.asked or "",
-        value=said.fact.value,
         next=_name_next(said.fact) + (f" It counts; {UNCHECKED}." if describe_unchecked(said.fact) else ""),
     )
 
@@ -483,7 +480,7 @@ OPERATION = Operation(
     reads_with=("show",),
     perform=confirm_run,
     shape=Shape(
-        levels={"minimal": ("run_id", "step_id", "answer", "is_new"), "standard": None, "full": None},
+        levels={"minimal": ("run_id", "step_id", "answer", "is_new")},
         id_field="run_id",
         select="top",
         untrusted=("note", "shown", "options", "value", "question", "writes", "diff"),

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import RUN_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, RunId, WorkflowHash
-from handrail.contract.outcome import Answer, Fault
+from handrail.contract.outcome import Answer, Fault, made_from
 from handrail.contract.wording import quote
 from handrail.engine.children.joins import is_set_aside, name_workers
 from handrail.engine.children.tips import open_gaps
@@ -297,18 +297,8 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
 
 
 def _waiting(history: History, need: Need) -> WaitingRow:
-    return WaitingRow(
-        kind=need.kind,
-        node_id=need.node_id,
-        title=need.title,
-        since=history.nodes[NodeId(need.node_id)].at,
-        why=need.why,
-        fix=need.fix,
-        gap_id=need.gap_id,
-        count=need.count,
-        is_answered=need.is_answered,
-        reply=reply_to_need(history.session_id, need),
-    )
+    since = history.nodes[NodeId(need.node_id)].at
+    return made_from(WaitingRow, need, since=since, reply=reply_to_need(history.session_id, need))
 
 
 def _list_children(
@@ -402,18 +392,15 @@ def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], pl
     claim = worst_claim(claims_at(history, node.node_id))
     said = answer_about(history, node)
     passed = not_run_by_move(attached)
-    return RailNode(
+    return made_from(
+        RailNode,
+        node,
+        place,
         id=node.node_id,
-        parent=node.parent,
-        kind=node.kind,
         step_id=completed_step(history, node),
         title=done_title(history, leaves, node),
         pending_title=title_of(leaves, node),
-        at=node.at,
-        row=place.row,
-        lane=place.lane,
         is_on_path=place.is_preferred,
-        is_tip=place.is_tip,
         is_fork=node.node_id in graph.forks,
         has_notes=notes_at(history, node.node_id) is not None,
         artifact_count=len(attached.artifacts),
@@ -438,15 +425,15 @@ def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], pl
 
 def _name_run(history: History, workflows: Mapping[str, CompiledWorkflow], graph: RunGraph) -> RunName:
     run = history.runs[graph.run_id]
-    return RunName(
+    return made_from(
+        RunName,
+        run,
         id=graph.run_id,
-        workflow_id=run.workflow_id,
         workflow_name=workflows[run.workflow_hash].name,
         goal=run.seen.get("goal", ""),
         status=graph.status,
         branch_count=len(graph.tips),
         node_count=len(graph.nodes),
-        started_at=run.started_at,
         child_id="" if run.parent is None else run.parent.child_id,
     )
 
@@ -463,9 +450,7 @@ OPERATION = Operation(
             "minimal": (
                 *("run_id", "status", "health", "node_count", "branch_count", "preferred_tip"),
                 "pending_step",
-            ),
-            "standard": None,
-            "full": None,
+            )
         },
         id_field="run_id",
         select="top",

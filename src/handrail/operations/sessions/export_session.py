@@ -231,11 +231,7 @@ OPERATION = Operation(
     perform=export_session,
     chunked=export_in_chunks,
     shape=Shape(
-        levels={
-            "minimal": ("session_id", "as", "bundle_id", "event_count", "health", "is_salvage"),
-            "standard": None,
-            "full": None,
-        },
+        levels={"minimal": ("session_id", "as", "bundle_id", "event_count", "health", "is_salvage")},
         id_field="session_id",
         select="top",
         drop_order=("content",),

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Answer, Fault, Success
+from handrail.contract.outcome import Answer, Fault, Success, made_from
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import GapRecorded, GapSeverity
 from handrail.engine.history import Node, attached_to, list_tellers
@@ -204,23 +204,21 @@ def _item(
     workflow_name: str,
 ) -> GapItem:
     history = session.history
-    return GapItem(
+    return made_from(
+        GapItem,
+        node,
+        gap,
         id=gap.gap_id,
         state=state,
-        severity=gap.severity,
-        reason=gap.reason,
         summary=explain_gap(gap),
         settled_by=settled_by,
         session_id=history.session_id,
-        run_id=node.run_id,
-        node_id=node.node_id,
         step_id=completed_step(history, node),
         workflow_id=history.runs[node.run_id].workflow_id,
         workflow_name=workflow_name,
         project=project,
         goal=session_title(history),
         health=session.health.state,
-        at=node.at,
     )
 
 
@@ -233,7 +231,7 @@ OPERATION = Operation(
     item=GapItem,
     perform=list_gaps,
     shape=Shape(
-        levels={"minimal": ("id", "state", "severity", "session_id"), "standard": None, "full": None},
+        levels={"minimal": ("id", "state", "severity", "session_id")},
         id_field="id",
         select="items",
         untrusted=("summary", "settled_by", "workflow_name", "project", "goal"),

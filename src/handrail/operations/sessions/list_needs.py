@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.accounts import ROLES, Principal
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, SessionId
-from handrail.contract.outcome import Answer, Success
+from handrail.contract.outcome import Answer, Success, made_from
 from handrail.engine.events import is_newer
 from handrail.operations.stored_sessions import FindSilence, Sessions, ask_sessions, find_silence
 from handrail.projections.needs import reply_to_need
@@ -202,31 +202,16 @@ def _describe(facts: SessionFacts) -> str:
 def _row(
     session_id: SessionId, facts: SessionFacts, need: Need, *, reply: str, command: str, silence: str = ""
 ) -> NeedRow:
-    return NeedRow(
-        kind=need.kind,
+    return made_from(
+        NeedRow,
+        need,
+        facts,
         session_id=session_id,
-        run_id=need.run_id,
-        node_id=need.node_id,
-        goal=facts.goal,
-        project=facts.project,
         branch=facts.branches[-1] if facts.branches else "",
-        workflow_id=facts.workflow_id,
-        workflow_name=facts.workflow_name,
-        agent=facts.agent,
-        account=facts.account,
-        machine=facts.machine,
         since=need.since or facts.last_activity,
         silence=silence,
-        title=need.title,
-        why=need.why,
-        fix=need.fix,
-        gap_id=need.gap_id,
-        count=need.count,
-        asked=need.asked,
-        is_answered=need.is_answered,
         reply=reply,
         command=command,
-        last_activity=facts.last_activity,
     )
 
 
@@ -239,7 +224,7 @@ OPERATION = Operation(
     item=NeedRow,
     perform=list_needs,
     shape=Shape(
-        levels={"minimal": ("kind", "session_id", "node_id"), "standard": None, "full": None},
+        levels={"minimal": ("kind", "session_id", "node_id")},
         id_field="session_id",
         select="items",
         untrusted=(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Answer, Success
+from handrail.contract.outcome import Answer, Success, made_from
 from handrail.operations.sessions.search_sessions import Texts
 from handrail.operations.stored_sessions import (
     FACETS,
@@ -30,8 +31,7 @@ from handrail.runtime.paging import DEFAULT_LIMIT, MOST_ITEMS, page_of, read_pla
 from handrail.runtime.runtime import ReadPorts
 
 _TIMES = "a UTC time such as 2026-11-15T09:30:00Z"
-_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?Z", re.ASCII)
-_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", re.ASCII)
 
 _FAR = 10**24
 """Larger than any activity order, so that the latest session sorts first."""
@@ -243,13 +243,10 @@ def _comparable(time: str) -> str:
 
 
 def _is_time(text: str) -> bool:
-    shape = _TIME.fullmatch(text)
-    if shape is None:
+    try:
+        return _TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(f"{text[:19]}Z"))
+    except ValueError:  # no calendar has that day
         return False
-    year, month, day, hour, minute, second = (int(part) for part in shape.groups()[:6])
-    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    days = _DAYS[month - 1] + (month == 2 and is_leap) if 1 <= month <= 12 else 0
-    return 1 <= day <= days and hour < 24 and minute < 60 and second < 60
 
 
 def _sort_key(stamp: SessionStamp) -> tuple[str, ...]:
@@ -262,32 +259,13 @@ def _branch(facts: SessionFacts) -> str:
 
 def _row(sessions: Sessions, stamp: SessionStamp, silence: FindSilence) -> SessionRow:
     facts = sessions.facts(stamp.session_id)
-    return SessionRow(
+    return made_from(
+        SessionRow,
+        facts,
         id=stamp.session_id,
-        status=facts.status,
-        health=facts.health,
-        goal=facts.goal,
-        project=facts.project,
-        workflow_id=facts.workflow_id,
-        workflow_hash=facts.workflow_hash,
-        run_id=facts.run_id,
-        run_count=facts.run_count,
-        pending_step=facts.pending_step,
-        pending_title=facts.pending_title,
-        workflow_name=facts.workflow_name,
-        done=facts.done,
-        at_least=facts.at_least,
-        parts=facts.parts,
-        parts_done=facts.parts_done,
-        since=facts.since,
-        agent=facts.agent,
-        account=facts.account,
-        machine=facts.machine,
         silence=silence(facts),
         needs_person=bool(facts.needs),
         branch=_branch(facts),
-        last_activity=facts.last_activity,
-        imported_from=facts.imported_from,
         open_gaps=facts.open_gap_count,
         critical_gaps=facts.critical_gap_count,
     )
@@ -304,7 +282,7 @@ OPERATION = Operation(
     item=SessionRow,
     perform=list_sessions,
     shape=Shape(
-        levels={"minimal": ("id", "status", "health"), "standard": None, "full": None},
+        levels={"minimal": ("id", "status", "health")},
         id_field="id",
         select="items",
         untrusted=("goal", "project", "branch", "pending_title", "workflow_name", "agent"),

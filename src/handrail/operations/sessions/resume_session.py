@@ -15,7 +15,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import KEYRING_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import ObservationKey, SessionId, is_run_id, is_session_id
-from handrail.contract.outcome import Fault, Page, Payload, Success
+from handrail.contract.outcome import Fault, Page, Payload, Success, made_from
 from handrail.contract.wording import format_count
 from handrail.engine.ask import describe_answer
 from handrail.engine.events import is_newer
@@ -307,20 +307,17 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
         children = list_handed(rt.log, rt.keys, history, workflow, tip)
         if found.is_here:
             warnings = warn_of_drift(rt.library, rt.workspace, project, run, workflow)
-    return Candidate(
-        session_id=subject.session_id,
+    return made_from(
+        Candidate,
+        found,
+        subject,
         run_id=subject.run_id or "",
         project=subject.place.name,
-        is_here=found.is_here,
         goal=title_of_goal(subject.goal),
-        title=subject.title,
-        workflow_id=subject.workflow_id,
-        status=subject.status,
         pending_title=title,
         why_matched=list(found.why),
         imported_from=imported_from(history),
         person_said="" if said is None else describe_answer(said.fact, with_note=True),
-        snippet=found.snippet,
         evidence=None if evidence is None else msgspec.structs.asdict(evidence),
         warnings=list(warnings),
         children=children,
@@ -337,7 +334,7 @@ OPERATION = Operation(
     item=Candidate,
     perform=resume_session,
     shape=Shape(
-        levels={"minimal": ("sessionId", "status", "isHere", "nextCall"), "standard": None, "full": None},
+        levels={"minimal": ("sessionId", "status", "isHere", "nextCall")},
         id_field="sessionId",
         select="items",
         untrusted=("project", "goal", "title", "snippet", "pendingTitle", "personSaid", "children.result"),

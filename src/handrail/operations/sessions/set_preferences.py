@@ -223,8 +223,6 @@ OPERATION = Operation(
     input=SetPreferences,
     output=ShownPreferences,
     perform=set_preferences,
-    shape=Shape(
-        levels={"minimal": ("autonomy", "risk_policy"), "standard": None, "full": None}, select="top"
-    ),
+    shape=Shape(levels={"minimal": ("autonomy", "risk_policy")}, select="top"),
     errors=("SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_UNSUPPORTED_VERSION"),
 )

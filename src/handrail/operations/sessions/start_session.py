@@ -197,11 +197,7 @@ OPERATION = Operation(
     variants=(Reply,),
     perform=start_session,
     shape=Shape(
-        levels={
-            "minimal": ("kind", "sessionToken", "nextCall", "warnings"),
-            "standard": None,
-            "full": None,
-        },
+        levels={"minimal": ("kind", "sessionToken", "nextCall", "warnings")},
         select="top",
         untrusted=("session.goal",),
     ),

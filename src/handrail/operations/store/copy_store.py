@@ -176,7 +176,7 @@ OPERATION = Operation(
     output=CopiedStore,
     perform=copy_store,
     shape=Shape(
-        levels={"minimal": ("items", "summary", "skipped", "event_count"), "standard": None, "full": None},
+        levels={"minimal": ("items", "summary", "skipped", "event_count")},
         select="top",
     ),
 )
