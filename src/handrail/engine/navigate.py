@@ -74,8 +74,10 @@ def frames_of(state: State) -> tuple[LoopFrame, ...]:
     return state.loops if isinstance(state, Running) else ()
 
 
-def step_key(state: Running) -> str:
-    """The name of a step instance: `loop@i/loop@j::stepId`, or the bare id outside loops."""
+def step_key(state: State) -> str:
+    """The name of a step instance: `loop@i/loop@j::stepId`, the bare id outside loops, empty at the end."""
+    if isinstance(state, Complete):
+        return ""
     if not state.loops:
         return state.step_id
     return "/".join(f"{frame.loop_id}@{frame.iteration}" for frame in state.loops) + "::" + state.step_id

@@ -30,7 +30,7 @@ from handrail.engine.decide import Attempt, Gathered
 from handrail.engine.events import AdvanceRecorded, Blocked, GapRecorded, PlannedEvent
 from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
 from handrail.engine.history import History, Node, Recorded, Run, is_session_point, node_at
-from handrail.engine.navigate import Running, step_key
+from handrail.engine.navigate import step_key
 from handrail.engine.reasons import Blocker, waits_for_person
 from handrail.engine.reply import ReplyWarning, Tokens
 from handrail.engine.standing import Standing
@@ -369,7 +369,7 @@ def predict_outcome(
     session = session_of(rt.log, claims)
     recorded = find_recorded_answer(session, claims, use)
     node = node_of(session.history, claims)
-    step_id = step_key(node.state) if isinstance(node.state, Running) else ""
+    step_id = step_key(node.state)
     if recorded is not None:
         return _verdict(
             "already_answered", step_id, name_persons_line(session.history, node, recorded.blocked)

@@ -126,7 +126,7 @@ def _said_at(history: History, node_id: NodeId) -> PersonSaid | None:
     if said is None:
         return None
     fact = said.fact
-    step_id = _pending_id(history.nodes[fact.node_id]) or ""
+    step_id = step_key(history.nodes[fact.node_id].state)
     return made_from(PersonSaid, fact, said, step_id=step_id, words=describe_answer(fact))
 
 
@@ -219,7 +219,7 @@ def _branch(history: History, graph: RunGraph, node: Node) -> BranchSummary:
         node_id=node.node_id,
         is_preferred=node.node_id in graph.preferred_path,
         status=status_at(history, tip),
-        pending_step_id=_pending_id(tip),
+        pending_step_id=step_key(tip.state) or None,
         notes=_cut(_notes_text(history, node.node_id), CHILD_NOTES_BYTES),
     )
 
@@ -280,7 +280,7 @@ def _entry(history: History, leaves: Mapping[str, Leaf], node: Node, text: str) 
     done = history.nodes[node.parent].state  # notes at a node tell of the step that led to it
     return RecapEntry(
         node_id=node.node_id,
-        step_id=step_key(done) if isinstance(done, Running) else "",
+        step_id=step_key(done),
         title=leaves[done.step_id].title if isinstance(done, Running) else AFTER_THE_END,
         is_checkpoint=node.kind == "checkpoint",
         notes=text,
@@ -319,7 +319,3 @@ def _cut(text: str, limit: int) -> str:
     if len(encoded) <= limit:
         return text
     return encoded[:limit].decode(errors="ignore") + TRUNCATION_MARK
-
-
-def _pending_id(node: Node) -> str | None:
-    return step_key(node.state) if isinstance(node.state, Running) else None

@@ -106,10 +106,7 @@ def loop_exits_at(history: History, node_id: NodeId) -> tuple[ExitedLoop, ...]:
 
 def completed_step(history: History, node: Node) -> str:
     """The step whose acknowledgement led to a node; empty at the first one."""
-    if node.parent is None:
-        return ""
-    state = history.nodes[node.parent].state
-    return step_key(state) if isinstance(state, Running) else ""
+    return "" if node.parent is None else step_key(history.nodes[node.parent].state)
 
 
 # Nodes, tips, the preferred tip and the status
@@ -279,7 +276,7 @@ def find_newer_position(
     return NewerPosition(
         tip=tip,
         status=graph.status,
-        pending_step_id=step_key(tip.state) if isinstance(tip.state, Running) else None,
+        pending_step_id=step_key(tip.state) or None,
         title=title_at(workflow, tip),
         done_since=tuple(done[-MOST_STEPS_SHOWN:]),
         omitted=max(0, len(done) - MOST_STEPS_SHOWN),

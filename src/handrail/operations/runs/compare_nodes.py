@@ -17,16 +17,16 @@ from handrail.engine.code_trees import find_tree_of
 from handrail.engine.facts import excerpt, notes_at, preferences_at
 from handrail.engine.history import History, Node, attached_to, path_to
 from handrail.engine.messages import explain_gap
-from handrail.engine.navigate import leaves_of
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.runs.show_graph import done_title, title_of
+from handrail.operations.runs.show_graph import done_title
 from handrail.operations.runs.show_node import find_node
 from handrail.projections.evidence import EvidenceSum, caveat_of, sum_evidence
 from handrail.projections.overview import session_title
-from handrail.projections.run_graph import completed_step, status_at
+from handrail.projections.run_graph import completed_step, status_at, title_at
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
+from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_STEPS = 200
 """Of each way since they parted; the first ones."""
@@ -175,7 +175,7 @@ class _Texts:
         )
 
     def title(self, node: Node) -> str:
-        return done_title(self._history, self._leaves(node), node)
+        return done_title(self._history, self._workflow(node), node)
 
     def end(self, node: Node, step_count: int) -> ComparedEnd:
         history = self._history
@@ -184,7 +184,7 @@ class _Texts:
             ComparedEnd,
             node,
             title=self.title(node),
-            pending_title=title_of(self._leaves(node), node),
+            pending_title=title_at(self._workflow(node), node),
             status=status_at(history, node),
             step_count=step_count,
             preferences=msgspec.structs.asdict(preferences_at(history, node.node_id)),
@@ -208,9 +208,8 @@ class _Texts:
             gaps=[explain_gap(gap) for gap in attached.gaps],
         )
 
-    def _leaves(self, node: Node) -> dict[str, Any]:
-        run = self._history.runs[node.run_id]
-        return leaves_of(load_pinned_workflow(self._rt.log, run.workflow_hash))
+    def _workflow(self, node: Node) -> CompiledWorkflow:
+        return load_pinned_workflow(self._rt.log, self._history.runs[node.run_id].workflow_hash)
 
 
 OPERATION = Operation(

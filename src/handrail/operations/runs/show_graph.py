@@ -46,12 +46,12 @@ from handrail.projections.evidence import (
 from handrail.projections.html.rail import Place, lay_out
 from handrail.projections.needs import needs_of, reply_to_need, resume_prompt
 from handrail.projections.overview import Graphs, Need, SessionFacts, choose_run
-from handrail.projections.run_graph import RunGraph, completed_step, run_graphs
+from handrail.projections.run_graph import RunGraph, completed_step, run_graphs, title_at
 from handrail.runtime.damaged_sessions import refuse_unsound
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session
-from handrail.workflows.compiled import CompiledWorkflow, Leaf
+from handrail.workflows.compiled import CompiledWorkflow
 from handrail.workflows.conditions import Facts
 
 MOST_AHEAD = 100
@@ -248,7 +248,6 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
     workflow = load_pinned_workflow(rt.log, history.runs[graph.run_id].workflow_hash)
     hashes: set[str] = {run.workflow_hash for run in history.runs.values()}
     workflows = {ref: load_pinned_workflow(rt.log, WorkflowHash(ref)) for ref in sorted(hashes)}
-    leaves = leaves_of(workflow)
     tip = history.nodes[graph.preferred_tip]
     actor = history.runs[graph.run_id].actor
     rail = lay_out(graph)
@@ -271,8 +270,8 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
         node_count=len(graph.nodes),
         branch_count=len(graph.tips),
         preferred_tip=tip.node_id,
-        pending_step=step_key(tip.state) if isinstance(tip.state, Running) else "",
-        pending_title=title_of(leaves, tip),
+        pending_step=step_key(tip.state),
+        pending_title=title_at(workflow, tip),
         done=progress.done,
         at_least=progress.at_least,
         agent=history.runs[graph.run_id].agent,
@@ -285,8 +284,8 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
         open_gap_count=len(open_gaps(history, tip.node_id)),
         silence=find_silence(rt)(seen),
         waiting=[_waiting(history, need) for need in own],
-        resume_prompt=resume_prompt(history.session_id, title_of(leaves, tip)) if session.is_sound else "",
-        nodes=[_rail_node(history, graph, leaves, place) for place in rail.places],
+        resume_prompt=resume_prompt(history.session_id, title_at(workflow, tip)) if session.is_sound else "",
+        nodes=[_rail_node(history, graph, workflow, place) for place in rail.places],
         nodes_omitted=rail.omitted,
         ahead=_list_ahead(history, graph, workflow, facts),
         children=_list_children(history, workflows, graphs, graph),
@@ -323,7 +322,7 @@ def _list_children(
             run_id=run.run_id,
             title=workflow.name,
             status=status,
-            pending_title=title_of(leaves_of(workflow), history.nodes[below.preferred_tip]),
+            pending_title=title_at(workflow, history.nodes[below.preferred_tip]),
             agent=run.agent,
             worker=name_workers(run),
             account=", ".join(run.accounts),
@@ -376,17 +375,13 @@ def find_graph(session: Session, graphs: Graphs, asked: str | UnsetType) -> RunG
     return graphs[run_id]
 
 
-def title_of(leaves: Mapping[str, Leaf], node: Node) -> str:
-    """The title of the step that is pending at a node; empty where none is."""
-    return leaves[node.state.step_id].title if isinstance(node.state, Running) else ""
-
-
-def done_title(history: History, leaves: Mapping[str, Leaf], node: Node) -> str:
+def done_title(history: History, workflow: CompiledWorkflow, node: Node) -> str:
     """The title of the step that was acknowledged on the way to a node."""
-    return "Started" if node.parent is None else title_of(leaves, history.nodes[node.parent])
+    return "Started" if node.parent is None else title_at(workflow, history.nodes[node.parent])
 
 
-def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], place: Place) -> RailNode:
+def _rail_node(history: History, graph: RunGraph, workflow: CompiledWorkflow, place: Place) -> RailNode:
+    leaves = leaves_of(workflow)
     node = history.nodes[place.node_id]
     attached = attached_to(history, node.node_id)
     claim = worst_claim(claims_at(history, node.node_id))
@@ -398,8 +393,8 @@ def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], pl
         place,
         id=node.node_id,
         step_id=completed_step(history, node),
-        title=done_title(history, leaves, node),
-        pending_title=title_of(leaves, node),
+        title=done_title(history, workflow, node),
+        pending_title=title_at(workflow, node),
         is_on_path=place.is_preferred,
         is_fork=node.node_id in graph.forks,
         has_notes=notes_at(history, node.node_id) is not None,

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from handrail.contract.catalogue import NODE_NOT_FOUND, STORE_CORRUPT
+from handrail.contract.catalogue import NODE_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first, take_newest_rows
-from handrail.contract.ids import BlobRef, NodeId
+from handrail.contract.ids import NodeId
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Fault, NextCall, made_from
 from handrail.contract.wording import name_person, quote
@@ -32,12 +32,12 @@ from handrail.engine.history import (
     seen_at,
 )
 from handrail.engine.messages import explain_gap, join_parts, spell_recorded_fault
-from handrail.engine.navigate import Running, leaf_at, leaves_of, step_key
+from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.engine.receipts import describe_outcome, has_passed
 from handrail.engine.standing import standing_at
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.runs.show_graph import done_title, title_of
+from handrail.operations.runs.show_graph import done_title
 from handrail.projections.claim_texts import tell_claim
 from handrail.projections.evidence import (
     EvidenceSum,
@@ -52,10 +52,10 @@ from handrail.projections.needs import resume_prompt
 from handrail.projections.overview import session_title
 from handrail.projections.report.phrases import describe_way
 from handrail.projections.report.story import Moment, moment_at
-from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_graph
+from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_graph, title_at
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session
+from handrail.runtime.sessions import Session, read_text
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
 
 PROMPT_BYTES = 65_536
@@ -300,7 +300,7 @@ def show_node(rt: ReadPorts, request: ShowNode) -> ShownNode:
     node = find_node(history, request.node)
     workflow = load_pinned_workflow(rt.log, history.runs[node.run_id].workflow_hash)
     graph = run_graph(history, node.run_id)
-    moment = moment_at(history, graph, workflow, lambda ref: _read_text(rt, ref), node)
+    moment = moment_at(history, graph, workflow, lambda ref: read_text(rt.log, ref), node)
     asked = _contract_of(workflow, node)
     artifacts, _ = take_first((_artifact(one, asked) for one in moment.artifacts), ARTIFACTS_BYTES)
     before = () if node.parent is None else history.receipts.get(node.parent, ())
@@ -337,16 +337,6 @@ def find_node(history: History, asked: str) -> Node:
             next_call=NextCall(operation="run.graph", params={"sessionId": history.session_id}),
         )
     return node
-
-
-def _read_text(rt: ReadPorts, ref: BlobRef) -> str | None:
-    """Long notes; None where the store has lost them."""
-    try:
-        return rt.log.get_blob(ref).decode()
-    except Fault as fault:
-        if fault.kind is STORE_CORRUPT:
-            return None
-        raise
 
 
 def _placed(
@@ -400,7 +390,7 @@ def _placed(
         if recorded is None
         else NodeTree(tree_id=recorded.fact.tree_id, cause=recorded.fact.cause, at=recorded.at),
         origin=_origin(history, history.runs[node.run_id], node, workflow.name),
-        resume_prompt=resume_prompt(history.session_id, title_of(leaves_of(workflow), node)),
+        resume_prompt=resume_prompt(history.session_id, title_at(workflow, node)),
         omitted={},
     )
 
@@ -430,7 +420,7 @@ def _link(history: History, graph: RunGraph, workflow: CompiledWorkflow, node_id
     return NodeLink(
         id=node_id,
         kind=node.kind,
-        title=done_title(history, leaves_of(workflow), node),
+        title=done_title(history, workflow, node),
         is_on_path=node_id in graph.preferred_path,
     )
 
@@ -444,7 +434,7 @@ def _pending(history: History, workflow: CompiledWorkflow, node: Node) -> Pendin
     leaf = standing.leaf
     return PendingRow(
         step_id=step_key(node.state),
-        title=title_of(leaves_of(workflow), node),
+        title=title_at(workflow, node),
         prompt=prompt,
         is_cut=prompt != standing.prompt,
         person=None if said is None else _answer(said),

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import SESSION_NOT_FOUND, VALIDATION_ERROR
+from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.ids import (
     Autonomy,
     BlobRef,
@@ -27,7 +27,7 @@ from handrail.contract.outcome import Fault, Json, NextCall, Notice, Success
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
-from handrail.contract.wording import quote, shorten
+from handrail.contract.wording import shorten
 from handrail.engine.decide import StartFacts, decide_start, list_unmet_lists
 from handrail.engine.events import PreferencesDelta
 from handrail.engine.facts import MOST_TAGS, PRESETS, change_at_start, encode_project, place_of
@@ -45,7 +45,7 @@ from handrail.engine.reasons import InputProblem
 from handrail.engine.reply import Reply, ReplyWarning
 from handrail.operations.child_projects import keep_first_trees
 from handrail.operations.declared_checks import pin_checks
-from handrail.operations.finding import REQUESTED, find_begun, find_requested
+from handrail.operations.finding import REQUESTED, find_begun, find_requested, find_session
 from handrail.operations.handles import require_place
 from handrail.operations.kept_trees import take_first_tree
 from handrail.operations.replies import RUN_SHAPE, load_handed, load_pinned_workflow, reply_to_answer
@@ -69,7 +69,6 @@ from handrail.runtime.sessions import (
     Session,
     decide_and_commit,
     empty_session,
-    read_session,
     wait_for_writer,
 )
 from handrail.runtime.write_permission import GATE_FIELDS, Change, DryRun, GatedInput, Plan, preview_or_write
@@ -341,14 +340,7 @@ def _existing(rt: ReadPorts, asked: str) -> Session:
     is_id = is_session_id(asked)
     claims = None if is_id else read_token(rt.keys.verifying_keys(WORKFLOW), asked, ANY_KIND).claims
     session_id = SessionId(asked) if claims is None else claims.session_id
-    session = read_session(rt.log, session_id)
-    if session is None:
-        raise Fault(
-            SESSION_NOT_FOUND,
-            f"There is no session {quote(session_id)} in this store.",
-            details={"session_id": session_id},
-            next_call=NextCall(operation="session.list", params={}),
-        )
+    session = find_session(rt, session_id)
     if claims is not None:
         require_place(session.history, claims)
         node = node_at(session.history, claims.node_tag)
