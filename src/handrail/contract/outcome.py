@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from handrail.contract.catalogue import INTERNAL_ERROR, Kind
+from handrail.contract.catalogue import INTERNAL_ERROR, VALIDATION_ERROR, Kind
 
 # Payload styles
 
@@ -162,6 +162,22 @@ class Fault(Exception):
         self.hint = hint
         self.next_call = next_call
         self.retry_after_ms = retry_after_ms
+
+
+def refuse_argument(
+    message: str,
+    param: str,
+    problem: str,
+    expected: str = "",
+    *,
+    kind: Kind = VALIDATION_ERROR,
+    hint: str = "",
+    next_call: NextCall | None = None,
+    **details: Json,
+) -> Fault:
+    """The refusal of one argument: what is wrong with it, and what would do."""
+    row = {"param": param, "problem": problem} | ({"expected": expected} if expected else {})
+    return Fault(kind, message, details={"problems": [row], **details}, hint=hint, next_call=next_call)
 
 
 class PartlyDone(Fault):

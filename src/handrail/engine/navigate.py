@@ -6,7 +6,7 @@ reaching a step is given up, and the run stays where it is.
 """
 
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias, TypeGuard, assert_never, cast
 
 import msgspec
@@ -26,6 +26,7 @@ from handrail.workflows.compiled import (
     Until,
     While,
     derive_once,
+    list_leaves,
 )
 from handrail.workflows.conditions import (
     And,
@@ -231,7 +232,7 @@ def leaf_at(workflow: CompiledWorkflow, state: Running) -> Leaf:
 def own_action_at(workflow: CompiledWorkflow, state: State) -> Action | None:
     """The action that is pending at a position, if Handrail runs it itself."""
     leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
-    return leaf if isinstance(leaf, Action) and leaf.is_own else None
+    return leaf if is_own(leaf) else None
 
 
 def is_guarded(workflow: CompiledWorkflow) -> bool:
@@ -241,8 +242,8 @@ def is_guarded(workflow: CompiledWorkflow) -> bool:
 
 def _find_guarded(workflow: CompiledWorkflow) -> frozenset[str]:
     """The actions that Handrail runs itself, and the loops around them."""
-    own = [(leaf, loops) for leaf, loops in _leaves(workflow.steps, ()) if is_own(leaf)]
-    return frozenset(name for leaf, loops in own for name in (leaf.id, *(loop.id for loop in loops)))
+    own = [leaf for leaf in list_leaves(workflow.steps) if is_own(leaf)]
+    return frozenset(parts[place].id for leaf in own for parts, place in _way_down(workflow, leaf.id))
 
 
 def is_own(leaf: Leaf | None) -> TypeGuard[Action]:
@@ -256,26 +257,20 @@ def offered_names(workflow: CompiledWorkflow) -> frozenset[str]:
 
 
 def _list_offered(workflow: CompiledWorkflow) -> frozenset[str]:
-    choices = (leaf for leaf, _ in _leaves(workflow.steps, ()) if isinstance(leaf, Choice))
+    choices = (leaf for leaf in list_leaves(workflow.steps) if isinstance(leaf, Choice))
     return frozenset(name for leaf in choices for option in leaf.options for name in option.sets)
 
 
 def leaves_of(workflow: CompiledWorkflow) -> dict[str, Leaf]:
     """Every leaf by its id, for callers that look up many."""
-    return {leaf.id: leaf for leaf, _ in _leaves(workflow.steps, ())}
+    return {leaf.id: leaf for leaf in list_leaves(workflow.steps)}
 
 
 def loops_around(workflow: CompiledWorkflow) -> dict[str, tuple[Loop, ...]]:
     """The loops around every leaf, outermost first."""
-    return {leaf.id: around for leaf, around in _leaves(workflow.steps, ())}
-
-
-def _leaves(parts: tuple[Part, ...], around: tuple[Loop, ...]) -> Iterator[tuple[Leaf, tuple[Loop, ...]]]:
-    for part in parts:
-        if isinstance(part, Loop):
-            yield from _leaves(part.body, (*around, part))
-        else:
-            yield part, around
+    ways = {leaf.id: _way_down(workflow, leaf.id) for leaf in list_leaves(workflow.steps)}
+    found = {name: (parts[place] for parts, place in way) for name, way in ways.items()}
+    return {name: tuple(part for part in way if isinstance(part, Loop)) for name, way in found.items()}
 
 
 def is_position(around: Mapping[str, tuple[Loop, ...]], state: Running) -> bool:

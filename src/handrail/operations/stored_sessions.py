@@ -38,6 +38,8 @@ SUMMARY_VERSION = 5
 """Raise it when a history is summarised differently while the fields stay the same."""
 FACETS = ("status", "workflow_id", "project", "account", "agent")
 """Facts of a session by which lists are filtered."""
+FAR = 10**24
+"""Larger than any activity order."""
 FIRST_LOOKED_AT = 300
 """Sessions that a filtered list looks at before it asks the index for those that fit."""
 _MOST_FOUND = 1_000
@@ -282,6 +284,11 @@ def _entry(held: Indexed | None, summary: Summary) -> Entry | None:
         words=" ".join(sorted(words_in(summary.subjects) | _facets_of(summary.facts))),
         about=about(held.stamp.session_id, summary.facts),
     )
+
+
+def sort_latest(order: int) -> str:
+    """By this key, the session with the latest activity comes first."""
+    return f"{FAR - order:025d}"
 
 
 def facet(name: str, value: str = "") -> str:

@@ -14,7 +14,7 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId, is_run_id, is_session_id
-from handrail.contract.outcome import Answer, Fault, NextCall
+from handrail.contract.outcome import Answer, Fault, NextCall, refuse_argument
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import quote
@@ -162,7 +162,7 @@ def _find_answered(
 
     With the same words only where no other run was open then: otherwise this call would have been refused.
     """
-    sent = (request.reason, _note_of(request), _request_id_of(request))
+    sent = (request.reason, (request.note or "").strip(), request.request_id or "")
     found = [
         (held.index, run_id)
         for run_id, closings in history.closings.items()
@@ -192,16 +192,13 @@ def _refuse_several(session_id: str, still_open: Sequence[RunId]) -> Fault:
     shown = list(reversed(still_open))[:MOST_OPEN]
     more = f" and {len(still_open) - len(shown)} more" if len(still_open) > len(shown) else ""
     named = f"{', '.join(shown)}{more}"
-    return Fault(
-        VALIDATION_ERROR,
+    return refuse_argument(
         f"Session {session_id} has {len(still_open)} open runs: {named}; nothing was closed. Name the run by "
         "its id or one of its tokens.",
-        details={
-            "problems": [
-                {"param": "run", "problem": "is a session with several open runs", "expected": named}
-            ],
-            "did_you_mean": shown,
-        },
+        "run",
+        "is a session with several open runs",
+        named,
+        did_you_mean=shown,
         next_call=NextCall(operation="session.resume", params={"query": session_id}),
     )
 
@@ -212,14 +209,13 @@ def _require_one_holder(rt: ReadPorts, run_id: str) -> None:
     if len(holders) < 2:
         return
     named = ", ".join(holders[:MOST_HOLDERS])
-    raise Fault(
-        VALIDATION_ERROR,
+    raise refuse_argument(
         f"The run {quote(run_id)} is in {len(holders)} sessions: {named}; nothing was closed. Name the "
         "session, or the run by one of its tokens.",
-        details={
-            "problems": [{"param": "run", "problem": "is in several sessions", "expected": named}],
-            "did_you_mean": holders[:MOST_HOLDERS],
-        },
+        "run",
+        "is in several sessions",
+        named,
+        did_you_mean=holders[:MOST_HOLDERS],
         next_call=NextCall(operation="session.resume", params={"query": holders[0]}),
     )
 
@@ -240,16 +236,8 @@ def _decide(history: History, run_id: RunId, request: CloseRun) -> PlanWith | No
         return None
     _require_open(history, run_id)
     tip = preferred_tip(history, run_id)
-    plan = decide_close(history, tip, request.reason, _note_of(request), _request_id_of(request))
+    plan = decide_close(history, tip, request.reason, (request.note or "").strip(), request.request_id or "")
     return lambda _: plan
-
-
-def _note_of(request: CloseRun) -> str:
-    return "" if request.note is UNSET else request.note.strip()
-
-
-def _request_id_of(request: CloseRun) -> str:
-    return "" if request.request_id is UNSET else request.request_id
 
 
 def _require_open(history: History, run_id: RunId) -> None:
@@ -258,10 +246,11 @@ def _require_open(history: History, run_id: RunId) -> None:
         return
     told = describe_not_run(not_run_at(history, preferred_tip(history, run_id).node_id))
     passed = f" ({told})" if told else ""
-    raise Fault(
-        VALIDATION_ERROR,
+    raise refuse_argument(
         f"Run {quote(run_id)} is {status}: no step is left{passed}, so there is nothing to close.",
-        details={"problems": [{"param": "run", "problem": f"is {status}", "expected": "an unfinished run"}]},
+        "run",
+        f"is {status}",
+        "an unfinished run",
         next_call=NextCall(operation="session.show", params={"sessionId": history.session_id}),
     )
 

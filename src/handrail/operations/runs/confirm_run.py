@@ -16,12 +16,11 @@ from handrail.contract.catalogue import (
     E_CONFLICT,
     E_HUMAN_REQUIRED,
     E_INTERRUPTED,
-    VALIDATION_ERROR,
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Answer, Fault, Json, NextCall, made_from
+from handrail.contract.outcome import Answer, Fault, Json, NextCall, made_from, refuse_argument
 from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import UNCHECKED, Ask, ask_about, describe_unchecked, read_value, weigh_answers
 from handrail.engine.decide import decide_confirmation
@@ -181,12 +180,12 @@ def confirm_run(rt: WritePorts, request: ConfirmRun) -> ConfirmedRun | PersonsQu
 
 def _nothing_asked(pending: PendingStep, ask: Ask) -> Fault:
     session_id = pending.session.history.session_id
-    problem = {"param": "session", "problem": "asks nobody", "expected": "a step that waits for a person"}
-    return Fault(
-        VALIDATION_ERROR,
+    return refuse_argument(
         f"Nothing waits for a person here: the step {quote(ask.leaf.id)} asks nobody, so no answer to it "
         "counts. Nothing was recorded.",
-        details={"problems": [problem]},
+        "session",
+        "asks nobody",
+        "a step that waits for a person",
         hint=f"To change what the agent does, tell it in its chat; `handrail session show {session_id}` "
         "shows the run.",
         next_call=NextCall(operation="session.needs", params={}),
@@ -290,13 +289,8 @@ def _read_given(given: PersonsAnswer, shown: str, ask: Ask, workflow: CompiledWo
     meant = _read(given.answer.strip(), ask, workflow)
     if meant is None:
         expected = _describe_answers(ask, workflow)
-        problem = {"param": "given.answer", "problem": "is not an answer", "expected": expected}
-        raise Fault(
-            VALIDATION_ERROR,
-            f"That is not an answer here, and nothing was recorded. {expected}",
-            details={"problems": [problem]},
-            hint="Answer again.",
-        )
+        message = f"That is not an answer here, and nothing was recorded. {expected}"
+        raise refuse_argument(message, "given.answer", "is not an answer", expected, hint="Answer again.")
     return meant
 
 

@@ -23,7 +23,7 @@ from handrail.contract.ids import (
     session_id_of,
 )
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Fault, Json, NextCall, Notice, Success
+from handrail.contract.outcome import Fault, Json, NextCall, Notice, Success, refuse_argument
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
@@ -295,9 +295,8 @@ def _asked(rt: ReadPorts, request: StartRun) -> _Asked:
 def _preferences(request: StartRun) -> PreferencesDelta:
     if request.preset is not UNSET:
         if request.preferences is not UNSET:
-            problem = {"param": "preset", "problem": "sets both already", "expected": "the preset alone"}
             message = "A preset sets autonomy and risk policy; give it alone, or the two without it."
-            raise Fault(VALIDATION_ERROR, message, details={"problems": [problem]})
+            raise refuse_argument(message, "preset", "sets both already", "the preset alone")
         named = PRESETS[request.preset]
         return PreferencesDelta(autonomy=named.autonomy, risk_policy=named.risk_policy)
     if request.preferences is UNSET:
@@ -361,8 +360,26 @@ def _begin(
     asked, session, run_id, pinned = found.asked, found.session, found.run_id, given.pinned
     _check_inputs(pinned, asked)
     settings = rt.settings.of(project)
-    facts = msgspec.structs.replace(
-        _facts(rt, session.history.session_id, run_id, asked, given.entry, pinned, seen),
+    filled = fill_from_goal(pinned.workflow, asked.context, asked.goal)
+    entry, own = given.entry, rt.settings.of()
+    facts = StartFacts(
+        session_id=session.history.session_id,
+        run_id=run_id,
+        workflow=pinned.workflow,
+        workflow_hash=pinned.workflow_hash,
+        source_kind=entry.source_kind,
+        source_ref=entry.source_ref,
+        input_digest=asked.input_digest,
+        context=asked.context | filled,
+        from_goal=tuple(filled),
+        observations=seen,
+        preferences=asked.preferences,
+        defaults=PreferencesDelta(autonomy=own.autonomy, risk_policy=own.risk_policy),
+        source_digest=blob_ref(entry.content),
+        is_first_here=is_first_here(rt.log, entry.source_kind, pinned.workflow_hash),
+        tags=entry.tags[:MOST_TAGS],
+        agent=shorten(rt.client),
+        handed={one.workflow_hash: one.workflow for one in pinned.children},
         project=encode_project(project, rt.workspace.identity(project)),
         checks=pin_checks(settings, rt.secrets, rt.known_checks(), project),
         confirmations=settings.confirmations,
@@ -382,45 +399,9 @@ def _begin(
     return session, recorded
 
 
-def _facts(
-    rt: ReadPorts,
-    session_id: SessionId,
-    run_id: RunId,
-    asked: _Asked,
-    entry: CatalogEntry,
-    pinned: Pinned,
-    seen: dict[ObservationKey, str],
-) -> StartFacts:
-    filled = fill_from_goal(pinned.workflow, asked.context, asked.goal)
-    return StartFacts(
-        session_id=session_id,
-        run_id=run_id,
-        workflow=pinned.workflow,
-        workflow_hash=pinned.workflow_hash,
-        source_kind=entry.source_kind,
-        source_ref=entry.source_ref,
-        input_digest=asked.input_digest,
-        context=asked.context | filled,
-        from_goal=tuple(filled),
-        observations=seen,
-        preferences=asked.preferences,
-        defaults=_defaults(rt),
-        source_digest=blob_ref(entry.content),
-        is_first_here=is_first_here(rt.log, entry.source_kind, pinned.workflow_hash),
-        tags=entry.tags[:MOST_TAGS],
-        agent=shorten(rt.client),
-        handed={one.workflow_hash: one.workflow for one in pinned.children},
-    )
-
-
 def _seen(rt: ReadPorts, asked: _Asked, project: str) -> dict[ObservationKey, str]:
     seen = rt.workspace.observations(project)
     return seen | {"goal": asked.goal} if asked.goal else seen
-
-
-def _defaults(rt: ReadPorts) -> PreferencesDelta:
-    settings = rt.settings.of()
-    return PreferencesDelta(autonomy=settings.autonomy, risk_policy=settings.risk_policy)
 
 
 def _check_inputs(pinned: Pinned, asked: _Asked) -> None:

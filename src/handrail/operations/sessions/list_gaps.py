@@ -22,6 +22,7 @@ from handrail.operations.stored_sessions import (
     ask_sessions,
     describe_unsound,
     facet,
+    sort_latest,
 )
 from handrail.ports.log import SessionStamp
 from handrail.projections.evidence import describe_settler
@@ -37,8 +38,6 @@ GapState: TypeAlias = Literal["open", "settled", "noted"]
 _WORST_FIRST: tuple[GapSeverity, ...] = ("critical", "warning", "info")
 _NOT_DAMAGED = ("healthy", "missing")
 """What is missing was deleted while the list was made."""
-_FAR = 10**24
-"""Larger than any activity order, so that the latest session sorts first."""
 
 
 class ListGaps(Input, frozen=True, kw_only=True):
@@ -131,7 +130,7 @@ def _find(
     asked = [stamp for stamp in having if request.session in (UNSET, stamp.session_id)]
     health = {stamp.session_id: sessions.facts(stamp.session_id).health for stamp in asked}
     found = [
-        (f"{_FAR - order:025d}", item)
+        (sort_latest(order), item)
         for order, session in _with_gaps(rt, sessions, asked)
         for item in _items(rt, session)
         if request.severity in (UNSET, item.severity) and request.workflow in (UNSET, item.workflow_id)

@@ -15,6 +15,7 @@ from handrail.contract.outcome import Answer, Success, made_from
 from handrail.operations.sessions.search_sessions import Texts
 from handrail.operations.stored_sessions import (
     FACETS,
+    FAR,
     FindSilence,
     Sessions,
     about,
@@ -22,6 +23,7 @@ from handrail.operations.stored_sessions import (
     describe_unsound,
     facet,
     find_silence,
+    sort_latest,
 )
 from handrail.ports.log import SessionStamp
 from handrail.projections.overview import SessionFacts
@@ -32,9 +34,6 @@ from handrail.runtime.runtime import ReadPorts
 
 _TIMES = "a UTC time such as 2026-11-15T09:30:00Z"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", re.ASCII)
-
-_FAR = 10**24
-"""Larger than any activity order, so that the latest session sorts first."""
 
 
 class ListSessions(Input, frozen=True, kw_only=True):
@@ -186,7 +185,7 @@ def _next(rt: ReadPorts, sessions: Sessions, request: ListSessions) -> Sequence[
     """The sessions of this page, and one more."""
     place = read_place(rt, OPERATION, request)
     limit = DEFAULT_LIMIT if request.limit is UNSET else request.limit
-    after = place and SessionStamp(session_id=SessionId(place[1]), order=_FAR - int(place[0]))
+    after = place and SessionStamp(session_id=SessionId(place[1]), order=FAR - int(place[0]))
     return sessions.latest(limit + 1, after or None)
 
 
@@ -209,24 +208,21 @@ def _matching(
 
 def _facets(request: ListSessions) -> list[str]:
     """What the index knows of a session that the filters let pass."""
-    named = (request.status, request.workflow, request.project_name, request.account, request.agent)
-    asked = [facet(name, value) for name, value in zip(FACETS, named, strict=True) if value is not UNSET]
+    asked = [facet(name, value) for name, value in _named(request).items()]
     return [*asked, *([facet("needs")] if request.needs is True else [])]
+
+
+def _named(request: ListSessions) -> dict[str, str]:
+    """The facts that are asked for, by name."""
+    given = (request.status, request.workflow, request.project_name, request.account, request.agent)
+    return {name: value for name, value in zip(FACETS, given, strict=True) if value is not UNSET}
 
 
 def _is_wanted(facts: SessionFacts, request: ListSessions, *, is_lost: bool) -> bool:
     """A session whose time nobody can read passes the filters of time: it is never dropped for that."""
     if request.needs is True and not (facts.needs or facts.health != "healthy" or is_lost):
         return False
-    if request.status is not UNSET and facts.status != request.status:
-        return False
-    if request.workflow is not UNSET and facts.workflow_id != request.workflow:
-        return False
-    if request.project_name is not UNSET and facts.project != request.project_name:
-        return False
-    if request.account is not UNSET and facts.account != request.account:
-        return False
-    if request.agent is not UNSET and facts.agent != request.agent:
+    if any(getattr(facts, name) != value for name, value in _named(request).items()):
         return False
     if request.branch is not UNSET and _branch(facts) != request.branch:
         return False
@@ -250,7 +246,7 @@ def _is_time(text: str) -> bool:
 
 
 def _sort_key(stamp: SessionStamp) -> tuple[str, ...]:
-    return (f"{_FAR - stamp.order:025d}", stamp.session_id)
+    return (sort_latest(stamp.order), stamp.session_id)
 
 
 def _branch(facts: SessionFacts) -> str:

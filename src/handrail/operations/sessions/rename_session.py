@@ -7,10 +7,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from handrail.contract.catalogue import E_HUMAN_REQUIRED, VALIDATION_ERROR
+from handrail.contract.catalogue import E_HUMAN_REQUIRED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
-from handrail.contract.outcome import Answer, Fault
+from handrail.contract.outcome import Answer, refuse_argument
 from handrail.engine.events import ConfirmationDoor, ObservationRecorded, PlannedEvent, Scope
 from handrail.engine.facts import LONGEST_GOAL
 from handrail.engine.history import History
@@ -49,12 +49,8 @@ def rename_session(rt: WritePorts, request: RenameSession) -> RenamedSession:
     session = find_session(rt, request.session)
     title = flatten_text(request.title).strip()
     if not title:
-        expected = f"1 to {LONGEST_GOAL} characters"
-        raise Fault(
-            VALIDATION_ERROR,
-            "title: has no letters; nothing was changed.",
-            details={"problems": [{"param": "title", "problem": "is blank", "expected": expected}]},
-        )
+        message = "title: has no letters; nothing was changed."
+        raise refuse_argument(message, "title", "is blank", f"1 to {LONGEST_GOAL} characters")
     before = session_title(session.history)
     if before == title:
         return RenamedSession(session_id=session.history.session_id, title=title, before=before, is_new=False)

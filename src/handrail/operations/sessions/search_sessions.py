@@ -19,6 +19,7 @@ from handrail.operations.stored_sessions import (
     Sessions,
     ask_sessions,
     describe_unsound,
+    sort_latest,
 )
 from handrail.ports.log import SessionStamp
 from handrail.projections.overview import session_title
@@ -36,8 +37,6 @@ MOST_OF_ONE = 10
 """Hits in one session."""
 SNIPPET_CHARACTERS = 160
 _LEAD = 60
-_FAR = 10**24
-"""Larger than any activity order, so that the latest session sorts first."""
 
 
 class SearchSessions(Input, frozen=True, kw_only=True):
@@ -95,7 +94,7 @@ def _search(rt: ReadPorts, request: SearchSessions, sessions: Sessions) -> Succe
                 continue
             unsound.update({} if session.is_sound else {stamp.session_id: session.health.state})
             for number, row in enumerate(_hits(session, words)):
-                yield (f"{_FAR - stamp.order:025d}", stamp.session_id, f"{number:03d}"), row
+                yield (sort_latest(stamp.order), stamp.session_id, f"{number:03d}"), row
 
     may_match = (one for one in sessions.find(sorted(words)) if not sessions.lacks_words(one.session_id))
     candidates = list(islice(may_match, MOST_READ + 1)) if words else []

@@ -6,11 +6,11 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_HUMAN_REQUIRED, VALIDATION_ERROR
+from handrail.contract.catalogue import E_HUMAN_REQUIRED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Answer, Fault, NextCall
+from handrail.contract.outcome import Answer, Fault, NextCall, refuse_argument
 from handrail.contract.wording import quote
 from handrail.engine.decide import decide_settlement
 from handrail.engine.events import ConfirmationDoor, GapRecorded
@@ -120,12 +120,9 @@ def _settlement_of(history: History, gap_id: str) -> GapRecorded | None:
 
 
 def _unknown(gap_id: str) -> Fault:
-    return Fault(
-        VALIDATION_ERROR,
-        f"There is no gap {quote(gap_id)} to settle.",
-        details={"problems": [{"param": "gap", "problem": "is not known", "expected": "the id of a gap"}]},
-        next_call=NextCall(operation="session.gaps", params={}),
-    )
+    message = f"There is no gap {quote(gap_id)} to settle."
+    call = NextCall(operation="session.gaps", params={})
+    return refuse_argument(message, "gap", "is not known", "the id of a gap", next_call=call)
 
 
 def _ask(rt: WritePorts, session: Session, gap: GapRecorded, note: str) -> ConfirmationDoor:

@@ -6,11 +6,10 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import AttemptId, attempt_for_new, session_id_of
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Fault, Success
+from handrail.contract.outcome import Success, refuse_argument
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, mint
 from handrail.engine.facts import encode_project
@@ -69,11 +68,7 @@ def _require_notes(request: StartSession) -> None:
         return
     param = "notes" if request.notes is UNSET else "goal"
     problem = "is missing" if request.notes is UNSET else "belongs to a new session"
-    raise Fault(
-        VALIDATION_ERROR,
-        f"{param}: {problem}; nothing was stored.",
-        details={"problems": [{"param": param, "problem": problem, "expected": "session and notes"}]},
-    )
+    raise refuse_argument(f"{param}: {problem}; nothing was stored.", param, problem, "session and notes")
 
 
 def _session_of(
