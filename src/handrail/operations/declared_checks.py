@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.json.canonical import digest
 from handrail.contract.json.places import join_pointer
-from handrail.contract.outcome import Fault, Json, NextCall
+from handrail.contract.outcome import Fault, Json, NextCall, refuse_argument
 from handrail.contract.printed_text import redact_argv
 from handrail.contract.redaction import Secrets
 from handrail.contract.suggest import find_nearest
@@ -188,13 +187,12 @@ def _show(check: DeclaredCheck, secrets: Secrets) -> str:
 def _not_declared(name: str, names: Sequence[str]) -> Fault:
     known = f"declared are {', '.join(names)}" if names else "it declares none"
     which = f"check {quote(name)}" if name else "check"
-    return Fault(
-        VALIDATION_ERROR,
+    return refuse_argument(
         f"The project declares no {which}; {known}. To run a command as it is, put -- before it.",
-        details={
-            "problems": [{"param": "name", "problem": "is not declared", "expected": known}],
-            "did_you_mean": find_nearest(name, list(names)),
-        },
+        "name",
+        "is not declared",
+        known,
+        did_you_mean=find_nearest(name, list(names)),
         hint="Declare it under `checks` in .handrail/config.json, or run the command itself after --.",
         next_call=NextCall(operation="check.list", params={}),
     )
@@ -202,15 +200,12 @@ def _not_declared(name: str, names: Sequence[str]) -> Fault:
 
 def _words_not_kept(pinned: PinnedCheck) -> Fault:
     shown = " ".join(pinned.argv)
-    return Fault(
-        VALIDATION_ERROR,
+    return refuse_argument(
         f"The check {pinned.name} is declared differently since the run began, and its words or variables "
         f"then held something that is not stored: {shown}"[:1000],
-        details={
-            "problems": [
-                {"param": "name", "problem": "cannot be run as it was declared", "expected": shown[:200]}
-            ]
-        },
+        "name",
+        "cannot be run as it was declared",
+        shown[:200],
         hint="Declare it as it was in .handrail/config.json, or run the present command itself after --.",
         next_call=NextCall(operation="check.list", params={}),
     )
