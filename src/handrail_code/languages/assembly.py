@@ -70,7 +70,6 @@ def make_facts(
     dynamic = sorted(set(draft.dynamic), key=lambda each: (each[1], each[2], each[0]))
     return FileFacts(
         language=language,
-        size=len(draft.text),
         is_module=is_module,
         is_commonjs=is_commonjs,
         is_declaration=is_declaration,
@@ -103,7 +102,7 @@ def make_facts(
             for each in map(draft.uses.__getitem__, order.uses)
         ),
         members=tuple(_make_member(draft.members[at], order) for at in order.members),
-        imports=tuple(_make_import(draft, each, order) for each in imports),
+        imports=tuple(_make_import(draft, each) for each in imports),
         exports=tuple(exports),
         dynamic=tuple(Dynamic(kind=kind, start=start, end=end) for kind, start, end in dynamic),
         troubles=troubles,
@@ -120,12 +119,11 @@ def _make_member(each: FoundMember, order: Order) -> Member:
         receiver=each.receiver,
         index=each.index if places is None else places[each.index],
         definition=each.definition,
-        meaning=each.meaning,
         is_proven=each.is_proven,
     )
 
 
-def _make_import(draft: FoundSoFar, each: FoundImport, order: Order) -> Import:
+def _make_import(draft: FoundSoFar, each: FoundImport) -> Import:
     return Import(
         kind=each.kind,
         module=each.module,
@@ -136,7 +134,6 @@ def _make_import(draft: FoundSoFar, each: FoundImport, order: Order) -> Import:
         is_type_only=each.is_type_only,
         statement=make_span(each.statement),
         definition=each.definition,
-        member=NONE if each.member == NONE else order.places["member"][each.member],
         is_followed=each.is_followed,
     )
 

@@ -89,7 +89,6 @@ class FoundImport(msgspec.Struct, gc=False):
     use: int = NONE
     """Of the name that it binds."""
     is_type_only: bool = False
-    member: int = NONE
     is_followed: bool = False
 
 

@@ -16,7 +16,6 @@ from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift
 from handrail_code.edit.plan import Refusal, refuse_at
 from handrail_code.facts.model import NONE, Export, FileFacts, Import, Member
-from handrail_code.facts.resolution import Resolved
 
 
 def rewrite_importers(shift: Shift) -> Refusal | None:
@@ -60,7 +59,7 @@ def importing_files(shift: Shift, names: set[str]) -> Sequence[str]:
 def _is_conditional(shift: Shift, path: str, module: str) -> bool:
     """Whether package.json has further modules for this name of the old one."""
     found = shift.project.slots.resolve(path, module)
-    if not isinstance(found, Resolved) or shift.home not in (found.path, *found.others):
+    if found is None or shift.home not in (found.path, *found.others):
         return False
     return bool(found.others) or shift.project.slots.modules.leads_outside(path, module)
 

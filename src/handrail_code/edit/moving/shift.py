@@ -12,7 +12,6 @@ from handrail_code.edit.moving.specifiers import name_module
 from handrail_code.edit.plan import Refusal, refuse_at
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts
-from handrail_code.facts.resolution import Resolved
 from handrail_code.languages.extensions import is_declaration_file, language_of
 
 System: TypeAlias = Literal["es", "commonjs"]
@@ -74,8 +73,7 @@ class Shift:
         """What `importer` calls `module`: as one of its statements does already, or relative."""
         if module != self.target or self.project.facts(module) is not None:
             for known in self.sheet(importer).specifiers.values():
-                found = self.project.resolve_module(importer, known)
-                if isinstance(found, Resolved) and found.path == module:
+                if self.project.slots.module_of(importer, known) == module:
                     return known
         return name_module(self.project, importer, module, like, self.home)
 

@@ -88,7 +88,7 @@ def _read_required(
     if member != NONE and draft.members[member].receiver == "import":
         read = draft.members[member]
         taken = import_like(draft.imports[read.index], read.name, (read.start, read.end))
-        taken.use, taken.member = uses[0], member
+        taken.use = uses[0]
         draft.bindings[draft.uses[uses[0]].binding].meaning = EVERY_MEANING
         draft.imports.append(taken)
     return True
