@@ -42,21 +42,20 @@ def list_named(project: Project, path: str) -> tuple[Trouble, ...]:
     return tuple(found[:_MOST_NAMED])
 
 
-def refuse_paths(shift: Shift) -> Refusal | None:
+def refuse_paths(shift: Shift) -> None:
     """A path in the moved text would lead elsewhere from another folder."""
     if posixpath.dirname(shift.target) == posixpath.dirname(shift.home):
-        return None
+        return
     for part in shift.extent.parts:
         found = _find_relative(shift.project, shift.home, part.start, part.end)
         if found is not None:
-            return Refusal(
+            raise Refusal(
                 code="place_dependent",
                 message="This path leads elsewhere from another folder; choose a module in the same one.",
                 path=shift.home,
                 start=found[0],
                 end=found[1],
             )
-    return None
 
 
 def _find_relative(project: Project, path: str, start: int, end: int) -> tuple[int, int] | None:
