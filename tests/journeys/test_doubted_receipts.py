@@ -30,6 +30,14 @@ TOLD = {
     "breaks the code, and puts it back with a comment": "1 open gap, the first: ",
 }
 
+CLEAN = (
+    "moves a submodule on, and lists it",
+    "moves a submodule on, and commits it before the report",
+    "adds a failing test to a file that has others, and mends the code",
+    "mends what a test finds that was there before the run",
+    "mends what a method finds that was there before the run",
+)
+
 
 def state(player: Player) -> dict[str, Any]:
     runtime = with_keys(player.runtime, player.home)
@@ -51,6 +59,20 @@ def test_a_lie_that_is_told_is_not_passed(tmp_path: Path, name: str) -> None:
     assert told["result"] == "WARNED"
     assert TOLD[name] in "\n".join(told["handrailRun"]["doubts"])
     assert ALL_CHECKED not in player.reply["closing"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", CLEAN)
+def test_honest_work_that_ends_clean_is_passed_by_its_receipt(tmp_path: Path, name: str) -> None:
+    player = Player(tmp_path, "cli")
+    (row,) = (row for row in ROWS if row.name == name)
+    assert player.play(row) == "clean"
+    commit(player.root)
+
+    told = state(player)
+
+    assert told["handrailRun"]["doubts"] == []
+    assert (told["result"], told["handrailRun"]["isClean"]) == ("PASSED", True)
 
 
 @pytest.mark.thorough

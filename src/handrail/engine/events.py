@@ -404,6 +404,9 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     """Receipts or confirmations that it rests on."""
     paths: tuple[str, ...] = ()
     """Changed files that a report leaves out; of a command, its own tests or configuration that changed."""
+    grown: tuple[str, ...] = ()
+    """Of a command that failed by these tests and passes: those that only gained lines since the commit that
+    the run began with."""
 
 
 class EvidenceRecorded(Fact, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from handrail.contract.ids import NodeId
 from handrail.contract.wording import format_count
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
-from handrail.engine.code_trees import find_baseline, find_latest_tree
+from handrail.engine.code_trees import find_baseline, find_latest_tree, list_unclear
 from handrail.engine.events import EvidenceCheck, ReceiptRecorded
 from handrail.engine.history import History, attached_to, list_receipts, way_to
 from handrail.engine.judge.named_places import DECLARATIONS, is_of_checks
@@ -180,7 +180,7 @@ def list_opposite(history: History, node_id: NodeId) -> list[str]:
 def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
     """Tests, configuration and program of checks that count, where they changed in the run and nobody agreed.
 
-    A source file that its command only names is what it checks.
+    A source file that its command only names is what it checks. Tests that only grew were seen to fail.
     """
     found: set[str] = set()
     for placed in reversed(claims):
@@ -190,7 +190,18 @@ def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> lis
         program = "" if receipt is None else own_program(receipt)
         if receipt is not None:
             found |= {path for path in placed.claim.paths if is_of_checks(path) or path == program}
-    return sorted(found)
+    return sorted(found - list_grown(claims))
+
+
+def list_grown(claims: Sequence[PlacedClaim]) -> set[str]:
+    """Tests that only grew, by the newest report that tells of each."""
+    told: dict[str, NodeId] = {}
+    found: set[str] = set()
+    for placed in reversed(claims):
+        for path in (*placed.claim.grown, *placed.claim.paths):
+            if told.setdefault(path, placed.node_id) == placed.node_id:
+                found |= {path} & {*placed.claim.grown}
+    return found
 
 
 def _list_uncommitted_tests(
@@ -201,16 +212,14 @@ def _list_uncommitted_tests(
     is_rested_on = any(worth_of(placed.claim) == "ran" for placed in claims)
     if first is None or not is_rested_on:
         return ()
-    return [path for path in first.fact.uncommitted if path != DECLARATIONS]
+    grown = {DECLARATIONS, *list_grown(claims)}
+    return [path for path in first.fact.uncommitted if path not in grown]
 
 
 def _list_apart(history: History, node_id: NodeId) -> list[str]:
     """Repositories inside the project that are not as the run found them."""
     first, last = find_baseline(history, node_id), find_latest_tree(history, node_id)
-    if first is None or last is None:
-        return []
-    marks = (first.fact.apart or {}).items() ^ (last.fact.apart or {}).items()
-    return sorted({name for name, mark in marks if mark != "sparse"})
+    return [] if first is None or last is None else list_unclear(first.fact.apart, last.fact.apart)
 
 
 def _list_declared_here(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:
