@@ -108,6 +108,8 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """All files were to be looked at."""
     machine: str = ""
     """Whose companion looked; empty: this one."""
+    approved: tuple[str, ...] = ()
+    """Declared checks that a person approved since the run began."""
 
 
 class StandingClaims(msgspec.Struct, frozen=True, kw_only=True):
