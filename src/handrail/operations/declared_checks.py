@@ -13,9 +13,11 @@ from handrail.contract.printed_text import redact_argv
 from handrail.contract.redaction import Secrets
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
+from handrail.engine.history import Run
 from handrail.engine.receipts import PinnedCheck, digest_argv
 from handrail.ports.checks import KnownChecks
 from handrail.ports.workspace import DeclaredCheck, ReportPlace, Settings
+from handrail.runtime.runtime import WritePorts
 from handrail.workflows.catalog import CatalogEntry
 from handrail.workflows.problem import Problem
 from handrail.workflows.reading.findings import guess_name, quote_name
@@ -47,6 +49,32 @@ def pin_checks(
             is_approved=known.find(project, digest_check(check)).is_approved,
         )
         for check in settings.checks
+    )
+
+
+def list_approved(rt: WritePorts, run: Run, project: str | None) -> tuple[str, ...]:
+    """The checks of a run that a person approved by now, as they are declared; for how long is no matter."""
+    waiting = {one.name: one for one in run.checks if not one.is_approved}
+    try:
+        declared = rt.settings.of(project).checks if project and waiting else ()
+    except Fault:
+        return ()
+    return tuple(
+        one.name
+        for one in declared
+        if one.name in waiting
+        and _is_declared_so(waiting[one.name], one)
+        and rt.known_checks().find(project or "", digest_check(one)).is_approved
+    )
+
+
+def _is_declared_so(pinned: PinnedCheck, check: DeclaredCheck) -> bool:
+    report = ("", "") if check.report is None else (check.report.path, check.report.format)
+    return (
+        pinned.argv_digest == digest_argv(check.command)
+        and pinned.directory == check.directory
+        and (pinned.report_path, pinned.report_format) == report
+        and pinned.environment_digest == _digest_environment(check)
     )
 
 

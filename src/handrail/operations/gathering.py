@@ -11,6 +11,7 @@ from handrail.engine.facts import Helper, WorkDone, encode_project, find_long_no
 from handrail.engine.history import History, Node, Run
 from handrail.engine.judge.arrival import named_confirmer
 from handrail.engine.navigate import Running, leaf_at
+from handrail.operations.declared_checks import list_approved
 from handrail.operations.handles import LONGEST_WORKER, WORKER_RULE, Prepared, is_worker
 from handrail.operations.replies import load_handed, load_pinned_workflow
 from handrail.operations.report import blobs_of, refuse_report
@@ -96,7 +97,8 @@ def gather(
     # Not as this process saw it last: another one may have run the check of this step since.
     current = read_session(rt.log, history.session_id) or session
     seen = look(rt, current.history, current.history.nodes[node.node_id], wanted, own)
-    sighting = msgspec.structs.replace(seen.sighting, machine=rt.companion)
+    approved = list_approved(rt, run, own)
+    sighting = msgspec.structs.replace(seen.sighting, machine=rt.companion, approved=approved)
     gathered = msgspec.structs.replace(gathered, sighting=sighting)
     return msgspec.structs.replace(prepared, gathered=gathered, tree=seen.tree)
 
