@@ -10,9 +10,8 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry
-from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
-from tests.journeys.doors import TOOLS, command, tool_call
+from tests.journeys.doors import TOOLS, tool_call
 from tests.journeys.test_on_disk import every_byte
 
 TROUBLE: list[tuple[str, dict[str, Any]]] = [
@@ -233,14 +232,3 @@ def test_notes_tell_of_one_step_and_the_recap_puts_them_together(runtime: Runtim
         ("first", "read the parser"),
         ("second", "fixed the parser"),
     ]
-
-
-@pytest.mark.promise("errors.as-data")
-def test_the_command_line_tells_the_same_trouble_with_its_own_exit_status() -> None:
-    runtime = memory_runtime()
-
-    status, document = command(runtime, "run", "start", "project.nowhere", "--request-id", "a-1")
-
-    assert (status, document["ok"]) == (3, False)
-    assert document["error"]["details"]["domain_code"] == "WORKFLOW_NOT_FOUND"
-    assert document["error"]["retryable"] is False

@@ -108,16 +108,6 @@ def test_a_file_runs_to_its_choice_and_the_token_of_an_option_goes_on(code: Code
     assert "function fetchData(name)" in code.text("src/app.js")
 
 
-@pytest.mark.promise("code.workflow.choice")
-def test_an_option_that_declines_leaves_every_file_as_it_is(code: CodeProject) -> None:
-    before = code.texts()
-    told = code.told("js-tools --workflow my-refactor.json")
-
-    done = code.told("js-tools --workflow-resume T", T=_token(told, "choice:no"))
-
-    assert (done["current_step"], done["ran"], code.texts()) == (None, [], before)
-
-
 @pytest.mark.promise("code.workflow.checkpoints")
 def test_checkpoint_mode_stops_after_each_step(code: CodeProject) -> None:
     line = "js-tools --workflow my-refactor.json --checkpoint-mode --json"
@@ -269,18 +259,6 @@ def test_two_calls_with_one_token_write_once_and_get_one_answer(
     assert first["result"]["files_modified"] == RENAMED
     assert code.text("src/app.js").count("fetchData") == 3
     assert not list(code.root.rglob("*.tmp"))
-
-
-@pytest.mark.promise("code.workflow.race")
-def test_the_later_of_two_choices_is_told_that_the_first_one_counts(code: CodeProject) -> None:
-    before = code.texts()
-    told = code.told("js-tools --workflow my-refactor.json")
-
-    code.told("js-tools --workflow-resume T", T=_token(told, "choice:no"))
-    late = code.told("js-tools --workflow-resume T", T=_token(told, "choice:yes"))
-
-    assert late["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
-    assert (late["ran"], code.texts()) == ([], before)
 
 
 @pytest.mark.promise("code.workflow.once")
@@ -472,14 +450,17 @@ def test_nobody_else_sets_what_an_action_saves(code: CodeProject) -> None:
     }
 
 
-@pytest.mark.promise("code.workflow.tokens")
+@pytest.mark.promise("code.workflow.tokens", "code.workflow.race", "code.workflow.choice")
 def test_another_answer_to_a_choice_has_a_token_for_a_branch_of_its_own(code: CodeProject) -> None:
+    before = code.texts()
     told = code.told("js-tools --workflow my-refactor.json")
-    code.told("js-tools --workflow-resume T", T=_token(told, "choice:no"))
+    declined = code.told("js-tools --workflow-resume T", T=_token(told, "choice:no"))
 
     late = code.told("js-tools --workflow-resume T", T=_token(told, "choice:yes"))
+    unchanged = code.texts()
     forked = code.told("js-tools --workflow-resume T", T=_token(late, "fork"))
 
+    assert (declined["current_step"], declined["ran"], late["ran"], unchanged) == (None, [], [], before)
     (warning, *_) = late["warnings"]
     assert (warning["code"], "nextCall" in warning) == ("REPLAY_INPUT_MISMATCH", False)
     assert "send the token fork" in warning["message"]

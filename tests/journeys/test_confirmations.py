@@ -97,27 +97,6 @@ def test_a_yes_before_the_report_and_the_agents_word_are_both_claims(runtime: Ru
 
 
 @pytest.mark.promise("people.confirmed")
-def test_a_no_is_recorded_and_confirms_nothing_until_there_is_a_yes(runtime: Runtime) -> None:
-    insist(runtime)
-    third = at_third(runtime)
-
-    told = answer(seat(runtime, Person("N")), "run.confirm", stateToken=third["stateToken"])
-    blocked = tool_call(runtime, "continue_workflow", ackToken=third["ackToken"]).structured
-    again = Person("maybe", "Y")
-    answer(seat(runtime, again), "run.confirm", session=third["session"]["sessionId"])
-    done = report(runtime, blocked["nextCall"]["params"]["ackToken"], notes="")
-
-    assert told["answer"] == "declined"
-    assert blocked["kind"] == "blocked"
-    assert len(again.shown) == 2
-    assert done["isComplete"] is True
-    answers = [
-        event["data"]["answer"] for event in of_kind(events_of(runtime, third), "confirmation_recorded")
-    ]
-    assert answers == ["declined", "confirmed"]
-
-
-@pytest.mark.promise("people.confirmed")
 def test_who_has_confirmed_is_not_asked_again(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)
@@ -171,18 +150,6 @@ def test_where_a_person_must_confirm_a_yes_before_the_report_is_not_enough(
     assert "before there was a report" in blocked["blockers"][0]["message"]
     assert "I dropped the database." in person.shown[0]
     assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
-
-
-@pytest.mark.promise("people.insisted-on")
-def test_a_run_that_never_stops_goes_on_with_a_critical_gap(runtime: Runtime) -> None:
-    insist(runtime)
-    third = at_third(runtime, preferences=NEVER_STOP)
-
-    done = advance(runtime, third)
-
-    gaps = [event["data"] for event in of_kind(events_of(runtime, third), "gap_recorded")]
-    assert [(gap["reason"], gap["severity"]) for gap in gaps] == [(APPROVAL, "critical")]
-    assert done["isComplete"] is True
 
 
 @pytest.mark.promise("people.confirmed")

@@ -138,22 +138,6 @@ def test_a_used_ack_with_new_content_tells_what_happened_since(runtime: Runtime)
 
 
 @pytest.mark.promise("several.way-back")
-def test_a_fork_tells_where_the_run_stood_and_its_replay_tells_the_same(runtime: Runtime) -> None:
-    first = start(runtime)
-    fresh = rehydrate(runtime, first)
-    second = advance(runtime, first, "one")
-
-    forked = advance(runtime, fresh, "one again")
-    advance(runtime, second, "two")
-    replayed = advance(runtime, fresh, "one again")
-
-    assert "current" not in forked["recap"]
-    assert forked["recap"]["stoodAt"]["pendingStepId"] == "second"
-    assert follow(runtime, forked["recap"]["stoodAt"]["nextCall"])["stateToken"] == second["stateToken"]
-    assert replayed == forked
-
-
-@pytest.mark.promise("several.way-back")
 def test_a_finished_run_says_so_to_an_outdated_token(runtime: Runtime) -> None:
     first = reply = start(runtime)
     for _ in range(3):

@@ -78,10 +78,6 @@ def test_the_schema_is_the_one_that_ships(runtime: Runtime) -> None:
     assert data["id"] == data["schema"]["$id"]
 
 
-def test_the_schema_takes_no_argument(runtime: Runtime) -> None:
-    assert refused(runtime, "workflow.schema", workflowId="x").kind.code == "VALIDATION_ERROR"
-
-
 def test_a_listing_shows_the_inputs_without_their_descriptions(runtime: Runtime) -> None:
     assert isinstance(runtime.library, GivenFiles)
     size = {"type": "string", "enum": ["s", "l"], "default": "s", "description": "How large."}
