@@ -74,24 +74,6 @@ def _impatient(runtime: Runtime) -> Runtime:
     return msgspec.structs.replace(runtime, log=Impatient(runtime.log))
 
 
-@pytest.mark.promise("replies.both-channels")
-def test_an_agent_that_sees_one_channel_gets_the_step_and_the_call_of_the_other(runtime: Runtime) -> None:
-    first = tool_call(runtime, "start_workflow", workflowId="project.three_steps")
-    saved = tool_call(
-        runtime,
-        "checkpoint_workflow",
-        checkpointToken=first.structured["checkpointToken"],
-        output={"notesMarkdown": "half"},
-    )
-    second = tool_call(runtime, "continue_workflow", ackToken=first.structured["ackToken"])
-
-    for reply in (first, saved, second):
-        call = reply.structured["nextCall"]
-        assert reply.structured["pending"]["prompt"] in reply.text
-        ack = call["params"]["ackToken"]
-        assert re.search(call["tool"] + r' \{"ackToken":"' + ack, reply.text)
-
-
 @pytest.mark.promise("replies.no-template-version")
 def test_no_answer_tells_which_version_of_the_text_made_it(runtime: Runtime) -> None:
     reply = tool_call(runtime, "start_workflow", workflowId="project.three_steps")

@@ -41,15 +41,6 @@ def test_a_session_is_drawn_with_its_fork_and_where_it_stands(runtime: Runtime) 
     assert lines[-1] == f"Go on with it: handrail session resume {session_id} --human"
 
 
-def test_a_preview_says_what_it_reaches_and_how_to_do_it(runtime: Runtime) -> None:
-    line = ["settings", "set", "--risk-policy", "balanced", "--dry-run", "--human"]
-
-    text = run_here(runtime, line).out.decode()
-
-    assert "  update preferences global\n      risk policy: conservative -> balanced\n" in text
-    assert "To do it:\n  handrail settings set --risk-policy balanced --human --confirm ct_" in text
-
-
 def test_a_batch_is_a_table_and_a_tally() -> None:
     payload: dict[str, Any] = {
         "items": [

@@ -6,7 +6,6 @@ import array
 import fcntl
 import os
 import re
-import signal
 import subprocess
 import termios
 import tty
@@ -227,20 +226,6 @@ def test_arguments_are_utf8_under_any_locale(fresh_tool: Tool) -> None:
     assert fresh_tool.data("session", "list")["items"][0]["goal"] == "größer 漢字"
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_before_the_commit_is_an_interruption(
-    waiting: Callable[..., Waiting], number: signal.Signals
-) -> None:
-    call = waiting("run", "continue", "--input", "-")
-
-    call.running.send_signal(number)
-
-    document = checked_document(call.end())
-    assert document["error"]["code"] == "E_INTERRUPTED"
-    assert document["error"]["details"]["committed"] is False
-
-
 @pytest.mark.promise("cli.timeout")
 @pytest.mark.thorough
 def test_a_silent_stdin_ends_with_the_timeout(waiting: Callable[..., Waiting]) -> None:
@@ -269,29 +254,3 @@ def test_the_timeout_covers_waiting_for_a_lock(fresh_tool: Tool) -> None:
         error = fresh_tool.error("run", "continue", "--ack", reply["ackToken"], "--timeout", "1")
 
     assert error["code"] == "E_TIMEOUT"
-
-
-def test_a_second_signal_ends_the_call_at_once(tool: Tool) -> None:
-    """Two signals inside a commit that never ends."""
-    script = """if True:
-        import os, signal
-        from handrail.surfaces.cli.process import Process
-        process = Process()
-        process.take_over()
-        process.farewell = lambda: (b"told\\n", b"", 130)
-        process.open_to_signals()
-        with process.shielded():
-            for number in (signal.SIGTERM, signal.SIGINT):
-                os.kill(os.getpid(), number)
-            raise SystemExit("the second signal did not end it")
-    """
-
-    finished = subprocess.run(
-        [tool.command[0], "-c", script],
-        capture_output=True,
-        env=tool.environment,
-        timeout=DEADLINE_SECONDS,
-        check=False,
-    )
-
-    assert (finished.returncode, finished.stdout, finished.stderr) == (130, b"told\n", b"")
