@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.conftest import THREE_STEPS, FixedClock, GivenFiles, GivenWorkspace
+from tests.conftest import THREE_STEPS, FixedClock, library_of, workspace_of
 from tests.journeys.conversation import advance, answer, refusal, start
 
 
 def add(runtime: Runtime, content: bytes, name: str) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.add(content, name)
+    library_of(runtime).add(content, name)
 
 
 def named(workflow_id: str) -> bytes:
@@ -100,14 +99,9 @@ def test_words_that_are_nowhere_get_the_latest_sessions_and_say_so(runtime: Runt
     assert (by_id["items"], by_branch["items"]) == ([], [])
 
 
-def workspace(runtime: Runtime) -> GivenWorkspace:
-    assert isinstance(runtime.workspace, GivenWorkspace)
-    return runtime.workspace
-
-
 @pytest.mark.promise("resume.ranked")
 def test_the_more_certain_match_comes_first_and_says_why(runtime: Runtime) -> None:
-    seen = workspace(runtime).seen
+    seen = workspace_of(runtime).seen
     head = "0123456789abcdef0123456789abcdef01234567"
     oldest = advance(runtime, start(runtime, goal="rename things"), "Traced PARSER-7 to the reader.")
     advance(runtime, oldest, "Nothing else.")
@@ -138,7 +132,7 @@ def test_the_more_certain_match_comes_first_and_says_why(runtime: Runtime) -> No
 
 @pytest.mark.promise("resume.ranked")
 def test_without_a_question_the_work_of_this_branch_comes_before_newer_work(runtime: Runtime) -> None:
-    seen = workspace(runtime).seen
+    seen = workspace_of(runtime).seen
     seen |= {"repo_root_hash": "a" * 32, "git_branch": "feature"}
     here = start(runtime, goal="here")
     seen |= {"repo_root_hash": "b" * 32}
@@ -156,7 +150,7 @@ def test_without_a_question_the_work_of_this_branch_comes_before_newer_work(runt
 
 @pytest.mark.promise("resume.ranked")
 def test_a_branch_that_changed_on_the_way_finds_the_run_too(runtime: Runtime) -> None:
-    seen = workspace(runtime).seen
+    seen = workspace_of(runtime).seen
     first = start(runtime)
     seen["git_branch"] = "late-branch"
     second = advance(runtime, first)

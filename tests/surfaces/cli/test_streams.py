@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import array
 import fcntl
 import os
 import re
 import subprocess
-import termios
 import tty
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -17,7 +14,6 @@ import pytest
 from tests.surfaces.cli.tool import DEADLINE_SECONDS, Ran, Tool, checked_document, strict_json
 
 DURATION = re.compile(rb'"duration_ms": ?[0-9]+')
-POLL_SECONDS = 0.02
 
 
 def steady(content: bytes) -> bytes:
@@ -62,56 +58,6 @@ def on_terminal(tool: Tool, *arguments: str) -> bytes:
         os.close(primary)
         running.wait(DEADLINE_SECONDS)
     return content
-
-
-class Waiting:
-    """A call that has read what stood on its stdin and now waits for more."""
-
-    def __init__(self, tool: Tool, *arguments: str) -> None:
-        reader, self.writer = os.pipe()
-        os.write(self.writer, b'{"ackToken":')
-        self.running = subprocess.Popen(
-            [*tool.command, *arguments],
-            stdin=reader,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=tool.project,
-            env=tool.environment,
-        )
-        self._wait_until_empty(reader)
-        os.close(reader)
-
-    def _wait_until_empty(self, reader: int) -> None:
-        for _ in range(int(DEADLINE_SECONDS / POLL_SECONDS)):
-            left = array.array("i", [0])
-            fcntl.ioctl(reader, termios.FIONREAD, left)
-            if left[0] == 0:
-                return
-            try:
-                self.running.wait(POLL_SECONDS)
-            except subprocess.TimeoutExpired:
-                continue
-            break
-        raise AssertionError("the call did not read its stdin")
-
-    def end(self) -> Ran:
-        out, err = self.running.communicate(timeout=DEADLINE_SECONDS)
-        os.close(self.writer)
-        return Ran(status=self.running.returncode, out=out, err=err)
-
-
-@pytest.fixture
-def waiting(tool: Tool) -> Iterator[Callable[..., Waiting]]:
-    calls: list[Waiting] = []
-
-    def start(*arguments: str) -> Waiting:
-        calls.append(Waiting(tool, *arguments))
-        return calls[-1]
-
-    yield start
-    for call in calls:
-        if call.running.poll() is None:
-            call.running.kill()
 
 
 def sessions(tool: Tool) -> int:
@@ -224,16 +170,6 @@ def test_arguments_are_utf8_under_any_locale(fresh_tool: Tool) -> None:
     checked_document(fresh_tool.run(*line, environment=environment))
 
     assert fresh_tool.data("session", "list")["items"][0]["goal"] == "größer 漢字"
-
-
-@pytest.mark.promise("cli.timeout")
-@pytest.mark.thorough
-def test_a_silent_stdin_ends_with_the_timeout(waiting: Callable[..., Waiting]) -> None:
-    call = waiting("run", "continue", "--input", "-", "--timeout", "1")
-
-    document = checked_document(call.end())
-
-    assert document["error"]["code"] == "E_TIMEOUT"
 
 
 @pytest.mark.promise("cli.never-waits")
