@@ -31,7 +31,7 @@ from handrail.engine.events import AdvanceRecorded, Blocked, GapRecorded, Planne
 from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
 from handrail.engine.history import History, Node, Recorded, Run, is_session_point, node_at
 from handrail.engine.navigate import step_key
-from handrail.engine.reasons import Blocker, waits_for_person
+from handrail.engine.reasons import waits_for_person
 from handrail.engine.reply import ReplyWarning, Tokens
 from handrail.engine.standing import Standing
 from handrail.ports.log import Blob, EventReader
@@ -369,39 +369,24 @@ def predict_outcome(
     session = session_of(rt.log, claims)
     recorded = find_recorded_answer(session, claims, use)
     node = node_of(session.history, claims)
-    step_id = step_key(node.state)
+    verdict: Verdict = "already_answered"
+    gaps: list[str] = []
     if recorded is not None:
-        return _verdict(
-            "already_answered", step_id, name_persons_line(session.history, node, recorded.blocked)
-        )
-    require_healthy(session)
-    attempt = Attempt(node=node, attempt_id=claims.attempt_id)
-    plan = decide(session.history, attempt, gather(session, node).gathered, 0)
-    gaps = [event.data.summary for event in plan if isinstance(event.data, GapRecorded)]
-    return msgspec.structs.replace(_foretell(session.history, node, plan, step_id), gaps=gaps)
-
-
-def _foretell(history: History, node: Node, plan: Sequence[PlannedEvent], step_id: str) -> AckVerdict:
-    answers = [event.data for event in plan if isinstance(event.data, AdvanceRecorded)]
-    if not answers:
-        return _verdict("would_save", step_id, None)
-    outcome = answers[0].outcome
-    if isinstance(outcome, Blocked):
-        return _verdict("would_block", step_id, name_persons_line(history, node, outcome))
-    return _verdict("would_advance", step_id, None)
-
-
-def _verdict(
-    verdict: Verdict,
-    step_id: str,
-    blocked: Blocked | None,
-) -> AckVerdict:
-    blockers: tuple[Blocker, ...] = () if blocked is None else blocked.blockers
+        blocked = recorded.blocked
+    else:
+        require_healthy(session)
+        attempt = Attempt(node=node, attempt_id=claims.attempt_id)
+        plan = decide(session.history, attempt, gather(session, node).gathered, 0)
+        gaps = [event.data.summary for event in plan if isinstance(event.data, GapRecorded)]
+        answers = [event.data.outcome for event in plan if isinstance(event.data, AdvanceRecorded)]
+        blocked = next((one for one in answers if isinstance(one, Blocked)), None)
+        verdict = "would_save" if not answers else "would_advance" if blocked is None else "would_block"
+    told = name_persons_line(session.history, node, blocked)
     return AckVerdict(
         verdict=verdict,
-        step_id=step_id,
-        blockers=[msgspec.to_builtins(blocker) for blocker in blockers],
-        issues=[] if blocked is None else [msgspec.to_builtins(issue) for issue in blocked.every_issue],
-        gaps=[],
-        example=None if blocked is None else blocked.example,
+        step_id=step_key(node.state),
+        blockers=[] if told is None else list(map(msgspec.to_builtins, told.blockers)),
+        issues=[] if told is None else list(map(msgspec.to_builtins, told.every_issue)),
+        gaps=gaps,
+        example=None if told is None else told.example,
     )

@@ -155,6 +155,15 @@ def pass_over(fault: Fault) -> None:
         raise fault
 
 
+def read_or_pass_over(reader: EventReader, session_id: SessionId) -> Session | None:
+    """The same; None also where it cannot be read, which hides no other."""
+    try:
+        return read_session(reader, session_id)
+    except Fault as fault:
+        pass_over(fault)
+        return None
+
+
 def load_last_seen(reader: EventReader, session_id: SessionId) -> Session | None:
     """The session as this process saw it last; only for starting a hold, which brings it up to date."""
     known = memory_of(reader).get_folded(session_id)

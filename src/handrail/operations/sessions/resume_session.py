@@ -46,7 +46,7 @@ from handrail.projections.resume_candidates import (
 from handrail.projections.run_graph import preferred_tip, title_at
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
-from handrail.runtime.sessions import pass_over, read_session, require_healthy
+from handrail.runtime.sessions import pass_over, read_or_pass_over, require_healthy
 
 LATEST_SESSIONS = 200
 """Without a question the work of this project is looked for among these."""
@@ -181,11 +181,7 @@ def _in_progress(rt: ReadPorts, project: str, here: Place, sessions: Sessions) -
 
 def _is_of(rt: ReadPorts, session_id: SessionId, here: Place) -> bool:
     """Whether what is proven of a damaged session says that it belongs to a project."""
-    try:
-        session = read_session(rt.log, session_id)
-    except Fault as fault:
-        pass_over(fault)
-        return False
+    session = read_or_pass_over(rt.log, session_id)
     runs = () if session is None else session.history.runs.values()
     return any(is_same_place(run_place(run), here) for run in runs)
 

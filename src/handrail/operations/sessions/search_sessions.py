@@ -29,7 +29,7 @@ from handrail.projections.run_graph import completed_step
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session, pass_over, read_session
+from handrail.runtime.sessions import Session, pass_over, read_or_pass_over, read_session
 
 MOST_READ = 200
 """Sessions that one search reads; the latest that may match."""
@@ -120,11 +120,7 @@ class Texts:
             return False
         self._left -= 1
         self._rt.interruptions.end_here()
-        try:
-            session = read_session(self._rt.log, stamp.session_id)
-        except Fault as fault:
-            pass_over(fault)
-            return False
+        session = read_or_pass_over(self._rt.log, stamp.session_id)
         if session is None:
             return False
         goals = " ".join(run.seen.get("goal", "") for run in session.history.runs.values())
