@@ -20,6 +20,7 @@ from handrail.engine.code_trees import find_baseline, find_latest_tree, find_tre
 from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Run, list_receipts
 from handrail.engine.judge.named_places import is_test_file
+from handrail.operations.declared_checks import list_approved
 from handrail.operations.finding import find_session
 from handrail.operations.kept_trees import load_tree
 from handrail.operations.looking import find_broken
@@ -185,7 +186,7 @@ def _list_nearest(rt: ReadPorts, project: str) -> list[SessionId]:
     return ask_sessions(rt, find)
 
 
-def _describe_subject(rt: ReadPorts, history: History, run: Run, project: str, named: NamedCommit) -> Subject:
+def _describe_subject(rt: Runtime, history: History, run: Run, project: str, named: NamedCommit) -> Subject:
     committed = Tree(head=named.commit, entries=(), tree_id="")
     runs = [run, *(part for _, part in list_all_parts(history, run))]
     receipts = [held for one in runs for held in list_receipts(history, one.run_id)]
@@ -215,6 +216,7 @@ def _describe_subject(rt: ReadPorts, history: History, run: Run, project: str, n
             for tip in tips
             for receipt_id, paths in find_broken(rt, history, tip, project).items()
         },
+        approved=list_approved(rt, run, project),
         last=_list(_compare(rt, history, project, last.fact.tree_id, committed))
         if last and is_seen
         else None,

@@ -10,8 +10,8 @@ from handrail.contract.wording import quote
 from handrail.engine.facts import Place, is_same_place, run_place, session_place
 from handrail.engine.history import History, Run, closing_of
 from handrail.engine.reply import ReplyWarning, ToolCall
-from handrail.operations.declared_checks import explain_undeclared
 from handrail.operations.handles import mint_state_token
+from handrail.operations.workflow_catalog import explain_undeclared
 from handrail.operations.workflows.overlay_drift import explain_changed_base
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
