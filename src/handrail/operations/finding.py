@@ -22,10 +22,11 @@ from handrail.contract.wording import quote
 from handrail.engine.events import ConfirmationDoor
 from handrail.engine.facts import Place, encode_project, is_same_place, place_of, run_place, session_place
 from handrail.engine.history import Run
-from handrail.ports.log import Loaded
+from handrail.ports.log import EventReader, Loaded
 from handrail.projections.overview import imported_from, latest_run
+from handrail.runtime.damaged_sessions import pass_over
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session, empty_session, pass_over, read_or_pass_over, read_session
+from handrail.runtime.sessions import Session, empty_session, read_session
 
 # Runs: by run id, or the latest run of a session by session id
 
@@ -101,6 +102,15 @@ def find_session(rt: ReadPorts, asked: str) -> Session:
     if session is None:
         raise _not_found(rt, asked)
     return session
+
+
+def read_or_pass_over(reader: EventReader, session_id: SessionId) -> Session | None:
+    """The session; None where it is not there or cannot be read, which hides no other."""
+    try:
+        return read_session(reader, session_id)
+    except Fault as fault:
+        pass_over(fault)
+        return None
 
 
 def find_records(rt: ReadPorts, asked: str) -> Loaded:

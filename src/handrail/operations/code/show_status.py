@@ -20,16 +20,17 @@ from handrail.contract.wording import quote, shorten
 from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_of, list_recorded
 from handrail.engine.history import History, Node, RecordedTree
 from handrail.engine.navigate import step_key
-from handrail.operations.finding import find_session
+from handrail.operations.finding import find_session, read_or_pass_over
 from handrail.operations.kept_trees import StoredTree, load_tree
 from handrail.operations.pending_step import find_open_work, open_by_token
 from handrail.ports.worktree import Difference, Tree, TreeEntry, Unseen
 from handrail.projections.overview import latest_run
 from handrail.projections.run_graph import preferred_tip
+from handrail.runtime.damaged_sessions import read_blob
 from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, looks_at_code, project_of
-from handrail.runtime.sessions import Session, read_blob, read_or_pass_over
+from handrail.runtime.sessions import Session
 
 MOST_SHOWN = 200
 """Files that one answer names."""

@@ -15,6 +15,7 @@ from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import GapRecorded, GapSeverity
 from handrail.engine.history import Node, attached_to, list_tellers
 from handrail.engine.messages import explain_gap
+from handrail.operations.finding import read_or_pass_over
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
@@ -31,7 +32,7 @@ from handrail.projections.run_graph import RunGraph, completed_step, run_graphs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session, read_or_pass_over
+from handrail.runtime.sessions import Session
 
 GapState: TypeAlias = Literal["open", "settled", "noted"]
 """`noted` only informs: nothing is missing."""
