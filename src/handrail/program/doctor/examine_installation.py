@@ -21,8 +21,7 @@ from handrail.contract.suggest import find_nearest
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import format_count, quote
 from handrail.engine.events import is_newer
-from handrail.operations.declared_checks import find_undeclared_checks
-from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog
+from handrail.operations.workflow_catalog import find_undeclared_checks, list_errors_in_use, load_catalog
 from handrail.ports.program import ClientServer, PlaceFacts
 from handrail.ports.store import DatabaseFacts
 from handrail.ports.team import TeamState
