@@ -94,6 +94,9 @@ class Project:
     def facts(self, path: str) -> FileFacts | None:
         return self.slots.facts(path)
 
+    def read_facts(self, path: str) -> FileFacts:
+        return self.slots.read_facts(path)
+
     def symbol_of(self, path: str, index: int) -> Symbol | None:
         """The symbol of one definition; None for a method, a property or a key of an unknown object."""
         facts = self.facts(path)
@@ -109,16 +112,13 @@ class Project:
 
     def symbol_of_slot(self, slot: Slot) -> Symbol | None:
         if isinstance(slot, Local):
-            facts = self.facts(slot.path)
-            assert facts is not None, "a binding comes from facts"
-            binding = facts.bindings[slot.binding]
+            binding = self.read_facts(slot.path).bindings[slot.binding]
             return Symbol(slot=slot, name=binding.name, kind=binding.kind)
         if isinstance(slot, Exported):
             below = self.slots.home_of(slot)
             kind: Kind = "property"
             if isinstance(below, Local):
-                facts = self.facts(below.path)
-                kind = facts.bindings[below.binding].kind if facts is not None else "property"
+                kind = self.read_facts(below.path).bindings[below.binding].kind
             return Symbol(slot=slot, name=slot.name, kind=kind)
         for path in self.slots.candidates(slot.name):
             facts = self.facts(path)
@@ -398,8 +398,7 @@ class Project:
                 links = self.slots.links(path)
                 for found in links.imports if links is not None else ():
                     if self._is_whole(path, found, module):
-                        facts = self.facts(path)
-                        assert facts is not None, "its links are a part of its facts"
+                        facts = self.read_facts(path)
                         code: TroubleCode = "whole_module_used"
                         if found.kind == "mentioned":
                             code = "module_named"
@@ -408,8 +407,7 @@ class Project:
 
     def _leaks_of_inner(self, slot: Local) -> Iterator[Trouble]:
         """Places where the enum or the namespace around a name goes somewhere as one thing."""
-        facts = self.facts(slot.path)
-        assert facts is not None, "a binding comes from facts"
+        facts = self.read_facts(slot.path)
         scope = facts.bindings[slot.binding].scope
         owner = next((at for at, each in enumerate(facts.bindings) if each.inner == scope), NONE)
         around = None if owner == NONE else self.symbol_of_slot(self.slots.slot_of_binding(slot.path, owner))
