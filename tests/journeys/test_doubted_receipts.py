@@ -15,6 +15,7 @@ from tests.journeys.cast_rows import ROWS
 from tests.journeys.conversation import answer
 from tests.journeys.test_travelling_receipts import Signer, statement_of, with_keys
 from tests.journeys.test_until_the_end import RIGHT, TESTS, changed
+from tests.surfaces.cli.here import run_here
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
@@ -61,6 +62,13 @@ def test_a_lie_that_is_told_is_not_passed(tmp_path: Path, name: str) -> None:
     assert told["result"] == "WARNED"
     assert TOLD[name] in "\n".join(told["handrailRun"]["doubts"])
     assert ALL_CHECKED not in player.reply["closing"]
+    session = player.reply["session"]["sessionId"]
+    (run,) = answer(player.runtime, "session.show", sessionId=session)["runs"]
+    in_receipt = told["handrailRun"]["doubts"][-len(run["doubts"]) :]
+    assert [one[:200] for one in run["doubts"].values()] == in_receipt
+    page = run_here(player.runtime, ["session", "show", session, "--human"], environment={"COLUMNS": "1000"})
+    told_apart = [text for code, text in run["doubts"].items() if code != "gaps"]
+    assert [text for text in told_apart if f"In doubt: {text}" not in page.out.decode()] == []
 
 
 @pytest.mark.thorough
