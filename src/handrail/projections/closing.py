@@ -64,6 +64,7 @@ def closing_line(history: History, name: str, node_id: NodeId) -> str:
 
 ALL_CHECKED = "everything that can be checked was checked"
 """Where what ran is a check by the word of the project, or a person agreed: any program can end with 0."""
+_WHAT_RAN = "what ran: "
 ALL_RAN = "every command that was named ran; none is a declared check (handrail setup --checks)"
 _PROOFS: dict[EvidenceCheck, str] = {
     "ran": "a check that Handrail runs",
@@ -86,7 +87,7 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
         if _could_be_proven(placed.claim) and placed.claim.check == "red_then_green" and placed.claim.refs:
             doubted.append(placed.claim.fact)
         elif _could_be_proven(placed.claim):
-            named.setdefault(_say_claim(history, placed), f"{_PROOFS[placed.claim.check]} would show it")
+            named.setdefault(_say_claim(history, placed), _say_proof(history, placed))
         elif worth_of(placed.claim) == "claimed":
             unprovable.setdefault(text_of(history, placed), "no check is about it")
     if not named and not doubted:
@@ -100,6 +101,16 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     said = [f"only the agent's word: {told}{more}"] if named else []
     return "; ".join([*said, *doubted[:MOST_NAMED]])
+
+
+def _say_proof(history: History, placed: PlacedClaim) -> str:
+    """What would show it; of a file that no look tells about, why."""
+    claim = placed.claim
+    if claim.check == "changed_in_run" and find_baseline(history, placed.node_id) is None:
+        return "nobody looked at the files"
+    if claim.check == "changed_in_run" and claim.fact:
+        return claim.fact.removeprefix(f"{text_of(history, placed)}: ")
+    return f"{_PROOFS[claim.check]} would show it"
 
 
 def _say_claim(history: History, placed: PlacedClaim) -> str:
@@ -116,7 +127,7 @@ def _say_all_checked(history: History, node_id: NodeId, claims: Sequence[PlacedC
     return _name_commands(history, claims) + ALL_RAN if "ran" in worths else ""
 
 
-_TOLD_HERE = ("began_changed", "apart", "declared_here", "client", "program", "fewer", "opposite")
+_TOLD_HERE = ("began_changed", "sparse", "apart", "declared_here", "client", "program", "fewer", "opposite")
 """The other doubts have their own words in this line."""
 
 
@@ -129,7 +140,7 @@ def describe_doubts(history: History, node_id: NodeId) -> str:
 def _name_commands(history: History, claims: Sequence[PlacedClaim]) -> str:
     """What ran, and where: that everything was checked says no more than these commands look at."""
     names = _list_ran(history, claims)
-    return f"what ran: {list_names(names)}; " if names else ""
+    return f"{_WHAT_RAN}{list_names(names)}; " if names else ""
 
 
 def _list_ran(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
@@ -169,9 +180,10 @@ def describe_beside(history: History, node_id: NodeId) -> str:
         f"not listed, {OF_ANOTHER_RUN}": sorted(others),
         "passed without checking": list_unchecked(history, node_id),
     }
+    is_all_told = describe_unproven(history, node_id).startswith(_WHAT_RAN)
     runs = {
         "failed, and did not pass since": list_still_failing(history, placed),
-        "in another folder": _list_ran_elsewhere(history, placed),
+        "in another folder": [] if is_all_told else _list_ran_elsewhere(history, placed),
     }
     cut = {what: [cut_name(name) for name in names] for what, names in told.items()}
     return "; ".join(f"{what}: {list_names(names)}" for what, names in (cut | runs).items() if names)
@@ -194,10 +206,8 @@ def _are_counted(history: History, claims: Sequence[PlacedClaim]) -> bool:
 def describe_late_look(history: History, node_id: NodeId) -> str:
     """Of a run whose first look was not made before its start was answered."""
     first = find_baseline(history, node_id)
-    if first is None:
-        unseen = (one.claim for one in list_claims(history, node_id) if one.claim.check == "changed_in_run")
-        return "nobody looked at the files" if any(worth_of(one) == "claimed" for one in unseen) else ""
-    return "the files of its start were not recorded" if first.fact.cause != "start" else ""
+    is_late = first is not None and first.fact.cause != "start"
+    return "the files of its start were not recorded" if is_late else ""
 
 
 def _could_be_proven(claim: Claim) -> bool:
