@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 
 from handrail.projections.closing import ALL_CHECKED
+from handrail.projections.doubts import ALL_RAN, NO_TEST_COUNTED
 from tests.host.worktree.project import commit
 from tests.journeys.cast_players import Player
 from tests.journeys.cast_rows import ROWS
 from tests.journeys.conversation import answer
+from tests.journeys.given_workflows import step
+from tests.journeys.test_approved_checks import approve
 from tests.journeys.test_travelling_receipts import Signer, statement_of, with_keys
-from tests.journeys.test_until_the_end import RIGHT, TESTS, changed
+from tests.journeys.test_until_the_end import CHANGE, RIGHT, TESTS, changed
 from tests.surfaces.cli.here import run_here
 
 pytestmark = [
@@ -162,3 +165,55 @@ def test_a_run_that_is_blocked_has_not_passed(tmp_path: Path) -> None:
 
     assert told["result"] == "WARNED"
     assert "the run is blocked" in told["handrailRun"]["doubts"]
+
+
+# Whose word a check is
+
+
+def finish(signer: Signer, command: str) -> str:
+    """A run whose report rests on this command, committed; its closing line."""
+    signer.begin(step("change", **CHANGE))
+    signer.write("src/bill.py", RIGHT)
+    signer.run(*command.split())
+    closing = signer.send(changed("src/bill.py", check=command))["closing"]
+    commit(signer.root)
+    return str(closing)
+
+
+@pytest.mark.thorough
+def test_a_command_that_nobody_declared_has_not_passed(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+
+    closing = finish(signer, "true")
+
+    told = statement_of(signer.export()["content"])["predicate"]
+    assert (told["result"], told["handrailRun"]["doubts"]) == ("WARNED", [ALL_RAN])
+    assert closing.endswith(f"what ran: true, no test counted; {ALL_RAN}.")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_declared_check_says_whether_it_counted_a_test(tmp_path: Path, counted: bool) -> None:
+    signer = Signer(tmp_path)
+    signer.write("prove", "#!/bin/sh\necho '3 passed in 0.01s'\n" if counted else "#!/bin/sh\n")
+    (signer.root / "prove").chmod(0o755)
+    signer.declare(tests={"command": ["./prove"]})
+
+    closing = finish(signer, "./prove")
+
+    told = statement_of(signer.export()["content"])["predicate"]
+    markdown = signer.export(**{"as": "markdown"})["content"]
+    assert (told["result"], told["handrailRun"]["isCounted"]) == ("PASSED", counted)
+    assert (NO_TEST_COUNTED in closing, NO_TEST_COUNTED in markdown) == (not counted, not counted)
+    assert (", 3 passed, 0 failed" in markdown, ALL_CHECKED in closing) == (counted, True)
+
+
+@pytest.mark.thorough
+def test_a_person_who_approved_a_check_answers_for_what_it_counts(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    signer.declare(tests={"command": TESTS.split()})
+    approve(signer)
+
+    closing = finish(signer, TESTS)
+
+    assert NO_TEST_COUNTED not in closing + signer.export(**{"as": "markdown"})["content"]

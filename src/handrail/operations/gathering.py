@@ -11,7 +11,6 @@ from handrail.engine.facts import Helper, WorkDone, encode_project, find_long_no
 from handrail.engine.history import History, Node, Run
 from handrail.engine.judge.arrival import named_confirmer
 from handrail.engine.navigate import Running, leaf_at
-from handrail.operations.declared_checks import list_approved
 from handrail.operations.handles import LONGEST_WORKER, WORKER_RULE, Prepared, is_worker
 from handrail.operations.replies import load_handed, load_pinned_workflow
 from handrail.operations.report import blobs_of, refuse_report
@@ -92,6 +91,7 @@ def gather(
     wanted = plan_attempt_look(history, workflow, node, work.artifacts, work.context)
     if wanted is None:
         return prepared
+    from handrail.operations.declared_checks import list_approved  # noqa: PLC0415 - notes alone name no file
     from handrail.operations.looking import look  # noqa: PLC0415 - notes alone name no file
 
     # Not as this process saw it last: another one may have run the check of this step since.

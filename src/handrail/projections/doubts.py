@@ -17,7 +17,7 @@ from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_latest_tree, list_unclear
 from handrail.engine.events import EvidenceCheck, ReceiptRecorded
-from handrail.engine.history import History, attached_to, list_receipts, way_to
+from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
 from handrail.engine.judge.named_places import DECLARATIONS, is_of_checks, sort_by_use
 from handrail.engine.judge.run_claims import is_command_of, name_folder, name_others, own_program, write_line
 from handrail.engine.messages import explain_gap
@@ -48,11 +48,13 @@ Code: TypeAlias = Literal[
     "sparse",
     "apart",
     "declared_here",
+    "undeclared",
     "client",
     "program",
     "fewer",
     "opposite",
 ]
+ALL_RAN = "every command that was named ran; none is a declared check (handrail setup --checks)"
 _SAYS: dict[Code, str] = {
     "blocked": "the run is blocked",
     "unfinished": "the run is not finished",
@@ -66,12 +68,14 @@ _SAYS: dict[Code, str] = {
     "sparse": "tests that the checkout leaves out since before the run: {}",
     "apart": "another repository in it changed: {}",
     "declared_here": "in no commit when the run began, and approved by nobody (handrail check approve): {}",
+    "undeclared": ALL_RAN,
     "client": "by the client's word alone: {} (handrail check run would show it)",
     "program": "another program than before: {}",
     "fewer": "{}",
     "opposite": "{}",
 }
 OWN_RUNS: tuple[EvidenceCheck, ...] = ("ran", "red_then_green")
+NO_TEST_COUNTED = "no test counted"
 MOST_NAMED = 5
 LONGEST_NAMED = 32
 
@@ -107,6 +111,7 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
         "sparse": _list_sparse_tests(history, node_id, claims),
         "apart": _list_apart(history, node_id),
         "declared_here": _list_declared_here(history, node_id, claims, approved),
+        "undeclared": _list_undeclared(history, claims),
         "client": _list_by_client(history, claims),
         "program": _list_other_programs(history, claims),
         "fewer": list_fewer(history, node_id),
@@ -131,6 +136,12 @@ def find_pinned(history: History, placed: PlacedClaim) -> PinnedCheck | None:
         and (one.name == receipt.check or (one.directory or ".") == receipt.directory)
     )
     return next(own, None)
+
+
+def is_uncounted(run: Run, ran: Sequence[ReceiptRecorded]) -> bool:
+    """Whether what ran is worth its declaration alone: nobody counted a test, and no person approved it."""
+    approved = {one.argv_digest for one in run.checks if one.is_approved}
+    return bool(ran) and not any(one.counts or one.argv_digest in approved for one in ran)
 
 
 def list_still_failing(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
@@ -250,6 +261,17 @@ def _list_declared_here(
         if is_new and not one.is_approved and one.name not in agreed:
             own[f"{one.name} ({cut_name(' '.join(one.argv))})"] = None
     return list(own)
+
+
+def _list_undeclared(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    """What ran, where none of it is a check by the word of the project and no person agreed.
+
+    Any program can end with 0.
+    """
+    if any(worth_of(placed.claim) == "confirmed" or find_pinned(history, placed) for placed in claims):
+        return []
+    ran = [receipt_of(history, placed) for placed in claims if worth_of(placed.claim) == "ran"]
+    return list(dict.fromkeys(name_check(one) for one in ran if one is not None))
 
 
 def _list_by_client(history: History, claims: Sequence[PlacedClaim]) -> list[str]:

@@ -34,7 +34,7 @@ from handrail.engine.judge.run_claims import (
     write_line,
 )
 from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
-from handrail.projections.doubts import list_doubts, say_doubt
+from handrail.projections.doubts import NO_TEST_COUNTED, is_uncounted, list_doubts, say_doubt
 from handrail.projections.evidence import (
     PERSON_DOORS,
     RECEIPT_DOORS,
@@ -146,12 +146,13 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     graph = run_graph(history, run.run_id)
     tip = graph.preferred_tip
     claims = list_claims(history, tip)
-    evidence = sum_evidence(history, tip)
+    evidence, ran = sum_evidence(history, tip), find_counting_receipts(history, run)
     return {
         "run": run.run_id,
         "workflow": {"id": run.workflow_id, "hash": run.workflow_hash},
         "status": graph.status,
-        "checks": [_state_check(history, run, one, subject) for one in find_counting_receipts(history, run)],
+        "checks": [_state_check(history, run, one, subject) for one in ran],
+        "isCounted": not is_uncounted(run, ran),
         "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run)],
         "testsTouched": _name_touched_tests(history, claims, subject),
         "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
@@ -388,7 +389,8 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     run = statement["predicate"]["handrailRun"]
     commit = statement["subject"][0]["digest"]["gitCommit"]
     name = statement["subject"][0]["name"]
-    checks = "; ".join(map(_describe_check, run["checks"])) or "none"
+    counted = [] if run.get("isCounted", True) else [NO_TEST_COUNTED]
+    checks = "; ".join([*map(_describe_check, run["checks"]), *counted]) or "none"
     differs = "exactly these files" if run["isClean"] else "**other files than those of the commit**"
     guards = "; ".join(map(_describe_guard, run["redThenGreen"]))
     people = ", ".join(_plain(f"{one['who']} ({one['door']})") for one in run["confirmedBy"])

@@ -235,7 +235,7 @@ def _find_asked_by(known: Witnessed, line: str) -> set[Identity]:
 
 
 def _split_variables(words: tuple[str, ...]) -> tuple[str, str]:
-    """Digests of the variables in front of a command, and of its words: a check that sets some is shown so."""
+    """Digests of the variables in front of a command, and of its words: so is one shown that sets some."""
     given = tuple(takewhile(lambda word: "=" in word, words[1:])) if words[:1] == ("env",) else ()
     variables = digest(dict(one.split("=", 1) for one in given)) if given else "-"
     return variables, digest_argv(words[len(given) + 1 :])

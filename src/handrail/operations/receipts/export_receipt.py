@@ -28,9 +28,8 @@ from handrail.operations.looking import find_broken
 from handrail.operations.receipts.show_key import find_commit, require_local
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import is_project
-from handrail.operations.stored_sessions import facet, open_stored_sessions
+from handrail.operations.stored_sessions import Sessions, ask_sessions, facet
 from handrail.ports.receipts import NamedCommit
-from handrail.ports.store import IndexTrouble
 from handrail.ports.worktree import Changes, Tree, Unseen
 from handrail.projections.overview import choose_run
 from handrail.projections.receipt_statement import (
@@ -175,17 +174,17 @@ def _find_run(rt: ReadPorts, request: ExportReceipt, project: str) -> tuple[Sess
     )
 
 
-def _list_nearest(rt: ReadPorts, project: str, *, with_index: bool = True) -> list[SessionId]:
+def _list_nearest(rt: ReadPorts, project: str) -> list[SessionId]:
     """The latest sessions of projects that have the name of this one, then the latest of all."""
     name = encode_project(project).name
-    try:
-        with open_stored_sessions(rt, with_index=with_index) as sessions:
-            latest = [stamp.session_id for stamp in sessions.latest(MOST_SESSIONS)[:MOST_SESSIONS]]
-            listed = sessions.filtered([facet("project", name)])
-            named = (one.session_id for one in listed if sessions.facts(one.session_id).project == name)
-            return list(dict.fromkeys([*islice(named, MOST_SESSIONS), *latest]))
-    except IndexTrouble:
-        return _list_nearest(rt, project, with_index=False)
+
+    def find(sessions: Sessions) -> list[SessionId]:
+        latest = [stamp.session_id for stamp in sessions.latest(MOST_SESSIONS)[:MOST_SESSIONS]]
+        listed = sessions.filtered([facet("project", name)])
+        named = (one.session_id for one in listed if sessions.facts(one.session_id).project == name)
+        return list(dict.fromkeys([*islice(named, MOST_SESSIONS), *latest]))
+
+    return ask_sessions(rt, find)
 
 
 def _describe_subject(rt: Runtime, history: History, run: Run, project: str, named: NamedCommit) -> Subject:
