@@ -80,7 +80,7 @@ def test_a_dry_run_shows_the_change_and_makes_none(runtime: Runtime) -> None:
         None,
     )
     assert change["diff"]["removed"] == 0
-    assert change["diff"]["hunks"][0].count("\n+") == change["diff"]["added"]
+    assert change["diff"]["hunks"][0].partition("@@\n")[2].count("\n+") + 1 == change["diff"]["added"]
     assert data["expires_at"] == "2027-01-15T08:15:00Z"
     assert files_of(runtime) == {}
     assert claims_of(runtime).claimed == set()

@@ -132,7 +132,7 @@ def test_every_file_compiles_and_can_be_walked_to_its_end(path: Path) -> None:
     assert compilation.pinned is not None
     report = simulate(compilation.pinned.workflow)
     assert report.coverage.reached == report.coverage.total
-    assert report.problems == ()
+    assert report.problems == []
 
 
 @each_file
