@@ -24,7 +24,7 @@ from handrail.engine.receipts import (
     RunOutcome,
     digest_argv,
 )
-from handrail.operations.checks.reports import count_pytest, count_unittest
+from handrail.operations.checks.reports import count_pytest, count_unittest, count_wrapped
 from tests.cases import every_case
 from tests.engine.test_evidence import BEFORE, CHANGED, NOW, Body, of, place, receipt, seeing, weighed
 
@@ -388,6 +388,34 @@ def test_unittest_says_itself_what_it_ran(printed: str, counts: Counts) -> None:
 )
 def test_pytest_says_itself_what_it_ran(printed: str, counts: Counts | None) -> None:
     assert count_pytest(printed) == counts
+
+
+@pytest.mark.promise("evidence.ran")
+@pytest.mark.parametrize(
+    ("printed", "counts"),
+    [
+        ("$ pytest -q\n..\n2 passed in 0.10s\n", Counts(passed=2)),
+        ("Ran 3 tests in 0.001s\n\nOK (skipped=1)\nmake: done\n", Counts(passed=2, skipped=1)),
+        ("test result: ok. 4 passed; 0 failed; 1 ignored; 0 measured; 0 out\n", Counts(passed=4, skipped=1)),
+        ("ok 1 - a\n# tests 1\n# pass 1\n# fail 0\n", Counts(passed=1)),
+        ("✔ adds\nℹ tests 2\nℹ pass 2\nℹ fail 0\n", Counts(passed=2)),
+        ("Tests:       2 skipped, 3 passed, 5 total\n", Counts(passed=3, skipped=2)),
+        (" Test Files  1 passed (1)\n      Tests  6 passed | 1 skipped (7)\n", Counts(passed=6, skipped=1)),
+        ("  12 passing (5ms)\n  1 pending\n", Counts(passed=12, skipped=1)),
+        ("ok  \texample.com/bill\t0.003s\n", None),
+        ("All checks passed!\n", None),
+        ("no tests ran in 0.01s\n", None),
+    ],
+)
+def test_a_program_that_starts_a_runner_hands_on_what_it_counted(printed: str, counts: Counts | None) -> None:
+    assert count_wrapped(printed, has_passed=True) == counts
+
+
+@pytest.mark.promise("evidence.ran")
+def test_a_sum_that_disagrees_with_the_end_of_a_program_is_of_something_else() -> None:
+    assert count_wrapped("1 failed, 2 passed in 0.10s\n", has_passed=True) is None
+    assert count_wrapped("2 passed in 0.10s\n", has_passed=False) is None
+    assert count_wrapped("1 failed in 0.10s\n", has_passed=False) == Counts(failed=1)
 
 
 @pytest.mark.promise("evidence.ran")

@@ -17,7 +17,8 @@ from handrail.host.check_programs import LocalCheckPrograms
 from handrail.host.workspace import LocalWorkspace
 from handrail.operations.checks.note_command import NoteCommand, note_command
 from handrail.operations.checks.run_check import RunCheck, run_check
-from handrail.projections.closing import ALL_CHECKED, ALL_RAN
+from handrail.projections.closing import ALL_CHECKED
+from handrail.projections.doubts import ALL_RAN
 from handrail.runtime.hub import perform
 from handrail.workflows.builtins.registry import find_contract
 from tests.host.worktree.project import commit, write

@@ -16,7 +16,8 @@ import pytest
 from handrail.host.check_programs import LocalCheckPrograms
 from handrail.host.clock import SystemClock
 from handrail.operations.checks.run_check import RunCheck, run_check
-from handrail.projections.closing import ALL_CHECKED, ALL_RAN
+from handrail.projections.closing import ALL_CHECKED
+from handrail.projections.doubts import ALL_RAN
 from handrail.runtime.sessions import HotLog
 from handrail.workflows.builtins.registry import all_contracts
 from tests.filled_in import in_own_words
@@ -205,7 +206,7 @@ def test_who_reads_that_everything_was_checked_reads_by_what_and_where(site: Sit
 
     done = site.send(report)
 
-    assert done["closing"].endswith(f"; what ran: true in src; {ALL_RAN}.")
+    assert done["closing"].endswith(f"; what ran: true in src, no test counted; {ALL_RAN}.")
 
 
 def test_where_this_machine_keeps_a_program_leaves_room_for_what_it_does(site: Site) -> None:
@@ -221,7 +222,7 @@ def test_where_this_machine_keeps_a_program_leaves_room_for_what_it_does(site: S
 
     done = site.send(report)
 
-    assert "what ran: proof all cases; " in done["closing"]
+    assert "what ran: proof all cases, " in done["closing"]
 
 
 def test_a_variable_in_front_of_a_check_starts_and_counts_in_both_spellings(site: Site) -> None:

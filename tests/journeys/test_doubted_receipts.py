@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 
 from handrail.projections.closing import ALL_CHECKED
+from handrail.projections.doubts import ALL_RAN, NO_TEST_COUNTED
 from tests.host.worktree.project import commit
 from tests.journeys.cast_players import Player
 from tests.journeys.cast_rows import ROWS
 from tests.journeys.conversation import answer
+from tests.journeys.given_workflows import step
+from tests.journeys.test_approved_checks import approve
 from tests.journeys.test_travelling_receipts import Signer, statement_of, with_keys
-from tests.journeys.test_until_the_end import RIGHT, TESTS, changed
+from tests.journeys.test_until_the_end import CHANGE, RIGHT, TESTS, changed
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
@@ -29,6 +32,16 @@ TOLD = {
     "starts another program under the same name": "another program than before: tests by ",
     "breaks the code, and puts it back with a comment": "1 open gap, the first: ",
 }
+
+CLEAN = (
+    "moves a submodule on, and lists it",
+    "moves a submodule on, and commits it before the report",
+    "adds a failing test to a file that has others, and mends the code",
+    "has its check approved after it ran",
+    "gives a declared check more time before the run begins",
+    "mends what a test finds that was there before the run",
+    "mends what a method finds that was there before the run",
+)
 
 
 def state(player: Player) -> dict[str, Any]:
@@ -51,6 +64,33 @@ def test_a_lie_that_is_told_is_not_passed(tmp_path: Path, name: str) -> None:
     assert told["result"] == "WARNED"
     assert TOLD[name] in "\n".join(told["handrailRun"]["doubts"])
     assert ALL_CHECKED not in player.reply["closing"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", CLEAN)
+def test_honest_work_that_ends_clean_is_passed_by_its_receipt(tmp_path: Path, name: str) -> None:
+    player = Player(tmp_path, "cli")
+    (row,) = (row for row in ROWS if row.name == name)
+    assert player.play(row) == "clean"
+    commit(player.root)
+
+    told = state(player)
+
+    assert told["handrailRun"]["doubts"] == []
+    assert (told["result"], told["handrailRun"]["isClean"]) == ("PASSED", True)
+
+
+@pytest.mark.thorough
+def test_a_check_that_a_person_approves_in_the_end_is_no_longer_in_doubt(tmp_path: Path) -> None:
+    player = Player(tmp_path, "cli")
+    (row,) = (row for row in ROWS if row.name == "declares its own check before the run begins")
+    assert player.play(row) == "told"
+    commit(player.root)
+    player.do("approve", "tests")
+
+    told = state(player)
+
+    assert (told["result"], told["handrailRun"]["doubts"]) == ("PASSED", [])
 
 
 @pytest.mark.thorough
@@ -103,3 +143,55 @@ def test_a_run_that_is_blocked_has_not_passed(tmp_path: Path) -> None:
 
     assert told["result"] == "WARNED"
     assert "the run is blocked" in told["handrailRun"]["doubts"]
+
+
+# Whose word a check is
+
+
+def finish(signer: Signer, command: str) -> str:
+    """A run whose report rests on this command, committed; its closing line."""
+    signer.begin(step("change", **CHANGE))
+    signer.write("src/bill.py", RIGHT)
+    signer.run(*command.split())
+    closing = signer.send(changed("src/bill.py", check=command))["closing"]
+    commit(signer.root)
+    return str(closing)
+
+
+@pytest.mark.thorough
+def test_a_command_that_nobody_declared_has_not_passed(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+
+    closing = finish(signer, "true")
+
+    told = statement_of(signer.export()["content"])["predicate"]
+    assert (told["result"], told["handrailRun"]["doubts"]) == ("WARNED", [ALL_RAN])
+    assert closing.endswith(f"what ran: true, no test counted; {ALL_RAN}.")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_declared_check_says_whether_it_counted_a_test(tmp_path: Path, counted: bool) -> None:
+    signer = Signer(tmp_path)
+    signer.write("prove", "#!/bin/sh\necho '3 passed in 0.01s'\n" if counted else "#!/bin/sh\n")
+    (signer.root / "prove").chmod(0o755)
+    signer.declare(tests={"command": ["./prove"]})
+
+    closing = finish(signer, "./prove")
+
+    told = statement_of(signer.export()["content"])["predicate"]
+    markdown = signer.export(**{"as": "markdown"})["content"]
+    assert (told["result"], told["handrailRun"]["isCounted"]) == ("PASSED", counted)
+    assert (NO_TEST_COUNTED in closing, NO_TEST_COUNTED in markdown) == (not counted, not counted)
+    assert (", 3 passed, 0 failed" in markdown, ALL_CHECKED in closing) == (counted, True)
+
+
+@pytest.mark.thorough
+def test_a_person_who_approved_a_check_answers_for_what_it_counts(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    signer.declare(tests={"command": TESTS.split()})
+    approve(signer)
+
+    closing = finish(signer, TESTS)
+
+    assert NO_TEST_COUNTED not in closing + signer.export(**{"as": "markdown"})["content"]

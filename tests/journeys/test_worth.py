@@ -12,7 +12,8 @@ from handrail.engine.events import Claim
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.operations.checks.note_command import NoteCommand, note_command
 from handrail.ports.worktree import Unseen
-from handrail.projections.closing import ALL_CHECKED, ALL_RAN
+from handrail.projections.closing import ALL_CHECKED
+from handrail.projections.doubts import ALL_RAN
 from handrail.projections.evidence import PROOF, describe_level, is_proven, worth_of
 from tests.cases import every_case
 from tests.journeys.doors import command, worth

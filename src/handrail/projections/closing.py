@@ -22,10 +22,12 @@ from handrail.engine.messages import explain_gap
 from handrail.engine.progress import count_not_run
 from handrail.projections.doubts import (
     MOST_NAMED,
+    NO_TEST_COUNTED,
     OWN_RUNS,
     cut_name,
-    find_pinned,
+    is_uncounted,
     list_doubts,
+    list_grown,
     list_names,
     list_still_failing,
     list_unchecked,
@@ -62,8 +64,6 @@ def closing_line(history: History, name: str, node_id: NodeId) -> str:
 # What rests on the agent's word alone, at the end
 
 ALL_CHECKED = "everything that can be checked was checked"
-"""Where what ran is a check by the word of the project, or a person agreed: any program can end with 0."""
-ALL_RAN = "every command that was named ran; none is a declared check (handrail setup --checks)"
 _PROOFS: dict[EvidenceCheck, str] = {
     "ran": "a check that Handrail runs",
     "red_then_green": "a check that Handrail runs",
@@ -107,12 +107,13 @@ def _say_claim(history: History, placed: PlacedClaim) -> str:
 
 
 def _say_all_checked(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> str:
-    if list_doubts(history, node_id):
+    doubts = list_doubts(history, node_id)
+    if any(one.code != "undeclared" for one in doubts):
         return ""
-    worths = {worth_of(placed.claim) for placed in claims}
-    if "confirmed" in worths or any(find_pinned(history, placed) for placed in claims):
-        return _name_commands(history, claims) + ALL_CHECKED
-    return _name_commands(history, claims) + ALL_RAN if "ran" in worths else ""
+    if not doubts and {"ran", "confirmed"}.isdisjoint(worth_of(placed.claim) for placed in claims):
+        return ""
+    said = "; ".join(map(say_doubt, doubts)) or ALL_CHECKED
+    return _name_commands(history, node_id, claims) + said
 
 
 _TOLD_HERE = ("began_changed", "apart", "declared_here", "client", "program", "fewer", "opposite")
@@ -125,15 +126,21 @@ def describe_doubts(history: History, node_id: NodeId) -> str:
     return "; ".join(say_doubt(one) for one in told)
 
 
-def _name_commands(history: History, claims: Sequence[PlacedClaim]) -> str:
+def _name_commands(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> str:
     """What ran, and where: that everything was checked says no more than these commands look at."""
-    names = _list_ran(history, claims)
-    return f"what ran: {list_names(names)}; " if names else ""
+    ran = _list_ran(history, claims)
+    run = history.runs[history.nodes[node_id].run_id]
+    told = f", {NO_TEST_COUNTED}" if is_uncounted(run, ran) else ""
+    return f"what ran: {list_names(_name_each(ran))}{told}; " if ran else ""
 
 
-def _list_ran(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+def _list_ran(history: History, claims: Sequence[PlacedClaim]) -> list[ReceiptRecorded]:
     ran = [receipt_of(history, one) for one in claims if worth_of(one.claim) == "ran"]
-    return list(dict.fromkeys(_name_with_command(one) for one in ran if one is not None))
+    return [one for one in ran if one is not None]
+
+
+def _name_each(ran: Sequence[ReceiptRecorded]) -> list[str]:
+    return list(dict.fromkeys(map(_name_with_command, ran)))
 
 
 def _name_with_command(receipt: ReceiptRecorded) -> str:
@@ -144,8 +151,7 @@ def _name_with_command(receipt: ReceiptRecorded) -> str:
 
 def _list_ran_elsewhere(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
     """Of those that ran: what did so in another folder than the project's own."""
-    ran = [one for one in claims if (held := receipt_of(history, one)) is not None and name_folder(held)]
-    return _list_ran(history, ran)
+    return _name_each([one for one in _list_ran(history, claims) if name_folder(one)])
 
 
 def describe_beside(history: History, node_id: NodeId) -> str:
@@ -153,15 +159,17 @@ def describe_beside(history: History, node_id: NodeId) -> str:
     placed = list_claims(history, node_id)
     claims = [one.claim for one in placed]
     ran = {path for one in claims if one.check in OWN_RUNS and one.verdict == "holds" for path in one.paths}
+    grown = list_grown(placed)
     arrived = [one for one in claims if is_arrival(one)]
     others = {path for one in arrived if one.fact.startswith(OF_ANOTHER_RUN) for path in one.paths}
     came = {path for one in arrived for path in one.paths} - others
     uses = {"tests": _TESTS if _are_counted(history, placed) else f"{_TESTS}, and nobody counted them before"}
     own = {
         uses.get(use, f"{use} of the checks changed"): paths
-        for use, paths in sort_by_use(sorted(ran)).items()
+        for use, paths in sort_by_use(sorted(ran - grown)).items()
     }
     told = own | {
+        "tests of the checks only grew": sorted(grown),
         "not listed, by a commit, another branch or ignore rules": sorted(came),
         f"not listed, {OF_ANOTHER_RUN}": sorted(others),
         "passed without checking": list_unchecked(history, node_id),

@@ -15,9 +15,9 @@ from handrail.contract.ids import NodeId
 from handrail.contract.wording import format_count
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
-from handrail.engine.code_trees import find_baseline, find_latest_tree
+from handrail.engine.code_trees import find_baseline, find_latest_tree, list_unclear
 from handrail.engine.events import EvidenceCheck, ReceiptRecorded
-from handrail.engine.history import History, attached_to, list_receipts, way_to
+from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
 from handrail.engine.judge.named_places import DECLARATIONS, is_of_checks
 from handrail.engine.judge.run_claims import is_command_of, name_folder, name_others, own_program, write_line
 from handrail.engine.messages import explain_gap
@@ -47,11 +47,13 @@ Code: TypeAlias = Literal[
     "began_changed",
     "apart",
     "declared_here",
+    "undeclared",
     "client",
     "program",
     "fewer",
     "opposite",
 ]
+ALL_RAN = "every command that was named ran; none is a declared check (handrail setup --checks)"
 _SAYS: dict[Code, str] = {
     "blocked": "the run is blocked",
     "unfinished": "the run is not finished",
@@ -64,12 +66,14 @@ _SAYS: dict[Code, str] = {
     "began_changed": "the run began on uncommitted changes of tests: {}",
     "apart": "another repository in it changed: {}",
     "declared_here": "in no commit when the run began, and approved by nobody (handrail check approve): {}",
+    "undeclared": ALL_RAN,
     "client": "by the client's word alone: {} (handrail check run would show it)",
     "program": "another program than before: {}",
     "fewer": "{}",
     "opposite": "{}",
 }
 OWN_RUNS: tuple[EvidenceCheck, ...] = ("ran", "red_then_green")
+NO_TEST_COUNTED = "no test counted"
 MOST_NAMED = 5
 LONGEST_NAMED = 32
 
@@ -86,8 +90,11 @@ def say_doubt(doubt: Doubt) -> str:
     return _SAYS[doubt.code].format(list_names(doubt.names))
 
 
-def list_doubts(history: History, node_id: NodeId) -> list[Doubt]:
-    """Why the run is not clean at this node; empty: nothing that is known."""
+def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ()) -> list[Doubt]:
+    """Why the run is not clean at this node; empty: nothing that is known.
+
+    `approved` are checks that a person approved after the last report.
+    """
     claims = [placed for placed in list_claims(history, node_id) if not is_arrival(placed.claim)]
     evidence, gaps = sum_evidence(history, node_id), open_gaps(history, node_id)
     against = {} if evidence is None else {"contradicted": evidence.contradicted, "stale": evidence.stale}
@@ -100,7 +107,8 @@ def list_doubts(history: History, node_id: NodeId) -> list[Doubt]:
         "changed_checks": _list_changed_checks(history, claims),
         "began_changed": _list_uncommitted_tests(history, node_id, claims),
         "apart": _list_apart(history, node_id),
-        "declared_here": _list_declared_here(history, node_id, claims),
+        "declared_here": _list_declared_here(history, node_id, claims, approved),
+        "undeclared": _list_undeclared(history, claims),
         "client": _list_by_client(history, claims),
         "program": _list_other_programs(history, claims),
         "fewer": list_fewer(history, node_id),
@@ -125,6 +133,12 @@ def find_pinned(history: History, placed: PlacedClaim) -> PinnedCheck | None:
         and (one.name == receipt.check or (one.directory or ".") == receipt.directory)
     )
     return next(own, None)
+
+
+def is_uncounted(run: Run, ran: Sequence[ReceiptRecorded]) -> bool:
+    """Whether what ran is worth its declaration alone: nobody counted a test, and no person approved it."""
+    approved = {one.argv_digest for one in run.checks if one.is_approved}
+    return bool(ran) and not any(one.counts or one.argv_digest in approved for one in ran)
 
 
 def list_still_failing(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
@@ -180,7 +194,7 @@ def list_opposite(history: History, node_id: NodeId) -> list[str]:
 def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
     """Tests, configuration and program of checks that count, where they changed in the run and nobody agreed.
 
-    A source file that its command only names is what it checks.
+    A source file that its command only names is what it checks. Tests that only grew were seen to fail.
     """
     found: set[str] = set()
     for placed in reversed(claims):
@@ -190,7 +204,18 @@ def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> lis
         program = "" if receipt is None else own_program(receipt)
         if receipt is not None:
             found |= {path for path in placed.claim.paths if is_of_checks(path) or path == program}
-    return sorted(found)
+    return sorted(found - list_grown(claims))
+
+
+def list_grown(claims: Sequence[PlacedClaim]) -> set[str]:
+    """Tests that only grew, by the newest report that tells of each."""
+    told: dict[str, NodeId] = {}
+    found: set[str] = set()
+    for placed in reversed(claims):
+        for path in (*placed.claim.grown, *placed.claim.paths):
+            if told.setdefault(path, placed.node_id) == placed.node_id:
+                found |= {path} & {*placed.claim.grown}
+    return found
 
 
 def _list_uncommitted_tests(
@@ -201,27 +226,41 @@ def _list_uncommitted_tests(
     is_rested_on = any(worth_of(placed.claim) == "ran" for placed in claims)
     if first is None or not is_rested_on:
         return ()
-    return [path for path in first.fact.uncommitted if path != DECLARATIONS]
+    files = [path for path in first.fact.uncommitted if path.partition("#")[0] != DECLARATIONS]
+    return sorted({*files} - list_grown(claims))
 
 
 def _list_apart(history: History, node_id: NodeId) -> list[str]:
     """Repositories inside the project that are not as the run found them."""
     first, last = find_baseline(history, node_id), find_latest_tree(history, node_id)
-    if first is None or last is None:
-        return []
-    marks = (first.fact.apart or {}).items() ^ (last.fact.apart or {}).items()
-    return sorted({name for name, mark in marks if mark != "sparse"})
+    return [] if first is None or last is None else list_unclear(first.fact.apart, last.fact.apart)
 
 
-def _list_declared_here(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:
+def _list_declared_here(
+    history: History, node_id: NodeId, claims: Sequence[PlacedClaim], approved: Sequence[str]
+) -> list[str]:
     """Declared checks that count, where only the files of the start have the declaration."""
     first = find_baseline(history, node_id)
-    if first is None or DECLARATIONS not in first.fact.uncommitted:
+    told = () if first is None else first.fact.uncommitted
+    judged = (history.evidence.get(node.node_id) for node in way_to(history, node_id))
+    agreed = {*approved, *(name for one in judged if one is not None for name in one.approved)}
+    own: dict[str, None] = {}
+    for one in filter(None, (find_pinned(history, placed) for placed in claims)):
+        is_new = DECLARATIONS in told or f"{DECLARATIONS}#{one.name}" in told
+        if is_new and not one.is_approved and one.name not in agreed:
+            own[f"{one.name} ({cut_name(' '.join(one.argv))})"] = None
+    return list(own)
+
+
+def _list_undeclared(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    """What ran, where none of it is a check by the word of the project and no person agreed.
+
+    Any program can end with 0.
+    """
+    if any(worth_of(placed.claim) == "confirmed" or find_pinned(history, placed) for placed in claims):
         return []
-    pinned = (find_pinned(history, placed) for placed in claims)
-    own = dict.fromkeys(one.name for one in pinned if one is not None and not one.is_approved)
-    checks = {one.name: one for one in history.runs[history.nodes[node_id].run_id].checks}
-    return [f"{name} ({cut_name(' '.join(checks[name].argv))})" for name in own if name in checks]
+    ran = [receipt_of(history, placed) for placed in claims if worth_of(placed.claim) == "ran"]
+    return list(dict.fromkeys(name_check(one) for one in ran if one is not None))
 
 
 def _list_by_client(history: History, claims: Sequence[PlacedClaim]) -> list[str]:

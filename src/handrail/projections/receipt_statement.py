@@ -33,7 +33,7 @@ from handrail.engine.judge.run_claims import (
     write_line,
 )
 from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
-from handrail.projections.doubts import list_doubts, say_doubt
+from handrail.projections.doubts import NO_TEST_COUNTED, is_uncounted, list_doubts, say_doubt
 from handrail.projections.evidence import (
     PERSON_DOORS,
     RECEIPT_DOORS,
@@ -77,6 +77,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """Tests that the commit has otherwise than the one that the run began with."""
     broken: Mapping[str, tuple[str, ...]]
     """By the receipt of a command that failed: code that the run changed since it had passed."""
+    approved: tuple[str, ...]
+    """Checks that a person approved since the run began."""
     last: tuple[str, ...] | None
     """Paths that are other ones in the commit than when the run last saw them; None: that is not known."""
 
@@ -133,7 +135,7 @@ def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], s
     said += [] if checks else ["no check ran"]
     if subject.last:
         said.append(f"the run left other files than the commit has: {', '.join(_name_paths(subject.last))}")
-    said += [say_doubt(one) for one in list_doubts(history, tip)]
+    said += [say_doubt(one) for one in list_doubts(history, tip, subject.approved)]
     return [_cut(one) for one in said[:MOST_NAMED]]
 
 
@@ -142,12 +144,13 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     graph = run_graph(history, run.run_id)
     tip = graph.preferred_tip
     claims = list_claims(history, tip)
-    evidence = sum_evidence(history, tip)
+    evidence, ran = sum_evidence(history, tip), find_counting_receipts(history, run)
     return {
         "run": run.run_id,
         "workflow": {"id": run.workflow_id, "hash": run.workflow_hash},
         "status": graph.status,
-        "checks": [_state_check(history, run, one, subject) for one in find_counting_receipts(history, run)],
+        "checks": [_state_check(history, run, one, subject) for one in ran],
+        "isCounted": not is_uncounted(run, ran),
         "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run)],
         "testsTouched": _name_touched_tests(history, claims, subject),
         "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
@@ -384,7 +387,8 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     run = statement["predicate"]["handrailRun"]
     commit = statement["subject"][0]["digest"]["gitCommit"]
     name = statement["subject"][0]["name"]
-    checks = "; ".join(map(_describe_check, run["checks"])) or "none"
+    counted = [] if run.get("isCounted", True) else [NO_TEST_COUNTED]
+    checks = "; ".join([*map(_describe_check, run["checks"]), *counted]) or "none"
     differs = "exactly these files" if run["isClean"] else "**other files than those of the commit**"
     guards = "; ".join(map(_describe_guard, run["redThenGreen"]))
     people = ", ".join(_plain(f"{one['who']} ({one['door']})") for one in run["confirmedBy"])

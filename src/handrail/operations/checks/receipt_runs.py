@@ -27,7 +27,7 @@ from handrail.engine.receipts import (
     TimedOut,
     digest_argv,
 )
-from handrail.operations.checks.reports import TELLING_RUNNERS, UnreadableReport, count_tests
+from handrail.operations.checks.reports import TELLING_RUNNERS, UnreadableReport, count_tests, count_wrapped
 from handrail.operations.declared_checks import show_words
 from handrail.operations.pending_step import PendingStep
 from handrail.ports.checks import PRINTED, CheckPrograms, ProgramCall, ProgramEnd, ReportFile
@@ -168,7 +168,7 @@ def run_and_count(
     rt: ReadPorts, programs: CheckPrograms, command: Command, project: str, see: Callable[[bytes], None]
 ) -> Counted:
     """Start it and count what it tested: the one way, for a receipt and for its replay."""
-    path, is_read = _find_report_file(command), _is_printed_report(command)
+    path = _find_report_file(command)
     before = programs.look_at_report(project, path) if path else ""
     kept = bytearray()
     call = ProgramCall(
@@ -182,7 +182,7 @@ def run_and_count(
 
     def take(chunk: bytes) -> None:
         see(chunk)
-        if is_read and len(kept) < MOST_PRINTED_BYTES:
+        if not path and len(kept) < MOST_PRINTED_BYTES:
             kept.extend(chunk)
 
     with rt.interruptions.defer():
@@ -197,16 +197,11 @@ def _find_report_file(command: Command) -> str:
     return "" if command.report is None or command.report.path == PRINTED else command.report.path
 
 
-def _is_printed_report(command: Command) -> bool:
-    """Whether what it prints is its report: it is declared so, or it is a runner that tells its counts."""
-    if command.report is not None:
-        return command.report.path == PRINTED
-    return _find_counter(command) is not None
-
-
-def _find_counter(command: Command) -> Callable[[str], Counts | None] | None:
+def _count_printed(command: Command, ended: ProgramEnd, text: str) -> Counts | None:
+    """What a runner counted, which tells it without being asked."""
     names = map(os.path.basename, read_words(command.argv).words)
-    return next((TELLING_RUNNERS[name] for name in names if name in TELLING_RUNNERS), None)
+    count = next((TELLING_RUNNERS[name] for name in names if name in TELLING_RUNNERS), None)
+    return count_wrapped(text, has_passed=ended.status == 0) if count is None else count(text)
 
 
 def _show_value(rt: ReadPorts, value: str) -> str:
@@ -260,8 +255,7 @@ def _count_report(
 ) -> tuple[Counts | None, str]:
     """What the declared report counts, or why it counts nothing."""
     if command.report is None or ended.trouble:
-        count = _find_counter(command)
-        return None if count is None else count(printed.decode(errors="replace")), ""
+        return _count_printed(command, ended, printed.decode(errors="replace")), ""
     found = ReportFile(content=printed)
     if command.report.path != PRINTED:
         found = programs.read_report(project, command.report.path, before)

@@ -147,7 +147,11 @@ def _count_jest(content: bytes) -> Counts:
 # Each reader knows one form and gives None where no line is of it: then nothing was counted.
 
 
-_TAP_SUM = re.compile(r"(?m)^# (tests|pass|fail|cancelled|skipped|todo) (\d{1,9})$")
+_TAP_SUM = re.compile(r"(?m)^[#ℹ] (tests|pass|fail|cancelled|skipped|todo) (\d{1,9})$")
+"""As `node --test` ends its TAP, and what it prints for people."""
+_JEST = re.compile(r"(?m)^ *Tests:? +\d{1,9} [a-z]+.*$|^ +\d{1,9} (?:passing|failing|pending)\b")
+"""The sum of Jest, Vitest and Mocha."""
+_JEST_SUM = re.compile(r"(\d{1,9}) (pass|fail|skip|pend|todo)")
 _TAP_LINE = re.compile(r"(?m)^(not )?ok\b[^#\n]*(?:#\s*(skip|todo)\b)?", re.IGNORECASE)
 _TAP_PLAN = re.compile(r"(?m)^1\.\.(\d{1,9})\b")
 _CARGO = re.compile(
@@ -257,6 +261,31 @@ def count_pytest(text: str) -> Counts | None:
         skipped=sums.get("skipped", 0) + sums.get("xfailed", 0),
         errors=raised if is_broken else 0,
     )
+
+
+def _count_jest_sums(text: str) -> Counts | None:
+    sums: dict[str, int] = {}
+    for line in _JEST.findall(text):
+        sums |= {name: int(number) for number, name in _JEST_SUM.findall(line)}
+    skipped = sum(sums.get(name, 0) for name in ("skip", "pend", "todo"))
+    return Counts(passed=sums.get("pass", 0), failed=sums.get("fail", 0), skipped=skipped) if sums else None
+
+
+def _count_node_sums(text: str) -> Counts | None:
+    return count_tap(text) if _TAP_SUM.search(text) else None
+
+
+def count_wrapped(text: str, *, has_passed: bool) -> Counts | None:
+    """Of a program that may start a runner, such as `make test`: the sum that a known one ends with.
+
+    Only where it agrees with how the program ended: else that is about something else.
+    """
+    for count in (count_pytest, count_unittest, count_cargo, _count_node_sums, _count_jest_sums):
+        found = count(text)
+        failed = 0 if found is None else found.failed + found.errors
+        if found is not None and found.passed + failed and has_passed == (not failed):
+            return found
+    return None
 
 
 TELLING_RUNNERS = {"unittest": count_unittest, "pytest": count_pytest, "py.test": count_pytest}
