@@ -6,15 +6,16 @@ import json
 from typing import Any
 
 from handrail.runtime.runtime import Runtime
-from tests.conftest import library_of
+from tests.conftest import GivenFiles
 from tests.journeys.conversation import start
 
 
 def give(runtime: Runtime, *steps: dict[str, Any], **fields: Any) -> str:
     """Put a workflow of these steps into the library; its id."""
-    workflow_id = f"project.given{len(library_of(runtime).held)}"
+    assert isinstance(runtime.library, GivenFiles)
+    workflow_id = f"project.given{len(runtime.library.held)}"
     document = {"id": workflow_id, "name": "Given", "description": "For a journey.", "steps": list(steps)}
-    library_of(runtime).add(json.dumps(document | fields).encode(), f"{workflow_id}.json")
+    runtime.library.add(json.dumps(document | fields).encode(), f"{workflow_id}.json")
     return workflow_id
 
 

@@ -20,7 +20,6 @@ from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, choice, option, step
 from tests.journeys.rich_session import report
 from tests.journeys.test_confirmations import at_console, at_third, claims_of, insist
-from tests.journeys.test_moving_sessions import exported, imported
 
 
 def checkpoint(runtime: Runtime, reply: dict[str, Any], notes: str) -> dict[str, Any]:
@@ -183,6 +182,7 @@ def test_a_secret_is_asked_for_as_done_and_never_for_its_value(runtime: Runtime)
     assert passed["pending"]["stepId"] == "go"
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("people.one-ask")
 @pytest.mark.parametrize("era", ["legacy", "auto"])
 def test_a_value_in_the_form_is_recorded_as_the_answer_of_a_person(runtime: Runtime, era: str) -> None:
@@ -308,8 +308,11 @@ def test_an_import_keeps_a_no_and_makes_a_yes_a_claim(
     runtime: Runtime, typed: str, kind: str, fact: str
 ) -> None:
     blocked = at_claimed(runtime, typed)
+    exported = answer(runtime, "session.export", sessionId=blocked["session"]["sessionId"])
     other = memory_runtime()
-    made = imported(other, exported(runtime, blocked["session"]["sessionId"]))
+    bundle = {"source": "work.handrail.json", "text": json.dumps(exported["content"])}
+    plan = answer(other, "session.import", bundle=bundle, dryRun=True)
+    made = answer(other, "session.import", bundle=bundle, confirm=plan["confirm_token"])
 
     found = answer(other, "session.resume", query=made["session_id"])
     state = found["items"][0]["nextCall"]["params"]["stateToken"]

@@ -9,7 +9,7 @@ import pytest
 
 from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.runtime import Runtime
-from tests.conftest import library_of
+from tests.conftest import GivenFiles
 from tests.journeys.conversation import answer, rehydrate, start
 from tests.journeys.doors import tool_call
 
@@ -31,7 +31,8 @@ WORKFLOW: dict[str, Any] = {
 
 
 def put(runtime: Runtime, workflow: bytes, contract: bytes) -> None:
-    library_of(runtime).held[:] = [
+    assert isinstance(runtime.library, GivenFiles)
+    runtime.library.held[:] = [
         WorkflowFile(source_kind="project", source_ref="noted.json", content=workflow),
         WorkflowFile(source_kind="project", source_ref="note.json", content=contract, holds="contract"),
     ]
@@ -93,8 +94,9 @@ def test_another_spelling_of_the_same_workflow_is_no_drift(
 ) -> None:
     put(runtime, json.dumps(WORKFLOW).encode(), json.dumps(CONTRACT).encode())
     first = start(runtime, workflowId="project.noted")
+    assert isinstance(runtime.library, GivenFiles)
 
-    library_of(runtime).held[0] = WorkflowFile(
+    runtime.library.held[0] = WorkflowFile(
         source_kind="project", source_ref="noted.md", content=MARKDOWN % prompt
     )
 
@@ -159,7 +161,8 @@ def test_the_file_that_changed_is_the_one_that_is_named(
 
     put(runtime, workflow.encode(), contract.encode())
     if not contract:
-        del library_of(runtime).held[1]
+        assert isinstance(runtime.library, GivenFiles)
+        del runtime.library.held[1]
 
     assert [name for name, _ in told_of(runtime, first)] == expected
 
@@ -175,6 +178,7 @@ ROUTINE: dict[str, Any] = {
 
 @pytest.mark.promise("truth.drift-names-its-file")
 def test_a_routine_that_changed_is_named_instead_of_the_workflow_that_calls_it(runtime: Runtime) -> None:
+    assert isinstance(runtime.library, GivenFiles)
     calling = {
         "type": "template_call",
         "templateId": "project.templates.routine.look",
@@ -182,14 +186,14 @@ def test_a_routine_that_changed_is_named_instead_of_the_workflow_that_calls_it(r
         "args": {},
     }
     caller = WORKFLOW | {"steps": [calling]}
-    library_of(runtime).held[:] = [
+    runtime.library.held[:] = [
         WorkflowFile(source_kind="project", source_ref="caller.json", content=json.dumps(caller).encode()),
         WorkflowFile(source_kind="project", source_ref="look.json", content=json.dumps(ROUTINE).encode()),
     ]
     first = start(runtime, workflowId="project.noted")
     changed = ROUTINE | {"steps": [{"id": "see", "title": "See", "prompt": "Look twice."}]}
 
-    library_of(runtime).held[1] = WorkflowFile(
+    runtime.library.held[1] = WorkflowFile(
         source_kind="project", source_ref="look.json", content=json.dumps(changed).encode()
     )
 
