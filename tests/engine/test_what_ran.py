@@ -60,7 +60,7 @@ def test_a_runner_that_is_asked_to_tell_has_run_nothing() -> None:
 
 @pytest.mark.promise("evidence.nothing-ran")
 def test_fewer_tests_than_at_the_start_are_told_beside_the_result() -> None:
-    first = receipt(tree=BEFORE, counts=Counts(passed=5), name="rcp_a")
+    first = receipt(tree=BEFORE, counts=Counts(passed=4, errors=1), name="rcp_a")
     last = receipt(counts=Counts(passed=3, skipped=1), name="rcp_b")
 
     ((_, level, verdict, fact),) = of(

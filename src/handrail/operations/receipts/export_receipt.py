@@ -40,9 +40,10 @@ from handrail.projections.receipt_statement import (
     write_markdown,
 )
 from handrail.projections.run_graph import run_graph
+from handrail.runtime.damaged_sessions import pass_over
 from handrail.runtime.operation import Chunked, Input, Operation, ValueRule
 from handrail.runtime.runtime import ReadPorts, Runtime, project_of
-from handrail.runtime.sessions import Session, pass_over, read_session, require_healthy
+from handrail.runtime.sessions import Session, read_session, require_healthy
 
 MOST_SESSIONS = 50
 """That are looked at for the newest run of a project: of those with its name, and of all."""

@@ -15,8 +15,9 @@ from handrail.operations.workflow_catalog import explain_undeclared
 from handrail.operations.workflows.overlay_drift import explain_changed_base
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
+from handrail.runtime.damaged_sessions import read_blob
 from handrail.runtime.runtime import ReadPorts, WritePorts, looks_at_code
-from handrail.runtime.sessions import Session, read_blob, read_session
+from handrail.runtime.sessions import Session, read_session
 from handrail.workflows.catalog import suggest_id
 from handrail.workflows.compiled import CompiledWorkflow, list_wanted_checks
 from handrail.workflows.evidence import ChangedInRun
