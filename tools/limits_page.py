@@ -510,7 +510,7 @@ INSIDE = {
     "engine.judge.earlier_reports": ("FACT_BYTES", "MOST_PATHS_KEPT"),
     "engine.judge.run_claims": ("MOST_PATHS_NAMED", "MOST_PATHS_SINCE"),
     "engine.plans": ("MOST_CLAIMS",),
-    "operations.looking": ("MOST_BRANCHES", "MOST_LISTED", "MOST_RECEIPT_TREES"),
+    "operations.looking": ("MOST_BRANCHES", "MOST_GROWN", "MOST_LISTED", "MOST_RECEIPT_TREES"),
     "workflows.contracts.evidence_rules": ("MOST_RULES",),
     "contract.disclosure.disclose": ("MAX_EXPANSION_DEPTH",),
     "contract.disclosure.estimate": ("MAX_DEPTH",),

@@ -22,9 +22,10 @@ from handrail.engine.receipts import (
     NotStarted,
     PinnedCheck,
     RunOutcome,
+    compare_counts,
     digest_argv,
 )
-from handrail.operations.checks.reports import count_pytest, count_unittest, count_wrapped
+from handrail.operations.checks.reports import count_pytest, count_tests, count_unittest, count_wrapped
 from tests.cases import every_case
 from tests.engine.test_evidence import BEFORE, CHANGED, NOW, Body, of, place, receipt, seeing, weighed
 
@@ -356,8 +357,12 @@ def test_a_failure_before_any_test_is_no_red_and_the_fact_says_so() -> None:
             "Ran 2 tests in 0.001s\n\nFAILED (errors=1)\n",
             Counts(passed=1, failed=1),
         ),
+        (
+            "Ran 4 tests in 0.001s\n\nOK (skipped=1, expected failures=2)\n",
+            Counts(passed=1, skipped=1, xfailed=2),
+        ),
     ],
-    ids=["none", "cannot-be-imported", "a-test-raises"],
+    ids=["none", "cannot-be-imported", "a-test-raises", "some-fail-as-expected"],
 )
 def test_unittest_says_itself_what_it_ran(printed: str, counts: Counts) -> None:
     assert count_unittest(printed) == counts
@@ -526,3 +531,17 @@ def test_one_run_that_settles_two_places_is_asked_for_once() -> None:
     )
 
     assert len(result.reasons) == 1
+
+
+def test_a_test_that_fails_as_expected_is_none_that_was_skipped() -> None:
+    case = '<testcase name="{}"><skipped type="pytest.{}"/></testcase>'
+    cases = "".join([case.format("a", "skip"), case.format("b", "xfail"), '<testcase name="c"/>'])
+    content = f"<testsuites><testsuite>{cases}</testsuite></testsuites>".encode()
+
+    counts = count_tests(content, "junit")
+
+    assert counts == Counts(passed=1, skipped=1, xfailed=1)
+    assert compare_counts(Counts(passed=2), counts, "then") == (
+        "1 skipped, 0 then; 1 failed as expected, 0 then"
+    )
+    assert compare_counts(Counts(passed=3), counts, "then").startswith("2 tests ran, 3 then")

@@ -29,6 +29,7 @@ from handrail.host.receipt_keys import LocalReceiptKeys
 from handrail.host.worktree.committed_files import LocalCommittedFiles
 from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.operations.receipts.export_receipt import MOST_SESSIONS
+from handrail.projections.receipt_statement import write_markdown
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles
@@ -245,6 +246,30 @@ def test_no_server_signs(signer: Signer) -> None:
 
     assert isinstance(refused, Failure)
     assert refused.kind.code == "FEATURE_DISABLED"
+
+
+@pytest.mark.promise("receipt.travels")
+def test_where_there_is_no_repository_nobody_is_told_to_fetch(signer: Signer) -> None:
+    shutil.rmtree(signer.root / ".git")
+
+    refused = perform(signer.runtime, "receipt.export", {})
+
+    assert isinstance(refused, Failure)
+    assert refused.message == 'There is no commit "HEAD" of this project here: there is no git repository.'
+    assert refused.hint == "A receipt is about a commit: git init, and commit."
+
+
+@pytest.mark.promise("receipt.travels")
+def test_a_name_in_a_sentence_stays_as_it_is_spelled(signer: Signer) -> None:
+    statement = statement_of(signer.export()["content"])
+    run = statement["predicate"]["handrailRun"]
+    run |= {"doubts": ["changed: tests/test_bill.py, __init__.py"]}
+    run |= {"testsTouched": ["tests/test_bill.py", "a_b"]}
+
+    shown = write_markdown(statement, "")
+
+    assert "not PASSED: changed: tests/test_bill.py, \\_\\_init\\_\\_.py\n" in shown
+    assert "Tests changed: `a_b`, as said above;" in shown
 
 
 @pytest.mark.promise("receipt.travels")
