@@ -372,7 +372,7 @@ def test_unittest_says_itself_what_it_ran(printed: str, counts: Counts) -> None:
         ),
         (
             "==== 3 passed, 1 skipped, 2 xfailed, 1 warning in 61.20s (0:01:01) ====\n",
-            Counts(passed=3, skipped=3),
+            Counts(passed=3, skipped=1, xfailed=2),
         ),
         ("1 passed, 3 subtests passed, 4 deselected in 0.01s\n", Counts(passed=1)),
         ("\nno tests ran in 0.00s\n", Counts()),
