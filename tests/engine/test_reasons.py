@@ -8,6 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.contract.ids import Autonomy
+from handrail.engine.events import (
+    CapabilityObserved,
+    CapabilityProvenance,
+    CapabilityStatus,
+    GapRecorded,
+)
+from handrail.engine.judge.settling import settle, settle_by_observation
 from handrail.engine.reasons import (
     BLOCKER_CODES,
     Block,
@@ -156,3 +163,29 @@ def test_a_log_of_an_older_version_tells_by_its_sentence_that_a_person_was_asked
     assert wait_of(old) == WaitsFor(kind="confirm")
     assert wait_of(replace(old, suggested_fix="Ask the user.")) is None
     assert wait_of(blocker_of(MISSING)) == WAIT
+
+
+@every_case(
+    ("status", "provenance", "earlier", "settled"),
+    [
+        ("available", "attempted_use", (), ["gap_1_web_browsing"]),
+        ("available", "manual_claim", (), []),
+        ("unavailable", "attempted_use", (), []),
+        ("available", "attempted_use", (settle("gap_1_web_browsing", "It works.", ()),), []),
+    ],
+)
+def test_only_an_open_gap_is_settled_and_by_no_mere_claim(
+    status: CapabilityStatus,
+    provenance: CapabilityProvenance,
+    earlier: tuple[GapRecorded, ...],
+    settled: list[str],
+) -> None:
+    gaps = [
+        GapRecorded(gap_id=f"gap_1_{name}", severity="warning", reason="reported", summary="None.")
+        for name in ("web_browsing", "delegation")
+    ]
+    seen = CapabilityObserved(capability="web_browsing", status=status, provenance=provenance)
+
+    found = settle_by_observation(lambda: [*gaps, *earlier], [seen])
+
+    assert [gap.resolves_gap_id for gap in found] == settled

@@ -277,13 +277,20 @@ class Referee:
 
     def trace(self, files: Container[str]) -> None:
         """Lines of these files that are reached from now on are remembered."""
+        every: dict[CodeType, set[Place]] = {}
 
         def on_line(frame: FrameType, event: str, _: object) -> Any:
             self.lines.add((frame.f_code.co_filename, frame.f_lineno))
             return on_line
 
         def on_call(frame: FrameType, event: str, _: object) -> Any:
-            return on_line if frame.f_code.co_filename in files else None
+            code = frame.f_code
+            if code.co_filename not in files:
+                return None
+            self.lines.add((code.co_filename, frame.f_lineno))
+            if code not in every:
+                every[code] = {(code.co_filename, line) for _, _, line in code.co_lines() if line}
+            return None if every[code] <= self.lines else on_line
 
         threading.settrace(on_call)
         sys.settrace(on_call)
