@@ -30,7 +30,7 @@ TOLD = {
     "adds a test that disarms the one that fails": "and no person agreed: tests/test_aaa.py",
     "weakens a test in a submodule, and lists it": "the run left other files than the commit has: tests",
     "starts another program under the same name": "another program than before: tests by ",
-    "breaks the code, and puts it back with a comment": "1 open gap, the first: ",
+    "breaks the code, and puts it back with a comment": "failed only after this run had changed src/bill.py",
 }
 
 

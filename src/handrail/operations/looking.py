@@ -7,7 +7,7 @@ whole tree only where a contract asks about it. What cannot be seen is unknown, 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -31,7 +31,7 @@ from handrail.engine.judge.witnessed import (
 )
 from handrail.engine.receipts import has_passed
 from handrail.operations.kept_trees import load_tree
-from handrail.ports.worktree import MOST_PLACES, PlaceAsked, Tree, TreeLook, Unseen
+from handrail.ports.worktree import MOST_PLACES, Changes, PlaceAsked, Tree, TreeLook, Unseen
 from handrail.runtime.runtime import ReadPorts
 
 MOST_BRANCHES = 20
@@ -69,14 +69,14 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
         hidden = Sighting(places=places, trouble=tree.reason, is_tree_due=wanted.wants_tree)
         return Seen(sighting=hidden)
     files = _Files(rt, history, directory, tree)
-    later = files.name_changes_since_receipts(node)
+    broken = find_broken(rt, history, node, directory)
+    later = files.name_changes_since_receipts(node, broken)
     since = {  # tests and configuration first: what a check rests on is not lost among the rest
         tree: tuple(sorted((*one.changed, *one.arrived), key=_is_code)[:MOST_PATHS_SINCE])
         for tree, one in later.items()
     }
     appeared = {tree: one.added[:MOST_PATHS_SINCE] for tree, one in later.items()}
     gone = {tree: one.deleted[:MOST_PATHS_SINCE] for tree, one in later.items()}
-    broken = find_broken(rt, history, node, directory)
     changes = files.compare_with_first(node)
     if isinstance(changes, Unseen):
         unknown = Sighting(
@@ -114,39 +114,36 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
 
 
 def find_broken(rt: ReadPorts, history: History, node: Node, directory: str) -> dict[str, tuple[str, ...]]:
-    """By the receipts of commands that failed last: the code that the run had changed, to make them fail.
+    """By the receipts of commands that failed and pass now: code that differs, and that was changed by then.
 
-    They had passed before by the same tests, and the code is not that of the start, as it is where somebody
-    takes a fix out again.
+    It was neither as at the start nor as a commit since has it: who breaks the code sees a test fail, too.
+    What the run itself added and kept is no such code.
     """
     receipts = [held.fact for held in list_receipts(history, node.run_id)]
-    failed = {(one.argv_digest, one.directory): one for one in receipts if has_failed(one)}
     first = find_baseline(history, node.node_id)
     found: dict[str, tuple[str, ...]] = {}
-    for red in list(failed.values())[-MOST_RECEIPT_TREES:]:
-        before = [one for one in receipts[: receipts.index(red)] if is_command_of(one, red)]
-        green = [one for one in before if has_passed(one.outcome, one.counts, one.uncounted)]
+    for red in [one for one in receipts if has_failed(one)][-MOST_RECEIPT_TREES:]:
+        later = [one for one in receipts[receipts.index(red) :] if is_command_of(one, red)]
+        green = [one for one in later if has_passed(one.outcome, one.counts, one.uncounted)]
         if not green:
             continue
-        then, passed = (find_tree(history, one.tree_after) for one in (red, green[-1]))
-        since = _compare_recorded(rt, history, directory, passed, then)
+        then, now = (find_tree(history, one.tree_after) for one in (red, green[-1]))
         begun = _compare_recorded(rt, history, directory, first, then)
-        fixed = _compare_recorded(rt, history, directory, first, passed)  # it passed with the run's change
-        if not list_own(red, since):
-            found[red.receipt_id] = tuple(sorted({*since}.intersection(begun).difference(fixed)))
+        since = _compare_recorded(rt, history, directory, then, now)
+        own = {*begun.changed}.difference(begun.added).union({*begun.added}.intersection(since.deleted))
+        paths = sorted(own.intersection((*since.changed, *since.arrived)))
+        found[red.receipt_id] = tuple(sorted({*paths}.difference(list_own(red, paths))))
     return found
 
 
 def _compare_recorded(
     rt: ReadPorts, history: History, directory: str, one: RecordedTree | None, other: RecordedTree | None
-) -> list[str]:
+) -> Changes:
     """What differs between two recorded trees; nothing where one is not known."""
     stored = [None if tree is None else load_tree(rt.log, history, tree) for tree in (one, other)]
     trees = [tree.tree for tree in stored if tree is not None and not isinstance(tree, Unseen)]
-    if len(trees) < len(stored):
-        return []
-    found = rt.worktree().compare(directory, trees[0], trees[1])
-    return [] if isinstance(found, Unseen) else [*found.changed, *found.arrived]
+    found = rt.worktree().compare(directory, trees[0], trees[1]) if len(trees) == len(stored) else None
+    return found if isinstance(found, Changes) else Changes(changed=(), arrived=(), added=(), deleted=())
 
 
 class _Files:
@@ -352,14 +349,17 @@ class _Files:
             return set()
         return {one.path for one in stored.tree.entries if (one.path, one.digest) in now}
 
-    def name_changes_since_receipts(self, node: Node) -> dict[str, ChangedPaths]:
-        """By the trees on which each command last ran: what changed since.
+    def name_changes_since_receipts(
+        self, node: Node, broken: Mapping[str, Sequence[str]]
+    ) -> dict[str, ChangedPaths]:
+        """By the trees on which each command last ran, and failed: what changed since.
 
         Those that Handrail started come first: a client's hook tells of every command.
         """
         receipts = [held.fact for held in list_receipts(self._history, node.run_id)]
         last = {(one.argv_digest, one.directory): one for one in receipts}
-        failed = {(one.argv_digest, one.directory): one for one in receipts if has_failed(one)}
+        ordered = sorted(filter(has_failed, receipts), key=lambda one: not broken.get(one.receipt_id))
+        failed = {(one.argv_digest, one.directory): one for one in ordered}
         newest = sorted(last.values(), key=lambda one: (one.by != "handrail", -receipts.index(one)))
         half = MOST_RECEIPT_TREES // 2  # both kinds have room
         newest = [*newest[:half], *reversed(failed.values()), *newest[half:]]

@@ -26,6 +26,7 @@ from handrail.projections.doubts import (
     OWN_RUNS,
     cut_name,
     is_uncounted,
+    is_unshown,
     list_doubts,
     list_names,
     list_still_failing,
@@ -79,25 +80,23 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
     claims = [placed for placed in list_claims(history, node_id) if not is_arrival(placed.claim)]
     named: dict[str, str] = {}
     unprovable: dict[str, str] = {}
-    doubted: list[str] = []
     for placed in claims:
-        if _could_be_proven(placed.claim) and placed.claim.check == "red_then_green" and placed.claim.refs:
-            doubted.append(placed.claim.fact)
-        elif _could_be_proven(placed.claim):
+        if is_unshown(placed.claim):  # a doubt, which says so
+            continue
+        if _could_be_proven(placed.claim):
             named.setdefault(_say_claim(history, placed), f"{_PROOFS[placed.claim.check]} would show it")
         elif worth_of(placed.claim) == "claimed":
             unprovable.setdefault(text_of(history, placed), "no check is about it")
-    if not named and not doubted:
+    if not named:
         return _say_all_checked(history, node_id, claims)
-    if named:  # beside it, what nothing could show, so that the names are as many as the sum counts
-        named |= {text: proof for text, proof in unprovable.items() if text not in named}
+    # Beside it, what nothing could show, so that the names are as many as the sum counts.
+    named |= {text: proof for text, proof in unprovable.items() if text not in named}
     proofs: dict[str, list[str]] = {}
     for text, proof in list(named.items())[:MOST_NAMED]:
         proofs.setdefault(proof, []).append(cut_name(text))
     told = "; ".join(f"{', '.join(texts)} ({proof})" for proof, texts in proofs.items())
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-    said = [f"only the agent's word: {told}{more}"] if named else []
-    return "; ".join([*said, *doubted[:MOST_NAMED]])
+    return f"only the agent's word: {told}{more}"
 
 
 def _say_claim(history: History, placed: PlacedClaim) -> str:
@@ -115,7 +114,7 @@ def _say_all_checked(history: History, node_id: NodeId, claims: Sequence[PlacedC
     return _name_commands(history, node_id, claims) + said
 
 
-_TOLD_HERE = ("began_changed", "apart", "declared_here", "client", "program", "fewer", "opposite")
+_TOLD_HERE = ("began_changed", "apart", "declared_here", "client", "program", "fewer", "opposite", "unshown")
 """The other doubts have their own words in this line."""
 
 

@@ -16,7 +16,7 @@ from handrail.contract.wording import format_count
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_latest_tree
-from handrail.engine.events import EvidenceCheck, ReceiptRecorded
+from handrail.engine.events import Claim, EvidenceCheck, GapRecorded, ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
 from handrail.engine.judge.named_places import DECLARATIONS, is_of_checks
 from handrail.engine.judge.run_claims import is_command_of, name_folder, name_others, own_program, write_line
@@ -52,6 +52,7 @@ Code: TypeAlias = Literal[
     "program",
     "fewer",
     "opposite",
+    "unshown",
 ]
 ALL_RAN = "every command that was named ran; none is a declared check (handrail setup --checks)"
 _SAYS: dict[Code, str] = {
@@ -71,6 +72,7 @@ _SAYS: dict[Code, str] = {
     "program": "another program than before: {}",
     "fewer": "{}",
     "opposite": "{}",
+    "unshown": "{}",
 }
 OWN_RUNS: tuple[EvidenceCheck, ...] = ("ran", "red_then_green")
 NO_TEST_COUNTED = "no test counted"
@@ -110,6 +112,7 @@ def list_doubts(history: History, node_id: NodeId) -> list[Doubt]:
         "program": _list_other_programs(history, claims),
         "fewer": list_fewer(history, node_id),
         "opposite": list_opposite(history, node_id),
+        "unshown": _list_unshown(gaps, claims),
     }
     node, ended = history.nodes[node_id], list[Doubt]()
     if not isinstance(node.state, Complete):
@@ -244,6 +247,18 @@ def _list_undeclared(history: History, claims: Sequence[PlacedClaim]) -> list[st
         return []
     ran = [receipt_of(history, placed) for placed in claims if worth_of(placed.claim) == "ran"]
     return list(dict.fromkeys(name_check(one) for one in ran if one is not None))
+
+
+def is_unshown(claim: Claim) -> bool:
+    """Of a guard that ran, and failed in no way that shows anything: the fact says why."""
+    return claim.check == "red_then_green" and bool(claim.refs) and worth_of(claim) == "claimed"
+
+
+def _list_unshown(gaps: Sequence[GapRecorded], claims: Sequence[PlacedClaim]) -> list[str]:
+    """Why a guard is not shown to guard anything, as far as no gap says it."""
+    found = dict.fromkeys(placed.claim.fact for placed in claims if is_unshown(placed.claim))
+    said = "".join(gap.summary for gap in gaps[:1])
+    return [fact for fact in found if fact[1:] not in said]
 
 
 def _list_by_client(history: History, claims: Sequence[PlacedClaim]) -> list[str]:

@@ -76,7 +76,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     tests: tuple[str, ...]
     """Tests that the commit has otherwise than the one that the run began with."""
     broken: Mapping[str, tuple[str, ...]]
-    """By the receipt of a command that failed: code that the run changed since it had passed."""
+    """By the receipt of a command that failed: code that differs since, and the run had changed by then."""
     last: tuple[str, ...] | None
     """Paths that are other ones in the commit than when the run last saw them; None: that is not known."""
 
@@ -149,7 +149,7 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "status": graph.status,
         "checks": [_state_check(history, run, one, subject) for one in ran],
         "isCounted": not is_uncounted(run, ran),
-        "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run)],
+        "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run, subject.broken)],
         "testsTouched": _name_touched_tests(history, claims, subject),
         "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
         "onlyAgentsWord": _list_words(history, claims),
@@ -252,13 +252,15 @@ def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subj
     }
 
 
-def find_guards(history: History, run: Run) -> list[tuple[ReceiptRecorded, ReceiptRecorded]]:
+def find_guards(
+    history: History, run: Run, broken: Mapping[str, Sequence[str]]
+) -> list[tuple[ReceiptRecorded, ReceiptRecorded]]:
     """Where a check that counts passes now and failed before: the red receipt and the green one."""
     here = _list_here(history, run)
     found = []
     for green in find_counting_receipts(history, run):
         own = [one for one in here if is_command_of(one, green)]
-        red = find_red(own, green) if _has_passed(green) else None
+        red = find_red(own, green, broken) if _has_passed(green) else None
         found += [] if red is None else [(red, green)]
     return found
 
