@@ -17,9 +17,9 @@ from handrail.contract.outcome import Fault
 from handrail.engine.code_trees import find_baseline, find_nearest_tree, find_tree, find_tree_of
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
-from handrail.engine.judge.named_places import is_of_checks
+from handrail.engine.judge.named_places import IGNORE_RULES, is_of_checks
 from handrail.engine.judge.red_then_green import list_own
-from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, is_command_of, own_program
+from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, is_command_of
 from handrail.engine.judge.witnessed import (
     AskedPlace,
     ChangedBeside,
@@ -220,15 +220,15 @@ class _Files:
         if baseline is None or (imported is not None and baseline.index < imported.index):
             return ChangedBeside()
         run, fact = self._history.runs[node.run_id], baseline.fact
-        started = {own_program(held.fact) for held in list_receipts(self._history, run.run_id)} - {""}
-        now = self._rt.worktree().find_beside(self._directory, self._tree, sorted(started))
+        started = {held.fact.program.removeprefix("./") for held in list_receipts(self._history, run.run_id)}
+        now = self._rt.worktree().find_beside(self._directory, self._tree, sorted(started - {""}))
         loaded, rules = fact.loaded or {}, fact.ignore_rules or {}
+        places = set(map(_find_repository, rules))
         changed = {path for path, mark in now.loaded.items() if loaded.get(path) != mark}
         changed |= {path for path, at in now.programs.items() if at > run.started_at}
+        asked = tuple(one for one in now.ignore_rules.items() if _find_repository(one[0]) in places)
         return ChangedBeside(
-            ignore_rules=tuple(
-                name for name, mark in now.ignore_rules.items() if rules and rules.get(name, "") != mark
-            ),
+            ignore_rules=tuple(name for name, mark in asked if rules.get(name, "") != mark),
             loaded=tuple(sorted(changed)),
         )
 
@@ -376,6 +376,11 @@ def _leave_out(changes: ChangedPaths, names: set[str]) -> ChangedPaths:
     paths = (changes.changed, changes.arrived, changes.added, changes.deleted)
     changed, arrived, added, deleted = (tuple(one for one in held if one not in names) for held in paths)
     return ChangedPaths(changed=changed, arrived=arrived, added=added, deleted=deleted)
+
+
+def _find_repository(rules: str) -> str:
+    """The folder of the repository whose ignore rules are named so; empty: of the project itself."""
+    return next((rules.removesuffix(one) for one in IGNORE_RULES if rules.endswith(one)), rules)
 
 
 def _is_code(path: str) -> bool:

@@ -114,7 +114,18 @@ def _say_all_checked(history: History, node_id: NodeId, claims: Sequence[PlacedC
     return _name_commands(history, node_id, claims) + said
 
 
-_TOLD_HERE = ("began_changed", "apart", "declared_here", "client", "program", "fewer", "opposite", "unshown")
+_TOLD_HERE = (
+    "began_changed",
+    "apart",
+    "declared_here",
+    "client",
+    "program",
+    "temporary",
+    "rules",
+    "fewer",
+    "opposite",
+    "unshown",
+)
 """The other doubts have their own words in this line."""
 
 

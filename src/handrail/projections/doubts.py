@@ -18,7 +18,7 @@ from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_latest_tree
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded, ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
-from handrail.engine.judge.named_places import DECLARATIONS, is_of_checks
+from handrail.engine.judge.named_places import DECLARATIONS, IGNORE_RULES, is_of_checks
 from handrail.engine.judge.run_claims import is_command_of, name_folder, name_others, own_program, write_line
 from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Complete
@@ -50,6 +50,8 @@ Code: TypeAlias = Literal[
     "undeclared",
     "client",
     "program",
+    "temporary",
+    "rules",
     "fewer",
     "opposite",
     "unshown",
@@ -70,10 +72,17 @@ _SAYS: dict[Code, str] = {
     "undeclared": ALL_RAN,
     "client": "by the client's word alone: {} (handrail check run would show it)",
     "program": "another program than before: {}",
+    "temporary": "by a program that anybody may have put there: {}",
+    "rules": "ignore rules that no commit has changed in the run: {}",
     "fewer": "{}",
     "opposite": "{}",
     "unshown": "{}",
 }
+_TEMPORARY = (
+    *("/tmp/", "/var/tmp/", "/dev/shm/", "/private/tmp/"),  # noqa: S108 - told, never written to
+    *("/private/var/tmp/", "/var/folders/", "/private/var/folders/"),
+)
+"""Folders in which everybody may write, by their names."""
 OWN_RUNS: tuple[EvidenceCheck, ...] = ("ran", "red_then_green")
 NO_TEST_COUNTED = "no test counted"
 MOST_NAMED = 5
@@ -110,6 +119,8 @@ def list_doubts(history: History, node_id: NodeId) -> list[Doubt]:
         "undeclared": _list_undeclared(history, claims),
         "client": _list_by_client(history, claims),
         "program": _list_other_programs(history, claims),
+        "temporary": _list_temporary(history, claims),
+        "rules": _list_rules(history, node_id),
         "fewer": list_fewer(history, node_id),
         "opposite": list_opposite(history, node_id),
         "unshown": _list_unshown(gaps, claims),
@@ -201,9 +212,9 @@ def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> lis
         if worth_of(placed.claim) == "confirmed":
             break
         receipt = receipt_of(history, placed) if placed.claim.check in OWN_RUNS else None
-        program = "" if receipt is None else own_program(receipt)
         if receipt is not None:
-            found |= {path for path in placed.claim.paths if is_of_checks(path) or path == program}
+            own = (own_program(receipt), receipt.program)
+            found |= {path for path in placed.claim.paths if is_of_checks(path) or path in own}
     return sorted(found)
 
 
@@ -283,6 +294,18 @@ def _list_other_programs(history: History, claims: Sequence[PlacedClaim]) -> lis
         if len(digests) > 1:
             found[f"{name_check(shown)} by {shown.program[-LONGEST_NAMED:]}"] = None
     return list(found)
+
+
+def _list_temporary(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    ran = [receipt_of(history, placed) for placed in claims if worth_of(placed.claim) == "ran"]
+    found = [one for one in ran if one is not None and one.program.startswith(_TEMPORARY)]
+    return list(dict.fromkeys(f"{name_check(one)} by {one.program[-LONGEST_NAMED:]}" for one in found))
+
+
+def _list_rules(history: History, node_id: NodeId) -> list[str]:
+    """What a repository was told not to see: nobody knows what is behind it."""
+    arrived = (placed.claim.paths for placed in list_claims(history, node_id) if is_arrival(placed.claim))
+    return sorted({path for paths in arrived for path in paths if path.endswith(IGNORE_RULES)})
 
 
 def _list_of_command(history: History, placed: PlacedClaim, shown: ReceiptRecorded) -> list[ReceiptRecorded]:

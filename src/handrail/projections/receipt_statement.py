@@ -441,7 +441,8 @@ def _describe_check(check: dict[str, Any]) -> str:
     verdict: Literal["passed", "not passed"] = "passed" if check["hasPassed"] else "not passed"
     where = "" if check["directory"] == "." or check["isDeclared"] else f" in {_code(check['directory'])}"
     where += f" ({_code(_cut_line(check['command']))})" if check["isDeclared"] else ""
-    return f"{_code(check['name'])}{where} {verdict} ({check['outcome']}{counted}, by {check['door']}){fewer}"
+    by = f"{check['door']} with {_code(check['program'])}" if check["program"] else check["door"]
+    return f"{_code(check['name'])}{where} {verdict} ({check['outcome']}{counted}, by {by}){fewer}"
 
 
 def _cut_line(words: Sequence[str]) -> str:
