@@ -382,6 +382,21 @@ def memory_runtime() -> Runtime:
     )
 
 
+def library_of(runtime: Runtime) -> GivenFiles:
+    assert isinstance(runtime.library, GivenFiles)
+    return runtime.library
+
+
+def settings_of(runtime: Runtime) -> GivenSettings:
+    assert isinstance(runtime.settings, GivenSettings)
+    return runtime.settings
+
+
+def workspace_of(runtime: Runtime) -> GivenWorkspace:
+    assert isinstance(runtime.workspace, GivenWorkspace)
+    return runtime.workspace
+
+
 def pytest_collection_finish() -> None:
     """Thousands of collected tests stay: looking through them for garbage, again and again, finds none.
     A test leaves little that refers to itself, so a look may be rarer than the interpreter's."""

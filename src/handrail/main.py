@@ -369,14 +369,12 @@ def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
     )
 
 
-def _demo(parsed: "Parsed") -> int:
+def _demo(parsed: "Parsed") -> "Outcome | int":
     """The demo talks to people, so text is its default."""
     from handrail.demo.main import main as demo
 
-    arguments = [f"--{param['name']}={value}" for param, value in parsed.values]
-    if parsed.formats:
-        arguments.append("--format=" + ("json" if "json" in parsed.formats else "text"))
-    return demo(arguments)
+    keep = next((str(value) for _, value in parsed.values), "")
+    return demo(keep, is_text="json" not in parsed.formats)
 
 
 def _record_defect(runtime: "Callable[[], Runtime]", defect: Exception) -> str:

@@ -13,10 +13,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from handrail_code.edit.move import plan_extract, plan_move
-from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
-from handrail_code.edit.replace import plan_replace
+from handrail_code.edit.plan import Plan, Refusal
 from handrail_code.facts.join import Project
+from tests.code_tools.planning import apply_in_memory, plan_extract, plan_move, plan_replace
 from tests.code_tools.programs import PROGRAMS, PROJECTS
 from tests.code_tools.reading import list_found, project_of
 from tests.code_tools.test_generated_programs import symbols

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
-from handrail_code.edit.rename import plan_rename
+from handrail_code.edit.plan import Plan, Refusal
 from handrail_code.facts.join import Project, Style, Symbol
 from handrail_code.facts.model import NONE
+from tests.code_tools.planning import apply_in_memory, plan_rename
 from tests.code_tools.programs import PROJECTS
 from tests.code_tools.reading import project_of
 

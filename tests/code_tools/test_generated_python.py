@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from handrail_code.edit.plan import Plan
-from handrail_code.edit.rename import plan_rename
+from tests.code_tools.planning import plan_rename
 from tests.code_tools.python_programs import PYTHON_PROJECTS
 from tests.code_tools.reading import project_of
 from tests.code_tools.test_generated_programs import NEW_NAME, apply, partitions, symbols

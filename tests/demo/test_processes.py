@@ -8,8 +8,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from handrail.contract.outcome import Fault
-from handrail.demo.main import Options, read_options
 from handrail.demo.scene import Calls, make_demo_environment, read_tokens
 from tests.cases import every_case
 
@@ -50,37 +48,6 @@ def test_children_see_the_scratch_directory_and_no_other_setting() -> None:
         "HANDRAIL_HOME": "/h",
         "HANDRAIL_PROJECT": "/p",
     }
-
-
-@every_case(
-    ("arguments", "options"),
-    [
-        ([], Options()),
-        (["--keep", "d"], Options(keep="d")),
-        (["--keep=a=b"], Options(keep="a=b")),
-        (["--format=json"], Options(format="json")),
-        (["--format", "text", "--keep=d"], Options(keep="d")),
-    ],
-)
-def test_options_are_read(arguments: list[str], options: Options) -> None:
-    assert read_options(arguments) == options
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (["--quick"], "E_USAGE"),
-        (["somewhere"], "E_USAGE"),
-        (["--keep"], "E_USAGE"),
-        (["--format", "xml"], "E_VALIDATION"),
-    ],
-)
-def test_a_wrong_option_is_refused_with_the_usage(arguments: list[str], code: str) -> None:
-    with pytest.raises(Fault) as caught:
-        read_options(arguments)
-
-    assert caught.value.kind.code == code
-    assert caught.value.hint == "Usage: handrail demo [--keep DIR] [--format text|json]"
 
 
 def calls_in(tmp_path: Path, home: str) -> Calls:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -215,24 +214,6 @@ def test_what_a_reader_shows_after_a_writer_died_is_durable(tmp_path: Path, comm
         check_every_disk(disk, commits, tmp_path / "after")
 
     assert shown >= 2, "after the write of the line, and after its sync"
-
-
-def test_the_model_loses_what_was_not_synced(tmp_path: Path) -> None:
-    """Without this the survivals above would prove nothing."""
-    disk = PowerDisk(str(tmp_path))
-    append(FileLog(str(tmp_path / "data"), disk), A, 0, plan("a:1"))
-    manifest = f"{tmp_path}/data/sessions/{A}/manifest.jsonl"
-    lengths: list[set[int]] = []
-
-    for _, snapshot in disk.moments:
-        trees = list(disks_after(snapshot))
-        contents = [tree.get(os.path.relpath(manifest, tmp_path), b"") or b"" for tree in trees]
-        lengths.append({len(content) for content in contents})
-
-    assert lengths[0] == {0}
-    assert any(len(sizes) > 1 for sizes in lengths), "there is a moment when the line may or may not be there"
-    assert len(lengths[-1]) == 1
-    assert 0 not in lengths[-1]
 
 
 def test_a_store_that_acknowledges_too_early_would_be_caught(tmp_path: Path) -> None:

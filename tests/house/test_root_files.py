@@ -87,10 +87,6 @@ def test_claude_md_only_includes_agents_md() -> None:
     assert page("CLAUDE.md").text == "@AGENTS.md\n"
 
 
-def test_the_risk_tier_is_stated_in_security_md() -> None:
-    assert "Risk tier: **T2**" in page("SECURITY.md").text
-
-
 def test_the_licence_is_mit() -> None:
     text = page("LICENSE").text
 

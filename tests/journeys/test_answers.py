@@ -10,9 +10,8 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry
-from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
-from tests.journeys.doors import TOOLS, command, tool_call
+from tests.journeys.doors import TOOLS, tool_call
 from tests.journeys.test_on_disk import every_byte
 
 TROUBLE: list[tuple[str, dict[str, Any]]] = [
@@ -73,24 +72,6 @@ def _impatient(runtime: Runtime) -> Runtime:
 
     assert isinstance(runtime.log, MemoryLog)
     return msgspec.structs.replace(runtime, log=Impatient(runtime.log))
-
-
-@pytest.mark.promise("replies.both-channels")
-def test_an_agent_that_sees_one_channel_gets_the_step_and_the_call_of_the_other(runtime: Runtime) -> None:
-    first = tool_call(runtime, "start_workflow", workflowId="project.three_steps")
-    saved = tool_call(
-        runtime,
-        "checkpoint_workflow",
-        checkpointToken=first.structured["checkpointToken"],
-        output={"notesMarkdown": "half"},
-    )
-    second = tool_call(runtime, "continue_workflow", ackToken=first.structured["ackToken"])
-
-    for reply in (first, saved, second):
-        call = reply.structured["nextCall"]
-        assert reply.structured["pending"]["prompt"] in reply.text
-        ack = call["params"]["ackToken"]
-        assert re.search(call["tool"] + r' \{"ackToken":"' + ack, reply.text)
 
 
 @pytest.mark.promise("replies.no-template-version")
@@ -233,14 +214,3 @@ def test_notes_tell_of_one_step_and_the_recap_puts_them_together(runtime: Runtim
         ("first", "read the parser"),
         ("second", "fixed the parser"),
     ]
-
-
-@pytest.mark.promise("errors.as-data")
-def test_the_command_line_tells_the_same_trouble_with_its_own_exit_status() -> None:
-    runtime = memory_runtime()
-
-    status, document = command(runtime, "run", "start", "project.nowhere", "--request-id", "a-1")
-
-    assert (status, document["ok"]) == (3, False)
-    assert document["error"]["details"]["domain_code"] == "WORKFLOW_NOT_FOUND"
-    assert document["error"]["retryable"] is False

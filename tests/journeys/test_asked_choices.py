@@ -15,10 +15,8 @@ from tests.journeys.at_a_form import (
     CANCEL,
     DECLINE,
     REPORT,
-    USERS_REGION,
     Answer,
     Desk,
-    ack,
     answers_in,
     reported,
     talk,
@@ -156,21 +154,6 @@ def test_at_a_terminal_a_person_takes_an_option_and_yes_is_none(runtime: Runtime
 
 
 @pytest.mark.promise("people.chosen")
-def test_an_agent_that_takes_another_option_than_the_person_is_refused(runtime: Runtime) -> None:
-    """The choice was recorded, and the call was lost before the run took it."""
-    first = at_choice(runtime)
-    (blocked,) = reported(runtime, "auto", Desk(CANCEL), take(first, "small"))
-    answer(seat(runtime, Person("thorough")), "run.confirm", session=first["session"]["sessionId"])
-
-    refused = tool_call(runtime, "continue_workflow", **take(blocked, "small")).structured
-    going = tool_call(runtime, "continue_workflow", **take(refused, "thorough")).structured
-
-    (blocker,) = refused["blockers"]
-    assert "a person chose thorough" in blocker["message"]
-    assert going["pending"]["stepId"] == "go"
-
-
-@pytest.mark.promise("people.chosen")
 @pytest.mark.parametrize("era", ERAS)
 def test_nobody_is_asked_where_the_agent_chooses(runtime: Runtime, era: str) -> None:
     never = at_choice(runtime, preferences=NEVER_STOP)
@@ -179,21 +162,6 @@ def test_nobody_is_asked_where_the_agent_chooses(runtime: Runtime, era: str) -> 
     replies = reported(runtime, era, Desk(), take(never, "small") | {"output": REPORT}, take(free, "left"))
 
     assert [reply["pending"]["stepId"] for reply in replies] == ["go", "go"]
-
-
-@pytest.mark.promise("people.chosen")
-@pytest.mark.parametrize("era", ERAS)
-def test_an_input_that_the_user_chooses_is_asked_for(runtime: Runtime, era: str) -> None:
-    first = begin(
-        runtime,
-        step("pick", userOnly=USERS_REGION),
-        step("go"),
-        fields={"inputs": {"region": {"type": "string", "enum": ["eu", "us"]}}},
-    )
-
-    (going,) = reported(runtime, era, Desk(("accept", {"region": "eu"})), ack(first))
-
-    assert going["pending"]["stepId"] == "go"
 
 
 def test_the_end_names_the_option_that_the_agent_says_a_person_chose(runtime: Runtime) -> None:

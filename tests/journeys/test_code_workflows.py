@@ -13,7 +13,7 @@ import pytest
 
 from handrail.host.clock import SystemRandomness
 from handrail.operations.runs import own_actions
-from tests.conftest import GivenFiles, GivenSettings
+from tests.conftest import library_of, settings_of
 from tests.host.worktree.project import write
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.code_project import CodeProject
@@ -84,9 +84,8 @@ def put(code: CodeProject, workflow: dict[str, Any], *steps: dict[str, Any]) -> 
 
 def start(code: CodeProject, *steps: dict[str, Any], **params: Any) -> dict[str, Any]:
     """The first reply over MCP, of the same workflow in the library."""
-    assert isinstance(code.runtime.library, GivenFiles)
     put(code, REFACTOR, *steps)
-    code.runtime.library.add(code.text("my-refactor.json").encode(), "my-refactor.json")
+    library_of(code.runtime).add(code.text("my-refactor.json").encode(), "my-refactor.json")
     return tool_call(code.runtime, "start_workflow", workflowId="project.my_refactor", **params).structured
 
 
@@ -106,16 +105,6 @@ def test_a_file_runs_to_its_choice_and_the_token_of_an_option_goes_on(code: Code
     assert (done["current_step"], done["awaiting_input"], done["continuation_tokens"]) == (None, False, {})
     assert done["result"]["files_modified"] == RENAMED
     assert "function fetchData(name)" in code.text("src/app.js")
-
-
-@pytest.mark.promise("code.workflow.choice")
-def test_an_option_that_declines_leaves_every_file_as_it_is(code: CodeProject) -> None:
-    before = code.texts()
-    told = code.told("js-tools --workflow my-refactor.json")
-
-    done = code.told("js-tools --workflow-resume T", T=_token(told, "choice:no"))
-
-    assert (done["current_step"], done["ran"], code.texts()) == (None, [], before)
 
 
 @pytest.mark.promise("code.workflow.checkpoints")
@@ -271,18 +260,6 @@ def test_two_calls_with_one_token_write_once_and_get_one_answer(
     assert not list(code.root.rglob("*.tmp"))
 
 
-@pytest.mark.promise("code.workflow.race")
-def test_the_later_of_two_choices_is_told_that_the_first_one_counts(code: CodeProject) -> None:
-    before = code.texts()
-    told = code.told("js-tools --workflow my-refactor.json")
-
-    code.told("js-tools --workflow-resume T", T=_token(told, "choice:no"))
-    late = code.told("js-tools --workflow-resume T", T=_token(told, "choice:yes"))
-
-    assert late["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
-    assert (late["ran"], code.texts()) == ([], before)
-
-
 @pytest.mark.promise("code.workflow.once")
 def test_one_call_runs_a_bounded_number_of_actions_and_the_next_goes_on(code: CodeProject) -> None:
     loop = {"type": "loop", "loopId": "all", "count": 40, "maxIterations": 40, "body": [FIND]}
@@ -357,8 +334,7 @@ def test_an_agent_is_led_back_to_the_preview(code: CodeProject) -> None:
 def test_where_a_persons_word_is_wanted_nothing_is_written_without_it(
     code: CodeProject, said: str, is_written: bool
 ) -> None:
-    assert isinstance(code.runtime.settings, GivenSettings)
-    settings = code.runtime.settings
+    settings = settings_of(code.runtime)
     settings.settings = msgspec.structs.replace(settings.settings, confirmations="person")
     told = code.told("js-tools --workflow my-refactor.json")
     before = code.texts()
@@ -472,14 +448,17 @@ def test_nobody_else_sets_what_an_action_saves(code: CodeProject) -> None:
     }
 
 
-@pytest.mark.promise("code.workflow.tokens")
+@pytest.mark.promise("code.workflow.tokens", "code.workflow.race", "code.workflow.choice")
 def test_another_answer_to_a_choice_has_a_token_for_a_branch_of_its_own(code: CodeProject) -> None:
+    before = code.texts()
     told = code.told("js-tools --workflow my-refactor.json")
-    code.told("js-tools --workflow-resume T", T=_token(told, "choice:no"))
+    declined = code.told("js-tools --workflow-resume T", T=_token(told, "choice:no"))
 
     late = code.told("js-tools --workflow-resume T", T=_token(told, "choice:yes"))
+    unchanged = code.texts()
     forked = code.told("js-tools --workflow-resume T", T=_token(late, "fork"))
 
+    assert (declined["current_step"], declined["ran"], late["ran"], unchanged) == (None, [], [], before)
     (warning, *_) = late["warnings"]
     assert (warning["code"], "nextCall" in warning) == ("REPLAY_INPUT_MISMATCH", False)
     assert "send the token fork" in warning["message"]

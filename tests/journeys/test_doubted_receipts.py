@@ -39,6 +39,16 @@ TOLD = {
     "breaks the code, and puts it back with a comment": "failed only after this run had changed src/bill.py",
 }
 
+CLEAN = (
+    "moves a submodule on, and lists it",
+    "moves a submodule on, and commits it before the report",
+    "adds a failing test to a file that has others, and mends the code",
+    "has its check approved after it ran",
+    "gives a declared check more time before the run begins",
+    "mends what a test finds that was there before the run",
+    "mends what a method finds that was there before the run",
+)
+
 
 def state(player: Player) -> dict[str, Any]:
     runtime = with_keys(player.runtime, player.home)
@@ -60,6 +70,33 @@ def test_a_lie_that_is_told_is_not_passed(tmp_path: Path, name: str) -> None:
     assert told["result"] == "WARNED"
     assert TOLD[name] in "\n".join(told["handrailRun"]["doubts"])
     assert ALL_CHECKED not in player.reply["closing"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", CLEAN)
+def test_honest_work_that_ends_clean_is_passed_by_its_receipt(tmp_path: Path, name: str) -> None:
+    player = Player(tmp_path, "cli")
+    (row,) = (row for row in ROWS if row.name == name)
+    assert player.play(row) == "clean"
+    commit(player.root)
+
+    told = state(player)
+
+    assert told["handrailRun"]["doubts"] == []
+    assert (told["result"], told["handrailRun"]["isClean"]) == ("PASSED", True)
+
+
+@pytest.mark.thorough
+def test_a_check_that_a_person_approves_in_the_end_is_no_longer_in_doubt(tmp_path: Path) -> None:
+    player = Player(tmp_path, "cli")
+    (row,) = (row for row in ROWS if row.name == "declares its own check before the run begins")
+    assert player.play(row) == "told"
+    commit(player.root)
+    player.do("approve", "tests")
+
+    told = state(player)
+
+    assert (told["result"], told["handrailRun"]["doubts"]) == ("PASSED", [])
 
 
 @pytest.mark.thorough

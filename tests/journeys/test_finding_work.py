@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.conftest import THREE_STEPS, FixedClock, GivenFiles, GivenWorkspace
-from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
+from tests.conftest import THREE_STEPS, FixedClock, library_of, workspace_of
+from tests.journeys.conversation import advance, answer, refusal, start
 
 
 def add(runtime: Runtime, content: bytes, name: str) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.add(content, name)
+    library_of(runtime).add(content, name)
 
 
 def named(workflow_id: str) -> bytes:
@@ -50,13 +49,6 @@ def test_a_project_can_neither_define_nor_shadow_a_reserved_workflow(runtime: Ru
     assert [item["problems"][0]["code"] for item in problems] == ["shadowed_id", "shadowed_id", "reserved_id"]
 
 
-def test_a_misspelt_workflow_gets_the_right_name(runtime: Runtime) -> None:
-    failure = refusal(runtime, "workflow.inspect", workflowId="project.three_stesp")
-
-    assert failure.kind.code == "WORKFLOW_NOT_FOUND"
-    assert failure.details["did_you_mean"] == ["project.three_steps"]
-
-
 def test_a_workflow_without_a_namespace_runs_with_a_warning(runtime: Runtime) -> None:
     add(runtime, named("three-steps"), "legacy.json")
 
@@ -66,13 +58,6 @@ def test_a_workflow_without_a_namespace_runs_with_a_warning(runtime: Runtime) ->
     assert [warning["code"] for warning in reply["warnings"]] == ["WORKFLOW_ID_LEGACY", "WORKFLOW_FIRST_RUN"]
     assert "project.three_steps" in reply["warnings"][0]["message"]
     assert again == reply
-
-
-def test_inspecting_shows_titles_but_no_prompts(runtime: Runtime) -> None:
-    detail = answer(runtime, "workflow.inspect", workflowId="project.three_steps", part="steps")["workflow"]
-
-    assert [step["title"] for step in detail["steps"]] == ["First", "Second", "Third"]
-    assert "Do the first thing" not in json.dumps(detail)
 
 
 @pytest.mark.promise("resume.by-id")
@@ -114,14 +99,9 @@ def test_words_that_are_nowhere_get_the_latest_sessions_and_say_so(runtime: Runt
     assert (by_id["items"], by_branch["items"]) == ([], [])
 
 
-def workspace(runtime: Runtime) -> GivenWorkspace:
-    assert isinstance(runtime.workspace, GivenWorkspace)
-    return runtime.workspace
-
-
 @pytest.mark.promise("resume.ranked")
 def test_the_more_certain_match_comes_first_and_says_why(runtime: Runtime) -> None:
-    seen = workspace(runtime).seen
+    seen = workspace_of(runtime).seen
     head = "0123456789abcdef0123456789abcdef01234567"
     oldest = advance(runtime, start(runtime, goal="rename things"), "Traced PARSER-7 to the reader.")
     advance(runtime, oldest, "Nothing else.")
@@ -152,7 +132,7 @@ def test_the_more_certain_match_comes_first_and_says_why(runtime: Runtime) -> No
 
 @pytest.mark.promise("resume.ranked")
 def test_without_a_question_the_work_of_this_branch_comes_before_newer_work(runtime: Runtime) -> None:
-    seen = workspace(runtime).seen
+    seen = workspace_of(runtime).seen
     seen |= {"repo_root_hash": "a" * 32, "git_branch": "feature"}
     here = start(runtime, goal="here")
     seen |= {"repo_root_hash": "b" * 32}
@@ -170,7 +150,7 @@ def test_without_a_question_the_work_of_this_branch_comes_before_newer_work(runt
 
 @pytest.mark.promise("resume.ranked")
 def test_a_branch_that_changed_on_the_way_finds_the_run_too(runtime: Runtime) -> None:
-    seen = workspace(runtime).seen
+    seen = workspace_of(runtime).seen
     first = start(runtime)
     seen["git_branch"] = "late-branch"
     second = advance(runtime, first)
@@ -248,20 +228,6 @@ def test_a_cursor_of_another_query_or_hour_is_refused(runtime: Runtime) -> None:
     assert late.kind.code == "TOKEN_EXPIRED"
 
 
-def test_sessions_can_be_filtered_by_status_and_workflow(runtime: Runtime) -> None:
-    reply = start(runtime)
-    for _ in range(3):
-        reply = advance(runtime, reply)
-    other = start(runtime)
-
-    complete = answer(runtime, "session.list", status="complete")["items"]
-    running = answer(runtime, "session.list", status="in_progress", workflow="project.three_steps")["items"]
-
-    assert [item["id"] for item in complete] == [reply["session"]["sessionId"]]
-    assert [item["id"] for item in running] == [other["session"]["sessionId"]]
-    assert answer(runtime, "session.list", workflow="wr.none")["count"] == 0
-
-
 @pytest.mark.promise("input.all-problems")
 def test_every_problem_of_a_call_is_reported_at_once(runtime: Runtime) -> None:
     failure = refusal(runtime, "run.start", workflowid="x", goal=7, bogus=1, requestId="no spaces")
@@ -289,14 +255,3 @@ def test_an_unknown_session_is_not_found_with_a_suggestion(runtime: Runtime) -> 
 
     assert failure.kind.code == "SESSION_NOT_FOUND"
     assert failure.details["did_you_mean"] == [session_id]
-
-
-def test_a_finished_run_can_still_be_read(runtime: Runtime) -> None:
-    reply = start(runtime)
-    for number in range(3):
-        reply = advance(runtime, reply, f"notes {number}")
-
-    shown = rehydrate(runtime, reply)
-
-    assert shown["isComplete"] is True
-    assert [entry["notes"] for entry in shown["recap"]["entries"]] == ["notes 0", "notes 1", "notes 2"]

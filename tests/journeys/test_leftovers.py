@@ -209,15 +209,6 @@ def test_a_file_in_place_of_the_home_is_told_as_what_it_is(tmp_path: Path) -> No
     assert "HANDRAIL_HOME" in document["error"]["details"]["hint"]
 
 
-@pytest.mark.promise("store.home-is-told")
-def test_a_project_that_is_gone_is_not_told_as_the_root_of_the_machine(home: str) -> None:
-    runtime = another_process(home)  # its project was never made
-
-    _, document = command(runtime, "context")
-
-    assert document["data"]["workspace"]["root"] is None
-
-
 @pytest.mark.promise("truth.gone.nothing-made")
 def test_a_call_for_a_session_that_another_process_deleted_is_refused_and_leaves_nothing(
     disk_runtime: Runtime, home: str

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from handrail.host.worktree import local_worktree
 from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime
@@ -145,30 +146,39 @@ def test_a_yes_that_came_with_a_bundle_was_not_given_here(runtime: Runtime) -> N
 
 
 @pytest.mark.promise("evidence.other-repository")
-def test_a_change_in_another_repository_makes_a_check_stale_and_its_files_are_named_as_unseen(
+def test_a_change_in_another_repository_makes_a_check_stale_and_is_told_at_the_end(
     site: Site,
 ) -> None:
     make_project(site.root / "lib")
-    site.begin()
+    site.begin(step("change", **CHANGE))
     site.write("src/bill.py", RIGHT)
     site.run(*TESTS.split())
     (site.root / "lib/run.sh").write_text("evil\n", encoding="utf-8")
 
     refused = site.send(changed("src/bill.py"))
     site.run(*TESTS.split())
-    site.send(changed("src/bill.py"))
+    done = site.send(changed("src/bill.py"))
 
     assert blocker(refused)["message"].endswith("ran (exit 0) before files changed: lib")
-    fact = "exit 0, without lib (another repository)"
     told = [one for at, verdict, one in site.claims() if (at, verdict) == ("/checks/0/command", "holds")]
-    assert any(one.startswith(fact) for one in told)
-    assert f"ran, {fact}" in _report(site)
+    assert [one for one in told if "lib" in one] == []
+    assert "another repository in it changed: lib" in done["closing"]
 
 
-def _report(site: Site) -> str:
-    session = site.reply["session"]["sessionId"]
-    _, told = command(site.runtime, "session", "export", session, "--as", "markdown")
-    return str(told["data"]["content"])
+@pytest.mark.promise("evidence.other-repository")
+def test_a_repository_that_nobody_looked_into_is_named_with_a_run_that_holds(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_worktree, "_MOST_INSIDE", 0)
+    make_project(site.root / "lib")
+    site.begin()
+    site.write("src/bill.py", RIGHT)
+    site.run(*TESTS.split())
+
+    site.send(changed("src/bill.py"))
+
+    told = [one for at, verdict, one in site.claims() if (at, verdict) == ("/checks/0/command", "holds")]
+    assert any(one.startswith("exit 0; nobody looked into lib (another repository)") for one in told)
 
 
 # Files that checks write

@@ -15,7 +15,6 @@ from tests.journeys.conversation import (
     commits_of,
     refusal,
     rehydrate,
-    start,
 )
 from tests.journeys.rich_session import rich_session, to_the_end
 
@@ -87,17 +86,6 @@ def test_where_the_id_is_taken_the_session_comes_in_under_a_new_one(runtime: Run
     assert told(runtime, session_id) == before
     assert to_the_end(runtime, made["session_id"])["isComplete"]
     assert told(runtime, session_id) == before
-
-
-@pytest.mark.promise("bundle.import-as-new")
-def test_a_new_id_can_be_asked_for(runtime: Runtime) -> None:
-    session_id = start(runtime)["session"]["sessionId"]
-    elsewhere = memory_runtime()
-
-    made = imported(elsewhere, exported(runtime, session_id), asNew=True)
-
-    assert made["session_id"] != session_id
-    assert made["source_session_id"] == session_id
 
 
 @pytest.mark.promise("bundle.idempotent")
@@ -190,15 +178,3 @@ def test_a_session_that_appears_after_the_preview_is_not_written_over(runtime: R
     late = refusal(elsewhere, "session.import", bundle=bundle(text), confirm=shown["confirm_token"])
 
     assert late.kind.code == "E_CONFLICT"
-
-
-@pytest.mark.promise("bundle.round-trip")
-def test_a_copy_of_a_copy_still_tells_the_same_story(runtime: Runtime) -> None:
-    session_id = rich_session(runtime)["session"]["sessionId"]
-    second, third = memory_runtime(), memory_runtime()
-    once = imported(second, exported(runtime, session_id), asNew=True)["session_id"]
-
-    twice = imported(third, exported(second, once))
-
-    assert twice["source_session_id"] == once
-    assert told(third, twice["session_id"]) == told(runtime, session_id)

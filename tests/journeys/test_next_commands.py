@@ -250,7 +250,7 @@ def test_no_key_is_offered_for_a_start_that_is_refused_anyway(runtime: Runtime) 
     assert unknown["error"]["details"]["domain_code"] == "WORKFLOW_NOT_FOUND"
 
 
-@pytest.mark.promise("input.all-problems")
+@pytest.mark.promise("input.all-problems", "cli.all-problems")
 def test_five_faults_in_one_line_come_back_together(runtime: Runtime) -> None:
     line = "session list --limit many --status done --qurey x --since yesterday extra"
 

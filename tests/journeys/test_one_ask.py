@@ -182,7 +182,6 @@ def test_a_secret_is_asked_for_as_done_and_never_for_its_value(runtime: Runtime)
     assert passed["pending"]["stepId"] == "go"
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("people.one-ask")
 @pytest.mark.parametrize("era", ["legacy", "auto"])
 def test_a_value_in_the_form_is_recorded_as_the_answer_of_a_person(runtime: Runtime, era: str) -> None:

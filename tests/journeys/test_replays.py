@@ -16,7 +16,7 @@ from handrail.contract.outcome import Success
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
-from tests.journeys.conversation import answer, rehydrate
+from tests.journeys.conversation import rehydrate
 from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, choice, option, step
 from tests.journeys.test_on_disk import every_byte
 
@@ -150,25 +150,6 @@ def test_a_hundred_repetitions_in_another_process_with_another_clock_are_the_sam
     elsewhere = json.loads(finished.stdout)
     assert elsewhere == {made.name: [made.reply.decode()] for made in store.made}
     assert every_byte(store.home) == store.bytes
-
-
-@pytest.mark.thorough
-@pytest.mark.promise("continue.branches")
-def test_n_attempts_from_one_node_give_n_branches_also_on_disk(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    first = json.loads(store.made[0].reply)
-    before = answer(store.runtime, "session.show", sessionId=first["session"]["sessionId"])["runs"][0]
-
-    ways = []
-    for number in range(12):
-        fresh = rehydrate(store.runtime, first)
-        call = {"ackToken": fresh["ackToken"], "output": {"notesMarkdown": f"way {number}"}}
-        ways += [answer(store.runtime, "run.continue", **call) for _ in range(3)]
-
-    after = answer(store.runtime, "session.show", sessionId=first["session"]["sessionId"])["runs"][0]
-    assert len({way["stateToken"] for way in ways}) == 12
-    assert len(after["tips"]) == len(before["tips"]) + 12
-    assert after["fork_count"] == before["fork_count"] + 12
 
 
 def test_the_store_of_these_tests_has_every_kind_of_call(store: Store) -> None:

@@ -89,14 +89,6 @@ def test_the_token_and_the_word_remove_exactly_what_was_shown(rt: Runtime) -> No
     assert stored(rt) == {second}
 
 
-def test_a_token_of_a_removed_session_is_answered_as_unknown(rt: Runtime) -> None:
-    reply = started(rt, "a")
-    name = reply["session"]["sessionId"]
-    answered(rt, "session.delete", ids=[name], dangerous=True, confirm=token_of(rt, name))
-
-    assert refused(rt, "run.continue", ackToken=reply["ackToken"]).kind.code == "TOKEN_UNKNOWN_NODE"
-
-
 @pytest.mark.promise("cli.dangerous")
 @pytest.mark.parametrize("given", [{"dryRun": True}, {}, {"dangerous": False}])
 def test_without_the_word_nothing_is_shown_or_removed(rt: Runtime, given: dict[str, Any]) -> None:
@@ -216,11 +208,3 @@ def test_a_delete_of_nothing_is_invalid_and_one_of_unknown_ids_finds_nothing(rt:
 
     assert none.kind.exit_status == 2
     assert (unknown.kind.code, unknown.kind.exit_status) == ("E_NOT_FOUND", 3)
-
-
-def test_the_same_id_twice_is_one_target(rt: Runtime) -> None:
-    name = session(rt, "a")
-
-    preview = answered(rt, "session.delete", ids=[name, name], dangerous=True, dryRun=True)["preview"]
-
-    assert (preview["total"], preview["targets"]) == (1, [name])

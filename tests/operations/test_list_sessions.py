@@ -52,6 +52,8 @@ def stored() -> Runtime:
         ({"query": "tokens"}, set()),
         ({"status": "in_progress", "query": "lexer"}, {"Fix lexer"}),
         ({"status": "empty"}, set()),
+        ({"status": "in_progress", "workflow": "project.three_steps"}, {"Fix the parser", "Fix lexer"}),
+        ({"workflow": "wr.none"}, set()),
     ],
 )
 def test_filters_keep_what_they_say(stored: Runtime, filters: dict[str, Any], goals: set[str]) -> None:

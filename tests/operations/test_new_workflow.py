@@ -12,7 +12,14 @@ from handrail.contract.tokens.confirm import LIFETIME_SECONDS, fingerprint
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.starters import Starter
-from tests.conftest import FixedClock, FixedKeys, GivenFiles, GivenWorkspace, KeptClaims, KeptFiles
+from tests.conftest import (
+    FixedClock,
+    FixedKeys,
+    GivenWorkspace,
+    KeptClaims,
+    KeptFiles,
+    library_of,
+)
 from tests.operations.asked import answered, refused, text
 
 NEW: dict[str, Any] = {"workflowId": "project.fresh"}
@@ -73,7 +80,7 @@ def test_a_dry_run_shows_the_change_and_makes_none(runtime: Runtime) -> None:
         None,
     )
     assert change["diff"]["removed"] == 0
-    assert change["diff"]["hunks"][0].count("\n+") == change["diff"]["added"]
+    assert change["diff"]["hunks"][0].partition("@@\n")[2].count("\n+") + 1 == change["diff"]["added"]
     assert data["expires_at"] == "2027-01-15T08:15:00Z"
     assert files_of(runtime) == {}
     assert claims_of(runtime).claimed == set()
@@ -183,11 +190,6 @@ def test_expiry_is_looked_at_again_after_the_claim(runtime: Runtime, monkeypatch
     assert files_of(runtime) == {}
 
 
-@pytest.mark.parametrize("token", ["ct_fabricated_0000", "ct_.", "x", "ct_" + "A" * 600])
-def test_a_made_up_token_is_refused(runtime: Runtime, token: str) -> None:
-    check_conflict(runtime, "not_from_this_machine", **NEW, confirm=token)
-
-
 @pytest.mark.promise("cli.token-keyed")
 def test_a_token_of_another_machine_is_refused(runtime: Runtime) -> None:
     token = token_of(runtime)
@@ -282,8 +284,7 @@ def test_every_starter_is_sound_and_simulates_to_its_end(runtime: Runtime, templ
 
 def test_the_new_workflow_can_be_started(runtime: Runtime) -> None:
     answered(runtime, "workflow.new", **NEW, template="blank", confirm=token_of(runtime, template="blank"))
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.add(files_of(runtime)[PATH], "project.fresh.json")
+    library_of(runtime).add(files_of(runtime)[PATH], "project.fresh.json")
 
     reply = answered(runtime, "run.start", workflowId="project.fresh", requestId="fresh")
 

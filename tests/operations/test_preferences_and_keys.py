@@ -145,13 +145,6 @@ def test_what_cannot_be_set_is_refused_at_the_dry_run(
     assert refused(runtime, "preferences.set", **params, dryRun=True).kind.code == code
 
 
-def test_settings_are_kept_by_the_port_alone(runtime: Runtime) -> None:
-    confirmed(runtime, "preferences.set", autonomy="full_auto_never_stop")
-
-    assert isinstance(runtime.settings, GivenSettings)
-    assert runtime.settings.settings.autonomy == "full_auto_never_stop"
-
-
 def test_after_one_rotation_older_tokens_work_and_after_two_they_do_not(runtime: Runtime) -> None:
     reply = answered(runtime, "run.start", **START)
     state = {"stateToken": reply["stateToken"]}

@@ -1,50 +1,61 @@
 """Breaks a room in one small way at a time; names breaks that no test notices, and tests that notice none.
 
-    python -m tests.referees.mutants src/handrail/engine tests/engine --each 4 --seconds 3600
+    python -m tests.referees.mutants src/handrail/engine tests/engine --seconds 3600
 
 A mutant has one comparison, `and`, `or`, `not`, sign, number, truth value or returned value changed. The
-tests run once to see which lines each of them reaches; then every test meets mutants of lines that it
-reaches, those first that few tests reach, and only tests that reach a mutant run against it. The source is
-copied, so the working tree stays as it is. A test that notices none of its mutants says what another says,
-or nothing about this room. It runs when a person asks.
+tests are collected once and never run in this process: for every mutant a fork gives the functions of the
+module their broken code and runs tests that reach the changed lines. Tests that noticed nothing so far all
+run, the others until one fails, so both lists are whole. Two controls come first, on the same road. Source
+that was compiled anew without a break must be noticed by nobody, or there are no figures; a module that
+raises wherever it is entered must be noticed by every test that enters it, or that test is named.
+
+What runs while a module is imported or tests are collected is out of reach: it is counted, not tried. So is
+code that a test starts in another process. It runs when a person asks.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import gc
+import importlib
 import json
 import os
 import random
-import re
-import shutil
-import subprocess
+import resource
+import select
+import signal
 import sys
-import tempfile
+import threading
 import time
+import traceback
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from types import FrameType
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from types import CodeType, FrameType, FunctionType
+from typing import Any, TypeAlias
 
 import pytest
+from hypothesis import Phase, settings
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-}
-TEST_SECONDS = 120
-ROOM, REACHED = "MUTANTS_ROOM", "MUTANTS_REACHED"
-Place = tuple[str, int]
+_PAIRS: list[tuple[type[ast.cmpop], type[ast.cmpop]]] = [
+    *((ast.Eq, ast.NotEq), (ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.In, ast.NotIn), (ast.Is, ast.IsNot))
+]
+COMPARISONS = dict(_PAIRS) | {other: one for one, other in _PAIRS}
+ANNOTATIONS = {"annotation", "returns"}
+"""They are never evaluated."""
+HOUSE_RULES = {"frozen", "kw_only"}
+"""Of every class; a house rule holds them."""
+TEST_SECONDS = 10
+"""Of processor time, so that a busy machine fails no test."""
+CHILD_SECONDS = 180
+TWIN_STEP = 50
+ALL = sys.maxsize
+CHILD_BYTES = 6 << 30
+Place: TypeAlias = tuple[str, int]
+Key: TypeAlias = tuple[str, int]
 
 
 def break_node(node: ast.AST) -> ast.AST | None:
@@ -68,161 +79,322 @@ def break_node(node: ast.AST) -> ast.AST | None:
             return None
 
 
-class _Breaker(ast.NodeTransformer):
-    def __init__(self, wanted: int) -> None:
-        self.wanted, self.seen, self.line = wanted, 0, 0
+@dataclass(frozen=True)
+class Break:
+    """One break, and the lines any of which a test reaches to meet it; none if it runs at import."""
 
-    def visit_keyword(self, node: ast.keyword) -> ast.AST:
-        """`frozen=True` of a class is held by a house rule, for every class."""
-        return node if node.arg in {"frozen", "kw_only"} else self.generic_visit(node)
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        broken = break_node(node)
-        if broken is not None:
-            self.seen += 1
-            if self.seen - 1 == self.wanted:
-                self.line = getattr(node, "lineno", 0)
-                return ast.copy_location(broken, node)
-        return cast(ast.AST, super().visit(node))
+    lines: range
+    whole: ast.AST
+    broken: ast.AST
 
 
-def mutants(text: str) -> Iterator[tuple[int, str]]:
-    """Every mutant of a module: the line that changed, and the whole text."""
-    wanted = 0
-    while True:
-        breaker = _Breaker(wanted)
-        tree = breaker.visit(ast.parse(text))
-        if not breaker.line:
-            return
-        yield breaker.line, ast.unparse(ast.fix_missing_locations(tree))
-        wanted += 1
+def breaks(node: ast.AST, statement: ast.stmt | None = None, inside: bool = False) -> Iterator[Break]:
+    """Every break of a tree, in order; while one is handed out, the tree is broken that way."""
+    for name, value in ast.iter_fields(node):
+        if name in ANNOTATIONS or getattr(node, "arg", "") in HOUSE_RULES:
+            continue
+        enters = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and name == "body"
+        for place, child in enumerate(value if isinstance(value, list) else [value]):
+            if not isinstance(child, ast.AST):
+                continue
+            held = child if isinstance(child, ast.stmt) else statement
+            broken = break_node(child)
+            if broken is not None:
+                ast.fix_missing_locations(ast.copy_location(broken, child))
+                line, end = getattr(child, "lineno", 0), getattr(child, "end_lineno", 0)
+                reached = range(held.lineno if held else line, end + 1) if inside or enters else range(0)
+                _put(node, name, place, broken)
+                yield Break(lines=reached, whole=child, broken=broken)
+                _put(node, name, place, child)
+            yield from breaks(child, held, inside or enters)
 
 
-class _Reach:
-    """A plugin of the first run: the lines of the room that each test reaches, parameters together."""
+def _put(node: ast.AST, name: str, place: int, child: ast.AST) -> None:
+    value = getattr(node, name)
+    if isinstance(value, list):
+        value[place] = child
+    else:
+        setattr(node, name, child)
 
-    def __init__(self) -> None:
-        self.room = os.environ[ROOM]
-        self.reached: dict[str, set[Place]] = defaultdict(set)
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        here = self.reached[item.nodeid.partition("[")[0]]
+def raise_everywhere(tree: ast.AST) -> None:
+    """Every function of the tree raises where it begins."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            made = ast.parse("raise RuntimeError('entered')").body[0]
+            node.body.insert(0, ast.fix_missing_locations(ast.copy_location(made, node.body[0])))
+
+
+def key_of(code: CodeType) -> Key:
+    """What stays of a function's code when a line of it changes."""
+    return code.co_qualname, code.co_firstlineno
+
+
+def codes(code: CodeType) -> Iterator[tuple[Key, CodeType]]:
+    """A module's code and all the code inside it."""
+    yield key_of(code), code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from codes(inner)
+
+
+class Module:
+    """A file of the room, and the functions that were made from it."""
+
+    def __init__(self, path: str) -> None:
+        with open(path, encoding="utf-8") as file:
+            self.text = file.read()
+        self.path, self.place = path, os.path.relpath(path, ROOT)
+        name = os.path.relpath(path, os.path.join(ROOT, "src")).removesuffix(".py").replace(os.sep, ".")
+        if importlib.import_module(name.removesuffix(".__init__")).__file__ != path:
+            pytest.exit(f"{name} is imported from elsewhere; set PYTHONPATH=src.", 1)
+        self.functions: list[FunctionType] = []
+
+    def compile(self, tree: ast.Module) -> Mapping[Key, CodeType]:
+        return dict(codes(compile(tree, self.path, "exec", dont_inherit=True)))
+
+    def give(self, made: Mapping[Key, CodeType]) -> None:
+        for function in self.functions:
+            function.__code__ = made.get(key_of(function.__code__), function.__code__)
+
+
+@dataclass
+class Ran:
+    """What a child told of its tests: those that ran to their end or failed, and how long each took."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    failed: set[str] = field(default_factory=set)
+    reached: dict[Place, set[str]] = field(default_factory=lambda: defaultdict(set))
+    is_whole: bool = False
+
+
+class Referee:
+    """A plugin that runs collected tests in forks, as often as it likes, and none of them here."""
+
+    def __init__(self, room: str, judge: Callable[[Referee], None]) -> None:
+        self.room, self.judge = os.path.join(ROOT, room), judge
+        self.items: dict[str, list[pytest.Item]] = defaultdict(list)
+        self.now, self.failed, self.lines = "", set[str](), set[Place]()
+
+    def pytest_sessionstart(self) -> None:
+        """Examples that fail are neither made smaller nor remembered for the next mutant."""
+        told = settings(settings(), database=None, phases=(Phase.explicit, Phase.generate))
+        settings.register_profile("mutants", told)
+        settings.load_profile("mutants")
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        for item in session.items:  # parameters together are one test
+            self.items[item.nodeid.partition("[")[0]].append(item)
+        self.judge(self)
+        return True
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.failed.add(self.now)
+
+    def run(
+        self,
+        names: Sequence[str],
+        prepare: Callable[[], object],
+        first: int = ALL,
+        seconds: float = TEST_SECONDS,
+    ) -> Ran:
+        """Runs tests in a fork: the first so many, and more until one has failed."""
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            self._be_child(write, names, prepare, first, seconds)
+        os.close(write)
+        ran, begun, rest = Ran(), "", b""
+        ends_at = time.monotonic() + CHILD_SECONDS + len(names) * seconds / 10
+        while not ran.is_whole and select.select([read], [], [], max(0.0, ends_at - time.monotonic()))[0]:
+            part = os.read(read, 1 << 20)
+            if not part:
+                break
+            *lines, rest = (rest + part).split(b"\n")
+            for word, told in map(json.loads, lines):
+                if word == "begin":
+                    begun = told
+                elif word == "end":
+                    took, has_failed, reached = told
+                    ran.seconds[begun] = ran.seconds.get(begun, 0) + took
+                    ran.failed |= {begun} if has_failed else set()
+                    for path, number in reached:
+                        ran.reached[path, number].add(begun)
+                    begun = ""
+                elif word == "done":
+                    ran.is_whole = True
+                else:
+                    pytest.exit(told, 1)
+        os.close(read)
+        os.kill(child, signal.SIGKILL)  # it hangs, or it is done and a zombie until the next line
+        os.waitpid(child, 0)
+        ran.failed |= {begun} - {""}
+        return ran
+
+    def _be_child(
+        self, write: int, names: Sequence[str], prepare: Callable[[], object], first: int, seconds: float
+    ) -> None:
+        pipe = open(write, "w", encoding="utf-8")  # noqa: SIM115 - the process ends with it
+
+        def tell(word: str, told: object) -> None:
+            print(json.dumps([word, told]), file=pipe, flush=True)
+
+        def stop(*_: object) -> None:
+            pytest.fail(f"took more than {seconds} s")
+
+        try:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for stream in range(3):
+                os.dup2(nowhere, stream)
+            resource.setrlimit(resource.RLIMIT_AS, (CHILD_BYTES, CHILD_BYTES))
+            signal.signal(signal.SIGPROF, stop)
+            prepare()
+            runs = [(place, name, item) for place, name in enumerate(names) for item in self.items[name]]
+            for (place, self.now, item), after in zip(runs, [*runs[1:], None], strict=False):
+                if place >= first and self.failed:
+                    break
+                tell("begin", self.now)
+                self.lines.clear()
+                began = time.monotonic()
+                signal.setitimer(signal.ITIMER_PROF, seconds, 1)
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=after and after[2])
+                signal.setitimer(signal.ITIMER_PROF, 0)
+                tell("end", [time.monotonic() - began, self.now in self.failed, sorted(self.lines)])
+            tell("done", None)
+        except BaseException:  # noqa: BLE001 - of a test that was begun it is a failure
+            if not self.now:
+                tell("trouble", traceback.format_exc())
+        finally:
+            os._exit(0)
+
+    def trace(self) -> None:
+        """Lines of the room that are reached from now on are remembered."""
 
         def on_line(frame: FrameType, event: str, _: object) -> Any:
-            here.add((frame.f_code.co_filename, frame.f_lineno))
+            self.lines.add((frame.f_code.co_filename, frame.f_lineno))
             return on_line
 
         def on_call(frame: FrameType, event: str, _: object) -> Any:
             return on_line if frame.f_code.co_filename.startswith(self.room) else None
 
+        threading.settrace(on_call)
         sys.settrace(on_call)
-        try:
-            return (yield)
-        finally:
-            sys.settrace(None)
-
-    def pytest_sessionfinish(self) -> None:
-        with open(os.environ[REACHED], "w", encoding="utf-8") as file:
-            json.dump({name: sorted(places) for name, places in self.reached.items()}, file)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Pytest loads this module as a plugin (`-p`) for the first run."""
-    config.pluginmanager.register(_Reach())
+class Trial:
+    """One room on trial: its modules, what tests reach of it, and what they have noticed so far."""
+
+    def __init__(self, referee: Referee) -> None:
+        self.referee = referee
+        walked = os.walk(referee.room)
+        files = (os.path.join(folder, name) for folder, _, names in walked for name in names)
+        self.modules = {path: Module(path) for path in sorted(files) if path.endswith(".py")}
+        whole = {path: module.compile(ast.parse(module.text)) for path, module in self.modules.items()}
+        gc.unfreeze()  # frozen objects are hidden from those who look for functions
+        for function in gc.get_objects():
+            if type(function) is FunctionType and function.__code__.co_filename in whole:
+                code = function.__code__
+                if whole[code.co_filename].get(key_of(code)) != code:  # as of two lambdas in one line
+                    pytest.exit(f"{function.__qualname__} cannot be told from its source. No figures.", 1)
+                self.modules[code.co_filename].functions.append(function)
+        gc.freeze()  # a child that looked through all this would copy it
+        first = referee.run(list(referee.items), referee.trace, seconds=TEST_SECONDS * 100)
+        self._refuse(first, "Without a break")
+        self.reached, self.seconds = first.reached, first.seconds
+        self.noticed, self.met = set[str](), Counter[str]()
+        self.kills: dict[str, Counter[str]] = defaultdict(Counter)
+
+    def _refuse(self, ran: Ran, when: str) -> None:
+        if ran.failed or not ran.is_whole:
+            pytest.exit(f"{when} these fail already: {', '.join(sorted(ran.failed))}. No figures.", 1)
+
+    def control(self, chance: random.Random) -> list[str]:
+        """Unchanged source is noticed by nobody. The tests that do not notice a room that only raises."""
+        names = sorted({name for tests in self.reached.values() for name in tests})
+        chance.shuffle(names)
+        trees = {path: ast.parse(module.text) for path, module in self.modules.items()}
+        self._refuse(self.referee.run(names, self._giving(trees)), "Compiled anew and unchanged")
+        for tree in trees.values():
+            raise_everywhere(tree)
+        return sorted(set(names) - self.referee.run(names, self._giving(trees)).failed)
+
+    def _giving(self, trees: Mapping[str, ast.Module]) -> Callable[[], None]:
+        made = {path: self.modules[path].compile(tree) for path, tree in trees.items()}
+
+        def give() -> None:
+            for path, codes_of in made.items():
+                self.modules[path].give(codes_of)
+
+        return give
+
+    def who_meets(self, module: Module, one: Break) -> set[str]:
+        return {name for line in one.lines for name in self.reached.get((module.path, line), ())}
+
+    def try_break(self, module: Module, number: int, *, is_twinned: bool) -> str:
+        """What becomes of one break that tests reach; its twin is the same without the break."""
+        tree = ast.parse(module.text)
+        one = next(islice(breaks(tree), number, None))
+        names, kills = self.who_meets(module, one), self.kills[module.path]
+        order = sorted(names, key=lambda name: (name in self.noticed, -kills[name], self.seconds[name], name))
+        first = len(names - self.noticed)
+        if is_twinned:
+            twin = self._giving({module.path: ast.parse(module.text)})
+            self._refuse(self.referee.run(order, twin, first), f"{module.place} unchanged:")
+        ran = self.referee.run(order, self._giving({module.path: tree}), first)
+        self.noticed |= ran.failed
+        self.met.update(ran.seconds.keys())
+        kills.update(ran.failed)
+        state = "lived" if not ran.failed else "noticed" if ran.is_whole else "ended"
+        if state != "noticed":
+            told = f"{ast.unparse(one.whole)} -> {ast.unparse(one.broken)}"
+            print(f"{state}: {module.place}:{getattr(one.whole, 'lineno', 0)}: {told}", flush=True)
+        return state
 
 
-def run_tests(copy: str, tests: Sequence[str], **more: str) -> set[str]:
-    """The tests that fail; a run that could not start has one nameless failure."""
-    words = ["-n", "0", "-q", "-rA", "--tb=no", "--no-header", "--assert=plain", "-p", "no:cacheprovider"]
-    words += ["-p", "tests.referees.mutants"] if more else []
-    around = {**os.environ, "PYTHONPATH": os.path.join(copy, "src"), "PYTHONDONTWRITEBYTECODE": "1", **more}
-    command = [sys.executable, "-m", "pytest", *words, "--hypothesis-seed=1", *tests]
-    seconds = None if more else TEST_SECONDS  # the first run is traced, and no break can make it hang
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, env=around, capture_output=True, check=False, timeout=seconds
-        )
-    except subprocess.TimeoutExpired:
-        return {""}
-    told = re.findall(r"^(?:FAILED|ERROR) ([^\s\[]+)", done.stdout.decode(), re.MULTILINE)
-    return set(told) or ({""} if done.returncode else set())
-
-
-def reach(copy: str, room: str, tests: Sequence[str]) -> dict[str, set[Place]]:
-    """The lines of the room that each test reaches."""
-    answer = os.path.join(copy, "reached.json")
-    trouble = run_tests(copy, tests, **{ROOM: os.path.join(copy, room), REACHED: answer})
-    if trouble:
-        raise SystemExit(f"Without a break these fail already: {', '.join(sorted(trouble))}")
-    with open(answer, encoding="utf-8") as file:
-        return {name: {(path, line) for path, line in places} for name, places in json.load(file).items()}
-
-
-def break_room(copy: str, room: str) -> dict[Place, list[str]]:
-    """The broken texts of each line of the room."""
-    found: dict[Place, list[str]] = defaultdict(list)
-    for folder, _, names in os.walk(os.path.join(copy, room)):
-        for path in (os.path.join(folder, name) for name in names if name.endswith(".py")):
-            with open(path, encoding="utf-8") as file:
-                for line, text in mutants(file.read()):
-                    found[path, line].append(text)
-    return found
-
-
-def choose(
-    reached: Mapping[str, set[Place]], broken: Mapping[Place, list[str]], each: int, seed: int
-) -> list[tuple[Place, str]]:
-    """For every test a few mutants that it reaches, those first that few tests reach."""
-    chance = random.Random(seed)
-    crowd = Counter(place for places in reached.values() for place in places)
-    chosen: dict[tuple[Place, str], None] = {}
-    for name in sorted(reached):
-        places = sorted(reached[name] & broken.keys(), key=lambda place: (crowd[place], chance.random()))
-        for place in places[:each]:
-            chosen[place, chance.choice(broken[place])] = None
-    return list(chosen)
+def judge(referee: Referee, asked: argparse.Namespace) -> None:
+    began, chance = time.monotonic(), random.Random(asked.seed)
+    trial = Trial(referee)
+    deaf = trial.control(chance)
+    for told in sorted(deaf):
+        print(f"passes though all that it enters raises: {told}")
+    where, met = Counter[str](), list[tuple[Module, int]]()
+    for module in trial.modules.values():
+        for number, one in enumerate(breaks(ast.parse(module.text))):
+            is_met = bool(trial.who_meets(module, one))
+            where["met" if is_met else "unmet" if one.lines else "at import"] += 1
+            met += [(module, number)] if is_met else []
+    print(
+        f"{len(referee.items)} tests; {where.total()} mutants: {where['at import']} run at import, no test"
+        f" meets {where['unmet']}, tests meet {len(met)}. Controls: {time.monotonic() - began:.0f} s.",
+        flush=True,
+    )
+    chance.shuffle(met)
+    states = Counter[str]()
+    for module, number in met:
+        if time.monotonic() - began > asked.seconds:
+            break
+        states[trial.try_break(module, number, is_twinned=not states.total() % TWIN_STEP)] += 1
+    silent = sorted(name for name in trial.met if name not in trial.noticed)
+    for name in silent:
+        print(f"noticed none of {trial.met[name]}: {name}")
+    print(
+        f"{states.total()} of {len(met)} mutants tried in {time.monotonic() - began:.0f} s,"
+        f" {states['lived']} lived, {states['ended']} ended the process of their tests."
+        f" {len(silent)} tests noticed none."
+    )
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.referees.mutants")
     parser.add_argument("room", help="a folder of src")
     parser.add_argument("tests", nargs="+")
-    parser.add_argument("--each", type=int, default=4, help="mutants that a test meets at least")
-    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--seconds", type=float, default=3600)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args(arguments)
-    ends_at = time.monotonic() + asked.seconds
-    with tempfile.TemporaryDirectory() as copy:
-        shutil.copytree(os.path.join(ROOT, "src"), os.path.join(copy, "src"))
-        reached = reach(copy, asked.room, asked.tests)
-        chosen = choose(reached, break_room(copy, asked.room), asked.each, asked.seed)
-        random.Random(asked.seed).shuffle(chosen)
-        tried, lived, met = 0, list[str](), Counter[str]()
-        noticed = set[str]()
-        for (path, line), text in chosen:
-            if time.monotonic() > ends_at:
-                break
-            with open(path, encoding="utf-8") as file:
-                whole = file.read()
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-            names = sorted(name for name, places in reached.items() if (path, line) in places)
-            failed = run_tests(copy, names)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(whole)
-            tried += 1
-            met.update(names)
-            noticed |= set(names) if "" in failed else failed
-            if not failed:
-                place = f"{os.path.relpath(path, copy)}:{line}"
-                print(f"lived: {place}: {whole.splitlines()[line - 1].strip()}", flush=True)
-                lived.append(place)
-    silent = sorted(name for name in met if met[name] >= min(asked.each, 3) and name not in noticed)
-    for name in silent:
-        print(f"noticed none of {met[name]}: {name}")
-    print(f"{tried} of {len(chosen)} mutants tried, {len(lived)} lived, {len(silent)} tests noticed none.")
-    return 0
+    words = ["-n", "0", "-s", "-q", "-m", "thorough or not thorough", "--hypothesis-seed=1"]
+    words += ["-p", "no:cacheprovider", "--assert=plain", "--tb=native"]
+    return int(pytest.main([*words, *asked.tests], [Referee(asked.room, lambda one: judge(one, asked))]))
 
 
 if __name__ == "__main__":

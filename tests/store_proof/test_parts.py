@@ -102,15 +102,6 @@ def test_a_trouble_without_a_name_is_reported(place: str, monkeypatch: pytest.Mo
     assert any("the trouble is called STORE_PERMISSION_DENIED" in problem for problem in part.problems)
 
 
-@pytest.mark.thorough
-def test_kills_are_counted_and_harmless(tmp_path: Path) -> None:
-    order = WriterOrder(what="kills", place=str(tmp_path / "data"), seed=1, count=12)
-
-    part = run_order("kills", order)
-
-    assert (part.name, part.cases, part.problems) == ("kills", 12, ())
-
-
 def test_writers_that_cannot_run_are_a_problem_and_not_a_pass(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     order = WriterOrder(what="calls", place=str(tmp_path / "file" / "data"), seed=1, count=1)

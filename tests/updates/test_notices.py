@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from handrail.host.program.fetching import FETCH_SECONDS
 from tests.surfaces.cli.tool import Ran, strict_json
 from tests.updates.answers import data, error
-from tests.updates.releases import NEW, OLD, Index, Installation, changelog, metadata, wheel
+from tests.updates.releases import NEW, OLD, Index, Installation, changelog, metadata
 
 pytestmark = pytest.mark.thorough
 
@@ -89,17 +88,6 @@ def test_the_changelog_of_the_release_decides_the_level(
     assert notice["checked_at"].endswith("Z")
     assert kept(tmp_path) == context["data"]["notices"] == told["notices"]
     assert [one["severity"] for one in context["meta"]["notices"]] == [expected[0]]
-
-
-def test_without_a_file_beside_it_the_wheel_itself_is_read(run: Run, minor: Index, tmp_path: Path) -> None:
-    plain = dict(minor.wheels)
-    path = wheel(tmp_path, MINOR, changelog((MINOR, "Security")))
-    minor.wheels[path.name] = path
-
-    (notice,) = data(run("update", "--check"))["notices"]
-    minor.wheels = plain
-
-    assert (notice["severity"], notice["severity_basis"]) == ("warning", "changelog")
 
 
 @pytest.mark.parametrize("how", ["another digest", "not there", "no changelog", "no zip"])
@@ -183,22 +171,6 @@ def test_after_a_look_that_failed_the_advice_is_to_look_again(
     details = error(run("update", *look), "E_SERVER")
 
     assert all(word in details["hint"] for word in look)
-
-
-@pytest.mark.promise("cli.update-severity")
-def test_a_wheel_that_says_it_only_in_its_packed_changelog_is_heard(
-    run: Run, minor: Index, tmp_path: Path
-) -> None:
-    path = tmp_path / f"handrail-{MINOR}-py3-none-any.whl"
-    with zipfile.ZipFile(path, "w") as made:
-        made.writestr("handrail/packed/CHANGELOG.md", changelog((MINOR, "Security")))
-    plain = dict(minor.wheels)
-    minor.wheels[path.name] = path
-
-    (notice,) = data(run("update", "--check"))["notices"]
-    minor.wheels = plain
-
-    assert (notice["severity"], notice["severity_basis"]) == ("warning", "changelog")
 
 
 @pytest.mark.parametrize("line", [("--channel", "pre"), ("--target-version", MINOR)])

@@ -324,9 +324,9 @@ def test_it_simulates_to_completion_on_every_branch_in_every_mode(workflow_id: s
     report = simulate(compiled(workflow_id))
 
     everything = Coverage(reached=report.coverage.total, total=report.coverage.total)
-    assert report.dead_steps == ()
+    assert report.dead_steps == []
     assert report.by_mode == dict.fromkeys(ALL_MODES, everything)
-    assert (report.problems, report.unproven, report.truncated) == ((), (), False)
+    assert (report.problems, report.unproven, report.truncated) == ([], [], False)
     assert report.completed >= len(ALL_MODES)
 
 

@@ -6,11 +6,11 @@ good: from then on, no trouble can turn its answer into a failure.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from handrail.contract.catalogue import INTERNAL_ERROR, Kind
+from handrail.contract.catalogue import INTERNAL_ERROR, VALIDATION_ERROR, Kind
 
 # Payload styles
 
@@ -21,6 +21,19 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """Any other payload: snake_case, every key always there."""
+
+
+_S = TypeVar("_S", bound=msgspec.Struct)
+
+
+def made_from(kind: type[_S], *held: msgspec.Struct, **own: Any) -> _S:
+    """A record with these fields of its own, and with what others hold under the names that it shares with
+    them; the first that has a name gives it.
+    """
+    for one in held:
+        shared = (name for name in kind.__struct_fields__ if name in one.__struct_fields__)
+        own |= {name: getattr(one, name) for name in shared if name not in own}
+    return kind(**own)
 
 
 # Outcomes
@@ -149,6 +162,22 @@ class Fault(Exception):
         self.hint = hint
         self.next_call = next_call
         self.retry_after_ms = retry_after_ms
+
+
+def refuse_argument(
+    message: str,
+    param: str,
+    problem: str,
+    expected: str = "",
+    *,
+    kind: Kind = VALIDATION_ERROR,
+    hint: str = "",
+    next_call: NextCall | None = None,
+    **details: Json,
+) -> Fault:
+    """The refusal of one argument: what is wrong with it, and what would do."""
+    row = {"param": param, "problem": problem} | ({"expected": expected} if expected else {})
+    return Fault(kind, message, details={"problems": [row], **details}, hint=hint, next_call=next_call)
 
 
 class PartlyDone(Fault):

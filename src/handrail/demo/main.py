@@ -15,14 +15,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from handrail.contract.catalogue import E_INTEGRITY, E_INTERRUPTED, E_IO, E_USAGE, E_VALIDATION
-from handrail.contract.envelopes.cli import encode_document, to_cli
+from handrail.contract.catalogue import E_INTEGRITY, E_INTERRUPTED, E_IO, E_VALIDATION
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Call, Failure, Fault, Json, Outcome, Success, failure_of
+from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success
 from handrail.contract.wording import quote
 from handrail.demo.scene import Answer, Broken, LogFacts, Moment, Narrator, Scene, make_demo_environment
 
@@ -336,60 +335,32 @@ def _kill_then_repeat(
     return answer
 
 
-USAGE = "handrail demo [--keep DIR] [--format text|json]"
+def main(keep: str, *, is_text: bool) -> Outcome | int:
+    """Play the demo in this directory, or in one that is removed.
 
-
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """How to play: where, and for whom."""
-
-    keep: str = ""
-    format: Literal["text", "json"] = "text"
-
-
-def main(arguments: list[str]) -> int:
-    """Play the demo; the exit status is 0 only if every claim held."""
-    started = time.monotonic_ns()
-    options = Options()
+    Text is written as the story goes, and only the exit status is left; else the answer is a document.
+    Raises Fault E_VALIDATION or E_IO when there is no place for it.
+    """
     try:
-        options = read_options(arguments)
-        with _handle_signals(), _scratch(options.keep) as place:
-            return _play(options, place, started)
-    except Fault as fault:
-        return _report_failure(options, failure_of(fault), started)
+        with _handle_signals(), _scratch(keep) as place:
+            return _play(keep, place, is_text=is_text)
     except KeyboardInterrupt:
-        what = "was left as it is" if options.keep else "was removed"
-        message = f"The demo was interrupted; its scratch directory {what}."
-        return _report_failure(options, Failure(kind=E_INTERRUPTED, message=message), started)
+        what = "was left as it is" if keep else "was removed"
+        failure = Failure(
+            kind=E_INTERRUPTED, message=f"The demo was interrupted; its scratch directory {what}."
+        )
+        if is_text:
+            sys.stderr.write(f"Error: {failure.message}\n")
+        return failure.kind.exit_status if is_text else failure
     except BrokenPipeError:
         _discard_stdout()
         return E_IO.exit_status
 
 
-def read_options(arguments: list[str]) -> Options:
-    """Raises Fault E_USAGE or E_VALIDATION."""
-    given = {"--keep": "", "--format": "text"}
-    waiting = [part for word in arguments for part in _parts(word)]
-    while waiting:
-        flag = waiting.pop(0)
-        if flag not in given or not waiting:
-            trouble = "needs a value" if flag in given else "is not known here"
-            raise Fault(E_USAGE, f"{quote(flag)} {trouble}.", hint=f"Usage: {USAGE}")
-        given[flag] = waiting.pop(0)
-    match given["--format"]:
-        case "text" | "json" as form:
-            return Options(keep=given["--keep"], format=form)
-        case other:
-            raise Fault(E_VALIDATION, f"There is no format {quote(other)}.", hint=f"Usage: {USAGE}")
-
-
-def _parts(word: str) -> list[str]:
-    flag, is_joined, value = word.partition("=")
-    return [flag, value] if is_joined and flag.startswith("--") else [word]
-
-
-def _play(options: Options, place: str, started: int) -> int:
-    is_text = options.format == "text"
-    narrator = Narrator(_write if is_text else lambda _: None, _pause_for(options))
+def _play(keep: str, place: str, *, is_text: bool) -> Outcome | int:
+    is_watched = is_text and sys.stdout.isatty()  # a pause is for a person, not for a file or a pipe
+    pause: Callable[[float], None] = time.sleep if is_watched else lambda _: None
+    narrator = Narrator(_write if is_text else lambda _: None, pause)
     home, project = os.path.join(place, "home"), os.path.join(place, "project")
     os.makedirs(project)
     scene = Scene(narrator, make_demo_environment(os.environ, home, project), home, project)
@@ -400,22 +371,20 @@ def _play(options: Options, place: str, started: int) -> int:
         totals = play_story(scene)
     except Broken as broken:
         narrator.check(f"The story reaches its end; but {broken}", passed=False)
-    if is_text:
-        _write(_closing_text(options, place, scene))
-        return 0 if narrator.has_passed() else E_INTEGRITY.exit_status
-    outcome = _outcome(options, scene, totals)
-    _write(_document(outcome, started))
-    return 0 if isinstance(outcome, Success) else outcome.kind.exit_status
+    if not is_text:
+        return _outcome(keep, scene, totals)
+    _write(_closing_text(keep, place, scene))
+    return 0 if narrator.has_passed() else E_INTEGRITY.exit_status
 
 
-def _closing_text(options: Options, place: str, scene: Scene) -> str:
+def _closing_text(keep: str, place: str, scene: Scene) -> str:
     checks = scene.narrator.checks
     passed = sum(check.passed for check in checks)
     lines = ["", f"{passed} of {len(checks)} claims held."]
     if passed < len(checks):
         lines += [f"  [FAILED] {check.claim}"[:80] for check in checks if not check.passed]
         lines += ["Please report this with the output above."]
-    if options.keep:
+    if keep:
         lines += [
             "Everything was kept. Look around:",
             f"  export HANDRAIL_HOME={shlex.quote(os.path.join(place, 'home'))}",
@@ -429,7 +398,7 @@ def _closing_text(options: Options, place: str, scene: Scene) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _outcome(options: Options, scene: Scene, totals: Totals) -> Outcome:
+def _outcome(keep: str, scene: Scene, totals: Totals) -> Outcome:
     narrator = scene.narrator
     facts: dict[str, Json] = {
         "session_id": scene.session_id,
@@ -438,7 +407,7 @@ def _outcome(options: Options, scene: Scene, totals: Totals) -> Outcome:
         "calls": scene.calls,
         "kills": scene.kills,
         **msgspec.to_builtins(totals),
-        "kept": options.keep or None,
+        "kept": keep or None,
     }
     if narrator.has_passed():
         return Success(data=facts)
@@ -452,28 +421,9 @@ def _outcome(options: Options, scene: Scene, totals: Totals) -> Outcome:
     )
 
 
-def _document(outcome: Outcome, started: int) -> str:
-    duration_ms = (time.monotonic_ns() - started) // 1_000_000
-    call = Call(operation="cli.demo", request_id="demo", at="", duration_ms=duration_ms)
-    return encode_document(to_cli(outcome, call, command_line=lambda _: None), compact=False).decode()
-
-
-def _report_failure(options: Options, failure: Failure, started: int) -> int:
-    if options.format == "json":
-        _write(_document(failure, started))
-    else:
-        sys.stderr.write(f"Error: {failure.message}\nFix:   {failure.hint or failure.kind.hint}\n")
-    return failure.kind.exit_status
-
-
 def _write(text: str) -> None:
     sys.stdout.buffer.write(text.encode(errors="replace"))
     sys.stdout.buffer.flush()
-
-
-def _pause_for(options: Options) -> Callable[[float], None]:
-    """Pause for a person at a terminal, not for a file or a pipe."""
-    return time.sleep if options.format == "text" and sys.stdout.isatty() else lambda _: None
 
 
 def _discard_stdout() -> None:
@@ -523,7 +473,3 @@ def _handle_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -8,6 +8,8 @@ them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from handrail.contract.ids import BlobRef, NodeId, RunId
 from handrail.engine.events import TreeRecorded
 from handrail.engine.history import History, RecordedTree
@@ -16,6 +18,27 @@ LONGEST_CHAIN = 16
 """Lists that build on each other, before one is kept whole again."""
 LONGEST_LARGE_CHAIN = 48
 """The same where a whole list would be large."""
+LINKED = "linked"
+"""The mark of a repository inside a project that is as the commit of the project names it."""
+
+
+def state_of(mark: str) -> str:
+    """What a mark in `apart` tells of the files, without what git thinks of the folder."""
+    return mark.rpartition(" ")[2]
+
+
+def list_unclear(first: Mapping[str, str] | None, last: Mapping[str, str] | None) -> list[str]:
+    """By the marks of two trees: repositories inside that changed, and nobody can tell in which files.
+
+    Of one that went from commit to commit a comparison names them.
+    """
+    old, new = first or {}, last or {}
+    states = {name: {state_of(side.get(name, "")) for side in (old, new)} for name in old.keys() | new.keys()}
+    return sorted(
+        name
+        for name, both in states.items()
+        if len(both) > 1 and any(one not in ("", "sparse") and one[0] != "@" for one in both)
+    )
 
 
 def find_tree_of(history: History, node_id: NodeId) -> RecordedTree | None:

@@ -404,6 +404,9 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     """Receipts or confirmations that it rests on."""
     paths: tuple[str, ...] = ()
     """Changed files that a report leaves out; of a command, its own tests or configuration that changed."""
+    grown: tuple[str, ...] = ()
+    """Of a command that failed by these tests and passes: those that only gained lines since the commit that
+    the run began with."""
 
 
 class EvidenceRecorded(Fact, frozen=True, kw_only=True):
@@ -417,6 +420,7 @@ class EvidenceRecorded(Fact, frozen=True, kw_only=True):
     machine: str = ""  # whose companion looked; empty: who recorded it
     unseen: str = ""
     """Why the files, or what changed in them, could not be seen: what was seen before is unknown then."""
+    approved: tuple[str, ...] = ()  # declared checks that a person approved since the run began
 
 
 class ReceiptRecorded(Fact, frozen=True, kw_only=True):
@@ -480,7 +484,8 @@ class TreeRecorded(Fact, frozen=True, kw_only=True):
     """New contents; None: there are none."""
     ignore_rules: dict[str, str] | None = None  # of the first tree: what it does not list, and a check
     loaded: dict[str, str] | None = None  # depends on, with marks that every change changes
-    uncommitted: tuple[str, ...] = ()  # and what decides about checks, and is not as the commit has it
+    uncommitted: tuple[str, ...] = ()  # and what decides about checks, and is not as the commit has it:
+    # files, and `.handrail/config.json#NAME` for a check (without a name: for every one)
     apart: dict[str, str] | None = None  # as in `ports.worktree.Tree`
     differs_from: NodeId | None = None
     differing: int = 0

@@ -30,6 +30,7 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId, SessionId, node_tag
 from handrail.contract.json.canonical import genesis
+from handrail.contract.outcome import made_from
 from handrail.engine.events import (
     AdvanceRecorded,
     Blocked,
@@ -98,6 +99,8 @@ class StoredRecord(Protocol):
     @property
     def index(self) -> int: ...
     @property
+    def dedupe_key(self) -> str: ...
+    @property
     def body(self) -> bytes: ...
     @property
     def digest(self) -> str: ...
@@ -155,37 +158,9 @@ class _Folding:
     def history(self) -> History:
         for run_id, indexes in self._new_anchors.items():
             self._anchors[run_id] = append_items(self._anchors.get(run_id, ()), indexes)
-        return History(
-            session_id=self._session_id,
-            head=self._head,
-            head_digest=self._head_digest,
-            runs=self._runs.done(),
-            nodes=self._nodes.done(),
-            by_tag=self._by_tag.done(),
-            children=self._children.done(),
-            causes=self._causes.done(),
-            advances=self._advances.done(),
-            checkpoints=self._checkpoints.done(),
-            notes=self._notes.done(),
-            attached=self._attached.done(),
-            baseline=self._baseline,
-            context=self._context.done(),
-            owners=self._owners.done(),
-            inherited=self._inherited.done(),
-            observations=self._observations.done(),
-            title=self._title,
-            opening=self._opening,
-            session_notes=self._session_notes.done(),
-            last_index=self._last_index.done(),
-            anchors=self._anchors.done(),
-            closings=self._closings.done(),
-            receipts=self._receipts.done(),
-            trees=self._trees.done(),
-            evidence=self._evidence.done(),
-            confirmations=self._confirmations.done(),
-            last_at=self._last_at,
-            imported=self._imported,
-        )
+        fields: dict[str, Any] = {name: getattr(self, f"_{name}") for name in History.__struct_fields__}
+        fields |= {name: held.done() for name, held in fields.items() if isinstance(held, Growth)}
+        return History(**fields)
 
     def take(self, record: StoredRecord) -> None:
         assert record.index == self._head, "records are folded in order and without a gap"
@@ -204,13 +179,8 @@ class _Folding:
         scope = body.scope
         match body.data:
             case SessionCreated() as created:
-                self._opening = Opening(
-                    tag=node_tag(record.digest),
-                    index=record.index,
-                    goal=created.goal,
-                    input_digest=created.input_digest,
-                    project=created.project,
-                )
+                tag = node_tag(record.digest)
+                self._opening = made_from(Opening, created, tag=tag, index=record.index)
                 if created.goal:
                     self._observations["goal"] = created.goal
             case ObservationRecorded(title=title, who=who) if title:
@@ -298,15 +268,7 @@ class _Folding:
         self._receipts[node_id] = add_receipt(self._receipts.get(node_id, ()), receipt)
 
     def _close(self, closed: RunClosed, run_id: RunId, at: str, index: int) -> None:
-        closing = Closing(
-            reason=closed.reason,
-            note=closed.note,
-            node_id=closed.node_id,
-            request_id=closed.request_id,
-            index=index,
-            at=at,
-            taken=closed.taken,
-        )
+        closing = made_from(Closing, closed, index=index, at=at)
         self._closings[run_id] = (*self._closings.get(run_id, ()), closing)
         self._new_anchors.setdefault(run_id, []).append(index)
 
@@ -362,27 +324,9 @@ class _Folding:
         self._attach(node_id, trace=traced.entries, trace_omitted=omitted, passed_omitted=passed)
 
     def _start_run(self, started: RunStarted, run_id: RunId, body: EventBody, index: int) -> None:
-        self._runs[run_id] = Run(
-            run_id=run_id,
-            workflow_id=started.workflow_id,
-            workflow_hash=started.workflow_hash,
-            source_kind=started.source_kind,
-            source_ref=started.source_ref,
-            input_digest=started.input_digest,
-            started_at=body.at,
-            index=index,
-            seen=dict(self._observations.done()),
-            source_digest=started.source_digest,
-            is_first_here=started.is_first_here,
-            project=started.project,
-            tags=started.tags,
-            checks=started.checks,
-            confirmations=started.confirmations,
-            rules=started.rules,
-            parent=started.parent,
-            pins=started.pins,
-            agent=started.agent,
-            actor=body.actor,
+        seen, actor = dict(self._observations.done()), body.actor
+        self._runs[run_id] = made_from(
+            Run, started, run_id=run_id, started_at=body.at, index=index, seen=seen, actor=actor
         )
         self._new_anchors[run_id] = [index]
 

@@ -6,7 +6,7 @@ reaching a step is given up, and the run stays where it is.
 """
 
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias, TypeGuard, assert_never, cast
 
 import msgspec
@@ -26,6 +26,7 @@ from handrail.workflows.compiled import (
     Until,
     While,
     derive_once,
+    list_leaves,
 )
 from handrail.workflows.conditions import (
     And,
@@ -44,6 +45,10 @@ from handrail.workflows.limits import MAX_MOVE_PLACES
 # The position of a run in its compiled workflow; there is no list of finished steps
 
 
+class _Tagged(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind"):
+    """Shared options of positions and trace entries, which events hold."""
+
+
 class LoopFrame(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One loop around the position, outermost first; the first iteration is 0."""
 
@@ -51,22 +56,14 @@ class LoopFrame(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     iteration: int
 
 
-class Running(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    tag_field="kind",
-    tag="running",
-    omit_defaults=True,
-):
+class Running(_Tagged, frozen=True, kw_only=True, tag="running", omit_defaults=True):
     """A step is pending."""
 
     step_id: str
     loops: tuple[LoopFrame, ...] = ()
 
 
-class Complete(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="complete"):
+class Complete(_Tagged, frozen=True, kw_only=True, tag="complete"):
     """Nothing is pending any more."""
 
 
@@ -78,8 +75,10 @@ def frames_of(state: State) -> tuple[LoopFrame, ...]:
     return state.loops if isinstance(state, Running) else ()
 
 
-def step_key(state: Running) -> str:
-    """The name of a step instance: `loop@i/loop@j::stepId`, or the bare id outside loops."""
+def step_key(state: State) -> str:
+    """The name of a step instance: `loop@i/loop@j::stepId`, the bare id outside loops, empty at the end."""
+    if isinstance(state, Complete):
+        return ""
     if not state.loops:
         return state.step_id
     return "/".join(f"{frame.loop_id}@{frame.iteration}" for frame in state.loops) + "::" + state.step_id
@@ -91,29 +90,17 @@ LoopExit: TypeAlias = Literal[
 """Why a loop ended. The last two: nobody sent its list; nobody decided in a run that must not stop."""
 
 
-class SelectedStep(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="selected_next_step"
-):
+class SelectedStep(_Tagged, frozen=True, kw_only=True, tag="selected_next_step"):
     step_id: str
     loops: tuple[LoopFrame, ...] = ()
 
 
-class EvaluatedCondition(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="evaluated_condition"
-):
+class EvaluatedCondition(_Tagged, frozen=True, kw_only=True, tag="evaluated_condition"):
     condition_id: str
     holds: bool
 
 
-class SkippedStep(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    tag_field="kind",
-    tag="skipped_step",
-    omit_defaults=True,
-):
+class SkippedStep(_Tagged, frozen=True, kw_only=True, tag="skipped_step", omit_defaults=True):
     step_id: str
     condition_id: str
     not_needed: bool = False
@@ -128,30 +115,14 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The step instance that delivered it."""
 
 
-class EnteredLoop(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    tag_field="kind",
-    tag="entered_loop",
-    omit_defaults=True,
-):
+class EnteredLoop(_Tagged, frozen=True, kw_only=True, tag="entered_loop", omit_defaults=True):
     loop_id: str
     iteration: int
     carried: tuple[Carried, ...] = ()
     """What decided about this round beside what the one before delivered."""
 
 
-class ExitedLoop(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    tag_field="kind",
-    tag="exited_loop",
-    omit_defaults=True,
-):
+class ExitedLoop(_Tagged, frozen=True, kw_only=True, tag="exited_loop", omit_defaults=True):
     loop_id: str
     iterations: int
     reason: LoopExit
@@ -160,14 +131,7 @@ class ExitedLoop(
     carried: tuple[Carried, ...] = ()
 
 
-class DetectedNonTipAdvance(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    tag_field="kind",
-    tag="detected_non_tip_advance",
-):
+class DetectedNonTipAdvance(_Tagged, frozen=True, kw_only=True, tag="detected_non_tip_advance"):
     node_id: str
 
 
@@ -268,7 +232,7 @@ def leaf_at(workflow: CompiledWorkflow, state: Running) -> Leaf:
 def own_action_at(workflow: CompiledWorkflow, state: State) -> Action | None:
     """The action that is pending at a position, if Handrail runs it itself."""
     leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
-    return leaf if isinstance(leaf, Action) and leaf.is_own else None
+    return leaf if is_own(leaf) else None
 
 
 def is_guarded(workflow: CompiledWorkflow) -> bool:
@@ -278,8 +242,8 @@ def is_guarded(workflow: CompiledWorkflow) -> bool:
 
 def _find_guarded(workflow: CompiledWorkflow) -> frozenset[str]:
     """The actions that Handrail runs itself, and the loops around them."""
-    own = [(leaf, loops) for leaf, loops in _leaves(workflow.steps, ()) if is_own(leaf)]
-    return frozenset(name for leaf, loops in own for name in (leaf.id, *(loop.id for loop in loops)))
+    own = [leaf for leaf in list_leaves(workflow.steps) if is_own(leaf)]
+    return frozenset(parts[place].id for leaf in own for parts, place in _way_down(workflow, leaf.id))
 
 
 def is_own(leaf: Leaf | None) -> TypeGuard[Action]:
@@ -293,26 +257,20 @@ def offered_names(workflow: CompiledWorkflow) -> frozenset[str]:
 
 
 def _list_offered(workflow: CompiledWorkflow) -> frozenset[str]:
-    choices = (leaf for leaf, _ in _leaves(workflow.steps, ()) if isinstance(leaf, Choice))
+    choices = (leaf for leaf in list_leaves(workflow.steps) if isinstance(leaf, Choice))
     return frozenset(name for leaf in choices for option in leaf.options for name in option.sets)
 
 
 def leaves_of(workflow: CompiledWorkflow) -> dict[str, Leaf]:
     """Every leaf by its id, for callers that look up many."""
-    return {leaf.id: leaf for leaf, _ in _leaves(workflow.steps, ())}
+    return {leaf.id: leaf for leaf in list_leaves(workflow.steps)}
 
 
 def loops_around(workflow: CompiledWorkflow) -> dict[str, tuple[Loop, ...]]:
     """The loops around every leaf, outermost first."""
-    return {leaf.id: around for leaf, around in _leaves(workflow.steps, ())}
-
-
-def _leaves(parts: tuple[Part, ...], around: tuple[Loop, ...]) -> Iterator[tuple[Leaf, tuple[Loop, ...]]]:
-    for part in parts:
-        if isinstance(part, Loop):
-            yield from _leaves(part.body, (*around, part))
-        else:
-            yield part, around
+    ways = {leaf.id: _way_down(workflow, leaf.id) for leaf in list_leaves(workflow.steps)}
+    found = {name: (parts[place] for parts, place in way) for name, way in ways.items()}
+    return {name: tuple(part for part in way if isinstance(part, Loop)) for name, way in found.items()}
 
 
 def is_position(around: Mapping[str, tuple[Loop, ...]], state: Running) -> bool:

@@ -338,6 +338,7 @@ def plan_evidence(
         tree="" if sighting is None else sighting.tree,
         machine="" if sighting is None else sighting.machine,
         unseen=shorten_message(unseen),
+        approved=() if sighting is None else sighting.approved,
     )
     return [plan_event(f"evidence_recorded:{to_node_id}", Scope(run_id=node.run_id), recorded)]
 

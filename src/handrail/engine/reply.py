@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias, assert_never
 import msgspec
 
 from handrail.contract.ids import SourceKind
-from handrail.contract.outcome import Payload
+from handrail.contract.outcome import Payload, made_from
 from handrail.contract.wording import format_count, quote, shorten
 from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.facts import LONGEST_GOAL
@@ -387,13 +387,11 @@ def session_ref(session_id: str, run: Run, *, with_goal: bool = True) -> Session
 
 
 def show_closing(closing: Closing) -> ClosedPlace:
-    return ClosedPlace(reason=closing.reason, note=closing.note, at=closing.at)
+    return made_from(ClosedPlace, closing)
 
 
 def workflow_ref(run: Run) -> WorkflowRef:
-    return WorkflowRef(
-        source_kind=run.source_kind, source_ref=run.source_ref, workflow_hash=run.workflow_hash
-    )
+    return made_from(WorkflowRef, run)
 
 
 def _pending(
@@ -411,7 +409,7 @@ def _pending(
         require_confirmation=standing.needs_confirmation,
         confirmed_by=CONFIRMERS.get(named_confirmer(leaf), "") if standing.needs_confirmation else "",
         choices=[
-            PendingChoice(id=option.id, label=option.label, description=option.description, token=token)
+            made_from(PendingChoice, option, token=token)
             for option, token in zip(options, tokens.choices or [""] * len(options), strict=True)
             if standing.word.option_id in ("", option.id)
         ],

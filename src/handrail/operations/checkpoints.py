@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import INVARIANT_VIOLATION, VALIDATION_ERROR
+from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.ids import session_output_id
 from handrail.contract.outcome import Fault, Success
 from handrail.contract.tokens.workflow import CheckpointClaims
 from handrail.contract.wording import explain_unseen
 from handrail.engine.decide import decide_checkpoint
-from handrail.engine.events import PlannedEvent
 from handrail.engine.facts import WorkDone
 from handrail.engine.history import Node, SessionNotes, is_session_point
 from handrail.engine.plans import plan_session_notes
@@ -34,7 +32,7 @@ from handrail.operations.report import Output, blobs_of, read_report
 from handrail.operations.session_replies import reply_to_notes
 from handrail.runtime.operation import AckVerdict, Input, Verdict
 from handrail.runtime.runtime import WritePorts, leave_tree
-from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
+from handrail.runtime.sessions import PlanWith, Session, decide_and_commit
 
 # Notes of a session without a run: kept once per token, like every checkpoint
 
@@ -72,23 +70,12 @@ def predict_session_notes(session: Session, claims: CheckpointClaims, work: Work
 
 
 def _keep(rt: WritePorts, session: Session, output_id: str, work: WorkDone) -> tuple[Session, SessionNotes]:
-    def plan(_: int) -> Sequence[PlannedEvent]:
-        return plan_session_notes(output_id, work)
+    def decide(now: Session) -> PlanWith | None:
+        is_known = output_id in now.history.session_notes
+        return None if is_known else lambda _: plan_session_notes(output_id, work)
 
-    for _ in range(COMMIT_TRIES):
-        with healthy_session(rt, session, by_token=True) as (current, witness):
-            session = current
-            noted = session.history.session_notes.get(output_id)
-            if noted is not None:
-                return session, noted
-            committed = commit(rt, witness, current, plan, blobs_of(work))
-        if committed is not None:
-            return committed, committed.history.session_notes[output_id]
-    raise Fault(
-        INVARIANT_VIOLATION,
-        "The log kept changing during this call.",
-        details={"session_id": session.history.session_id},
-    )
+    session, _ = decide_and_commit(rt, session, decide, blobs_of(work), by_token=True)
+    return session, session.history.session_notes[output_id]
 
 
 def _check(work: WorkDone) -> None:

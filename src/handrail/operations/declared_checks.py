@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
-from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.json.canonical import digest
-from handrail.contract.json.places import join_pointer
-from handrail.contract.outcome import Fault, Json, NextCall
+from handrail.contract.outcome import Fault, Json, NextCall, refuse_argument
 from handrail.contract.printed_text import redact_argv
 from handrail.contract.redaction import Secrets
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
+from handrail.engine.history import Run
 from handrail.engine.receipts import PinnedCheck, digest_argv
 from handrail.ports.checks import KnownChecks
 from handrail.ports.workspace import DeclaredCheck, ReportPlace, Settings
-from handrail.workflows.catalog import CatalogEntry
-from handrail.workflows.problem import Problem
-from handrail.workflows.reading.findings import guess_name, quote_name
-from handrail.workflows.spellings.spelling import decode_document
+from handrail.runtime.runtime import WritePorts
 
 
 class NamedCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +44,32 @@ def pin_checks(
             is_approved=known.find(project, digest_check(check)).is_approved,
         )
         for check in settings.checks
+    )
+
+
+def list_approved(rt: WritePorts, run: Run, project: str | None) -> tuple[str, ...]:
+    """The checks of a run that a person approved by now, as they are declared; for how long is no matter."""
+    waiting = {one.name: one for one in run.checks if not one.is_approved}
+    try:
+        declared = rt.settings.of(project).checks if project and waiting else ()
+    except Fault:
+        return ()
+    return tuple(
+        one.name
+        for one in declared
+        if one.name in waiting
+        and _is_declared_so(waiting[one.name], one)
+        and rt.known_checks().find(project or "", digest_check(one)).is_approved
+    )
+
+
+def _is_declared_so(pinned: PinnedCheck, check: DeclaredCheck) -> bool:
+    report = ("", "") if check.report is None else (check.report.path, check.report.format)
+    return (
+        pinned.argv_digest == digest_argv(check.command)
+        and pinned.directory == check.directory
+        and (pinned.report_path, pinned.report_format) == report
+        and pinned.environment_digest == _digest_environment(check)
     )
 
 
@@ -105,46 +127,6 @@ def find_check(
     return NamedCheck(check=check, told=_compare(check, declared, secrets))
 
 
-def find_undeclared_checks(
-    entry: CatalogEntry, declared: Sequence[str], wanted: Iterable[str] = ()
-) -> list[Problem]:
-    """Checks that steps want to have passed and nobody declares; a run pins the declared ones at its start.
-
-    `wanted` is of the compiled form: what the file does not name is of its base, or of what it hands out.
-    """
-    document = decode_document(entry.content, entry.spelling, entry.decoded)
-    named = list(_list_named_checks(document, ""))
-    inherited = dict.fromkeys(wanted).keys() - {name for name, _ in named}
-    places = [*named, *((name, "/extends" if entry.extends else "") for name in sorted(inherited))]
-    return [
-        Problem(
-            code="unknown_id",
-            message=f"The project declares no check {quote_name(name)}, so nothing will prove this step.",
-            pointer=place,
-            fix=explain_undeclared(name, declared),
-            severity="warning",
-        )
-        for name, place in places
-        if name not in declared
-    ]
-
-
-def explain_undeclared(name: str, declared: Sequence[str]) -> str:
-    """What to do about a check that a step names and the project does not."""
-    near = guess_name(name, declared)
-    return f"Did you mean {near}?" if near else f"Declare {name} under checks in .handrail/config.json."
-
-
-def _list_named_checks(value: Json, pointer: str) -> Iterator[tuple[str, str]]:
-    proof = value.get("evidence") if isinstance(value, dict) else None
-    if isinstance(proof, dict) and isinstance(proof.get("check"), str):
-        yield str(proof["check"]), f"{pointer}/evidence/check"
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, one in inner:
-        if isinstance(one, dict | list):
-            yield from _list_named_checks(one, join_pointer(pointer, key))
-
-
 def _restore(pinned: PinnedCheck, declared: DeclaredCheck | None) -> DeclaredCheck:
     """The declaration of the start; what older logs do not tell comes from the present one."""
     now = declared or DeclaredCheck(name=pinned.name, command=())
@@ -188,13 +170,12 @@ def _show(check: DeclaredCheck, secrets: Secrets) -> str:
 def _not_declared(name: str, names: Sequence[str]) -> Fault:
     known = f"declared are {', '.join(names)}" if names else "it declares none"
     which = f"check {quote(name)}" if name else "check"
-    return Fault(
-        VALIDATION_ERROR,
+    return refuse_argument(
         f"The project declares no {which}; {known}. To run a command as it is, put -- before it.",
-        details={
-            "problems": [{"param": "name", "problem": "is not declared", "expected": known}],
-            "did_you_mean": find_nearest(name, list(names)),
-        },
+        "name",
+        "is not declared",
+        known,
+        did_you_mean=find_nearest(name, list(names)),
         hint="Declare it under `checks` in .handrail/config.json, or run the command itself after --.",
         next_call=NextCall(operation="check.list", params={}),
     )
@@ -202,15 +183,12 @@ def _not_declared(name: str, names: Sequence[str]) -> Fault:
 
 def _words_not_kept(pinned: PinnedCheck) -> Fault:
     shown = " ".join(pinned.argv)
-    return Fault(
-        VALIDATION_ERROR,
+    return refuse_argument(
         f"The check {pinned.name} is declared differently since the run began, and its words or variables "
         f"then held something that is not stored: {shown}"[:1000],
-        details={
-            "problems": [
-                {"param": "name", "problem": "cannot be run as it was declared", "expected": shown[:200]}
-            ]
-        },
+        "name",
+        "cannot be run as it was declared",
+        shown[:200],
         hint="Declare it as it was in .handrail/config.json, or run the present command itself after --.",
         next_call=NextCall(operation="check.list", params={}),
     )

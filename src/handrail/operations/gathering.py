@@ -91,12 +91,14 @@ def gather(
     wanted = plan_attempt_look(history, workflow, node, work.artifacts, work.context)
     if wanted is None:
         return prepared
+    from handrail.operations.declared_checks import list_approved  # noqa: PLC0415 - notes alone name no file
     from handrail.operations.looking import look  # noqa: PLC0415 - notes alone name no file
 
     # Not as this process saw it last: another one may have run the check of this step since.
     current = read_session(rt.log, history.session_id) or session
     seen = look(rt, current.history, current.history.nodes[node.node_id], wanted, own)
-    sighting = msgspec.structs.replace(seen.sighting, machine=rt.companion)
+    approved = list_approved(rt, run, own)
+    sighting = msgspec.structs.replace(seen.sighting, machine=rt.companion, approved=approved)
     gathered = msgspec.structs.replace(gathered, sighting=sighting)
     return msgspec.structs.replace(prepared, gathered=gathered, tree=seen.tree)
 

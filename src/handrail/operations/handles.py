@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Generic, Literal, TypeAlias, TypeVa
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from handrail.contract.catalogue import INVARIANT_VIOLATION, TOKEN_UNKNOWN_NODE
+from handrail.contract.catalogue import TOKEN_UNKNOWN_NODE
 from handrail.contract.ids import AttemptId, SessionId, attempt_for_new, attempt_of
 from handrail.contract.outcome import Fault
 from handrail.contract.tokens.workflow import (
@@ -30,7 +30,7 @@ from handrail.engine.decide import Attempt, Gathered
 from handrail.engine.events import AdvanceRecorded, Blocked, GapRecorded, PlannedEvent
 from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
 from handrail.engine.history import History, Node, Recorded, Run, is_session_point, node_at
-from handrail.engine.navigate import Running, step_key
+from handrail.engine.navigate import step_key
 from handrail.engine.reasons import Blocker, waits_for_person
 from handrail.engine.reply import ReplyWarning, Tokens
 from handrail.engine.standing import Standing
@@ -38,10 +38,9 @@ from handrail.ports.log import Blob, EventReader
 from handrail.runtime.operation import AckVerdict, Input, ValueRule, Verdict
 from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.runtime.sessions import (
-    COMMIT_TRIES,
+    PlanWith,
     Session,
-    commit,
-    healthy_session,
+    decide_and_commit,
     load_last_seen,
     read_session,
     require_healthy,
@@ -312,24 +311,17 @@ def answer_attempt(
         if recorded is not None:  # committed answers never change: a replay needs no lock
             return Answer(session=session, recorded=recorded)
     prepared = gather(session, node_of(session.history, claims))
-    for _ in range(COMMIT_TRIES):
-        with healthy_session(rt, session, by_token=True) as (current, witness):
-            session = current
-            recorded = find_recorded_answer(session, claims, use)
-            if recorded is not None:
-                return Answer(session=session, recorded=recorded)
-            attempt = Attempt(node=node_of(current.history, claims), attempt_id=claims.attempt_id)
-            plan_with = partial(decide, current.history, attempt, prepared.gathered)
-            committed = commit(rt, witness, current, plan_with, prepared.blobs)
-        if committed is not None:
-            recorded = find_recorded_answer(committed, claims, use)
-            assert recorded is not None, "a committed answer is in the history"
-            return Answer(session=committed, recorded=recorded, prepared=prepared)
-    raise Fault(
-        INVARIANT_VIOLATION,
-        "The log kept changing during this call.",
-        details={"session_id": claims.session_id},
-    )
+
+    def decide_now(now: Session) -> PlanWith | None:
+        if find_recorded_answer(now, claims, use) is not None:
+            return None
+        attempt = Attempt(node=node_of(now.history, claims), attempt_id=claims.attempt_id)
+        return partial(decide, now.history, attempt, prepared.gathered)
+
+    session, is_new = decide_and_commit(rt, session, decide_now, prepared.blobs, by_token=True)
+    recorded = find_recorded_answer(session, claims, use)
+    assert recorded is not None, "a committed answer is in the history"
+    return Answer(session=session, recorded=recorded, prepared=prepared if is_new else None)
 
 
 def _is_open(session: Session, claims: AttemptClaims, use: AttemptUse) -> bool:
@@ -377,7 +369,7 @@ def predict_outcome(
     session = session_of(rt.log, claims)
     recorded = find_recorded_answer(session, claims, use)
     node = node_of(session.history, claims)
-    step_id = step_key(node.state) if isinstance(node.state, Running) else ""
+    step_id = step_key(node.state)
     if recorded is not None:
         return _verdict(
             "already_answered", step_id, name_persons_line(session.history, node, recorded.blocked)

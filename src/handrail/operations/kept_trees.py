@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from handrail.contract.catalogue import STORE_CORRUPT
 from handrail.contract.ids import BlobRef, NodeId, blob_ref
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import make_readable
@@ -32,7 +31,7 @@ from handrail.ports.log import Blob, EventReader
 from handrail.ports.workspace import Workspace
 from handrail.ports.worktree import MOST_FILES, MOST_PACK_BYTES, FileMode, Packed, Tree, TreeEntry, Unseen
 from handrail.runtime.runtime import ReadPorts, TreeDue, WritePorts, keeps_code, looks_at_code
-from handrail.runtime.sessions import Session, commit, healthy_session, read_session
+from handrail.runtime.sessions import Session, commit, healthy_session, read_blob, read_session
 
 LARGE_LIST = 2_000
 MOST_LIST_BYTES = 64_000_000
@@ -341,22 +340,12 @@ def load_tree(reader: EventReader, history: History, recorded: RecordedTree) -> 
         return Unseen(reason="an earlier tree that it builds on is not in this session")
     contents: dict[BlobRef, bytes] = {}
     for ref in refs:
-        content = load_optional(reader, ref)
+        content = read_blob(reader, ref)
         if content is None:
             return Unseen(reason="its list of files is not in this store: the session came without its code")
         contents[ref] = content
     stored = restore_list(history, recorded, contents)
     return Unseen(reason="its list of files is damaged") if stored is None else stored
-
-
-def load_optional(reader: EventReader, ref: BlobRef) -> bytes | None:
-    """A blob that may be absent. Raises Fault for other trouble of the store."""
-    try:
-        return reader.get_blob(ref)
-    except Fault as fault:
-        if fault.kind is STORE_CORRUPT:
-            return None
-        raise
 
 
 def is_project_of(workspace: Workspace, history: History, node_id: NodeId, project: str) -> bool:

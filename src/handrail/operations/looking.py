@@ -14,10 +14,17 @@ import msgspec
 
 from handrail.contract.ids import NodeId
 from handrail.contract.outcome import Fault
-from handrail.engine.code_trees import find_baseline, find_nearest_tree, find_tree, find_tree_of
+from handrail.engine.code_trees import (
+    find_baseline,
+    find_nearest_tree,
+    find_tree,
+    find_tree_of,
+    list_unclear,
+    state_of,
+)
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
-from handrail.engine.judge.named_places import IGNORE_RULES, is_of_checks
+from handrail.engine.judge.named_places import IGNORE_RULES, configures_runner, is_of_checks, is_test_file
 from handrail.engine.judge.red_then_green import list_own
 from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, is_command_of
 from handrail.engine.judge.witnessed import (
@@ -37,6 +44,8 @@ from handrail.runtime.runtime import ReadPorts
 MOST_BRANCHES = 20
 """Other branches whose files are looked at."""
 MOST_RECEIPT_TREES = 8
+MOST_GROWN = 50
+"""Tests whose lines are compared."""
 MOST_LISTED = 2_000
 """Texts that are located as files."""
 NOT_HERE = "the project of the run is not where it was begun, or not on this machine"
@@ -86,7 +95,7 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
             appeared=appeared,
             gone=gone,
             broken=broken,
-            repositories=tree.repositories,
+            repositories=_list_unseen(tree),
             trouble=changes.reason,
             is_tree_due=wanted.wants_tree,
         )
@@ -106,7 +115,8 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
         appeared=appeared,
         gone=gone,
         broken=broken,
-        repositories=tree.repositories,
+        grown=files.find_grown(node, changes),
+        repositories=_list_unseen(tree),
         is_tree_due=wanted.wants_tree,
         beside=files.find_changed_beside(node),
     )
@@ -166,16 +176,11 @@ class _Files:
             return Unseen(reason=f"the files that the run began with were not recorded{why}")
         moved_at = self._history.runs[node.run_id].moved_at
         found = self.compare_with(baseline, is_fresh=baseline.index < moved_at)
-        if isinstance(found, ChangedPaths):  # nobody lists another repository as a file: the end tells of it
-            inside = {*self._tree.repositories, *(baseline.fact.apart or ())} - {*self._list_sparse(baseline)}
-            found = _leave_out(found, inside)
+        if isinstance(found, ChangedPaths):  # nobody lists a folder with unknown changes: the end tells of it
+            found = _leave_out(found, {*list_unclear(baseline.fact.apart, self._tree.apart)})
         if isinstance(found, Unseen) or baseline.fact.cause == "start":
             return found
         return msgspec.structs.replace(found, is_partial=True)
-
-    def _list_sparse(self, baseline: RecordedTree) -> list[str]:
-        both = (*(baseline.fact.apart or {}).items(), *self._tree.apart.items())
-        return [name for name, mark in both if mark == "sparse"]
 
     def _is_off(self) -> bool:
         try:
@@ -230,6 +235,32 @@ class _Files:
         return ChangedBeside(
             ignore_rules=tuple(name for name, mark in asked if rules.get(name, "") != mark),
             loaded=tuple(sorted(changed)),
+        )
+
+    def find_grown(self, node: Node, changes: ChangedPaths) -> frozenset[str]:
+        """Tests that have every line which the commit of the start has, in its order, and more."""
+        baseline = find_baseline(self._history, node.node_id)
+        failed = any(has_failed(held.fact) for held in list_receipts(self._history, node.run_id))
+        if baseline is None or not baseline.fact.head or not failed:
+            return frozenset()
+        asked = {*changes.changed, *changes.arrived, *baseline.fact.uncommitted}
+        asked = {path for path in asked if is_test_file(path) and not configures_runner(path)}
+        asked -= {*changes.added}  # what is only new needs no excuse
+        begun = Tree(head=baseline.fact.head, entries=(), tree_id="-")
+        worktree = self._rt.worktree()
+        found = worktree.list_differences(self._directory, begun, self._tree) if asked else ()
+        if isinstance(found, Unseen):
+            return frozenset()
+        files = [one for one in found if one.path in asked and one.after.mode in ("file", "executable")]
+        digests = {side.digest for one in files[:MOST_GROWN] for side in (one.before, one.after)} - {""}
+        read = worktree.read_contents(self._directory, self._tree.entries, digests)
+        texts = {digest: content.splitlines() for digest, content in {**read, "": b""}.items()}
+        return frozenset(
+            one.path
+            for one in files
+            if one.after.digest in texts
+            and one.before.digest in texts
+            and is_kept_in(texts[one.before.digest], texts[one.after.digest])
         )
 
     def locate(self, named: Sequence[str]) -> dict[str, LocatedPath]:
@@ -381,6 +412,17 @@ def _leave_out(changes: ChangedPaths, names: set[str]) -> ChangedPaths:
 def _find_repository(rules: str) -> str:
     """The folder of the repository whose ignore rules are named so; empty: of the project itself."""
     return next((rules.removesuffix(one) for one in IGNORE_RULES if rules.endswith(one)), rules)
+
+
+def _list_unseen(tree: Tree) -> tuple[str, ...]:
+    """Other repositories inside that nobody looked into."""
+    return tuple(name for name in tree.repositories if state_of(tree.apart.get(name, "unseen")) == "unseen")
+
+
+def is_kept_in(old: Sequence[bytes], new: Sequence[bytes]) -> bool:
+    """Whether all lines of one are in the other, in their order."""
+    rest = iter(new)
+    return all(line in rest for line in old)
 
 
 def _is_code(path: str) -> bool:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
+from handrail.contract.catalogue import CONTEXT_MISSING
 from handrail.contract.ids import RunId
-from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.outcome import Fault, NextCall, refuse_argument
 from handrail.contract.wording import quote
 from handrail.engine.ask import find_ask
 from handrail.engine.children.joins import UNDONE, find_join, is_set_aside
@@ -59,11 +59,10 @@ def find_pending_step(
     Raises Fault CONTEXT_MISSING, VALIDATION_ERROR, SESSION_NOT_FOUND, and what reading a token raises.
     """
     if state_token is not UNSET and session_id is not UNSET:
-        problem = {"param": "session", "problem": "is given beside a stateToken", "expected": "one of them"}
-        raise Fault(VALIDATION_ERROR, "Name the run once.", details={"problems": [problem]})
+        raise refuse_argument("Name the run once.", "session", "is given beside a stateToken", "one of them")
     if run is not UNSET and session_id is UNSET:
-        problem = {"param": "run", "problem": "is given without its session", "expected": "session and run"}
-        raise Fault(VALIDATION_ERROR, "A run is named with its session.", details={"problems": [problem]})
+        message = "A run is named with its session."
+        raise refuse_argument(message, "run", "is given without its session", "session and run")
     if state_token is not UNSET:
         claims = read_state(rt.keys, state_token).claims
         session = session_of(rt.log, claims)
@@ -112,23 +111,17 @@ def _run_of(session: Session, asked: str) -> RunId:
     run_id = RunId(asked)
     if run_id in session.history.runs:
         return run_id
-    problem = {"param": "run", "problem": "is not in this session", "expected": "one of its runs"}
-    raise Fault(
-        VALIDATION_ERROR,
-        f"Session {session.history.session_id} has no run {quote(asked)}.",
-        details={"problems": [problem]},
-        next_call=NextCall(operation="session.show", params={"sessionId": session.history.session_id}),
-    )
+    session_id = session.history.session_id
+    message = f"Session {session_id} has no run {quote(asked)}."
+    call = NextCall(operation="session.show", params={"sessionId": session_id})
+    raise refuse_argument(message, "run", "is not in this session", "one of its runs", next_call=call)
 
 
 def _target(session: Session, node: Node) -> PendingStep:
     if not isinstance(node.state, Running):
-        raise Fault(
-            VALIDATION_ERROR,
-            "Every step of this run is done, so no step is pending.",
-            details={"problems": [{"param": "session", "problem": "is complete", "expected": "an open run"}]},
-            next_call=NextCall(operation="session.show", params={"sessionId": session.history.session_id}),
-        )
+        message = "Every step of this run is done, so no step is pending."
+        call = NextCall(operation="session.show", params={"sessionId": session.history.session_id})
+        raise refuse_argument(message, "session", "is complete", "an open run", next_call=call)
     return PendingStep(session=session, run=session.history.runs[node.run_id], node=node)
 
 

@@ -27,7 +27,7 @@ from handrail.engine.history import (
     ledger_version,
     path_to,
 )
-from handrail.engine.navigate import Complete, EnteredLoop, ExitedLoop, own_action_at
+from handrail.engine.navigate import Complete, EnteredLoop, ExitedLoop, own_action_at, step_key
 from handrail.engine.progress import ChildStatus, HandedOut
 from handrail.engine.reply import (
     RanAction,
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from handrail.engine.children.joins import ChildState
     from handrail.ports.process import Keys
     from handrail.runtime.runtime import ReadPorts
+    from handrail.workflows.compiled import Delegate
 
 RUN_SHAPE = Shape(
     levels={
@@ -78,9 +79,7 @@ RUN_SHAPE = Shape(
             "warnings",
             "recap",
             "sessionToken",
-        ),
-        "standard": None,
-        "full": None,
+        )
     },
     select="top",
     untrusted=(
@@ -295,30 +294,47 @@ def show_children(
     join = standing.join
     if join is None or not join.children:
         return [], tokens
-    from handrail.engine.children.joins import UNDONE, name_workers, pending_of, was_done, write_brief
+    from handrail.engine.children.joins import UNDONE, was_done, write_brief
 
-    shown = [
-        HandedOut(
-            child_id=child.child_id,
-            work_token=mint_work_token(keys, history, child.run),
-            brief=write_brief(history, workflow, join.step, child)
-            if child.status in UNDONE or not is_present
-            else "",
-            status=_find_status(reader, history, child) if is_present else "",
-            step_id=pending_of(child) if is_present else "",
-            closed=child.closed if is_present else "",
-            worker=name_workers(child.run) if is_present else "",
-        )
-        for child in join.children
-    ]
-    rows = list(zip(shown, join.children, strict=True))
     if is_present:  # whoever is alone does what can be done before asking a person
+        shown = [_describe_child(reader, keys, history, workflow, join.step, one) for one in join.children]
         left = [one for one in shown if one.status in UNDONE]
         left.sort(key=lambda one: one.status == "needs_person")
     else:
+        shown = [
+            HandedOut(
+                child_id=child.child_id,
+                work_token=mint_work_token(keys, history, child.run),
+                brief=write_brief(history, workflow, join.step, child),
+            )
+            for child in join.children
+        ]
+        rows = zip(shown, join.children, strict=True)
         left = [one for one, child in rows if not was_done(history, child.run, standing.node)]
     first = (left or shown)[0]
     return shown, msgspec.structs.replace(tokens, work=first.work_token)
+
+
+def _describe_child(
+    reader: EventReader,
+    keys: Keys,
+    history: History,
+    workflow: CompiledWorkflow,
+    step: Delegate,
+    child: ChildState,
+) -> HandedOut:
+    """A child as it stands now, with its brief while something is left to do."""
+    from handrail.engine.children.joins import UNDONE, name_workers, write_brief
+
+    return HandedOut(
+        child_id=child.child_id,
+        work_token=mint_work_token(keys, history, child.run),
+        brief=write_brief(history, workflow, step, child) if child.status in UNDONE else "",
+        status=_find_status(reader, history, child),
+        step_id=step_key(child.tip.state),
+        closed=child.closed,
+        worker=name_workers(child.run),
+    )
 
 
 def _find_status(reader: EventReader, history: History, child: ChildState) -> ChildStatus:
@@ -337,24 +353,18 @@ def list_handed(
     """What a waiting run handed out, for who finds it in a new chat: what was delivered, what is open."""
     if workflow.v < WITH_CHILDREN:
         return []
-    from handrail.engine.children.joins import UNDONE, find_join, name_workers, pending_of, write_brief
+    from handrail.engine.children.joins import UNDONE, find_join
     from handrail.projections.overview import last_notes
 
     join = find_join(history, workflow, node)
-    return [
-        HandedOut(
-            child_id=child.child_id,
-            work_token=mint_work_token(keys, history, child.run) if child.status in UNDONE else "",
-            brief=write_brief(history, workflow, join.step, child) if child.status in UNDONE else "",
-            status=_find_status(reader, history, child),
-            step_id=pending_of(child),
-            closed=child.closed,
-            worker=name_workers(child.run),
-            result=shorten(last_notes(history, child.tip.node_id)) if child.is_done else "",
-        )
-        for child in (() if join is None else join.children)
-        if join is not None
-    ]
+    told = []
+    for child in () if join is None else join.children:
+        assert join is not None, "a child is one of a join"
+        one = _describe_child(reader, keys, history, workflow, join.step, child)
+        result = shorten(last_notes(history, child.tip.node_id)) if child.is_done else ""
+        token = one.work_token if child.status in UNDONE else ""
+        told.append(msgspec.structs.replace(one, work_token=token, result=result))
+    return told
 
 
 def describe_closing(history: History, workflow: CompiledWorkflow, node: Node) -> str:

@@ -7,7 +7,7 @@ import msgspec
 from handrail.contract.catalogue import CONTEXT_BUDGET_EXCEEDED, VALIDATION_ERROR
 from handrail.contract.ids import blob_ref
 from handrail.contract.json.canonical import canonical_bytes, digest
-from handrail.contract.outcome import Fault, Json
+from handrail.contract.outcome import Fault, Json, refuse_argument
 from handrail.contract.redaction import Secrets
 from handrail.engine.ask import find_refused_values
 from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone
@@ -116,9 +116,8 @@ def check_goal_size(goal: str) -> str:
     """
     size = len(goal.encode("utf-8", "replace"))
     if size > MOST_GOAL_BYTES:
-        expected = f"{MOST_GOAL_BYTES} bytes at most"
-        problem = {"param": "goal", "problem": f"{size} bytes", "expected": expected}
-        raise Fault(VALIDATION_ERROR, "The goal is too long.", details={"problems": [problem]})
+        most = f"{MOST_GOAL_BYTES} bytes at most"
+        raise refuse_argument("The goal is too long.", "goal", f"{size} bytes", most)
     return goal
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -31,12 +31,15 @@ from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import pass_over, read_session
 from handrail.workflows.compiled import CompiledWorkflow
 
+_T = TypeVar("_T")
 READ_TO_PROVEN = "read only as far as proven"
 """How a search treats a damaged session that it does not leave out."""
 SUMMARY_VERSION = 5
 """Raise it when a history is summarised differently while the fields stay the same."""
 FACETS = ("status", "workflow_id", "project", "account", "agent")
 """Facts of a session by which lists are filtered."""
+FAR = 10**24
+"""Larger than any activity order."""
 FIRST_LOOKED_AT = 300
 """Sessions that a filtered list looks at before it asks the index for those that fit."""
 _MOST_FOUND = 1_000
@@ -76,6 +79,10 @@ class Sessions:
         if self._view is None:
             return self._log.list_sessions() if self._only is None else self._only
         return self._learn(self._view.look())
+
+    @property
+    def is_indexed(self) -> bool:
+        return self._view is not None
 
     def count(self) -> int:
         return len(self.stamps) if self._view is None else self._view.count()
@@ -208,18 +215,19 @@ class Sessions:
         return Summary(facts=facts, subjects=tuple(subjects_of(history, 0, self._workflows)))
 
 
-@contextmanager
-def open_stored_sessions(rt: ReadPorts, *, with_index: bool = True) -> Iterator[Sessions]:
-    """The sessions of the store, by way of the index if there is one. Raises IndexTrouble, and then:
-    ask again without it."""
-    index = rt.index() if with_index else None
-    if index is None:
-        yield Sessions(rt, None)
-        return
-    with index.open_view(_form()) as view:
-        sessions = Sessions(rt, view)
-        yield sessions
-        sessions.keep()
+def ask_sessions(rt: ReadPorts, answer: Callable[[Sessions], _T]) -> _T:
+    """What is answered about the sessions of the store, by way of the index if there is one.
+
+    Where that is broken, or what it led to is gone, the log knows better, and the same is asked of it.
+    """
+    index = rt.index()
+    if index is not None:
+        with suppress(IndexTrouble), index.open_view(_form()) as view:
+            sessions = Sessions(rt, view)
+            answered = answer(sessions)
+            sessions.keep()
+            return answered
+    return answer(Sessions(rt, None))
 
 
 Silence: TypeAlias = Literal["", "idle", "stalled"]
@@ -278,6 +286,11 @@ def _entry(held: Indexed | None, summary: Summary) -> Entry | None:
     )
 
 
+def sort_latest(order: int) -> str:
+    """By this key, the session with the latest activity comes first."""
+    return f"{FAR - order:025d}"
+
+
 def facet(name: str, value: str = "") -> str:
     """The word by which the index finds the sessions with this fact; no text has it."""
     return f"facet_{hashlib.sha256(f'{name}={value}'.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
@@ -304,13 +317,9 @@ _SUBJECTS = msgspec.msgpack.Decoder(tuple[Subject, ...])
 
 def find_sessions_with_run(rt: ReadPorts, run_id: str) -> list[SessionId]:
     """Every session that has this run, by id: one and its copies."""
-    try:
-        return _with_run(rt, run_id, with_index=True)
-    except IndexTrouble:
-        return _with_run(rt, run_id, with_index=False)
 
-
-def _with_run(rt: ReadPorts, run_id: str, *, with_index: bool) -> list[SessionId]:
-    with open_stored_sessions(rt, with_index=with_index) as sessions:
+    def find(sessions: Sessions) -> list[SessionId]:
         ids = (stamp.session_id for stamp in sessions.stamps)
         return sorted(held for held in ids if run_id in sessions.facts(held).run_ids)
+
+    return ask_sessions(rt, find)

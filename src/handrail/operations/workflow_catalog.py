@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import fields, replace
 
 from handrail.contract.catalogue import WORKFLOW_ID_RESERVED, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
-from handrail.contract.outcome import Failure, Fault, NextCall
+from handrail.contract.json.places import join_pointer
+from handrail.contract.outcome import Failure, Fault, Json, NextCall
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.runtime.input_problems import input_problems
@@ -26,7 +27,9 @@ from handrail.workflows.compiling.expand_templates import calls_routine
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.problem import Problem, drop_edits, edit_rows
 from handrail.workflows.problem_places import add_places
+from handrail.workflows.reading.findings import guess_name, quote_name
 from handrail.workflows.reading.reader import Reading
+from handrail.workflows.spellings.spelling import decode_document
 
 
 class RegistryOperations:
@@ -276,3 +279,43 @@ def _invalid(entry: CatalogEntry) -> Fault:
             "problems": rows_of(entry, errors),
         },
     )
+
+
+def find_undeclared_checks(
+    entry: CatalogEntry, declared: Sequence[str], wanted: Iterable[str] = ()
+) -> list[Problem]:
+    """Checks that steps want to have passed and nobody declares; a run pins the declared ones at its start.
+
+    `wanted` is of the compiled form: what the file does not name is of its base, or of what it hands out.
+    """
+    document = decode_document(entry.content, entry.spelling, entry.decoded)
+    named = list(_list_named_checks(document, ""))
+    inherited = dict.fromkeys(wanted).keys() - {name for name, _ in named}
+    places = [*named, *((name, "/extends" if entry.extends else "") for name in sorted(inherited))]
+    return [
+        Problem(
+            code="unknown_id",
+            message=f"The project declares no check {quote_name(name)}, so nothing will prove this step.",
+            pointer=place,
+            fix=explain_undeclared(name, declared),
+            severity="warning",
+        )
+        for name, place in places
+        if name not in declared
+    ]
+
+
+def explain_undeclared(name: str, declared: Sequence[str]) -> str:
+    """What to do about a check that a step names and the project does not."""
+    near = guess_name(name, declared)
+    return f"Did you mean {near}?" if near else f"Declare {name} under checks in .handrail/config.json."
+
+
+def _list_named_checks(value: Json, pointer: str) -> Iterator[tuple[str, str]]:
+    proof = value.get("evidence") if isinstance(value, dict) else None
+    if isinstance(proof, dict) and isinstance(proof.get("check"), str):
+        yield str(proof["check"]), f"{pointer}/evidence/check"
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inner:
+        if isinstance(one, dict | list):
+            yield from _list_named_checks(one, join_pointer(pointer, key))

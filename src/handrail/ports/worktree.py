@@ -102,8 +102,8 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
     """Folders that are checked out from another repository; sorted."""
     apart: dict[str, str] = {}
     """What a commit of this project does not hold, or a checkout leaves out, with a mark of its state: such a
-    folder that is not as the commit names it (`submodule …`, or `repository …` where git does not track it),
-    and files of the commit that are `sparse`."""
+    folder (`linked …` as the commit names it, `submodule …` where it is not, `repository …` where git does
+    not track it; `@` and its commit where it has no changes), and files of the commit that are `sparse`."""
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True):

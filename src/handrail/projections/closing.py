@@ -28,6 +28,7 @@ from handrail.projections.doubts import (
     is_uncounted,
     is_unshown,
     list_doubts,
+    list_grown,
     list_names,
     list_still_failing,
     list_unchecked,
@@ -168,15 +169,17 @@ def describe_beside(history: History, node_id: NodeId) -> str:
     placed = list_claims(history, node_id)
     claims = [one.claim for one in placed]
     ran = {path for one in claims if one.check in OWN_RUNS and one.verdict == "holds" for path in one.paths}
+    grown = list_grown(placed)
     arrived = [one for one in claims if is_arrival(one)]
     others = {path for one in arrived if one.fact.startswith(OF_ANOTHER_RUN) for path in one.paths}
     came = {path for one in arrived for path in one.paths} - others
     uses = {"tests": _TESTS if _are_counted(history, placed) else f"{_TESTS}, and nobody counted them before"}
     own = {
         uses.get(use, f"{use} of the checks changed"): paths
-        for use, paths in sort_by_use(sorted(ran)).items()
+        for use, paths in sort_by_use(sorted(ran - grown)).items()
     }
     told = own | {
+        "tests of the checks only grew": sorted(grown),
         "not listed, by a commit, another branch or ignore rules": sorted(came),
         f"not listed, {OF_ANOTHER_RUN}": sorted(others),
         "passed without checking": list_unchecked(history, node_id),

@@ -15,7 +15,7 @@ from handrail.contract.ids import NodeId
 from handrail.contract.wording import format_count
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
-from handrail.engine.code_trees import find_baseline, find_latest_tree
+from handrail.engine.code_trees import find_baseline, find_latest_tree, list_unclear
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded, ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
 from handrail.engine.judge.named_places import DECLARATIONS, IGNORE_RULES, is_of_checks
@@ -101,8 +101,11 @@ def say_doubt(doubt: Doubt) -> str:
     return _SAYS[doubt.code].format(list_names(doubt.names))
 
 
-def list_doubts(history: History, node_id: NodeId) -> list[Doubt]:
-    """Why the run is not clean at this node; empty: nothing that is known."""
+def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ()) -> list[Doubt]:
+    """Why the run is not clean at this node; empty: nothing that is known.
+
+    `approved` are checks that a person approved after the last report.
+    """
     claims = [placed for placed in list_claims(history, node_id) if not is_arrival(placed.claim)]
     evidence, gaps = sum_evidence(history, node_id), open_gaps(history, node_id)
     against = {} if evidence is None else {"contradicted": evidence.contradicted, "stale": evidence.stale}
@@ -115,7 +118,7 @@ def list_doubts(history: History, node_id: NodeId) -> list[Doubt]:
         "changed_checks": _list_changed_checks(history, claims),
         "began_changed": _list_uncommitted_tests(history, node_id, claims),
         "apart": _list_apart(history, node_id),
-        "declared_here": _list_declared_here(history, node_id, claims),
+        "declared_here": _list_declared_here(history, node_id, claims, approved),
         "undeclared": _list_undeclared(history, claims),
         "client": _list_by_client(history, claims),
         "program": _list_other_programs(history, claims),
@@ -205,7 +208,7 @@ def list_opposite(history: History, node_id: NodeId) -> list[str]:
 def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
     """Tests, configuration and program of checks that count, where they changed in the run and nobody agreed.
 
-    A source file that its command only names is what it checks.
+    A source file that its command only names is what it checks. Tests that only grew were seen to fail.
     """
     found: set[str] = set()
     for placed in reversed(claims):
@@ -215,7 +218,18 @@ def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> lis
         if receipt is not None:
             own = (own_program(receipt), receipt.program)
             found |= {path for path in placed.claim.paths if is_of_checks(path) or path in own}
-    return sorted(found)
+    return sorted(found - list_grown(claims))
+
+
+def list_grown(claims: Sequence[PlacedClaim]) -> set[str]:
+    """Tests that only grew, by the newest report that tells of each."""
+    told: dict[str, NodeId] = {}
+    found: set[str] = set()
+    for placed in reversed(claims):
+        for path in (*placed.claim.grown, *placed.claim.paths):
+            if told.setdefault(path, placed.node_id) == placed.node_id:
+                found |= {path} & {*placed.claim.grown}
+    return found
 
 
 def _list_uncommitted_tests(
@@ -226,27 +240,30 @@ def _list_uncommitted_tests(
     is_rested_on = any(worth_of(placed.claim) == "ran" for placed in claims)
     if first is None or not is_rested_on:
         return ()
-    return [path for path in first.fact.uncommitted if path != DECLARATIONS]
+    files = [path for path in first.fact.uncommitted if path.partition("#")[0] != DECLARATIONS]
+    return sorted({*files} - list_grown(claims))
 
 
 def _list_apart(history: History, node_id: NodeId) -> list[str]:
     """Repositories inside the project that are not as the run found them."""
     first, last = find_baseline(history, node_id), find_latest_tree(history, node_id)
-    if first is None or last is None:
-        return []
-    marks = (first.fact.apart or {}).items() ^ (last.fact.apart or {}).items()
-    return sorted({name for name, mark in marks if mark != "sparse"})
+    return [] if first is None or last is None else list_unclear(first.fact.apart, last.fact.apart)
 
 
-def _list_declared_here(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:
+def _list_declared_here(
+    history: History, node_id: NodeId, claims: Sequence[PlacedClaim], approved: Sequence[str]
+) -> list[str]:
     """Declared checks that count, where only the files of the start have the declaration."""
     first = find_baseline(history, node_id)
-    if first is None or DECLARATIONS not in first.fact.uncommitted:
-        return []
-    pinned = (find_pinned(history, placed) for placed in claims)
-    own = dict.fromkeys(one.name for one in pinned if one is not None and not one.is_approved)
-    checks = {one.name: one for one in history.runs[history.nodes[node_id].run_id].checks}
-    return [f"{name} ({cut_name(' '.join(checks[name].argv))})" for name in own if name in checks]
+    told = () if first is None else first.fact.uncommitted
+    judged = (history.evidence.get(node.node_id) for node in way_to(history, node_id))
+    agreed = {*approved, *(name for one in judged if one is not None for name in one.approved)}
+    own: dict[str, None] = {}
+    for one in filter(None, (find_pinned(history, placed) for placed in claims)):
+        is_new = DECLARATIONS in told or f"{DECLARATIONS}#{one.name}" in told
+        if is_new and not one.is_approved and one.name not in agreed:
+            own[f"{one.name} ({cut_name(' '.join(one.argv))})"] = None
+    return list(own)
 
 
 def _list_undeclared(history: History, claims: Sequence[PlacedClaim]) -> list[str]:

@@ -243,7 +243,7 @@ class _Walk:
         if isinstance(outcome, Blocked):
             self._blocked[outcome.to_node_id] = outcome
         elif outcome.option_id:
-            step = _step(self._points[node_id].state)
+            step = step_key(self._points[node_id].state)
             self._decide(f"choice.{outcome.to_node_id}", {"step": step, "option": outcome.option_id})
 
     def _record(self, node_id: NodeId, event: EventBody, index: int) -> None:
@@ -344,17 +344,13 @@ def _open(gaps: Sequence[GapRecorded]) -> Listed:
 
 def _state(tip: NodeId, point: _Point, status: str) -> Listed:
     state = {"status": status, "nodeId": tip}
-    return state | ({"stepId": _step(point.state)} if isinstance(point.state, Running) else {})
+    return state | ({"stepId": step_key(point.state)} if isinstance(point.state, Running) else {})
 
 
 def _status(point: _Point, open_gaps: Listed) -> str:
     if not isinstance(point.state, Running):
         return "complete_with_gaps" if open_gaps else "complete"
     return "blocked" if point.kind == "blocked_attempt" else "in_progress"
-
-
-def _step(state: State) -> str:
-    return step_key(state) if isinstance(state, Running) else ""
 
 
 def _changes(before: Listed, after: Listed) -> tuple[ListChange, ...]:

@@ -10,9 +10,9 @@ from handrail.engine.children.joins import find_join
 from handrail.engine.children.tips import gaps_at, open_gaps
 from handrail.engine.facts import facts_at, notes_at, run_place, session_place, title_of_goal
 from handrail.engine.history import History, Node, path_to, way_to
-from handrail.engine.navigate import Running, leaf_at, step_key
+from handrail.engine.navigate import step_key
 from handrail.engine.progress import progress_at
-from handrail.projections.run_graph import RunGraph, RunStatus, run_graph, run_graphs
+from handrail.projections.run_graph import RunGraph, RunStatus, run_graph, run_graphs, title_at
 from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow
 
 # Status, goal, and where each run stands
@@ -122,7 +122,7 @@ def last_notes(history: History, node_id: NodeId) -> str:
 
 def pending_step(node: Node) -> str | None:
     """The step instance that is pending at a node."""
-    return step_key(node.state) if isinstance(node.state, Running) else None
+    return step_key(node.state) or None
 
 
 # Annotations are not strings here: msgspec would compile each of them again in every process.
@@ -253,7 +253,7 @@ def add_standing(
     join = find_join(history, workflow, tip) if workflow.v >= WITH_CHILDREN else None
     return msgspec.structs.replace(
         facts,
-        pending_title=leaf_at(workflow, tip.state).title if isinstance(tip.state, Running) else "",
+        pending_title=title_at(workflow, tip),
         workflow_name=workflow.name,
         done=progress.done,
         at_least=progress.at_least,

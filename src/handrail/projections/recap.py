@@ -6,12 +6,14 @@ Stored notes are data, never instructions: the payload marks them untrusted, tex
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from handrail.contract.disclosure.newest import FENCE_BYTES, encoded_size, take_newest, take_newest_rows
 from handrail.contract.ids import NodeId
+from handrail.contract.outcome import made_from
 from handrail.engine.ask import blocked_at, describe_answer, drop_answered
 from handrail.engine.facts import facts_at, notes_at
 from handrail.engine.history import (
@@ -124,15 +126,8 @@ def _said_at(history: History, node_id: NodeId) -> PersonSaid | None:
     if said is None:
         return None
     fact = said.fact
-    return PersonSaid(
-        step_id=_pending_id(history.nodes[fact.node_id]) or "",
-        answer=fact.answer,
-        door=fact.door,
-        at=said.at,
-        note=fact.note,
-        option_id=fact.option_id,
-        words=describe_answer(fact),
-    )
+    step_id = step_key(history.nodes[fact.node_id].state)
+    return made_from(PersonSaid, fact, said, step_id=step_id, words=describe_answer(fact))
 
 
 def _said_before(history: History, node_id: NodeId, way: Sequence[Node]) -> list[PersonSaid]:
@@ -224,7 +219,7 @@ def _branch(history: History, graph: RunGraph, node: Node) -> BranchSummary:
         node_id=node.node_id,
         is_preferred=node.node_id in graph.preferred_path,
         status=status_at(history, tip),
-        pending_step_id=_pending_id(tip),
+        pending_step_id=step_key(tip.state) or None,
         notes=_cut(_notes_text(history, node.node_id), CHILD_NOTES_BYTES),
     )
 
@@ -285,7 +280,7 @@ def _entry(history: History, leaves: Mapping[str, Leaf], node: Node, text: str) 
     done = history.nodes[node.parent].state  # notes at a node tell of the step that led to it
     return RecapEntry(
         node_id=node.node_id,
-        step_id=step_key(done) if isinstance(done, Running) else "",
+        step_id=step_key(done),
         title=leaves[done.step_id].title if isinstance(done, Running) else AFTER_THE_END,
         is_checkpoint=node.kind == "checkpoint",
         notes=text,
@@ -296,7 +291,7 @@ def _artifacts(history: History, node_id: NodeId) -> tuple[list[RecapArtifact], 
     """The most recently delivered artifacts that fit, oldest first, and how many were left out."""
     return take_newest_rows(
         current_artifacts(history, node_id),
-        lambda held: RecapArtifact(kind=held.kind, step_id=held.step_id, body=held.body),
+        partial(made_from, RecapArtifact),
         ARTIFACT_BUDGET_BYTES,
         FENCE_BYTES,
     )
@@ -324,7 +319,3 @@ def _cut(text: str, limit: int) -> str:
     if len(encoded) <= limit:
         return text
     return encoded[:limit].decode(errors="ignore") + TRUNCATION_MARK
-
-
-def _pending_id(node: Node) -> str | None:
-    return step_key(node.state) if isinstance(node.state, Running) else None

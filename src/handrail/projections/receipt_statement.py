@@ -77,6 +77,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """Tests that the commit has otherwise than the one that the run began with."""
     broken: Mapping[str, tuple[str, ...]]
     """By the receipt of a command that failed: code that differs since, and the run had changed by then."""
+    approved: tuple[str, ...]
+    """Checks that a person approved since the run began."""
     last: tuple[str, ...] | None
     """Paths that are other ones in the commit than when the run last saw them; None: that is not known."""
 
@@ -133,7 +135,7 @@ def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], s
     said += [] if checks else ["no check ran"]
     if subject.last:
         said.append(f"the run left other files than the commit has: {', '.join(_name_paths(subject.last))}")
-    said += [say_doubt(one) for one in list_doubts(history, tip)]
+    said += [say_doubt(one) for one in list_doubts(history, tip, subject.approved)]
     return [_cut(one) for one in said[:MOST_NAMED]]
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from handrail.contract.ids import NodeId, RunId
+from handrail.contract.outcome import made_from
 from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION
 from handrail.engine.children.tips import find_tips, is_closed, open_gaps, rank_tip
 from handrail.engine.events import Artifact, Capability, CapabilityObserved, DivergenceRecorded
@@ -59,13 +60,12 @@ def current_artifacts(history: History, node_id: NodeId) -> tuple[CurrentArtifac
             ):
                 continue
             newest.pop(artifact.kind, None)
-            newest[artifact.kind] = CurrentArtifact(
-                kind=artifact.kind,
+            newest[artifact.kind] = made_from(
+                CurrentArtifact,
+                artifact,
                 step_id=completed_step(history, node),
                 node_id=node.node_id,
-                digest=artifact.digest,
                 is_validated=bool(artifact.contract_ref),
-                body=artifact.body,
             )
     return tuple(newest.values())
 
@@ -106,10 +106,7 @@ def loop_exits_at(history: History, node_id: NodeId) -> tuple[ExitedLoop, ...]:
 
 def completed_step(history: History, node: Node) -> str:
     """The step whose acknowledgement led to a node; empty at the first one."""
-    if node.parent is None:
-        return ""
-    state = history.nodes[node.parent].state
-    return step_key(state) if isinstance(state, Running) else ""
+    return "" if node.parent is None else step_key(history.nodes[node.parent].state)
 
 
 # Nodes, tips, the preferred tip and the status
@@ -279,7 +276,7 @@ def find_newer_position(
     return NewerPosition(
         tip=tip,
         status=graph.status,
-        pending_step_id=step_key(tip.state) if isinstance(tip.state, Running) else None,
+        pending_step_id=step_key(tip.state) or None,
         title=title_at(workflow, tip),
         done_since=tuple(done[-MOST_STEPS_SHOWN:]),
         omitted=max(0, len(done) - MOST_STEPS_SHOWN),

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from handrail.contract.ids import SessionId, event_id
 from handrail.contract.outcome import Payload
-from handrail.engine.history import History, Node
+from handrail.engine.folding import StoredRecord
+from handrail.engine.history import History
 from handrail.engine.judge.run_claims import write_line
-from handrail.engine.navigate import Running, step_key
+from handrail.engine.navigate import step_key
 from handrail.engine.receipts import describe_outcome
 from handrail.projections.evidence import say_answer
 from handrail.projections.run_graph import completed_step
 
 # Events as they are stored, one row each
-
-
-class _Stored(Protocol):
-    @property
-    def index(self) -> int: ...
-    @property
-    def dedupe_key(self) -> str: ...
-    @property
-    def body(self) -> bytes: ...
-    @property
-    def digest(self) -> str: ...
 
 
 class EventRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
@@ -45,7 +35,7 @@ class EventRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def event_rows(
-    session_id: SessionId, records: Iterable[_Stored], *, after: int = -1, kinds: Sequence[str] = ()
+    session_id: SessionId, records: Iterable[StoredRecord], *, after: int = -1, kinds: Sequence[str] = ()
 ) -> Iterator[EventRow]:
     """The events after an index, of these kinds or of all; made one at a time, for lists and for streams.
 
@@ -59,7 +49,7 @@ def event_rows(
             yield row
 
 
-def _row(session_id: SessionId, record: _Stored) -> EventRow:
+def _row(session_id: SessionId, record: StoredRecord) -> EventRow:
     stored: dict[str, Any] = msgspec.json.decode(record.body)
     data = dict(stored.get("data", {}))
     return EventRow(
@@ -128,7 +118,7 @@ def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
             what=said.fact.answer,
             said="" if said.fact.answer == "declined" else say_answer(said.fact),
             node_id=node_id,
-            step_id=_pending_at(history.nodes[node_id]),
+            step_id=step_key(history.nodes[node_id].state),
         )
         for node_id, answers in tuple(history.confirmations.items())[-most:]
         for said in answers[-most:]
@@ -141,10 +131,6 @@ def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
         label = history.imported
         entries.append(TimelineEntry(index=label.index, at=label.at, lane=SESSION_LANE, what="imported"))
     return tuple(sorted(entries, key=lambda entry: entry.index)[-most:])
-
-
-def _pending_at(node: Node) -> str:
-    return step_key(node.state) if isinstance(node.state, Running) else ""
 
 
 def _receipts(history: History) -> list[TimelineEntry]:
@@ -161,7 +147,7 @@ def _receipts(history: History) -> list[TimelineEntry]:
                 said=f"{receipt.fact.check or write_line(receipt.fact)}: "
                 + describe_outcome(receipt.fact.outcome),
                 node_id=node_id,
-                step_id=_pending_at(node),
+                step_id=step_key(node.state),
             )
             for receipt in held
             if receipt.fact.by != "client_hook"

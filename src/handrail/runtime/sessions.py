@@ -9,7 +9,7 @@ The idea: read without the lock, decide under it. `read_session` folds what is c
 history if the log still begins with it. `healthy_session` takes the lock of the session, adds what was
 committed in between, refuses a log that is not whole, and hands out a `Witness`. Only with that witness can
 `commit` append, at the head that the caller decided on. If the log has moved, `commit` returns None and the
-caller decides again, at most `COMMIT_TRIES` times.
+caller decides again, at most `COMMIT_TRIES` times; `decide_and_commit` is that loop.
 
 The invariants: a kept history counts only while the chain digest proves that the log continues it
 (`_continues`), so a stale, lost or wrong cache changes the time of an answer, never its content. The hold in
@@ -30,7 +30,7 @@ from __future__ import annotations
 from _thread import allocate_lock  # `threading` would cost every command line its import
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import TYPE_CHECKING, Final, assert_never, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, assert_never, cast
 
 import msgspec
 
@@ -38,6 +38,7 @@ from handrail.contract.catalogue import (
     INVARIANT_VIOLATION,
     SESSION_LOCKED,
     SESSION_NOT_FOUND,
+    STORE_CORRUPT,
     STORE_UNAVAILABLE,
     TOKEN_SESSION_LOCKED,
     TOKEN_UNKNOWN_NODE,
@@ -81,6 +82,7 @@ TAG_SALTS = 16
 REMEMBERED_EVENTS = 2_048
 """From this length on it is quicker to recall a folded session than to fold it again."""
 
+PlanWith: TypeAlias = Callable[[int], Sequence[PlannedEvent]]
 _OF_TOKENS = {SESSION_LOCKED: TOKEN_SESSION_LOCKED, SESSION_NOT_FOUND: TOKEN_UNKNOWN_NODE}
 
 
@@ -172,6 +174,22 @@ def load_history_before(reader: EventReader, history: History, index: int) -> Hi
     return fold(history.session_id, loaded.records[:index])
 
 
+def read_blob(reader: EventReader, ref: BlobRef) -> bytes | None:
+    """A content that the store may have lost, or never had. Raises Fault for other trouble of the store."""
+    try:
+        return reader.get_blob(ref)
+    except Fault as fault:
+        if fault.kind is STORE_CORRUPT:
+            return None
+        raise
+
+
+def read_text(reader: EventReader, ref: BlobRef) -> str | None:
+    """Long notes; None where they are gone."""
+    content = read_blob(reader, ref)
+    return None if content is None else content.decode()
+
+
 def empty_session(session_id: SessionId) -> Session:
     """A session that nobody has created yet."""
     return Session(history=fold(session_id, ()))
@@ -254,7 +272,7 @@ def commit(
     rt: WritePorts,
     witness: Witness,
     session: Session,
-    plan_with: Callable[[int], Sequence[PlannedEvent]],
+    plan_with: PlanWith,
     blobs: Sequence[Blob] = (),
 ) -> Session | None:
     """Append a plan and fold it in; None when another process was faster, and the caller decides again.
@@ -280,6 +298,34 @@ def commit(
             return None
         case never:
             assert_never(never)
+
+
+def decide_and_commit(
+    rt: WritePorts,
+    session: Session,
+    decide: Callable[[Session], PlanWith | None],
+    blobs: Sequence[Blob] = (),
+    *,
+    by_token: bool,
+) -> tuple[Session, bool]:
+    """Decide about the session as it is under the lock, and append that; again where somebody was faster.
+
+    `decide` returns None where nothing is left to append. Returns the session then, and whether this call
+    appended to it.
+    """
+    for _ in range(COMMIT_TRIES):
+        with healthy_session(rt, session, by_token=by_token) as (session, witness):
+            plan_with = decide(session)
+            if plan_with is None:
+                return session, False
+            committed = commit(rt, witness, session, plan_with, blobs)
+        if committed is not None:
+            return committed, True
+    raise Fault(
+        INVARIANT_VIOLATION,
+        "The log kept changing during this call.",
+        details={"session_id": session.history.session_id},
+    )
 
 
 def _bring_up_to_date(hold: SessionHold, session: Session) -> Session:
@@ -339,9 +385,7 @@ def _keep_if_sound(reader: EventReader, session: Session) -> Session:
     return session
 
 
-def _write_drafts(
-    history: History, plan_with: Callable[[int], Sequence[PlannedEvent]], at: str, actor: Actor | None
-) -> list[Draft]:
+def _write_drafts(history: History, plan_with: PlanWith, at: str, actor: Actor | None) -> list[Draft]:
     for salt in range(TAG_SALTS):
         plan = plan_with(salt)
         drafts = [Draft(dedupe_key=one.dedupe_key, body=encode_event(one, at, actor)) for one in plan]

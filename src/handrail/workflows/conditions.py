@@ -127,7 +127,7 @@ def holds_by_options(
     values = {name: value for name, value in told.items() if value is not None or name not in facts.chosen}
     known = Facts(values=values, artifacts=facts.artifacts, loop_decisions=facts.loop_decisions)
     open_names = offered - facts.chosen.keys()
-    settled = _settle(condition, lambda one: one.input.partition(".")[0] in open_names, AlwaysFalse())
+    settled = _settle(condition, lambda one: one.input.partition(".")[0] in open_names, hopes=False)
     return holds(settled, known, "", effort)
 
 
@@ -139,43 +139,73 @@ def is_ruled_out(condition: Condition, facts: Facts, loop_id: str = "") -> bool:
             return one.artifact not in facts.artifacts
         return one.input.partition(".")[0] in facts.assumed or value_of(one, facts) is MISSING
 
-    return not holds(_settle(condition, is_open, AlwaysTrue()), facts, loop_id)
+    return not holds(_settle(condition, is_open), facts, loop_id)
 
 
-def _settle(
-    condition: Condition, undecided: Callable[[Compare], bool], against: AlwaysTrue | AlwaysFalse
+def can_hold_without(condition: Condition, kinds: Set[str]) -> bool:
+    """Whether a condition may hold while no artifact of these kinds is there, whatever else is."""
+    return holds(_settle(condition, lambda one: one.artifact not in kinds), Facts())
+
+
+def _settle(condition: Condition, undecided: Callable[[Compare], bool], *, hopes: bool = True) -> Condition:
+    """The condition with an answer for each undecided comparison: the one with which it rather holds.
+
+    Without `hopes`, the one with which it rather fails.
+    """
+    return replace_leaves(
+        condition,
+        lambda one, up: decided(up is hopes) if isinstance(one, Compare) and undecided(one) else one,
+    )
+
+
+def replace_leaves(
+    condition: Condition,
+    replace: "Callable[[Compare | LoopControl, bool], Condition]",
+    *,
+    up: bool = True,
 ) -> Condition:
-    """The condition with each undecided comparison replaced by one answer, turned around under a `not`."""
+    """The condition with another in place of each that looks at something.
+
+    `replace` gets whether the whole rather holds if that one does: not so behind a `not`.
+    """
     match condition:
-        case Compare():
-            return against if undecided(condition) else condition
+        case Compare() | LoopControl():
+            return replace(condition, up)
         case And(of=parts):
-            return And(of=tuple(_settle(part, undecided, against) for part in parts))
+            return And(of=tuple(replace_leaves(part, replace, up=up) for part in parts))
         case Or(of=parts):
-            return Or(of=tuple(_settle(part, undecided, against) for part in parts))
+            return Or(of=tuple(replace_leaves(part, replace, up=up) for part in parts))
         case Not(of=part):
-            opposite = AlwaysFalse() if isinstance(against, AlwaysTrue) else AlwaysTrue()
-            return Not(of=_settle(part, undecided, opposite))
-        case AlwaysTrue() | AlwaysFalse() | LoopControl():
+            return Not(of=replace_leaves(part, replace, up=not up))
+        case AlwaysTrue() | AlwaysFalse():
             return condition
+        case never:
+            assert_never(never)
+
+
+def decided(is_true: bool) -> AlwaysTrue | AlwaysFalse:
+    """The condition with this answer."""
+    return AlwaysTrue() if is_true else AlwaysFalse()
+
+
+def parts_of(condition: Condition) -> Iterator[Condition]:
+    """The condition and everything inside it."""
+    yield condition
+    match condition:
+        case And(of=inner) | Or(of=inner):
+            for part in inner:
+                yield from parts_of(part)
+        case Not(of=part):
+            yield from parts_of(part)
+        case AlwaysTrue() | AlwaysFalse() | Compare() | LoopControl():
+            pass
         case never:
             assert_never(never)
 
 
 def comparisons(condition: Condition) -> Iterator[Compare]:
     """Every comparison inside a condition."""
-    match condition:
-        case Compare():
-            yield condition
-        case And(of=parts) | Or(of=parts):
-            for part in parts:
-                yield from comparisons(part)
-        case Not(of=part):
-            yield from comparisons(part)
-        case AlwaysTrue() | AlwaysFalse() | LoopControl():
-            return
-        case never:
-            assert_never(never)
+    return (part for part in parts_of(condition) if isinstance(part, Compare))
 
 
 _PLAIN = (int, float, type(None))

@@ -6,11 +6,23 @@ by the compiler or the linter, can still be shown at its line and column.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail.workflows.compiled import ChoiceKind, InputSpec, Recommended, Reference, Rule, UserOnly
+from handrail.workflows.compiled import (
+    ChoiceKind,
+    Count,
+    ForEach,
+    InputSpec,
+    Option,
+    Recommended,
+    Reference,
+    Rule,
+    SlotPlace,
+    UserOnly,
+)
 from handrail.workflows.conditions import Condition
 from handrail.workflows.evidence import Demand
 
@@ -54,6 +66,17 @@ class PromptBlocks(Authored, frozen=True, kw_only=True):
     procedure: tuple[PromptPart, ...] = ()
     output_required: tuple[tuple[str, PromptPart], ...] = ()
     verify: tuple[PromptPart, ...] = ()
+
+
+def map_blocks(blocks: PromptBlocks, change: Callable[[PromptPart], PromptPart]) -> PromptBlocks:
+    """The blocks with each of their parts changed."""
+    return PromptBlocks(
+        goal=tuple(map(change, blocks.goal)),
+        constraints=tuple(map(change, blocks.constraints)),
+        procedure=tuple(map(change, blocks.procedure)),
+        output_required=tuple((name, change(part)) for name, part in blocks.output_required),
+        verify=tuple(map(change, blocks.verify)),
+    )
 
 
 class SourceFragment(Authored, frozen=True, kw_only=True):
@@ -101,20 +124,13 @@ class SourceStep(Authored, frozen=True, kw_only=True):
     pointer: str
 
 
-class SourceOption(Authored, frozen=True, kw_only=True):
-    id: str
-    label: str
-    description: str = ""
-    sets: dict[str, Any] = {}
-
-
 class SourceChoice(Authored, frozen=True, kw_only=True):
     """Named options."""
 
     id: str
     title: str
     prompt: str
-    options: tuple[SourceOption, ...]
+    options: tuple[Option, ...]
     non_assumable: ChoiceKind | None = None
     when: When | None = None
     pointer: str
@@ -182,18 +198,7 @@ class RepeatUntil(Authored, frozen=True, kw_only=True):
     condition: When
 
 
-class RepeatForEach(Authored, frozen=True, kw_only=True):
-    input: str
-    item: str
-    index: str = ""
-
-
-class RepeatCount(Authored, frozen=True, kw_only=True):
-    count: int
-    index: str = ""
-
-
-SourceRepeat: TypeAlias = RepeatWhile | RepeatUntil | RepeatForEach | RepeatCount
+SourceRepeat: TypeAlias = RepeatWhile | RepeatUntil | ForEach | Count
 
 
 class SourceLoop(Authored, frozen=True, kw_only=True):
@@ -213,6 +218,30 @@ SourcePart: TypeAlias = (
 )
 
 
+def walk_source(parts: Iterable[SourcePart]) -> Iterator[SourcePart]:
+    """Every part in the order of the file, a loop before its body."""
+    for part in parts:
+        yield part
+        if isinstance(part, SourceLoop):
+            yield from walk_source(part.body)
+
+
+def names_set_by(parts: Iterable[SourcePart]) -> Iterator[str]:
+    """The values that exist only inside: of loops, choices, actions and children; some names are empty."""
+    for part in walk_source(parts):
+        match part:
+            case SourceChoice(options=options):
+                yield from (name for option in options for name in option.sets)
+            case SourceAction(save_as=name) | SourceDelegate(collect=name):
+                yield name
+            case SourceLoop(repeat=ForEach(item=item, index=index)):
+                yield from (item, index)
+            case SourceLoop(repeat=Count(index=index)):
+                yield index
+            case _:
+                pass
+
+
 class SourceFeature(Authored, frozen=True, kw_only=True):
     id: str
     config: dict[str, Any] = {}
@@ -222,13 +251,8 @@ class SourceFeature(Authored, frozen=True, kw_only=True):
 class SourceSlot(Authored, frozen=True, kw_only=True):
     """A place where an overlay may add parts."""
 
-    id: str
-    title: str = ""
-    description: str = ""
+    place: SlotPlace
     when: When | None = None
-    before: str = ""
-    """The part that follows it; empty at the end of its list."""
-    after: str = ""
 
 
 class SourceAssessment(Authored, frozen=True, kw_only=True):

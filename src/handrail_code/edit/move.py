@@ -31,20 +31,16 @@ from handrail_code.facts.source import EditedSource
 from handrail_code.languages.javascript.layout import read_layout
 
 
-def plan_move(project: Project, symbol: Symbol, to_module: str, is_exporting: bool = False) -> Plan | Refusal:
+def plan_move(project: Project, symbol: Symbol, to_module: str, is_exporting: bool = False) -> Plan:
     """Everything that used the declaration uses it from `to_module`; the file is made if it is missing.
 
     With `is_exporting` the old module exports what the moved text needs of it; otherwise that is refused.
+    Raises Refusal.
     """
-    extent = read_extent(project, symbol)
-    if isinstance(extent, Refusal):
-        return extent
-    return _plan(project, symbol, extent, to_module, is_exporting, is_extract=False)
+    return _plan(project, symbol, to_module, is_exporting, is_extract=False)
 
 
-def plan_extract(
-    project: Project, symbol: Symbol, to_module: str, is_exporting: bool = False
-) -> Plan | Refusal:
+def plan_extract(project: Project, symbol: Symbol, to_module: str, is_exporting: bool = False) -> Plan:
     """The declaration goes to `to_module` and is imported back; also a function inside of another one."""
     slot = symbol.slot
     facts = project.facts(slot.path) if isinstance(slot, Local) else None
@@ -52,37 +48,29 @@ def plan_extract(
         if symbol.kind in ("function", "class"):
             return lift_nested(project, symbol, to_module, is_exporting)
         message = "Of what stands inside of a function only functions and classes can be extracted."
-        return Refusal(code="nested", message=message, path=slot.path)
+        raise Refusal(code="nested", message=message, path=slot.path)
+    return _plan(project, symbol, to_module, is_exporting, is_extract=True)
+
+
+def _plan(project: Project, symbol: Symbol, target: str, is_exporting: bool, is_extract: bool) -> Plan:
     extent = read_extent(project, symbol)
-    if isinstance(extent, Refusal):
-        return extent
-    return _plan(project, symbol, extent, to_module, is_exporting, is_extract=True)
-
-
-def _plan(
-    project: Project, symbol: Symbol, extent: Extent, target: str, is_exporting: bool, is_extract: bool
-) -> Plan | Refusal:
     system = refuse_target(project, extent, target)
-    if isinstance(system, Refusal):
-        return system
-    refused = None if is_extract else _refuse_forms(project, extent)
-    if refused is not None:
-        return refused
+    if not is_extract:
+        _refuse_forms(project, extent)
     shift = Shift(project, extent, target, system)
-    refusal = _refuse_extent(shift, is_extract) or refuse_paths(shift) or bring_needs(shift, is_exporting)
-    if refusal is None and is_extract:
+    _refuse_extent(shift, is_extract)
+    refuse_paths(shift)
+    bring_needs(shift, is_exporting)
+    if is_extract:
         shift.kept |= {each.exported for each in extent.exports}
-    elif refusal is None:
-        refusal = rewrite_importers(shift)
-    refusal = refusal or place_text(shift)
-    if refusal is not None:
-        return refusal
+    else:
+        rewrite_importers(shift)
+    place_text(shift)
     drop_needless(shift)
     leave_home(shift)
     plan = Plan(edits=tuple(edit for path in sorted(shift.sheets) for edit in shift.sheets[path].edits()))
-    refusal = verify_shift(shift, plan) or refuse_cycles(shift, plan)
-    if refusal is not None:
-        return refusal
+    verify_shift(shift, plan)
+    refuse_cycles(shift, plan)
     if is_extract:
         return add_rest(project, symbol, extent, plan)
     whole = add_rest(project, symbol, extent, _drop_emptied(shift, plan))
@@ -94,8 +82,11 @@ def _plan(
 
 def list_unrestored(
     project: Project, found: Found, target: str, changed: Mapping[str, bytes], removed: Sequence[str]
-) -> list[str] | Refusal | None:
-    """Files that a move there, which makes `changed`, and back leaves different; None where it has no way."""
+) -> list[str] | None:
+    """Files that a move there, which makes `changed`, and back leaves different; None where it has no way.
+
+    Raises Refusal where the move back is refused.
+    """
     edited = Project(EditedSource(project.source, changed, removed))
     facts = edited.facts(target)
     for at, each in enumerate(facts.definitions if facts is not None else ()):
@@ -103,12 +94,8 @@ def list_unrestored(
         if symbol is None or each.container != NONE:
             continue
         back = plan_move(edited, symbol, found.path)
-        if isinstance(back, Refusal):
-            return back
         now = {edit.path: edited.source.text(edit.path) or b"" for edit in back.edits}
         restored = apply_in_memory(back, now)
-        if isinstance(restored, Refusal):
-            return restored
         after = {**changed, **restored}
         return sorted(path for path in after if after[path] != (project.source.text(path) or b""))
     return None
@@ -136,15 +123,15 @@ def add_rest(project: Project, symbol: Symbol, extent: Extent, plan: Plan) -> Pl
 # What cannot move
 
 
-def _refuse_forms(project: Project, extent: Extent) -> Refusal | None:
+def _refuse_forms(project: Project, extent: Extent) -> None:
     """Importers find one form of a module and programs load another: both would have to change."""
     twins = project.slots.twins
     source = twins.made_from(extent.path)
     others = [*twins.of(extent.path), *([source] if source is not None else [])]
     if not others or not extent.exports:
-        return None
+        return
     place = extent.parts[0]
-    return refuse_at(
+    raise refuse_at(
         "twin",
         f"{others[0]} is another form of this module, and importers may find it there; extract it.",
         extent.path,
@@ -152,23 +139,21 @@ def _refuse_forms(project: Project, extent: Extent) -> Refusal | None:
     )
 
 
-def _refuse_extent(shift: Shift, is_extract: bool) -> Refusal | None:
+def _refuse_extent(shift: Shift, is_extract: bool) -> None:
     facts, extent = shift.facts(shift.home), shift.extent
     layout = shift.sheet(shift.home).layout
     for span in layout.local:
         if extent.declares_at(span.start) and not _is_own_export(shift, span.start):
-            return refuse_at(
-                "place_dependent", "This means something else in another file.", shift.home, span
-            )
+            raise refuse_at("place_dependent", "This means something else in another file.", shift.home, span)
     for each in facts.dynamic:
         if each.kind in ("eval", "with", "require", "import") and extent.declares_at(each.start):
-            return refuse_at("dynamic", "Names are made at run time here.", shift.home, each)
+            raise refuse_at("dynamic", "Names are made at run time here.", shift.home, each)
     for at in facts.bindings[extent.binding].uses if extent.binding != NONE else ():
         use = facts.uses[at]
         if extent.holds(use.start):
             continue
         if use.role in ("write", "pattern"):
-            return refuse_at(
+            raise refuse_at(
                 "assigned", f"{use.name} is assigned here, and an import cannot be.", shift.home, use
             )
         if (
@@ -177,13 +162,12 @@ def _refuse_extent(shift: Shift, is_extract: bool) -> Refusal | None:
             and use.role not in ("type", "doc")
             and _is_statement_on_load(shift, use)
         ):
-            return refuse_at(
+            raise refuse_at(
                 "side_effects",
                 f"This statement uses {use.name} when the module is loaded, and stays; extract it instead.",
                 shift.home,
                 use,
             )
-    return None
 
 
 def _is_own_export(shift: Shift, start: int) -> bool:
@@ -206,7 +190,7 @@ def _drop_emptied(shift: Shift, plan: Plan) -> Plan:
     """The plan, which removes the old module where nothing but `export {}` and directives would stay."""
     edited = edited_project(shift.project, plan)
     old = shift.project.source.text(shift.home)
-    if isinstance(edited, Refusal) or old is None or is_entry(shift.project, shift.home):
+    if old is None or is_entry(shift.project, shift.home):
         return plan
     if not _is_empty(shift.home, edited.source.text(shift.home) or b"") or is_named(edited, shift.home):
         return plan

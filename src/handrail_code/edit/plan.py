@@ -67,14 +67,27 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256(msgspec.json.encode((self.edits, self.removed))).hexdigest()
 
 
-class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    code: RefusalCode
-    message: str
-    path: str = ""
-    start: int = 0
-    end: int = 0
-    needs: tuple[str, ...] = ()
-    """The neighbours that would have to be exported, or to come along."""
+class Refusal(Exception):
+    """Why an edit is not made, and where."""
+
+    def __init__(
+        self,
+        *,
+        code: RefusalCode,
+        message: str,
+        path: str = "",
+        start: int = 0,
+        end: int = 0,
+        needs: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.path = path
+        self.start = start
+        self.end = end
+        self.needs = needs
+        """The neighbours that would have to be exported, or to come along."""
 
 
 class Placed(Protocol):
@@ -95,8 +108,8 @@ def hash_text(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def apply_in_memory(plan: Plan, texts: Mapping[str, bytes]) -> dict[str, bytes] | Refusal:
-    """The changed files. Refused where a file is not the one that the plan was made for."""
+def apply_in_memory(plan: Plan, texts: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The changed files. Raises Refusal where a file is not the one that the plan was made for."""
     by_path: dict[str, list[Edit]] = {}
     for edit in plan.edits:
         by_path.setdefault(edit.path, []).append(edit)
@@ -106,7 +119,7 @@ def apply_in_memory(plan: Plan, texts: Mapping[str, bytes]) -> dict[str, bytes] 
         if not text and edits[0].before_hash == "":
             text = b""
         elif text is None or hash_text(text) != edits[0].before_hash:
-            return Refusal(
+            raise Refusal(
                 code="stale", message="The file changed after the edit was planned; plan it again.", path=path
             )
         pieces: list[bytes] = []

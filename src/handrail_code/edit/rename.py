@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text, refuse_at
 from handrail_code.edit.python_rules import is_python_name, refuse_in_python
 from handrail_code.edit.verify import verify_importers, verify_plan
-from handrail_code.facts.class_members import MemberUses, find_member_uses, list_taken
+from handrail_code.facts.class_members import find_member_uses, list_taken
 from handrail_code.facts.join import Component, Found, Project, Style, Symbol
 from handrail_code.facts.model import NONE, Export, FileFacts, Import, Span
 from handrail_code.facts.python_words import is_python
@@ -42,21 +42,19 @@ def plan_rename(
     new_name: str,
     style: Style = "keep",
     accept: Collection[str] = (),
-) -> Plan | Refusal:
-    """The edits, proven by reading the edited files again; or the reason why there are none.
+) -> Plan:
+    """The edits, proven by reading the edited files again. Raises Refusal.
 
     `keep` and `follow` are those of TypeScript's service: what editors ask it for, and what it does when
     nothing is asked (docs/explanation/settled.md); `public` also changes what CommonJS and barrels call it.
     A place in `accept`, `FILE:LINE` or `FILE:LINE:COLUMN`, is a refusal that a person has looked at.
     """
-    refusal = _refuse_name(symbol, new_name)
-    if refusal is not None:
-        return refusal
+    _refuse_name(symbol, new_name)
     component = project.component(symbol, style)
     accepted: list[Trouble] = []
     for refusal in _list_refusals(project, symbol, new_name, component):
         if refusal.code not in ACCEPTABLE or not spell_places(project, refusal) & set(accept):
-            return refusal
+            raise refusal
         accepted.append(Trouble(code="accepted", path=refusal.path, start=refusal.start, end=refusal.end))
     edits = []
     for token in component.tokens:
@@ -74,34 +72,30 @@ def plan_rename(
             for start, end, spelled in sorted(places)
         ]
     plan = Plan(edits=tuple(edits))
-    refusal = verify_plan(project, plan)
-    if refusal is None and any(not isinstance(slot, Local) for slot in component.slots):
-        refusal = verify_importers(project, plan, new_name)
-    if refusal is not None:
-        return refusal
+    verify_plan(project, plan)
+    if any(not isinstance(slot, Local) for slot in component.slots):
+        verify_importers(project, plan, new_name)
     return _add_rest(project, symbol, plan, accepted)
 
 
-def plan_member_rename(
-    project: Project, found: Found, new_name: str, accept: Collection[str] = ()
-) -> Plan | Refusal:
+def plan_member_rename(project: Project, found: Found, new_name: str, accept: Collection[str] = ()) -> Plan:
     """The same for a member of a class: a place that may be another's is refused, or accepted as it is."""
     old = found.definition
     uses = find_member_uses(project, found)
     if uses is None or old.name == "constructor":
-        return refuse_at(
+        raise refuse_at(
             "member", "This is a member, and which objects have it cannot be proven", found.path, old
         )
-    refusal = _refuse_name(Symbol(slot=Shared(name=old.name), name=old.name, kind=old.kind), new_name)
-    refusal = refusal or _refuse_member_collision(project, uses, new_name)
-    if refusal is not None:
-        return refusal
+    _refuse_name(Symbol(slot=Shared(name=old.name), name=old.name, kind=old.kind), new_name)
+    for each in list_taken(project, uses, new_name):
+        # Any place that names the new one may be of this class, unless it is proven to be another's.
+        raise refuse_at("collision", "The class may have a member of this name already.", each.path, each)
     accepted: list[Trouble] = []
     for each in uses.unsure:
         message = "Whether this is a member of the class only a run can tell."
         refusal = refuse_at("dynamic", message, each.path, each)
         if not spell_places(project, refusal) & set(accept):
-            return refusal
+            raise refusal
         accepted.append(Trouble(code="accepted", path=each.path, start=each.start, end=each.end))
     edits = [
         Edit(
@@ -124,14 +118,8 @@ def plan_member_rename(
         complete=not reasons,
         reasons=reasons,
     )
-    return verify_plan(project, plan) or plan
-
-
-def _refuse_member_collision(project: Project, uses: MemberUses, new_name: str) -> Refusal | None:
-    """Any place that names the new one may be of this class, unless it is proven to be another's."""
-    for each in list_taken(project, uses, new_name):
-        return refuse_at("collision", "The class may have a member of this name already.", each.path, each)
-    return None
+    verify_plan(project, plan)
+    return plan
 
 
 def spell_places(project: Project, refusal: Refusal) -> set[str]:
@@ -169,21 +157,20 @@ def spell(token: Token, slots: Sequence[Slot], old: str, new: str) -> str:
     return f"{first}: {second}" if token.split in ("shorthand", "pattern") else f"{first} as {second}"
 
 
-def _refuse_name(symbol: Symbol, new_name: str) -> Refusal | None:
+def _refuse_name(symbol: Symbol, new_name: str) -> None:
     is_private = symbol.name.startswith("#")
     if new_name == symbol.name:
-        return Refusal(code="same_name", message="The new name is the old one; name another.")
+        raise Refusal(code="same_name", message="The new name is the old one; name another.")
     if not isinstance(symbol.slot, Shared) and is_python(symbol.slot.path):
         if is_python_name(new_name):
-            return None
-        return Refusal(code="invalid_name", message=f"{new_name[:80]!r} is no name in Python; name another.")
+            return
+        raise Refusal(code="invalid_name", message=f"{new_name[:80]!r} is no name in Python; name another.")
     if (
         IDENTIFIER.fullmatch(new_name) is None
         or new_name in RESERVED
         or new_name.startswith("#") != is_private
     ):
-        return Refusal(code="invalid_name", message=f"{new_name[:80]!r} is no identifier; name another.")
-    return None
+        raise Refusal(code="invalid_name", message=f"{new_name[:80]!r} is no identifier; name another.")
 
 
 def _refuse_component(project: Project, new_name: str, component: Component) -> Iterator[Refusal]:

@@ -34,44 +34,39 @@ KNOWN_GLOBALS = frozenset(
 )
 
 
-def plan_replace(project: Project, found: Found, new_text: str) -> Plan | Refusal:
+def plan_replace(project: Project, found: Found, new_text: str) -> Plan:
     """The text of a definition, also of a method, becomes `new_text`."""
     path, old = found.path, found.definition
     facts, text = project.facts(path), project.source.text(path)
     if facts is None or text is None:
-        return Refusal(code="unreadable", message="The file cannot be read as source.", path=path)
+        raise Refusal(code="unreadable", message="The file cannot be read as source.", path=path)
     if facts.troubles:
-        return refuse_troubles(path, facts)
+        raise refuse_troubles(path, facts)
     if len(new_text) > MAX_TEXT or "\0" in new_text:
-        return Refusal(code="parse_error", message="The given text is too long or no text.", path=path)
+        raise Refusal(code="parse_error", message="The given text is too long or no text.", path=path)
     if not old.digest:
-        return refuse_at(
-            "nested", f"{old.name} has no text of its own; replace what is around it.", path, old
-        )
+        raise refuse_at("nested", f"{old.name} has no text of its own; replace what is around it.", path, old)
     shown = new_text.replace("\r\n", "\n").strip("\n")
     placements = list_placements(text, old.extent_start, shown) if is_python(path) else (shown,)
-    refusals = []
+    refusals: list[Refusal] = []
     for placed in placements:
-        planned = _plan(project, found, facts, _edit(path, text, old, placed))
-        if isinstance(planned, Plan):
-            return planned
-        refusals.append(planned)
-    return refusals[0]
+        try:
+            return _plan(project, found, facts, _edit(path, text, old, placed))
+        except Refusal as refusal:
+            refusals.append(refusal)
+    raise refusals[0]
 
 
-def _plan(project: Project, found: Found, facts: FileFacts, edit: Edit) -> Plan | Refusal:
+def _plan(project: Project, found: Found, facts: FileFacts, edit: Edit) -> Plan:
     plan = Plan(edits=(edit,))
     edited = edited_project(project, plan)
-    if isinstance(edited, Refusal):
-        return edited
-    refusal = _refuse_other_name(project, edited, found, edit)
-    if refusal is None and is_python(found.path):
-        refusal = refuse_more_than_one(edited, found, edit.start, edit.replacement)
-        refusal = refusal or refuse_lost_keywords(project, edited, found, edit.start)
-    refusal = refusal or _refuse_twice(found, facts, edited, edit)
-    refusal = refusal or compare_kept(project, edited, found.path, plan.edits, lambda _, meaning: meaning)
-    if refusal is not None:
-        return refusal
+    _refuse_other_name(project, edited, found, edit)
+    if is_python(found.path):
+        refuse_more_than_one(edited, found, edit.start, edit.replacement)
+        refuse_lost_keywords(project, edited, found, edit.start)
+    else:
+        _refuse_twice(found, facts, edited, edit)
+    compare_kept(project, edited, found.path, plan.edits, lambda _, meaning: meaning)
     return Plan(edits=plan.edits, unresolved=_newly_unresolved(facts, edited, edit))
 
 
@@ -84,7 +79,7 @@ def _edit(path: str, text: bytes, definition: Definition, placed: str) -> Edit:
     return Edit(path=path, start=start, end=end, replacement=shown, before_hash=hash_text(text))
 
 
-def _refuse_other_name(project: Project, edited: Project, found: Found, edit: Edit) -> Refusal | None:
+def _refuse_other_name(project: Project, edited: Project, found: Found, edit: Edit) -> None:
     """The text must define the name in the same place, and exports must be the same."""
     path, old = found.path, found.definition
     before, after = project.facts(path), edited.facts(path)
@@ -95,33 +90,29 @@ def _refuse_other_name(project: Project, edited: Project, found: Found, edit: Ed
         each.name == old.name and edit.start <= each.start < end and _is_alike(before, old, after, each, edit)
         for each in after.definitions
     ):
-        return refuse_at("not_found", f"The given text does not define {old.name}.", path, old)
+        raise refuse_at("not_found", f"The given text does not define {old.name}.", path, old)
     old_names, new_names = _exports(project, path), _exports(edited, path)
     if old_names != new_names:
         names = ", ".join(sorted(old_names ^ new_names))
-        return refuse_at("changed_meaning", f"The module would export other names ({names}).", path, old)
-    return None
+        raise refuse_at("changed_meaning", f"The module would export other names ({names}).", path, old)
 
 
-def _refuse_twice(found: Found, before: FileFacts, edited: Project, edit: Edit) -> Refusal | None:
+def _refuse_twice(found: Found, before: FileFacts, edited: Project, edit: Edit) -> None:
     """What the text declares besides must not stand in its scope, or its class, already."""
     after = edited.facts(found.path)
     assert after is not None, "the new text was read"
-    if is_python(found.path):  # the text is one definition there
-        return None
     end = edit.start + len(edit.replacement.encode())
     old = _count_declared(before, found.definition.extent_start, found.definition.extent_end)
     for key, (inside, outside) in _count_declared(after, edit.start, end).items():
         was = old.get(key, (0, 0))[0]
         is_overload = before.language in ("typescript", "tsx") and key[0] == found.definition.name
         if inside > was and (outside or inside > 1) and not is_overload:
-            return refuse_at(
+            raise refuse_at(
                 "collision",
                 f"The given text declares {key[0]}, which is declared there already.",
                 found.path,
                 found.definition,
             )
-    return None
 
 
 def _count_declared(facts: FileFacts, start: int, end: int) -> dict[tuple[str, str], tuple[int, int]]:
@@ -206,7 +197,7 @@ def list_placements(text: bytes, start: int, new_text: str) -> Iterator[str]:
         yield new_text
 
 
-def refuse_more_than_one(edited: Project, found: Found, start: int, replacement: str) -> Refusal | None:
+def refuse_more_than_one(edited: Project, found: Found, start: int, replacement: str) -> None:
     """The text must be the definition and nothing else, so that no line of it falls out of its block."""
     path, name = found.path, found.definition.name
     facts, text = edited.facts(path), edited.source.text(path)
@@ -214,7 +205,7 @@ def refuse_more_than_one(edited: Project, found: Found, start: int, replacement:
     assert text is not None, "the new text was read"
     end = start + len(replacement.encode())
     if not is_sound_block(text, start, end):
-        return Refusal(
+        raise Refusal(
             code="parse_error",
             message="Python would refuse the given text: a block, a clause or a statement is out of place.",
             path=path,
@@ -223,8 +214,8 @@ def refuse_more_than_one(edited: Project, found: Found, start: int, replacement:
         if each.name == name and start <= each.extent_start and each.extent_end <= end and each.digest:
             around = (text[start : each.extent_start].decode(), text[each.extent_end : end].decode())
             if all(_COMMENTS.fullmatch(part) for part in around):
-                return None
-    return refuse_at(
+                return
+    raise refuse_at(
         "not_found",
         f"The given text is not one definition of {name} and nothing else.",
         path,
@@ -232,7 +223,7 @@ def refuse_more_than_one(edited: Project, found: Found, start: int, replacement:
     )
 
 
-def refuse_lost_keywords(project: Project, edited: Project, found: Found, start: int) -> Refusal | None:
+def refuse_lost_keywords(project: Project, edited: Project, found: Found, start: int) -> None:
     """A caller that names a parameter must find it in the new text."""
     path, old = found.path, found.definition
     before, after = project.facts(path), edited.facts(path)
@@ -243,20 +234,19 @@ def refuse_lost_keywords(project: Project, edited: Project, found: Found, start:
         None,
     )
     if new_index is None or _ANY_KEYWORD.search(after.definitions[new_index].signature):
-        return None
+        return
     new_names = set(_parameters(after, new_index))
     for name, binding in _parameters(before, found.index).items():
         if name in new_names:
             continue
         for token in project.slots.python.keywords_of(Local(path=path, binding=binding)).tokens:
             if token.path != path or not old.extent_start <= token.start < old.extent_end:
-                return refuse_at(
+                raise refuse_at(
                     "changed_meaning",
                     f"{name}= is given in this call, and the given text takes no {name}.",
                     token.path,
                     token,
                 )
-    return None
 
 
 def _parameters(facts: FileFacts, index: int) -> dict[str, int]:

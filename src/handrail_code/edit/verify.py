@@ -19,30 +19,23 @@ from handrail_code.facts.slots import Slot
 from handrail_code.facts.source import EditedSource
 
 
-def verify_plan(project: Project, plan: Plan) -> Refusal | None:
+def verify_plan(project: Project, plan: Plan) -> None:
     """None if the edited files still mean what they meant."""
     texts: dict[str, bytes] = {}
     for path in sorted({edit.path for edit in plan.edits}):
         text = project.source.text(path)
         if text is None:
-            return Refusal(code="not_found", message="The file is gone.", path=path)
+            raise Refusal(code="not_found", message="The file is gone.", path=path)
         texts[path] = text
     changed = apply_in_memory(plan, texts)
-    if isinstance(changed, Refusal):
-        return changed
     edited = Project(EditedSource(project.source, changed))
     for path in changed:
         before, after = project.facts(path), edited.facts(path)
         if before is None or after is None or after.troubles:
-            return Refusal(code="parse_error", message="The edited file would not parse.", path=path)
+            raise Refusal(code="parse_error", message="The edited file would not parse.", path=path)
         moved = Moved([edit for edit in plan.edits if edit.path == path], before)
-        refusal = _compare_names(path, before, after, moved)
-        if refusal is not None:
-            return refusal
-        refusal = _compare_modules(project, edited, path)
-        if refusal is not None:
-            return refusal
-    return None
+        _compare_names(path, before, after, moved)
+        _compare_modules(project, edited, path)
 
 
 class Moved:
@@ -81,30 +74,29 @@ def _second_name(replacement: str) -> int:
     return 0
 
 
-def _compare_names(path: str, before: FileFacts, after: FileFacts, moved: Moved) -> Refusal | None:
+def _compare_names(path: str, before: FileFacts, after: FileFacts, moved: Moved) -> None:
     found: dict[int, Use] = {use.start: use for use in after.uses}
     same: dict[int, int] = {}
     back: dict[int, int] = {}
     for use in before.uses:
         there = found.get(moved.place(use.start))
         if there is None:
-            return refuse_at("changed_meaning", "This name would no longer be one.", path, use)
+            raise refuse_at("changed_meaning", "This name would no longer be one.", path, use)
         if use.binding == NONE:
             if there.binding != NONE:
-                return refuse_at(
+                raise refuse_at(
                     "captured", "This use of an outer name would mean the renamed one.", path, use
                 )
             continue
         if there.binding == NONE:
-            return refuse_at("changed_meaning", "This use would no longer be resolved.", path, use)
+            raise refuse_at("changed_meaning", "This use would no longer be resolved.", path, use)
         expected = same.setdefault(use.binding, there.binding)
         owner = back.setdefault(there.binding, use.binding)
         if expected == there.binding and owner == use.binding:
             continue
-        return _explain(path, before, use, owner, moved.is_edited(use.start))
+        raise _explain(path, before, use, owner, moved.is_edited(use.start))
     if len(after.uses) != len(before.uses):
-        return Refusal(code="changed_meaning", message="The edited file would have other names.", path=path)
-    return None
+        raise Refusal(code="changed_meaning", message="The edited file would have other names.", path=path)
 
 
 def _explain(path: str, before: FileFacts, use: Use, owner: int, is_edited: bool) -> Refusal:
@@ -117,7 +109,7 @@ def _explain(path: str, before: FileFacts, use: Use, owner: int, is_edited: bool
     return refuse_at("captured", "This use would mean another declaration.", path, use)
 
 
-def _compare_modules(project: Project, edited: Project, path: str) -> Refusal | None:
+def _compare_modules(project: Project, edited: Project, path: str) -> None:
     """Every import must still find its name, and no two exports may share one that did not before."""
     before, after = project.facts(path), edited.facts(path)
     assert before is not None, "the old text was read"
@@ -126,16 +118,16 @@ def _compare_modules(project: Project, edited: Project, path: str) -> Refusal | 
     if not is_python(path):  # in Python a name becomes public or private by its first letter
         is_same_size = is_same_size and len(before.exports) == len(after.exports)
     if not is_same_size:
-        return Refusal(code="changed_meaning", message="The edited file would import other names.", path=path)
+        raise Refusal(code="changed_meaning", message="The edited file would import other names.", path=path)
     for old, new in zip(before.imports, after.imports, strict=True):
         if (project.slots.slot_of_import(path, old) is None) != (
             edited.slots.slot_of_import(path, new) is None
         ):
-            return refuse_at(
+            raise refuse_at(
                 "changed_meaning", "This import would no longer find its name.", path, old.statement
             )
     if is_python(path):
-        return None
+        return
     partners: dict[str, set[str]] = {}
     for exported, now in zip(before.exports, after.exports, strict=True):
         if now.exported != "*":
@@ -143,16 +135,13 @@ def _compare_modules(project: Project, edited: Project, path: str) -> Refusal | 
     for exported, now in zip(before.exports, after.exports, strict=True):
         if len(partners.get(now.exported, ())) > 1 and exported.exported != now.exported:
             place = exported.exported_span or exported.statement
-            return refuse_at("collision", "The module already exports this name.", path, place)
-    return None
+            raise refuse_at("collision", "The module already exports this name.", path, place)
 
 
-def verify_importers(project: Project, plan: Plan, new_name: str) -> Refusal | None:
+def verify_importers(project: Project, plan: Plan, new_name: str) -> None:
     """What other files import under the new name must come from where it came from before."""
     texts = {path: project.source.text(path) or b"" for path in {edit.path for edit in plan.edits}}
     changed = apply_in_memory(plan, texts)
-    if isinstance(changed, Refusal):
-        return changed
     edited = Project(EditedSource(project.source, changed))
     is_from_python = is_python(plan.edits[0].path)
     for path in project.source.candidates(new_name):
@@ -160,35 +149,30 @@ def verify_importers(project: Project, plan: Plan, new_name: str) -> Refusal | N
             continue
         facts = project.facts(path) if path not in changed else None
         if is_from_python:
-            refusal = _compare_members(project, edited, plan, path, new_name)
-            if refusal is not None:
-                return refusal
+            _compare_members(project, edited, plan, path, new_name)
         for found in facts.imports if facts is not None else ():
             if found.imported == new_name and _moves(project, edited, path, found):
-                return refuse_at(
+                raise refuse_at(
                     "captured",
                     "This import of the new name would find the renamed declaration.",
                     path,
                     found.statement,
                 )
-    return None
 
 
-def _compare_members(
-    project: Project, edited: Project, plan: Plan, path: str, new_name: str
-) -> Refusal | None:
+def _compare_members(project: Project, edited: Project, plan: Plan, path: str, new_name: str) -> None:
     """`module.name`: as many mean something as did before and were changed."""
     before, after = project.facts(path), edited.facts(path)
     if before is None or after is None:
-        return None
+        return
     changed = {edit.start for edit in plan.edits if edit.path == path}
     named = [each for each in before.members if each.name == new_name or each.start in changed]
     meant = [each for each in named if project.slots.slot_of_member(path, before, each) is not None]
     now = [each for each in after.members if each.name == new_name]
     if len(meant) == sum(edited.slots.slot_of_member(path, after, each) is not None for each in now):
-        return None
+        return
     place = next((each for each in named if each.name == new_name), None)
-    return Refusal(
+    raise Refusal(
         code="captured",
         message="A member of the module of this name would mean the renamed declaration.",
         path=path,

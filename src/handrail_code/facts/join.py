@@ -24,7 +24,6 @@ from handrail_code.facts.model import (
     Use,
 )
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.resolution import External, Resolved, Unresolved
 from handrail_code.facts.slots import Exported, Local, Shared, Slot, Slots, Token, Trouble
 from handrail_code.facts.source import Source, find_holders
 from handrail_code.facts.spelled_names import TroubleCode
@@ -75,7 +74,6 @@ def refer(path: str, place: Token | Use | Member, level: Level) -> Reference:
 
 
 class References(msgspec.Struct, frozen=True, kw_only=True):
-    symbol: Symbol
     items: tuple[Reference, ...]
     complete: bool
     reasons: tuple[Trouble, ...]
@@ -95,9 +93,6 @@ class Project:
 
     def facts(self, path: str) -> FileFacts | None:
         return self.slots.facts(path)
-
-    def resolve_module(self, path: str, specifier: str) -> Resolved | External | Unresolved:
-        return self.slots.resolve(path, specifier)
 
     def symbol_of(self, path: str, index: int) -> Symbol | None:
         """The symbol of one definition; None for a method, a property or a key of an unknown object."""
@@ -220,7 +215,6 @@ class Project:
                 )
                 items.setdefault((place.path, place.start), place)
         return References(
-            symbol=symbol,
             items=tuple(sorted(items.values(), key=lambda each: (each.path, each.start))),
             complete=not reasons,
             reasons=reasons,
@@ -492,8 +486,8 @@ class Project:
                     yield _trouble("unresolved_module", path, span.start, span.end)
 
     def _may_be(self, path: str, specifier: str, slot: Exported) -> bool:
-        found = self.slots.resolve(path, specifier)
-        return not isinstance(found, Resolved) and self.slots.modules.may_mean(path, specifier, slot.path)
+        is_found = self.slots.resolve(path, specifier) is not None
+        return not is_found and self.slots.modules.may_mean(path, specifier, slot.path)
 
     def _is_whole(self, path: str, found: Import, module: str) -> bool:
         """Whether an import holds this module as one thing; a default import does that to CommonJS."""

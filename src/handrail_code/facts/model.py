@@ -14,7 +14,7 @@ import msgspec
 
 # The structs of a file hold no references to each other, so the garbage collector need not look at them.
 
-FACTS_VERSION: Final = 17
+FACTS_VERSION: Final = 18
 """Part of the key under which facts are kept: a change of meaning of any field raises it."""
 
 NONE: Final = -1
@@ -185,7 +185,6 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=Fals
     """Of the receiver in `uses`, `members` or `imports`; of `this`, and of a member in the body of a class,
     the definition of the class."""
     definition: int = NONE
-    meaning: int = VALUE
     is_proven: bool = False
     """Also among the uses: a member of an enum or namespace of this file."""
 
@@ -205,8 +204,6 @@ class Import(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=Fals
     is_type_only: bool = False
     statement: Span
     definition: int = NONE
-    member: int = NONE
-    """For `require("x").name`: the member that names what is imported."""
     is_followed: bool = False
     """Of a whole module without a local name: all that is read of it is known, as members or names."""
 
@@ -243,13 +240,10 @@ class Dynamic(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=Fal
 class ParseTrouble(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     start: int
     end: int
-    missing: str = ""
-    """What the grammar expected; empty where it could not read what stands there."""
 
 
 class FileFacts(msgspec.Struct, frozen=True, kw_only=True, tag="facts"):
     language: Language
-    size: int
     is_module: bool
     """Has ES or CommonJS imports or exports; the top level of any other file is shared with all scripts."""
     is_commonjs: bool
@@ -270,7 +264,6 @@ class FileFacts(msgspec.Struct, frozen=True, kw_only=True, tag="facts"):
 class Links(msgspec.Struct, frozen=True, kw_only=True, tag="facts"):
     """What ties a file to others, without the rest of its facts, so that memory has room for all files."""
 
-    is_module: bool
     is_commonjs: bool
     imports: tuple[Import, ...]
     exports: tuple[Export, ...]
@@ -287,7 +280,6 @@ ReadFile: TypeAlias = FileFacts | Unreadable
 
 def links_of(facts: FileFacts) -> Links:
     return Links(
-        is_module=facts.is_module,
         is_commonjs=facts.is_commonjs,
         imports=facts.imports,
         exports=facts.exports,

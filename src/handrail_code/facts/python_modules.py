@@ -10,7 +10,7 @@ import posixpath
 from typing import Final
 
 from handrail_code.facts.python_words import PYTHON, is_python
-from handrail_code.facts.resolution import External, Resolved, Unresolved
+from handrail_code.facts.resolution import Resolved
 from handrail_code.facts.source import Source, list_folders
 
 INIT: Final = "__init__"
@@ -26,25 +26,15 @@ class PythonModules:
         self._roots: tuple[str, ...] | None = None
         self._known: dict[tuple[str, str], str | None] = {}
 
-    def resolve(self, importer: str, specifier: str) -> Resolved | External | Unresolved:
+    def resolve(self, importer: str, specifier: str) -> Resolved | None:
         found = self.find(importer, specifier)
-        if found is not None:
-            return Resolved(path=found) if not found.endswith("/") else External(specifier=specifier)
-        is_near = specifier.startswith(".") or self.is_ambiguous(importer, specifier)
-        return Unresolved(specifier=specifier) if is_near else External(specifier=specifier)
+        return None if found is None or found.endswith("/") else Resolved(path=found)
 
     def find(self, importer: str, specifier: str) -> str | None:
         key = (posixpath.dirname(importer), specifier)
         if key not in self._known:
             self._known[key] = self._find(*key)
         return self._known[key]
-
-    def is_ambiguous(self, importer: str, specifier: str) -> bool:
-        """Several folders have a module of this name, and none is nearer than the others."""
-        first = specifier.partition(".")[0]
-        if not first or self._find_near(posixpath.dirname(importer), first) is not None:
-            return False
-        return len(self._find_far(first)) > 1
 
     def child(self, module: str, name: str) -> str | None:
         """The module `name` inside a package."""

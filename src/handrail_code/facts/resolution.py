@@ -43,18 +43,6 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
     """What the name means under other conditions of a package.json."""
 
 
-class External(msgspec.Struct, frozen=True, kw_only=True):
-    """Another package, a builtin, or a file that is no source, such as JSON."""
-
-    specifier: str
-
-
-class Unresolved(msgspec.Struct, frozen=True, kw_only=True):
-    """Looks like a file of this project, and none is there."""
-
-    specifier: str
-
-
 class Modules:
     """Resolution for one project. Settings are read on first need and kept."""
 
@@ -66,15 +54,16 @@ class Modules:
         self._dependencies: frozenset[str] | None = None
         self._settings = CompilerSettings(source, self._package_home)
         self._spelled: dict[str, set[str]] | None = None
-        self._known: dict[tuple[str, str], Resolved | External | Unresolved] = {}
+        self._known: dict[tuple[str, str], Resolved | None] = {}
         self._browser: dict[str, str] | None = None
 
-    def resolve(self, importer: str, specifier: str) -> Resolved | External | Unresolved:
+    def resolve(self, importer: str, specifier: str) -> Resolved | None:
+        """None for another package, a builtin, a file that is no source, and where nothing is there."""
         key = (posixpath.dirname(importer), specifier)
         if key not in self._known:
             found = self._resolve(*key)
-            instead = self._replaced().get(found.path) if isinstance(found, Resolved) else None
-            if isinstance(found, Resolved) and instead is not None and instead not in found.others:
+            instead = None if found is None else self._replaced().get(found.path)
+            if found is not None and instead is not None and instead not in found.others:
                 found = Resolved(path=found.path, others=(*found.others, instead))
             self._known[key] = found
         return self._known[key]
@@ -117,21 +106,16 @@ class Modules:
         if path is not None:
             self._spelled.setdefault(path, set()).add(text)
 
-    def _resolve(self, folder: str, specifier: str) -> Resolved | External | Unresolved:
+    def _resolve(self, folder: str, specifier: str) -> Resolved | None:
         if specifier.startswith(("./", "../")) or specifier in (".", ".."):
             found = self._find(join_path(folder, specifier))
             if found is None:
                 found = self._find_in_root_dirs(folder, join_path(folder, specifier))
-            if found is not None:
-                return Resolved(path=found)
-            is_data = self._source.settings(join_path(folder, specifier)) is not None
-            return External(specifier=specifier) if is_data else Unresolved(specifier=specifier)
+            return None if found is None else Resolved(path=found)
         if specifier.startswith("#"):
-            listed = self._list_private(folder, specifier)
-            return _resolved(listed) if listed else Unresolved(specifier=specifier)
+            return _resolved(self._list_private(folder, specifier))
         found = self._find_by_paths(folder, specifier)
-        listed = self._list_in_packages(specifier) if found is None else [found]
-        return _resolved(listed) if listed else External(specifier=specifier)
+        return _resolved(self._list_in_packages(specifier) if found is None else [found])
 
     def _find(self, path: str) -> str | None:
         """A file as it would be found at this path, without or with an extension, or as a folder."""
@@ -399,8 +383,8 @@ def _match(pattern: str, name: str) -> str | None:
     return name[len(before) : len(name) - len(after)] if is_match else None
 
 
-def _resolved(paths: list[str]) -> Resolved:
-    return Resolved(path=paths[0], others=tuple(paths[1:]))
+def _resolved(paths: list[str]) -> Resolved | None:
+    return Resolved(path=paths[0], others=tuple(paths[1:])) if paths else None
 
 
 def _targets(value: object, conditions: frozenset[str] | None) -> Iterator[str]:

@@ -27,7 +27,7 @@ from handrail_code.facts.model import (
 )
 from handrail_code.facts.python_names import PythonNames
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.resolution import External, Modules, Resolved, Unresolved
+from handrail_code.facts.resolution import Modules, Resolved
 from handrail_code.facts.source import Source
 from handrail_code.facts.spelled_names import Exported, Local, Shared, Slot, Split, Token, Trouble
 from handrail_code.facts.twins import Twins
@@ -95,13 +95,13 @@ class Slots:
             }
         return self._imports[path].get(binding)
 
-    def resolve(self, path: str, specifier: str) -> Resolved | External | Unresolved:
+    def resolve(self, path: str, specifier: str) -> Resolved | None:
         modules = self.python.modules if is_python(path) else self.modules
         return modules.resolve(path, specifier)
 
     def module_of(self, path: str, specifier: str) -> str | None:
         found = self.resolve(path, specifier)
-        return found.path if isinstance(found, Resolved) else None
+        return None if found is None else found.path
 
     @property
     def twins(self) -> Twins:
@@ -153,7 +153,7 @@ class Slots:
             taken += [(each.module, each.imported) for each in (links.exports if links is not None else ())]
             for module, imported in taken:
                 found = self.resolve(path, module) if imported in (slot.name, "*") else None
-                if not isinstance(found, Resolved) or not found.others:
+                if found is None or not found.others:
                     continue
                 homes = [self.find_exported(each, slot.name) for each in (found.path, *found.others)]
                 if slot in homes:

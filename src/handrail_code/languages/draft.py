@@ -6,8 +6,13 @@ resolving are two passes everywhere, because a name may be bound after its use.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import msgspec
+
 from handrail_code.facts.model import (
     NONE,
+    VALUE,
     DynamicKind,
     ImportKind,
     Kind,
@@ -17,98 +22,87 @@ from handrail_code.facts.model import (
 )
 from handrail_code.languages.grammars import Node
 
-
-class FoundScope:
-    __slots__ = ("end", "kind", "names", "parent", "start")
-
-    def __init__(self, kind: ScopeKind, start: int, end: int, parent: int) -> None:
-        self.kind = kind
-        self.start = start
-        self.end = end
-        self.parent = parent
-        self.names: dict[str, int] = {}
+LABEL = ":"
+"""Before the name of a label while names are resolved: labels have names of their own."""
 
 
-class FoundBinding:
-    __slots__ = ("kind", "name", "scope")
-
-    def __init__(self, name: str, kind: Kind, scope: int) -> None:
-        self.name = name
-        self.kind = kind
-        self.scope = scope
-
-
-class FoundDefinition:
-    __slots__ = ("complexity", "container", "end", "extent", "kind", "name", "start")
-
-    def __init__(
-        self, name: str, kind: Kind, span: tuple[int, int], extent: tuple[int, int], container: int
-    ) -> None:
-        self.name = name
-        self.kind = kind
-        self.start, self.end = span
-        self.extent = extent
-        self.container = container
-        self.complexity = 0
+class FoundScope(msgspec.Struct, gc=False):
+    kind: ScopeKind
+    start: int
+    end: int
+    parent: int
+    names: dict[str, int] = {}
 
 
-class FoundUse:
-    __slots__ = ("binding", "definition", "end", "name", "role", "scope", "start")
-
-    def __init__(self, name: str, start: int, end: int, role: Role, scope: int, definition: int) -> None:
-        self.name = name
-        self.start = start
-        self.end = end
-        self.role: Role = role
-        self.scope = scope
-        self.definition = definition
-        self.binding = NONE
+class FoundBinding(msgspec.Struct, gc=False):
+    name: str
+    kind: Kind
+    scope: int
+    meaning: int = VALUE
+    is_exported: bool = False
+    inner: int = NONE
+    is_var: bool = False
+    """Declared by `var` or as a function: a function in a block may join it."""
 
 
-class FoundMember:
-    __slots__ = ("definition", "end", "index", "name", "receiver", "role", "start")
-
-    def __init__(self, name: str, start: int, end: int, role: Role, definition: int) -> None:
-        self.name = name
-        self.start = start
-        self.end = end
-        self.role: Role = role
-        self.definition = definition
-        self.receiver: ReceiverKind = "unknown"
-        self.index = NONE
+class FoundDefinition(msgspec.Struct, gc=False):
+    name: str
+    kind: Kind
+    start: int
+    end: int
+    extent: tuple[int, int]
+    container: int
+    complexity: int = 0
 
 
-class FoundImport:
-    __slots__ = (
-        *("definition", "imported", "imported_span", "is_followed", "kind", "module", "module_span"),
-        *("statement", "use"),
-    )
+class FoundUse(msgspec.Struct, gc=False):
+    name: str
+    start: int
+    end: int
+    role: Role
+    scope: int
+    definition: int
+    meaning: int = VALUE
+    binding: int = NONE
 
-    def __init__(
-        self,
-        kind: ImportKind,
-        module: str,
-        module_span: tuple[int, int],
-        statement: tuple[int, int],
-        definition: int = NONE,
-    ) -> None:
-        self.kind = kind
-        self.module = module
-        self.module_span = module_span
-        self.statement = statement
-        self.definition = definition
-        self.imported = ""
-        self.imported_span: tuple[int, int] | None = None
-        self.use = NONE
-        """Of the name that it binds."""
-        self.is_followed = False
+
+class FoundMember(msgspec.Struct, gc=False):
+    name: str
+    start: int
+    end: int
+    role: Role
+    definition: int
+    receiver: ReceiverKind = "unknown"
+    index: int = NONE
+    meaning: int = VALUE
+    is_proven: bool = False
+
+
+class FoundImport(msgspec.Struct, gc=False):
+    kind: ImportKind
+    module: str
+    module_span: tuple[int, int]
+    statement: tuple[int, int]
+    definition: int = NONE
+    imported: str = ""
+    imported_span: tuple[int, int] | None = None
+    use: int = NONE
+    """Of the name that it binds."""
+    is_type_only: bool = False
+    is_followed: bool = False
 
 
 class FoundSoFar:
-    """The text, and the work that is left: a stack instead of recursion."""
+    """Everything found so far, and the work that is left: a stack instead of recursion."""
+
+    scopes: Sequence[FoundScope]
+    uses: Sequence[FoundUse]
 
     def __init__(self, text: bytes) -> None:
         self.text = text
+        self.bindings: list[FoundBinding] = []
+        self.members: list[FoundMember] = []
+        self.imports: list[FoundImport] = []
         self.dynamic: list[tuple[DynamicKind, int, int]] = []
         self.stack: list[tuple[Node, int, int]] = []
 

@@ -96,9 +96,7 @@ def _troubles(root: Node) -> tuple[ParseTrouble, ...]:
     waiting = [root] if root.has_error else []
     while waiting and len(found) < MAX_TROUBLES:
         node = waiting.pop()
-        if node.is_missing:
-            found.append(ParseTrouble(start=node.start_byte, end=node.end_byte, missing=node.type))
-        elif node.is_error:
+        if node.is_missing or node.is_error:
             found.append(ParseTrouble(start=node.start_byte, end=node.end_byte))
         else:
             waiting.extend(child for child in reversed(node.children) if child.has_error or child.is_missing)

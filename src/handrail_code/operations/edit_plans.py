@@ -11,14 +11,14 @@ from handrail.contract.catalogue import E_USAGE, EDIT_REFUSED
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail_code.edit.move import list_unrestored, plan_extract, plan_move
 from handrail_code.edit.moving.specifiers import suggest_module
-from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory
+from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory, refuse_at
 from handrail_code.edit.rename import ACCEPTABLE, plan_member_rename, plan_rename
 from handrail_code.edit.replace import plan_replace
 from handrail_code.facts.class_members import find_member_uses
 from handrail_code.facts.join import Found, Project, Style, Symbol
+from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Trouble
 from handrail_code.facts.source import line_and_column
-from handrail_code.languages.extensions import language_of
 from handrail_code.scan.ids import make_id
 
 
@@ -33,7 +33,7 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
     note: str
 
 
-Planner = Callable[[Project, Found, Mapping[str, Json]], Plan | Refusal]
+Planner = Callable[[Project, Found, Mapping[str, Json]], Plan]
 
 TARGETS = {"rename": "to", "move": "to_module", "extract": "to_module", "replace": "with_text"}
 """The parameter that each kind of edit takes beside the definition."""
@@ -41,30 +41,25 @@ TARGETS = {"rename": "to", "move": "to_module", "extract": "to_module", "replace
 
 def make_plan(project: Project, action: str, found: Found, asked: Mapping[str, Json]) -> Planned:
     """The edit of one definition. Raises Fault EDIT_REFUSED with the place, E_USAGE for what is missing."""
-    if action == "extract" and not asked.get("to_module"):
+    is_suggested = action == "extract" and not asked.get("to_module")
+    if is_suggested:
         asked = {**asked, "to_module": suggest_module(found.path, found.definition.name)}
-        made = _refuse_existing(project, str(asked["to_module"])) or _extract(project, found, asked)
-    else:
+    try:
+        if is_suggested:
+            _refuse_existing(project, str(asked["to_module"]))
         made = PLANS[action](project, found, asked)
-    if not isinstance(made, Refusal):
         old = {edit.path: project.source.text(edit.path) for edit in made.edits}
         changed = apply_in_memory(made, {path: text for path, text in old.items() if text is not None})
-        if not isinstance(changed, Refusal):
-            to = "" if action == "replace" else str(asked[TARGETS[action]]).removeprefix("./")
-            note = _warn_of_public(project, found, made, asked) if action == "rename" else ""
-            if action == "move":
-                note = _describe_way_back(project, found, to, changed, made.removed)
-            return Planned(plan=made, texts=changed, to=to, note=note)
-        made = changed
-    fault = _refuse(project, action, made)
-    if action == "rename" and made.code in ACCEPTABLE and made.path:
-        fault.hint = _describe_accepting(found, asked, fault.details)
-    if made.code == "not_exported":
-        _offer_exports(fault, action, found, asked, made.needs)
-    raise fault
+    except Refusal as refusal:
+        raise _explain(project, action, found, asked, refusal) from None
+    to = "" if action == "replace" else str(asked[TARGETS[action]]).removeprefix("./")
+    note = _warn_of_public(project, found, made, asked) if action == "rename" else ""
+    if action == "move":
+        note = _describe_way_back(project, found, to, changed, made.removed)
+    return Planned(plan=made, texts=changed, to=to, note=note)
 
 
-def _rename(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
+def _rename(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan:
     new_name = _require(asked, "to", "A rename needs the new name.", "--to NEW")
     symbol = project.symbol_of(found.path, found.index)
     style: Style = "public" if asked.get("public") == "follow" else "keep"
@@ -109,11 +104,12 @@ def _describe_way_back(
     project: Project, found: Found, to: str, changed: Mapping[str, bytes], removed: Sequence[str]
 ) -> str:
     """What a move back would not restore: text goes behind what stands in a module, names behind names."""
-    left = list_unrestored(project, found, to, changed, removed)
-    if left is None or isinstance(left, Refusal):
-        return "A move back is refused." if left is None else f"A move back is refused: {left.message}"
+    try:
+        left = list_unrestored(project, found, to, changed, removed)
+    except Refusal as refusal:
+        return f"A move back is refused: {refusal.message}"
     if not left:
-        return ""
+        return "A move back is refused." if left is None else ""
     more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
     return f"A move back does not restore {', '.join(left[:_MOST_NAMED])}{more}: what is moved comes last."
 
@@ -123,23 +119,18 @@ def _show_place(project: Project, place: Trouble | Edit) -> str:
     return f"{place.path}:{line}:{column}"
 
 
-def _move(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
+def _move(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan:
     target = _require(asked, "to_module", "A move needs the module that it goes to.", "--to-module FILE")
-    symbol = _refuse_language(found) or _find_symbol(project, found)
-    if isinstance(symbol, Refusal):
-        return symbol
+    symbol = _find_movable(project, found)
     return plan_move(project, symbol, target.removeprefix("./"), asked.get("export_needs") is True)
 
 
-def _extract(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
+def _extract(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan:
     target = str(asked["to_module"]).removeprefix("./")
-    symbol = _refuse_language(found) or _find_symbol(project, found)
-    if isinstance(symbol, Refusal):
-        return symbol
-    return plan_extract(project, symbol, target, asked.get("export_needs") is True)
+    return plan_extract(project, _find_movable(project, found), target, asked.get("export_needs") is True)
 
 
-def _replace(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
+def _replace(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan:
     text = _require(asked, "with_text", "A replacement needs the new text.", "--with-file FILE")
     return plan_replace(project, found, text)
 
@@ -162,7 +153,7 @@ def list_plans(project: Project, found: Found) -> tuple[str, ...]:
         return (*(("replace",) if is_whole else ()), *(("rename",) if is_proven else ()))
     if not is_whole:
         return ("rename",)
-    return ("extract", "replace", "rename", "move") if _refuse_language(found) is None else PROVEN_FOR_PYTHON
+    return PROVEN_FOR_PYTHON if is_python(found.path) else ("extract", "replace", "rename", "move")
 
 
 def _require(asked: Mapping[str, Json], name: str, message: str, usage: str) -> str:
@@ -172,37 +163,22 @@ def _require(asked: Mapping[str, Json], name: str, message: str, usage: str) -> 
     return str(value)
 
 
-def _find_symbol(project: Project, found: Found) -> Symbol | Refusal:
+def _find_movable(project: Project, found: Found) -> Symbol:
+    """The symbol of a definition that can go to another module. Raises Refusal."""
+    if is_python(found.path):
+        message = "Python's modules run when they are imported, so only renames and replacements are proven"
+        raise refuse_at("language", message, found.path, found.definition)
     symbol = project.symbol_of(found.path, found.index)
-    if symbol is not None:
-        return symbol
-    return Refusal(
-        code="member",
-        message="This is a member, and which objects have it cannot be proven",
-        path=found.path,
-        start=found.definition.start,
-        end=found.definition.end,
-    )
+    if symbol is None:
+        message = "This is a member, and which objects have it cannot be proven"
+        raise refuse_at("member", message, found.path, found.definition)
+    return symbol
 
 
-def _refuse_language(found: Found) -> Refusal | None:
-    if language_of(found.path) != "python":
-        return None
-    return Refusal(
-        code="language",
-        message="Python's modules run when they are imported, so only renames and replacements are proven",
-        path=found.path,
-        start=found.definition.start,
-        end=found.definition.end,
-    )
-
-
-def _refuse_existing(project: Project, target: str) -> Refusal | None:
-    if project.source.text(target) is None:
-        return None
-    return Refusal(
-        code="collision", message=f"The module {target} exists; name one with --to-module", path=target
-    )
+def _refuse_existing(project: Project, target: str) -> None:
+    if project.source.text(target) is not None:
+        message = f"The module {target} exists; name one with --to-module"
+        raise Refusal(code="collision", message=message, path=target)
 
 
 _OTHER_HINT = "Look at the place in details, then change the code there first or make the edit by hand."
@@ -216,7 +192,10 @@ _HINTS = {
 """What helps where neither another name nor other code would."""
 
 
-def _refuse(project: Project, action: str, refusal: Refusal) -> Fault:
+def _explain(
+    project: Project, action: str, found: Found, asked: Mapping[str, Json], refusal: Refusal
+) -> Fault:
+    """The refusal for a caller, with the place and with what helps."""
     details: dict[str, Json] = {"reason": refusal.code}
     where = ""
     if refusal.path:
@@ -225,7 +204,12 @@ def _refuse(project: Project, action: str, refusal: Refusal) -> Fault:
         where = f" ({refusal.path}:{line}:{column})"
     message = f"The {action} is refused: {refusal.message.removesuffix('.')}{where}."
     hint = _HINTS.get(refusal.code, "" if action == "rename" else _OTHER_HINT)
-    return Fault(EDIT_REFUSED, message[:1000], details=details, hint=hint)
+    fault = Fault(EDIT_REFUSED, message[:1000], details=details, hint=hint)
+    if action == "rename" and refusal.code in ACCEPTABLE and refusal.path:
+        fault.hint = _describe_accepting(found, asked, fault.details)
+    if refusal.code == "not_exported":
+        _offer_exports(fault, action, found, asked, refusal.needs)
+    return fault
 
 
 def _describe_accepting(found: Found, asked: Mapping[str, Json], at: Mapping[str, Json]) -> str:

@@ -9,7 +9,6 @@ import msgspec
 from handrail_code.facts.join import Found, Project
 from handrail_code.facts.model import FileFacts, Import, Links
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.resolution import Resolved
 
 _LEFT_OUT = frozenset({"parameter", "type_parameter", "label", "import"})
 
@@ -77,12 +76,12 @@ def list_dependencies(project: Project, path: str, facts: FileFacts | Links) -> 
             )
     dependencies = []
     for (module, submodule), (start, names) in taken.items():
-        found = Resolved(path=submodule) if submodule else project.resolve_module(path, module)
+        found = submodule or project.slots.module_of(path, module)
         dependencies.append(
             Dependency(
                 module=module,
-                path=found.path if isinstance(found, Resolved) else "",
-                is_resolved=isinstance(found, Resolved) or not module.startswith((".", "/", "#")),
+                path=found or "",
+                is_resolved=found is not None or not module.startswith((".", "/", "#")),
                 names=tuple(sorted({name for name in names if name})),
                 start=start,
             )

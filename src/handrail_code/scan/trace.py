@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import msgspec
 
 from handrail_code.facts.join import Found, Project, Reference
@@ -20,8 +22,8 @@ class Traced(msgspec.Struct, frozen=True, kw_only=True):
     """None for the top of a file, and for what comes from elsewhere."""
     path: str
     name: str
-    depth: int
-    parent: int
+    depth: int = 0
+    parent: int = -1
     """Its place in the list; -1 below the one that was asked about."""
     spots: tuple[int, ...]
     """Where the calls are, as offsets in `spot_path`."""
@@ -40,41 +42,20 @@ class TraceAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 def trace_callers(project: Project, found: Found, depth: int) -> TraceAnswer:
     """Who calls it, who calls those, and so on; breadth first, by path and place."""
-    nodes: list[Traced] = []
     unsure: dict[tuple[str, int], Reference | Trouble] = {}
     troubles: dict[tuple[str, str, int], Trouble] = {}
-    seen = {make_id(found)}
-    left_out = 0
-    waiting: list[tuple[Found, int, int]] = [(found, -1, 1)]
-    while waiting:
-        current, parent, level = waiting.pop(0)
+
+    def list_callers(current: Found) -> Iterator[Traced]:
         callers = find_callers(project, current, find_uses(project, current))
-        unsure |= {(one.path, one.start): one for one in callers.unsure}
-        troubles |= {(one.code, one.path, one.start): one for one in callers.troubles}
-        for caller in callers.known:
-            if len(nodes) == MOST_TRACED:
-                left_out += 1
-                continue
-            around = caller.found
-            name = make_id(around) if around is not None else caller.path
-            is_repeated = name in seen
-            seen.add(name)
-            nodes.append(
-                Traced(
-                    found=around,
-                    path=caller.path,
-                    name="" if around is None else around.definition.name,
-                    depth=level,
-                    parent=parent,
-                    spots=caller.starts,
-                    spot_path=caller.path,
-                    is_repeated=is_repeated,
-                )
-            )
-            if around is not None and not is_repeated and level < depth:
-                waiting.append((around, len(nodes) - 1, level + 1))
+        unsure.update({(one.path, one.start): one for one in callers.unsure})
+        troubles.update({(one.code, one.path, one.start): one for one in callers.troubles})
+        for one in callers.known:
+            name = "" if one.found is None else one.found.definition.name
+            yield Traced(found=one.found, path=one.path, name=name, spots=one.starts, spot_path=one.path)
+
+    nodes, left_out = _grow(found, depth, list_callers)
     return TraceAnswer(
-        nodes=tuple(nodes),
+        nodes=nodes,
         left_out=left_out,
         unsure=tuple(unsure[key] for key in sorted(unsure)),
         troubles=tuple(troubles[key] for key in sorted(troubles)),
@@ -83,31 +64,35 @@ def trace_callers(project: Project, found: Found, depth: int) -> TraceAnswer:
 
 def trace_callees(project: Project, found: Found, depth: int) -> TraceAnswer:
     """What it calls, what those call, and so on. What cannot be told is in the tree without a definition."""
+
+    def list_called(current: Found) -> Iterator[Traced]:
+        for one in list_callees(project, current):
+            path = "" if one.found is None else one.found.path
+            yield Traced(found=one.found, path=path, name=one.name, spots=(one.start,), spot_path=one.path)
+
+    nodes, left_out = _grow(found, depth, list_called)
+    return TraceAnswer(nodes=nodes, left_out=left_out, unsure=(), troubles=())
+
+
+def _grow(
+    found: Found, depth: int, list_next: Callable[[Found], Iterator[Traced]]
+) -> tuple[tuple[Traced, ...], int]:
+    """The tree below a definition, level by level, and how many did not fit."""
     nodes: list[Traced] = []
     seen = {make_id(found)}
     left_out = 0
     waiting: list[tuple[Found, int, int]] = [(found, -1, 1)]
     while waiting:
         current, parent, level = waiting.pop(0)
-        for callee in list_callees(project, current):
+        for one in list_next(current):
             if len(nodes) == MOST_TRACED:
                 left_out += 1
                 continue
-            name = "" if callee.found is None else make_id(callee.found)
+            # The top of a file is told by its path; what comes from elsewhere by nothing.
+            name = one.path if one.found is None else make_id(one.found)
             is_repeated = bool(name) and name in seen
             seen.add(name)
-            nodes.append(
-                Traced(
-                    found=callee.found,
-                    path="" if callee.found is None else callee.found.path,
-                    name=callee.name,
-                    depth=level,
-                    parent=parent,
-                    spots=(callee.start,),
-                    spot_path=callee.path,
-                    is_repeated=is_repeated,
-                )
-            )
-            if callee.found is not None and not is_repeated and level < depth:
-                waiting.append((callee.found, len(nodes) - 1, level + 1))
-    return TraceAnswer(nodes=tuple(nodes), left_out=left_out, unsure=(), troubles=())
+            nodes.append(msgspec.structs.replace(one, depth=level, parent=parent, is_repeated=is_repeated))
+            if one.found is not None and not is_repeated and level < depth:
+                waiting.append((one.found, len(nodes) - 1, level + 1))
+    return tuple(nodes), left_out

@@ -8,21 +8,24 @@ from handrail.projections.html.elements import Child, Html, element
 from handrail_serve.pages.forms import settle_form
 from handrail_serve.pages.parts import (
     Payload,
-    add_query,
     ago,
     badge,
     count,
     empty,
+    filters,
     head,
     meta,
+    more_rows,
     node_path,
     page,
+    search_field,
     select,
 )
 
 _STATES = (("", "any state"), ("open", "open"), ("settled", "settled"), ("noted", "noted"))
 _SEVERITIES = (("", "any severity"), ("critical", "critical"), ("warning", "warning"), ("info", "info"))
 _LOOKS = {"critical": ("bad", "blocked"), "warning": ("warn", "gap"), "info": ("", "step")}
+_ASKED = ("only", "severity", "workflow")
 
 
 def gaps_page(listed: Payload, asked: Mapping[str, str], *, can_settle: bool = False) -> Html:
@@ -31,20 +34,25 @@ def gaps_page(listed: Payload, asked: Mapping[str, str], *, can_settle: bool = F
     `can_settle`: this server lets a person settle a gap.
     """
     counts = listed["counts"]
-    is_filtered = any(asked.get(name) for name in ("only", "severity", "workflow"))
+    is_filtered = any(asked.get(name) for name in _ASKED)
     if not listed["items"]:
         below: Child = _nothing() if is_filtered else _none_at_all()
     else:
         below = element(
             "div",
             element("ol", *(_row(one, can_settle) for one in listed["items"]), class_="rows"),
-            _more(listed, asked),
+            more_rows("/gaps", listed, asked, _ASKED),
             class_="stack",
         )
     return page(
         head("Gaps", _summary(counts)),
         element("p", "What a run went on without. Evidence or a person settles a gap; nothing erases one."),
-        _filters(asked),
+        filters(
+            "/gaps",
+            select("only", "State", _STATES, asked.get("only", "")),
+            select("severity", "Severity", _SEVERITIES, asked.get("severity", "")),
+            search_field("workflow", "Workflow", asked, most=128),
+        ),
         below,
         element("p", f"Searched: {listed['scope']}.", class_="soft small"),
         live="*",
@@ -62,23 +70,6 @@ def _summary(counts: Payload) -> Html:
             f"{counts['noted']} noted",
         ),
         id="summary",
-    )
-
-
-def _filters(asked: Mapping[str, str]) -> Html:
-    return element(
-        "form",
-        select("only", "State", _STATES, asked.get("only", "")),
-        select("severity", "Severity", _SEVERITIES, asked.get("severity", "")),
-        element(
-            "label",
-            "Workflow",
-            element("input", type="search", name="workflow", value=asked.get("workflow", ""), maxlength=128),
-            class_="field grow",
-        ),
-        element("button", "Show", type="submit", class_="button"),
-        class_="toolbar",
-        data_view="/gaps",
     )
 
 
@@ -117,14 +108,6 @@ def _row(gap: Payload, can_settle: bool) -> Html:
         ago(gap["at"]),
         data_key=gap["id"],
     )
-
-
-def _more(listed: Payload, asked: Mapping[str, str]) -> Child:
-    if not listed.get("has_more"):
-        return None
-    kept = {name: asked.get(name, "") for name in ("only", "severity", "workflow")}
-    following = add_query("/gaps", **kept, cursor=listed["next_cursor"])
-    return element("p", element("a", "Show more", href=following, class_="button"), class_="more")
 
 
 def _nothing() -> Html:

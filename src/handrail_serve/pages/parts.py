@@ -312,6 +312,27 @@ def select(name: str, label: str, options: Sequence[tuple[str, str]], chosen: st
     return element("label", label, element("select", *rows, name=name), class_="field")
 
 
+def search_field(name: str, label: str, asked: Mapping[str, str], most: int = 200) -> Html:
+    """A field for words, with those that were asked for."""
+    held = element("input", type="search", name=name, value=asked.get(name, ""), maxlength=most)
+    return element("label", label, held, class_="field grow")
+
+
+def filters(path: str, *fields: Html) -> Html:
+    """What chooses the rows of a list; it leads to the same page."""
+    button = element("button", "Show", type="submit", class_="button")
+    return element("form", *fields, button, class_="toolbar", data_view=path)
+
+
+def more_rows(path: str, listed: Payload, asked: Mapping[str, str], names: Sequence[str]) -> Html | None:
+    """The link to the next page of a list, with the filters that this one has."""
+    if not listed.get("has_more"):
+        return None
+    kept = {name: asked.get(name, "") for name in names}
+    following = add_query(path, **kept, cursor=listed["next_cursor"])
+    return element("p", element("a", "Show more", href=following, class_="button"), class_="more")
+
+
 def table(heads: Sequence[str], rows: Sequence[Html], label: str) -> Html:
     """A table that scrolls by itself."""
     cells = [element("th", word, scope="col") for word in heads]

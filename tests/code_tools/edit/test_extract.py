@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from handrail_code.edit.move import plan_extract
-from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
-from handrail_code.edit.replace import plan_replace
+from handrail_code.edit.plan import Plan, Refusal
 from tests.cases import every_case
+from tests.code_tools.planning import apply_in_memory, plan_extract, plan_replace
 from tests.code_tools.reading import found_with_mark, project_with_mark
 
 Files = dict[str, str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail_code.edit.plan import Plan
-from handrail_code.edit.rename import plan_member_rename, plan_rename
+from tests.code_tools.planning import plan_member_rename, plan_rename
 from tests.code_tools.reading import found_with_mark, project_with_mark
 
 TYPES_IN_COMMENTS = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from handrail_code.edit.move import plan_move
-from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
+from handrail_code.edit.plan import Plan, Refusal
 from tests.cases import every_case
+from tests.code_tools.planning import apply_in_memory, plan_move
 from tests.code_tools.reading import project_with_mark
 
 Files = dict[str, str]

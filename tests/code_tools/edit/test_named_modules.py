@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from handrail_code.edit.move import plan_move
 from handrail_code.edit.plan import Plan, Refusal
 from tests.code_tools.edit.test_move import FUNCTION, LEFT, move
+from tests.code_tools.planning import plan_move
 from tests.code_tools.reading import project_with_mark
 
 IN_QUOTES = [

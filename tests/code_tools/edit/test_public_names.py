@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
-from handrail_code.edit.rename import plan_rename
+from handrail_code.edit.plan import Plan, Refusal
 from tests.cases import every_case
+from tests.code_tools.planning import apply_in_memory, plan_rename
 from tests.code_tools.reading import project_with_mark
 
 Files = dict[str, str]

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from handrail_code.edit.plan import Plan, Refusal
-from handrail_code.edit.rename import plan_rename
 from tests.cases import every_case
 from tests.code_tools.edit.test_rename import rename
+from tests.code_tools.planning import plan_rename
 from tests.code_tools.reading import project_with_mark
 
 Files = Mapping[str, str]

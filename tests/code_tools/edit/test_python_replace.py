@@ -7,9 +7,9 @@ from textwrap import dedent
 
 import pytest
 
-from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
-from handrail_code.edit.replace import plan_replace
+from handrail_code.edit.plan import Plan, Refusal
 from tests.cases import every_case
+from tests.code_tools.planning import apply_in_memory, plan_replace
 from tests.code_tools.reading import found_with_mark
 
 SHOP = '''\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail_code.facts.compiler_settings import read_jsonc
-from handrail_code.facts.resolution import External, Resolved, Unresolved
+from handrail_code.facts.resolution import Resolved
 from tests.cases import every_case
 from tests.code_tools.edit.test_rename import rename
 from tests.code_tools.reading import project_of, project_with_mark
@@ -93,14 +93,14 @@ EXTERNAL = ["react", "node:fs", "@scope/other", "@scope/one/hidden", "three/lib/
 def test_a_module_name_means_one_file(importer: str, specifier: str) -> None:
     expected = CASES[importer, specifier]
 
-    found = project_of(FILES).resolve_module(importer, specifier)
+    found = project_of(FILES).slots.resolve(importer, specifier)
 
-    assert found == (Unresolved(specifier=specifier) if expected is None else Resolved(path=expected))
+    assert found == (None if expected is None else Resolved(path=expected))
 
 
 @every_case("specifier", EXTERNAL)
 def test_what_is_no_source_of_the_project_is_external(specifier: str) -> None:
-    assert project_of(FILES).resolve_module("x.js", specifier) == External(specifier=specifier)
+    assert project_of(FILES).slots.resolve("x.js", specifier) is None
 
 
 @every_case(("importer", "specifier"), [key for key, path in CASES.items() if path])
@@ -170,7 +170,7 @@ SETTINGS: dict[str, tuple[dict[str, str], str, str]] = {
 def test_settings_are_put_together(settings: dict[str, str], specifier: str, expected: str) -> None:
     project = project_of(settings | {"src/x.ts": "", "gen/x.ts": "", "gen/y.ts": "", "src/main.ts": ""})
 
-    assert project.resolve_module("src/main.ts", specifier) == Resolved(path=expected)
+    assert project.slots.resolve("src/main.ts", specifier) == Resolved(path=expected)
 
 
 @every_case(
@@ -227,7 +227,7 @@ def test_every_condition_of_a_package_is_followed(start: str) -> None:
 def test_broken_settings_end_nothing(settings: str) -> None:
     project = project_of({"tsconfig.json": settings, "a.ts": "", "package.json": settings})
 
-    assert project.resolve_module("a.ts", "b") == External(specifier="b")
+    assert project.slots.resolve("a.ts", "b") is None
 
 
 @every_case(

@@ -13,7 +13,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from handrail_code.edit.plan import Plan, Refusal
-from handrail_code.edit.rename import plan_member_rename, plan_rename
 from handrail_code.facts.join import Found, Project, Style
 from handrail_code.facts.model import FileFacts
 from handrail_code.facts.slots import Exported
@@ -22,6 +21,7 @@ from handrail_code.facts.twins import Twins
 from handrail_code.languages.extensions import language_of
 from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource
+from tests.code_tools.planning import plan_member_rename, plan_rename
 from tests.referees.code_oracle.judged import Judged, Place, Verdict
 from tests.referees.code_oracle.packages import TYPESCRIPT, Package, fetch
 from tests.referees.equipment import NotAvailable

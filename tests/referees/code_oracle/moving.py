@@ -22,13 +22,13 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from handrail_code.edit.move import plan_extract, plan_move
-from handrail_code.edit.plan import Refusal, apply_in_memory
+from handrail_code.edit.plan import Refusal
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, Definition, ReadFile
 from handrail_code.languages.extensions import language_of
 from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource
+from tests.code_tools.planning import apply_in_memory, plan_extract, plan_move
 from tests.referees.code_oracle import own_tests
 from tests.referees.code_oracle.kept import OWN_TESTS, EditedPackage, is_kept, keep_rows
 from tests.referees.code_oracle.packages import TYPESCRIPT, fetch

@@ -17,13 +17,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from handrail_code.edit.plan import Refusal, apply_in_memory
-from handrail_code.edit.rename import plan_rename
+from handrail_code.edit.plan import Refusal
 from handrail_code.facts.join import Project
 from handrail_code.facts.source import MANIFEST
 from handrail_code.languages.extensions import language_of
 from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource
+from tests.code_tools.planning import apply_in_memory, plan_rename
 from tests.referees.code_oracle.kept import OWN_TESTS, EditedPackage, is_kept, keep_rows
 from tests.referees.code_oracle.packages import fetch
 from tests.referees.equipment import CACHE, NotAvailable

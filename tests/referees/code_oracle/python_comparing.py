@@ -14,13 +14,13 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
-from handrail_code.edit.rename import plan_rename
+from handrail_code.edit.plan import Plan, Refusal
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts
 from handrail_code.languages.extensions import language_of
 from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource
+from tests.code_tools.planning import apply_in_memory, plan_rename
 from tests.referees.code_oracle.ask_pyright import PYRIGHT, ask_pyright, find_server
 from tests.referees.code_oracle.judged import Place
 from tests.referees.code_oracle.python_packages import PythonPackage, fetch_wheel

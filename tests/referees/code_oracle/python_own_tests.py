@@ -10,13 +10,13 @@ import tempfile
 import xml.etree.ElementTree as ET
 from collections import Counter
 
-from handrail_code.edit.plan import Refusal, apply_in_memory
-from handrail_code.edit.rename import plan_rename
+from handrail_code.edit.plan import Refusal
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import ReadFile
 from handrail_code.languages.extensions import language_of
 from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource
+from tests.code_tools.planning import apply_in_memory, plan_rename
 from tests.referees.code_oracle.python_outcome import OwnTests
 from tests.referees.code_oracle.python_packages import PythonPackage, fetch_wheel
 from tests.referees.equipment import python_party

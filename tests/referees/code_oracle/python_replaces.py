@@ -18,13 +18,13 @@ from textwrap import indent
 
 import msgspec
 
-from handrail_code.edit.plan import Plan, apply_in_memory
-from handrail_code.edit.replace import plan_replace
+from handrail_code.edit.plan import Plan
 from handrail_code.facts.join import Found, Project
 from handrail_code.facts.model import Definition
 from handrail_code.languages.extensions import language_of
 from handrail_code.languages.python.indentation import indent_text
 from tests.code_tools.memory_source import MemorySource
+from tests.code_tools.planning import apply_in_memory, plan_replace
 from tests.referees.code_oracle.moving import read_once
 from tests.referees.code_oracle.python_comparing import read_texts
 from tests.referees.code_oracle.python_own_tests import run_package_tests

@@ -14,15 +14,14 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from handrail_code.edit.move import list_unrestored, plan_move
-from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
-from handrail_code.edit.rename import plan_rename
+from handrail_code.edit.plan import Plan, Refusal
 from handrail_code.facts.join import Found, Project
 from handrail_code.facts.model import NONE
 from handrail_code.languages.extensions import language_of
 from handrail_code.languages.reading import read_facts
 from handrail_code.scan.trace import TraceAnswer, trace_callers
 from tests.code_tools.memory_source import MemorySource
+from tests.code_tools.planning import apply_in_memory, list_unrestored, plan_move, plan_rename
 from tests.referees.code_oracle.comparing import (
     SETTINGS,
     ask_service,

@@ -22,15 +22,6 @@ def test_artifacts_that_are_no_json_array_are_refused(fresh_tool: Tool, value: s
     assert problem["expected"] == "a JSON array or @FILE"
 
 
-def test_artifacts_reach_the_step(fresh_tool: Tool) -> None:
-    reply = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
-
-    ran = fresh_tool.run("run", "continue", "--ack", reply["ackToken"], "--artifacts", '[{"no_kind":1}]')
-
-    assert ran.status == 2
-    assert "output.artifacts[0].kind" in checked_document(ran)["error"]["message"]
-
-
 def reply(**more: Json) -> dict[str, Json]:
     pending = {"stepId": "a", "title": "A", "prompt": "Do it.", "requireConfirmation": False}
     return {"pending": pending, "nextIntent": "perform_pending_then_continue", "stateToken": "st1x"} | more

@@ -52,18 +52,6 @@ def test_a_read_gives_the_same_answer_twice(tool: Tool, started: Any, line: list
     assert answers[0] == answers[1]
 
 
-def test_payloads_are_equal_in_both_dialects(fresh_tool: Tool) -> None:
-    reply = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
-    line = ["run", "continue", "--ack", reply["ackToken"], "--notes", "both dialects"]
-
-    data = checked_document(fresh_tool.run(*line))["data"]
-    document = strict_json(fresh_tool.run(*line, "--envelope", "lafs").out)
-
-    assert document["result"] == data
-    assert document["_meta"]["contextVersion"] == 2
-    assert document["_extensions"]["contextLedger"]["version"] == 2
-
-
 @pytest.mark.promise("cli.stderr")
 def test_text_is_for_people_and_trouble_goes_to_stderr(tool: Tool) -> None:
     good, bad = (
@@ -176,14 +164,6 @@ def test_the_version_is_text(tool: Tool, line: list[str]) -> None:
     assert (ran.status, ran.out, ran.err) == (0, f"handrail {__version__}\n".encode(), b"")
 
 
-def test_the_version_is_a_document_when_json_is_asked_for(tool: Tool) -> None:
-    assert tool.data("--version", "--json") == {
-        "tool": "handrail",
-        "version": __version__,
-        "schema_version": "1.0",
-    }
-
-
 @pytest.mark.parametrize(
     "line",
     [["--help"], ["session", "--help"], ["session", "list", "--help"], ["mcp", "--help"], ["--help", "demo"]],
@@ -195,39 +175,8 @@ def test_help_is_text_on_every_level(tool: Tool, line: list[str]) -> None:
     assert ran.out.startswith(b"Usage: handrail")
 
 
-def test_help_is_a_document_when_json_is_asked_for(tool: Tool) -> None:
-    data = tool.data("run", "start", "--help", "--format", "json")
-
-    assert [command["path"] for command in data["commands"]] == ["run start"]
-    assert data["commands"][0]["authorised_by"] == "requestId or confirm"
-    assert "--timeout" in data["commands"][0]["global_flags"]
-
-
 def test_help_of_an_unknown_command_is_still_unknown(tool: Tool) -> None:
     assert tool.error("nope", "--help")["code"] == "E_USAGE"
-
-
-def test_a_bad_setting_in_the_environment_names_itself(tool: Tool) -> None:
-    ran = tool.run("workflow", "list", environment={"HANDRAIL_ENVELOPE": "xml"})
-
-    error = checked_document(ran)["error"]
-    assert error["code"] == "E_CONFIG"
-    assert error["details"]["setting"] == "HANDRAIL_ENVELOPE"
-
-
-@pytest.mark.promise("cli.all-problems")
-def test_every_problem_is_told_at_once(tool: Tool) -> None:
-    error = tool.error("session", "list", "--limit", "x", "--status", "y", "--bogus")
-
-    assert error["code"] == "E_USAGE"
-    assert {problem["param"] for problem in error["details"]["problems"]} == {
-        "--limit",
-        "--status",
-        "--bogus",
-    }
-    assert all(
-        set(problem) == {"param", "problem", "got", "expected"} for problem in error["details"]["problems"]
-    )
 
 
 def test_a_bare_group_lists_its_commands(tool: Tool) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from handrail.surfaces.cli.self_description import command_tables
 from handrail.wiring import registry
-from tests.surfaces.cli.tool import DEADLINE_SECONDS, Ran, Tool, checked_document, strict_json
+from tests.surfaces.cli.test_streams import in_shell
+from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
 MINE = ("workflow new", "run start", "session delete", "settings set", "keys rotate")
 
@@ -95,33 +95,13 @@ def test_a_stream_is_json_lines_of_one_dialect(tool: Tool, flags: list[str]) -> 
     assert tool.run("workflow", "simulate", "wr.small_change", "--stream", *flags).status == 2
 
 
-def streamed(tool: Tool, redirection: str) -> Ran:
-    finished = subprocess.run(
-        [
-            "sh",
-            "-c",
-            f'"$@" {redirection}',
-            "sh",
-            *tool.command,
-            "workflow",
-            "simulate",
-            "wr.code_review",
-            "--stream",
-        ],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        cwd=tool.project,
-        env=tool.environment,
-        timeout=DEADLINE_SECONDS,
-        check=False,
-    )
-    return Ran(status=finished.returncode, out=finished.stdout, err=finished.stderr)
+STREAM = ("workflow", "simulate", "wr.code_review", "--stream")
 
 
 @pytest.mark.thorough
 def test_a_reader_that_goes_away_ends_a_stream_in_silence_and_a_full_disk_is_told(tool: Tool) -> None:
-    gone = streamed(tool, "| head -n 1")
-    full = streamed(tool, ">/dev/full")
+    gone = in_shell(tool, "| head -n 1", *STREAM)
+    full = in_shell(tool, ">/dev/full", *STREAM)
 
     assert (gone.out.count(b"\n"), gone.err) == (1, b"")
     assert (full.status, full.err) == (

@@ -41,15 +41,6 @@ def test_a_session_is_drawn_with_its_fork_and_where_it_stands(runtime: Runtime) 
     assert lines[-1] == f"Go on with it: handrail session resume {session_id} --human"
 
 
-def test_a_preview_says_what_it_reaches_and_how_to_do_it(runtime: Runtime) -> None:
-    line = ["settings", "set", "--risk-policy", "balanced", "--dry-run", "--human"]
-
-    text = run_here(runtime, line).out.decode()
-
-    assert "  update preferences global\n      risk policy: conservative -> balanced\n" in text
-    assert "To do it:\n  handrail settings set --risk-policy balanced --human --confirm ct_" in text
-
-
 def test_a_batch_is_a_table_and_a_tally() -> None:
     payload: dict[str, Any] = {
         "items": [
@@ -72,20 +63,6 @@ def test_a_batch_is_a_table_and_a_tally() -> None:
         "",
         "1 of 2 ok, 1 failed, 1 skipped.",
     ]
-
-
-@pytest.mark.parametrize("hostile", ["\x1b[31mred", "bell\x07", "one\ntwo\rthree"])
-def test_stored_text_cannot_drive_the_terminal(hostile: str) -> None:
-    payload: dict[str, Any] = {
-        "session_id": "ses_a",
-        "goal": hostile,
-        "runs": [{"id": "run_a", "workflow_name": hostile, "graph": [f"* {hostile}"], "preferences": {}}],
-    }
-
-    text = human_text(payload, Page(), "session.show")
-
-    assert not set(text) & {"\x1b", "\x07", "\r"}
-    assert text.count("\n") == 8
 
 
 class Told(Process):

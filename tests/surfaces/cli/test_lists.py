@@ -12,7 +12,7 @@ from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, start
 from tests.journeys.given_workflows import begin, step
 from tests.surfaces.cli.here import run_here
-from tests.surfaces.cli.tool import Tool, checked_document
+from tests.surfaces.cli.tool import checked_document
 
 LONG_NOTES = "long " * 10_000
 
@@ -117,9 +117,3 @@ def test_long_notes_make_no_row_longer_and_come_on_demand(runtime: Runtime) -> N
     assert all(set(event) == {"eventId", "eventIndex", "kind"} for event in events)
     exported = run_here(runtime, ["session", "export", session, "--as", "markdown", "--format", "raw"]).out
     assert LONG_NOTES.encode()[:3_000] in exported
-
-
-@pytest.mark.promise("cli.no-question")
-def test_a_missing_filter_is_no_question(tool: Tool) -> None:
-    for line in (["session", "list"], ["workflow", "list"], ["workflow", "builtins"], ["session", "resume"]):
-        assert tool.run(*line).status == 0

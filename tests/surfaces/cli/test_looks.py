@@ -468,21 +468,6 @@ def test_a_hint_is_told_once_and_without_names_that_are_not_there() -> None:
     assert failed(unknown)[1] == "Fix:   List the workflows to see which exist."
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "door", "expected"),
-    [
-        (60, 30, "", "idleMinutes is now 30; before, it was 60.\nKept in settings.json.\n"),
-        (30, None, "", "idleMinutes has its default again; before, it was 30.\nKept in settings.json.\n"),
-        (None, True, "terminal", "A person agreed: terminal.\n"),
-        (30, 30, "", "idleMinutes is now 30, as before.\nKept in settings.json.\n"),
-    ],
-)
-def test_a_setting_that_was_set_is_a_sentence(before: Any, after: Any, door: str, expected: str) -> None:
-    payload = {"key": "idleMinutes", "before": before, "after": after, "file": "settings.json", "door": door}
-
-    assert expected in human_text(payload, Page(), "settings.set")
-
-
 def test_a_renamed_session_is_a_sentence() -> None:
     payload = {"session_id": "ses_1", "title": "The parser", "before": "Repair it", "is_new": True}
 
@@ -491,63 +476,10 @@ def test_a_renamed_session_is_a_sentence() -> None:
     check_look("session.rename", again, "The session ses_1 is called this already: The parser\n")
 
 
-STATUS: dict[str, Any] = {
-    "session_id": "ses_1",
-    "node_id": "nod_2",
-    "tree_id": "t2",
-    "present_tree_id": "t3",
-    "reason": "",
-    "differing": 3,
-    "files": [{"path": "src/a.py", "change": "modified"}, {"path": "b.py", "change": "added"}],
-    "trees": [{"node_id": "nod_2", "step_id": "fix@1::try", "tree_id": "t2", "cause": "step", "at": "now"}],
-    "is_unfinished": False,
-}
-VERIFIED: dict[str, Any] = {
-    "ok": False,
-    "sessions": 2,
-    "events": 31,
-    "blobs": 0,
-    "leftover_blobs": 1,
-    "unattested_sessions": 0,
-    "bytes_read": 1234,
-    "problem_count": 2,
-    "problems": [
-        {"what": "session", "id": "ses_1", "reason": "digest_mismatch", "detail": "Event 9 is bad."}
-    ],
-}
-HERE: dict[str, Any] = {
-    "version": "1.2.3",
-    "account": "ada",
-    "workspace": {"root": "/srv/shop", "branch": "main"},
-    "config": {
-        "home": "/home/ada",
-        "store": "/home/ada/data",
-        "store_answers": False,
-        "format": "json",
-        "envelope": "cli",
-        "max_effect": "write",
-    },
-    "next_steps": ["handrail workflow list --compact"],
-}
-
-
 @every_case(
-    ("operation", "payload", "expected"),
+    ("payload", "expected"),
     [
         (
-            "code.status",
-            STATUS,
-            "3 files changed since the step.\n  modified  src/a.py\n  added     b.py\n  and 1 more\n\n"
-            "Steps to compare with, the latest first:\n  nod_2  try, round 2 of fix  now\n"
-            "What changed: handrail code diff NODE --session ses_1 --human\n",
-        ),
-        (
-            "code.status",
-            STATUS | {"reason": "it is no git repository", "files": [], "differing": 0, "trees": []},
-            "The files cannot be compared: it is no git repository.\n",
-        ),
-        (
-            "code.diff",
             {
                 "differing": 2,
                 "diff": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
@@ -555,29 +487,8 @@ HERE: dict[str, Any] = {
             },
             "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\nlogo.png: no text\n\n2 files changed.\n",
         ),
-        ("code.diff", {"differing": 0, "diff": "", "files": []}, "No file differs.\n"),
-        (
-            "store.verify",
-            VERIFIED,
-            "Read: 2 sessions with 31 events, 1.2 kB.\n  ses_1: digest mismatch. Event 9 is bad.\n"
-            "  and 1 more\n1 stored file that no session needs.\n",
-        ),
-        (
-            "store.verify",
-            VERIFIED | {"ok": True, "problem_count": 0, "problems": [], "leftover_blobs": 0},
-            "Read: 2 sessions with 31 events, 1.2 kB. Everything is as it was written.\n",
-        ),
-        (
-            "self.context",
-            HERE,
-            "Version: 1.2.3\nAccount: ada\nProject: /srv/shop, branch main\n"
-            "Home:    /home/ada\nStore:   /home/ada/data (does not answer; `handrail doctor` says why)\n"
-            "Answers: json, envelope cli\nAllowed: effects up to write\n\nNext:\n"
-            "  handrail workflow list --human\n",
-        ),
+        ({"differing": 0, "diff": "", "files": []}, "No file differs.\n"),
     ],
 )
-def test_files_the_store_and_the_place_are_told_in_words(
-    operation: str, payload: dict[str, Any], expected: str
-) -> None:
-    check_look(operation, payload, expected)
+def test_changed_files_are_shown_as_their_diff(payload: dict[str, Any], expected: str) -> None:
+    check_look("code.diff", payload, expected)

@@ -13,7 +13,6 @@ import pytest
 from tests.surfaces.cli.stages import Blocked
 from tests.surfaces.cli.tool import Ran, Tool, checked_document, strict_json
 
-SECOND_SESSION = ("handrail.event_log.files.upkeep.verify", "_check_session", 1)
 SECOND_PART = ("handrail_proof.selftest", "check_power_failures", 0)
 UNKNOWN = "ses_000000000009"
 
@@ -83,21 +82,6 @@ def test_asked_for_by_id_the_lines_come_in_that_order_and_an_unknown_one_says_so
     assert told[1]["data"]["error"]["code"] == "E_NOT_FOUND"
     assert [item["target"] for item in last["data"]["items"]] == ids
     assert last["data"]["summary"]["failed"] == 1
-
-
-@pytest.mark.thorough
-def test_a_signal_between_two_sessions_ends_the_stream_with_a_line_that_says_so(
-    fresh_tool: Tool, sessions: list[str]
-) -> None:
-    call = Blocked(fresh_tool, SECOND_SESSION, "store", "verify", "--stream")
-    first = json.loads(call.wait_for_line())
-    call.send(signal.SIGTERM)
-    ran = call.end()
-
-    last = json.loads(ran.out)
-    assert first["data"]["session_id"] == sessions[0]
-    assert (ran.status, last["type"], last["error"]["code"]) == (130, "summary", "E_INTERRUPTED")
-    assert (last["error"]["details"]["count"], last["error"]["details"]["complete"]) == (1, False)
 
 
 @pytest.mark.thorough

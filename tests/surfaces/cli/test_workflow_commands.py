@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.reading.params import MOST_FILES, is_workflow_id, workflow_files
-from handrail.workflows.editor_schema import workflow_json_schema
-from tests.conftest import THREE_STEPS, KeptClaims
+from tests.conftest import THREE_STEPS
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
@@ -91,16 +89,6 @@ def test_the_first_broken_file_may_end_the_check_and_the_rest_is_named(
     assert report["items"][1]["error"]["code"] == "E_VALIDATION"
     assert report["summary"] == {"total": 2, "succeeded": 1, "failed": 1, "skipped": 1}
     assert report["skipped"] == ["wr.small_change"]
-
-
-@pytest.mark.thorough
-def test_the_bundled_set_has_nothing_wrong(tool: Tool) -> None:
-    rows = tool.data("workflow", "list", "--source", "bundled", "--limit", "500")["items"]
-
-    data = tool.data("workflow", "validate", *(row["id"] for row in rows))
-
-    assert len(rows) >= 10
-    assert data["counts"] == {"error": 0, "warning": 0, "hint": 0}
 
 
 def test_a_file_that_is_too_long_or_no_text_is_its_own_problem(runtime: Runtime, tmp_path: Path) -> None:
@@ -183,19 +171,6 @@ def test_raw_json_is_a_document_of_its_own(runtime: Runtime, folder: Path) -> No
     ]
 
 
-def test_the_svg_of_every_bundled_workflow_is_well_formed(tool: Tool) -> None:
-    for row in tool.data("workflow", "list", "--source", "bundled", "--limit", "500")["items"][:4]:
-        ran = tool.run("workflow", "graph", row["id"], "--as", "svg", "--format", "raw")
-
-        assert ElementTree.fromstring(ran.out).tag.endswith("svg")
-
-
-def test_raw_prints_the_schema(runtime: Runtime) -> None:
-    ran = run_here(runtime, ["workflow", "schema", "--format", "raw"])
-
-    assert strict_json(ran.out) == workflow_json_schema()
-
-
 def test_a_broken_workflow_prints_nothing_raw(runtime: Runtime, folder: Path) -> None:
     ran = run_here(runtime, ["workflow", "graph", str(folder / "inner" / "b.json"), "--format", "raw"])
 
@@ -274,15 +249,3 @@ def test_the_token_can_come_through_input(runtime: Runtime) -> None:
     ran = run_here(runtime, ["workflow", "new", "--input", given])
 
     assert ran.status == 0
-
-
-def test_a_token_that_could_not_be_recorded_is_told_beside_the_document(runtime: Runtime) -> None:
-    token = checked_document(run_here(runtime, [*NEW, "--dry-run"]))["data"]["confirm_token"]
-    assert isinstance(runtime.confirmed, KeptClaims)
-    runtime.confirmed.refuses = "EROFS"
-
-    ran = run_here(runtime, [*NEW, "--confirm", token])
-
-    assert strict_json(ran.out)["data"]["warnings"][0]["code"] == "CONFIRM_NOT_RECORDED"
-    assert ran.err.startswith(b"Warning: ")
-    assert b"EROFS" in ran.err

@@ -11,9 +11,8 @@ import pytest
 from mcp import Client
 from mcp.client import ClientRequestContext
 
-from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to, text_of
 
 Asked: TypeAlias = list[mcp_types.ElicitRequestFormParams]
@@ -52,19 +51,15 @@ def give(
             then or {"id": "go", "title": "Go", "prompt": "Go."},
         ],
     }
-    cast(GivenFiles, runtime.library).add(json.dumps(document).encode(), "asks.json")
+    library_of(runtime).add(json.dumps(document).encode(), "asks.json")
 
 
-def person(
-    asked: Asked, action: str = "accept", content: dict[str, Any] | None = None, trouble: bool = False
-) -> Person:
+def person(asked: Asked, action: str = "accept", content: dict[str, Any] | None = None) -> Person:
     async def answer(
         _: ClientRequestContext, params: mcp_types.ElicitRequestParams
-    ) -> mcp_types.ElicitResult | mcp_types.ErrorData:
+    ) -> mcp_types.ElicitResult:
         assert isinstance(params, mcp_types.ElicitRequestFormParams)
         asked.append(params)
-        if trouble:
-            return mcp_types.ErrorData(code=mcp_types.INTERNAL_ERROR, message="no window")
         return mcp_types.ElicitResult(action=cast(Any, action), content=content)
 
     return answer
@@ -100,32 +95,6 @@ def test_the_answer_of_a_person_lets_the_run_go_on_in_the_same_call(runtime: Run
                 "properties": {"region": {"type": "string", "title": "region", "enum": ["eu", "us"]}},
                 "required": ["region"],
             }
-
-    run(test)
-
-
-@pytest.mark.parametrize("era", ERAS)
-def test_a_repeat_asks_nobody_again_writes_nothing_and_gets_the_same_bytes(
-    runtime: Runtime, era: str
-) -> None:
-    give(runtime, REGION)
-    asked: Asked = []
-
-    async def test() -> None:
-        async with talking_to(
-            runtime, era, elicitation_callback=person(asked, content={"region": "us"})
-        ) as client:
-            reply, call = await report_first_step(client)
-            before = cast(MemoryLog, runtime.log).list_sessions()
-            for _ in range(3):
-                again = await client.call_tool("continue_workflow", call)
-                assert text_of(again) == text_of(reply)
-                assert again.structured_content == reply.structured_content
-            async with talking_to(runtime, era) as silent:
-                again = await silent.call_tool("continue_workflow", call)
-                assert text_of(again) == text_of(reply)
-            assert len(asked) == 1
-            assert cast(MemoryLog, runtime.log).list_sessions() == before
 
     run(test)
 
@@ -190,35 +159,6 @@ def test_what_stands_in_the_way_after_a_value_is_told_with_its_own_tokens(runtim
             again = await client.call_tool("continue_workflow", call)
             assert again.structured_content == blocked
         assert len(asked) == 1
-
-    run(test)
-
-
-def test_a_client_that_fails_to_ask_gets_the_blocked_reply(runtime: Runtime) -> None:
-    """In the stateless revision the client itself gives up such a call; here we are the ones who asked."""
-    give(runtime, REGION)
-
-    async def test() -> None:
-        async with talking_to(runtime, "legacy", elicitation_callback=person([], trouble=True)) as client:
-            reply, _ = await report_first_step(client)
-            assert reply.structured_content["kind"] == "blocked"
-
-    run(test)
-
-
-@pytest.mark.parametrize("era", ERAS)
-def test_a_client_that_cannot_ask_gets_blocked_and_never_a_protocol_error(runtime: Runtime, era: str) -> None:
-    give(runtime, REGION)
-
-    async def test() -> None:
-        async with talking_to(runtime, era) as client:
-            reply, _ = await report_first_step(client)
-            assert not reply.is_error
-            assert reply.structured_content["kind"] == "blocked"
-            following = reply.structured_content["nextCall"]
-            fixed = {**following["params"], "context": {"region": "eu"}, "output": REPORT}
-            done = await client.call_tool(following["tool"], fixed)
-            assert done.structured_content["pending"]["stepId"] == "go"
 
     run(test)
 
@@ -292,37 +232,5 @@ def test_every_single_value_can_be_asked_for(
             reply, _ = await report_first_step(client)
             assert reply.structured_content["pending"]["stepId"] == "go"
             assert asked[0].requested_schema["properties"] == {"answer": field | {"title": "answer"}}
-
-    run(test)
-
-
-def test_a_state_that_is_not_ours_brings_no_answer(runtime: Runtime) -> None:
-    """In the stateless revision the client carries the question; what it brings back is not trusted."""
-    give(runtime, REGION)
-
-    async def test() -> None:
-        async with talking_to(runtime, "auto", elicitation_callback=person([])) as client:
-            first = await client.call_tool("start_workflow", {"workflowId": WORKFLOW})
-            call = {"ackToken": first.structured_content["ackToken"], "output": REPORT}
-            asking = await client.session.call_tool("continue_workflow", call, allow_input_required=True)
-            assert isinstance(asking, mcp_types.InputRequiredResult)
-            state = asking.request_state
-            assert state is not None
-            assert state.startswith("ak1")
-            answer = mcp_types.ElicitResult(action="accept", content={"region": "eu"})
-            for forged in ("", "x", state[:-1] + ("0" if state[-1] != "0" else "1"), call["ackToken"]):
-                reply = await client.session.call_tool(
-                    "continue_workflow",
-                    call,
-                    input_responses={"region": answer},
-                    request_state=forged,
-                    allow_input_required=True,
-                )
-                assert isinstance(reply, mcp_types.CallToolResult)
-                assert reply.structured_content["kind"] == "blocked"
-            reply = await client.session.call_tool(
-                "continue_workflow", call, input_responses={"region": answer}, request_state=state
-            )
-            assert reply.structured_content["kind"] == "ok"
 
     run(test)

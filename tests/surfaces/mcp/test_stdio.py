@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
-from handrail.contract.outcome import Success
-from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from tests.conftest import memory_runtime
 from tests.surfaces.mcp.pipes import piped
-from tests.surfaces.mcp.test_ask import REGION, REPORT, WORKFLOW, give
 
 OPENING: list[dict[str, Any]] = [
     {
@@ -114,19 +111,3 @@ def test_an_odd_request_is_refused_by_its_id_and_the_next_one_is_answered(
     assert answers["odd"]["error"]["code"] in (-32600, -32601, -32602)
     assert len(json.dumps(answers["odd"])) < 4_000
     assert "result" in answers[2]
-
-
-def test_a_question_that_nobody_can_answer_any_more_leaves_the_blocked_reply(runtime: Runtime) -> None:
-    """The client closes its end while a person is asked: the call is answered, and the server ends."""
-    give(runtime, REGION)
-    started = perform(runtime, "run.start", {"workflowId": WORKFLOW})
-    assert isinstance(started, Success)
-    assert isinstance(started.data, dict)
-    arguments = {"ackToken": started.data["ackToken"], "output": REPORT}
-    asking = {**OPENING[0], "params": {**OPENING[0]["params"], "capabilities": {"elicitation": {}}}}
-    call = {**CALL, "params": {"name": "continue_workflow", "arguments": arguments}}
-
-    answers = answers_to(lines_of(asking, OPENING[1], call), runtime)
-
-    assert [answer["id"] for answer in answers if "result" in answer] == [1, 2]
-    assert answers[-1]["result"]["structuredContent"]["kind"] == "blocked"

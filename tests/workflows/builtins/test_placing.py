@@ -6,14 +6,13 @@ import re
 
 from handrail.workflows.builtins.placement import default_prefix, join_ids, place_parts
 from handrail.workflows.builtins.specs import TemplateContext
+from handrail.workflows.compiled import Count, Option
 from handrail.workflows.model import (
     ConditionRef,
-    RepeatCount,
     SourceAction,
     SourceChoice,
     SourceGate,
     SourceLoop,
-    SourceOption,
     SourcePart,
     SourceStep,
     SourceTemplateCall,
@@ -28,7 +27,7 @@ def step(name: str) -> SourceStep:
 
 
 def choice(name: str) -> SourceChoice:
-    options = (SourceOption(id="a", label="A"), SourceOption(id="b", label="B"))
+    options = (Option(id="a", label="A"), Option(id="b", label="B"))
     return SourceChoice(id=name, title=name.title(), prompt="Choose.", options=options, pointer="elsewhere")
 
 
@@ -41,9 +40,7 @@ def call(name: str = "") -> SourceTemplateCall:
 
 
 def loop(name: str, *body: SourcePart) -> SourceLoop:
-    return SourceLoop(
-        loop_id=name, repeat=RepeatCount(count=2), max_iterations=2, body=body, pointer="elsewhere"
-    )
+    return SourceLoop(loop_id=name, repeat=Count(count=2), max_iterations=2, body=body, pointer="elsewhere")
 
 
 def outline(parts: tuple[SourcePart, ...]) -> list[object]:

@@ -12,13 +12,12 @@ from handrail.workflows.builtins.routines import (
     routine_template_id,
 )
 from handrail.workflows.builtins.specs import TemplateContext, TemplateSpec
-from handrail.workflows.compiled import UserOnly
+from handrail.workflows.compiled import ForEach, UserOnly
 from handrail.workflows.compiling.compilation import Surroundings
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.conditions import Compare
 from handrail.workflows.model import (
     InlineCondition,
-    RepeatForEach,
     SourceChoice,
     SourceLoop,
     SourcePart,
@@ -206,7 +205,7 @@ def test_a_loop_over_an_argument_goes_through_the_input_that_it_names() -> None:
 
     assert spec.names_inputs == ("files",)
     assert isinstance(found, SourceLoop)
-    assert found.repeat == RepeatForEach(input="changed", item="file")
+    assert found.repeat == ForEach(input="changed", item="file")
     inner = found.body[0]
     assert isinstance(inner, SourceStep)
     assert inner.prompt == "Read {{file}} of the log."

@@ -8,8 +8,11 @@ from handrail.workflows.compiled import (
     AllOf,
     AnyOf,
     ContainsRule,
+    Count,
+    ForEach,
     InputSpec,
     LengthRule,
+    Option,
     PatternRule,
     Recommended,
     Reference,
@@ -22,8 +25,6 @@ from handrail.workflows.model import (
     InlineCondition,
     PromptBlocks,
     RefPart,
-    RepeatCount,
-    RepeatForEach,
     RepeatUntil,
     RepeatWhile,
     SourceAction,
@@ -33,7 +34,6 @@ from handrail.workflows.model import (
     SourceFragment,
     SourceGate,
     SourceLoop,
-    SourceOption,
     SourceStep,
     SourceTemplateCall,
     SourceWorkflow,
@@ -115,7 +115,7 @@ WORK = SourceLoop(
     body=(
         SourceLoop(
             loop_id="per_file",
-            repeat=RepeatForEach(input="files", item="file", index="n"),
+            repeat=ForEach(input="files", item="file", index="n"),
             max_iterations=50,
             body=(
                 SourceStep(
@@ -145,7 +145,7 @@ POLISH = SourceLoop(
 )
 ROUNDS = SourceLoop(
     loop_id="rounds",
-    repeat=RepeatCount(count=3, index="round"),
+    repeat=Count(count=3, index="round"),
     max_iterations=3,
     body=(
         SourceAction(
@@ -161,7 +161,7 @@ ROUNDS = SourceLoop(
 )
 TWICE = SourceLoop(
     loop_id="twice",
-    repeat=RepeatCount(count=2),
+    repeat=Count(count=2),
     max_iterations=2,
     body=(SourceAction(id="trace", title="Trace", operation="scan.trace", pointer="/steps/4/body/0"),),
     pointer="/steps/4",
@@ -171,8 +171,8 @@ SHIP = SourceChoice(
     title="Ship it",
     prompt="Ship now?",
     options=(
-        SourceOption(id="yes", label="Yes", description="Goes out today.", sets={"shipped": True}),
-        SourceOption(id="no", label="No"),
+        Option(id="yes", label="Yes", description="Goes out today.", sets={"shipped": True}),
+        Option(id="no", label="No"),
     ),
     non_assumable="irreversible_action",
     when=ConditionRef(condition_id="is_large", pointer="/steps/5/when"),
@@ -318,7 +318,7 @@ def test_a_whole_number_may_be_written_with_a_point() -> None:
     (loop,) = read(with_part(LOOP, count=3.0, maxIterations=4.0)).steps
 
     assert isinstance(loop, SourceLoop)
-    assert (loop.repeat, loop.max_iterations) == (RepeatCount(count=3), 4)
+    assert (loop.repeat, loop.max_iterations) == (Count(count=3), 4)
 
 
 @pytest.mark.parametrize(

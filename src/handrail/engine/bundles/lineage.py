@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
 
 import msgspec
 
@@ -48,6 +47,7 @@ from handrail.engine.events import (
     SessionImported,
     TreeRecorded,
 )
+from handrail.engine.folding import StoredRecord
 from handrail.engine.navigate import Running, is_position, loops_around
 from handrail.workflows import limits
 from handrail.workflows.compiled import (
@@ -216,15 +216,6 @@ _TIME = re.compile(_DATE + r"T([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)(\.[0
 _ATTEMPT = re.compile(r"[a-z0-9]{1,32}")
 
 
-class _Keyed(Protocol):
-    @property
-    def index(self) -> int: ...
-    @property
-    def dedupe_key(self) -> str: ...
-    @property
-    def digest(self) -> str: ...
-
-
 class _Seen(msgspec.Struct, frozen=True, kw_only=True):
     """A node that an earlier event created."""
 
@@ -234,7 +225,7 @@ class _Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_events(
-    records: Sequence[_Keyed], events: Sequence[EventBody], workflows: Mapping[str, CompiledWorkflow]
+    records: Sequence[StoredRecord], events: Sequence[EventBody], workflows: Mapping[str, CompiledWorkflow]
 ) -> None:
     """Raises Fault BUNDLE_EVENT_ORDER_INVALID, BUNDLE_MISSING_PINNED_WORKFLOW or BUNDLE_INVALID_FORMAT."""
     if not events or not isinstance(events[0].data, SessionCreated):
@@ -267,7 +258,7 @@ class _Check:
         self._folded = 0
         self._path = ""
 
-    def take(self, record: _Keyed, event: EventBody) -> None:
+    def take(self, record: StoredRecord, event: EventBody) -> None:
         # A stranger wrote this, so every name must lead to something that an earlier event made, in its own
         # run; and what folding would copy per event is counted before it is folded.
         self._path = f"session/events/{record.index}"

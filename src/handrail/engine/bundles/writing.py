@@ -10,7 +10,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -46,24 +46,12 @@ from handrail.engine.events import (
     TreeRecorded,
     decode_event,
 )
+from handrail.engine.folding import StoredRecord
 
 _ITEMS = 256
 """Events in one chunk."""
 _AROUND_BODY, _AROUND_WORKFLOW = 4, 3
 """Objects and lists of the document that one is inside of."""
-
-
-class ProvenRecord(Protocol):
-    """A record with its place in the chain."""
-
-    @property
-    def index(self) -> int: ...
-    @property
-    def dedupe_key(self) -> str: ...
-    @property
-    def body(self) -> bytes: ...
-    @property
-    def digest(self) -> str: ...
 
 
 class WrittenBundle(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +64,7 @@ class WrittenBundle(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_bundle(
     session_id: SessionId,
-    records: Sequence[ProvenRecord],
+    records: Sequence[StoredRecord],
     contents: Callable[[BlobRef], bytes | None],
     *,
     exported_at: str,
@@ -145,7 +133,7 @@ class _Gathered:
         self.restated = ""
         """The first event that does not survive being read and written."""
 
-    def take(self, record: ProvenRecord) -> EventBody:
+    def take(self, record: StoredRecord) -> EventBody:
         body = msgspec.json.decode(record.body)
         if msgspec.json.encode(body) != record.body:  # then its digest would not fit any more
             self.restated = self.restated or f"session/events/{record.index}"
@@ -171,7 +159,7 @@ class _Gathered:
         entries += [*self._texts.values(), *self._code.values()]
         return tuple(sorted(entries, key=lambda entry: entry.path))
 
-    def chunks(self, records: Sequence[ProvenRecord]) -> Iterator[bytes]:
+    def chunks(self, records: Sequence[StoredRecord]) -> Iterator[bytes]:
         """The session and the end of the document. Event bodies are the bytes that are stored."""
         yield b',\n"session":' + msgspec.json.encode(self._own)[:-1]
         yield from _lines(b',"events":[', (_event(record) for record in records), b"]")
@@ -225,7 +213,7 @@ class _Gathered:
         assert content is not None, "what was read once is still there"
         return b64encode(content).decode()
 
-    def _proof(self, record: ProvenRecord) -> bytes:
+    def _proof(self, record: StoredRecord) -> bytes:
         """The manifest record, as RFC 8785 has it: digests need no escapes."""
         pins = self._pins.get(record.index)
         if pins is None:
@@ -255,7 +243,7 @@ def pins_of(event: EventBody, hashes: dict[RunId, WorkflowHash]) -> tuple[str, .
             return ()
 
 
-def _check_taken(records: Sequence[ProvenRecord], events: Sequence[EventBody], gathered: _Gathered) -> None:
+def _check_taken(records: Sequence[StoredRecord], events: Sequence[EventBody], gathered: _Gathered) -> None:
     """The judgement of an import, as far as the store's own proofs do not give it."""
     if gathered.is_too_deep:
         raise export_too_large_fault("nested levels", limits.MOST_DEPTH + 1, limits.MOST_DEPTH)
@@ -283,7 +271,7 @@ def _check_size(chunks: Callable[[], Iterator[bytes]]) -> None:
         raise export_too_large_fault("values", width, limits.MOST_VALUES)
 
 
-def _event(record: ProvenRecord) -> bytes:
+def _event(record: StoredRecord) -> bytes:
     key = msgspec.json.encode(record.dedupe_key)
     return b'{"eventIndex":%d,"dedupeKey":%b,"body":%b}' % (record.index, key, record.body)
 

@@ -40,7 +40,7 @@ from handrail.engine.history import (
     path_to,
 )
 from handrail.engine.messages import explain_gap
-from handrail.engine.navigate import Complete, Running, SkippedStep, TraceEntry, leaf_at, leaves_of, step_key
+from handrail.engine.navigate import Complete, Running, SkippedStep, TraceEntry, leaf_at, leaves_of
 from handrail.engine.progress import JOIN_OPTIONS, ChildStatus, JoinOption
 from handrail.engine.reasons import shorten_message
 from handrail.workflows.compiled import Child, Choice, CompiledWorkflow, Delegate, Option
@@ -553,8 +553,3 @@ def _show(value: Any) -> str:
 def name_workers(run: Run) -> str:
     """What those who work on a run call themselves, the first one first: their own word."""
     return ", ".join(run.workers)
-
-
-def pending_of(child: ChildState) -> str:
-    """The step that a child stands at; empty when it is done."""
-    return step_key(child.tip.state) if isinstance(child.tip.state, Running) else ""

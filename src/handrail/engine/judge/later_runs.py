@@ -19,7 +19,7 @@ from handrail.engine.judge.artifact_spots import Spot, write_pointer
 from handrail.engine.judge.artifacts import find_kind_contract
 from handrail.engine.judge.earlier_reports import FACT_BYTES
 from handrail.engine.judge.evidence import find_expected_status, list_rows
-from handrail.engine.judge.red_then_green import match_red_then_green
+from handrail.engine.judge.red_then_green import find_grown, match_red_then_green
 from handrail.engine.judge.run_claims import (
     explain_hidden_tests,
     find_suggested_receipts,
@@ -94,6 +94,7 @@ def _weigh_claim(
                 fact=shorten_message(result.fact, FACT_BYTES),
                 refs=result.refs,
                 paths=result.paths,
+                grown=find_grown(known, result),
             )
     return claim
 

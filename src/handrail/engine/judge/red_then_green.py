@@ -177,6 +177,20 @@ def find_doubted_pass(known: Witnessed, result: RunResult, text: str) -> str:
     return _find_only_tests(paths, make_readable(text.strip())) if is_own else ""
 
 
+def find_grown(known: Witnessed, result: RunResult) -> tuple[str, ...]:
+    """Tests that only gained lines, of a command that failed by them and that the change made pass.
+
+    What the run found in them still stands there, and what is new was seen to fail.
+    """
+    green = next((one for one in known.receipts if one.receipt_id in result.refs[-1:]), None)
+    if result.verdict != "holds" or green is None or not known.sighting.grown:
+        return ()
+    red = find_red([one for one in known.receipts if is_command_of(one, green)], green)
+    if red is None or _judge_difference(known, red, result, "").verdict != "holds":
+        return ()
+    return tuple(map(make_readable, list_own(green, sorted(known.sighting.grown))))
+
+
 def describe_guard(red: ReceiptRecorded, paths: list[str]) -> str:
     """The fact, with what differs between the files then and now."""
     differing = f"; {DIFFERS}: {list_paths(paths)}" if paths else ""

@@ -141,7 +141,7 @@ def judge_imported(receipt: ReceiptRecorded, command: str) -> RunResult:
 def _name_unlooked(known: Witnessed) -> str:
     """Of a run that holds: what of its files nobody compares."""
     folders = list(known.sighting.repositories)
-    return f", without {list_paths(folders)} (another repository)" if folders else ""
+    return f"; nobody looked into {list_paths(folders)} (another repository)" if folders else ""
 
 
 def name_folder(receipt: ReceiptRecorded) -> str:

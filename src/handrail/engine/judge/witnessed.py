@@ -97,8 +97,10 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """Those of them that are not there now."""
     broken: Mapping[str, tuple[str, ...]] = {}
     """By the receipt of a command that failed: code that differs since, and the run had changed by then."""
+    grown: frozenset[str] = frozenset()
+    """Tests that only gained lines since the commit that the run began with; known where a command failed."""
     repositories: tuple[str, ...] = ()
-    """Folders of the project that belong to another repository: nobody looked there."""
+    """Folders of the project that belong to another repository, and that nobody looked into."""
     beside: ChangedBeside = ChangedBeside()
     trouble: str = ""
     """Why the tree or the changes are unknown."""
@@ -106,6 +108,8 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """All files were to be looked at."""
     machine: str = ""
     """Whose companion looked; empty: this one."""
+    approved: tuple[str, ...] = ()
+    """Declared checks that a person approved since the run began."""
 
 
 class StandingClaims(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from typing import Any, TypeAlias, assert_never, get_args
@@ -44,13 +43,12 @@ from handrail.workflows.compiled import (
     Rule,
     SchemaRule,
     Step,
-    Until,
-    While,
+    conditions_of,
     walk_parts,
 )
 from handrail.workflows.conditions import MISSING, Compare, Condition, Facts, comparisons, holds, nest_values
 from handrail.workflows.contracts.check import find_violations, make_invalid_variants
-from handrail.workflows.contracts.samples import make_sample
+from handrail.workflows.contracts.samples import make_sample, make_text
 from handrail.workflows.limits import MAX_SIMULATION_WORK
 
 MOST_VARIANTS = 24
@@ -242,7 +240,7 @@ def _pieces(rule: Rule) -> list[str]:
         case ContainsRule(value=value):
             return [value]
         case PatternRule(pattern=pattern):
-            return [_plain(pattern)]
+            return [make_text(pattern)]
         case AllOf(of=parts):
             return [piece for part in parts for piece in _pieces(part)]
         case AnyOf(of=parts):
@@ -263,16 +261,6 @@ def _lengths(rule: Rule) -> list[LengthRule]:
             return []
         case never:
             assert_never(never)
-
-
-def _plain(pattern: str) -> str:
-    """What a simple pattern matches: its first alternative, classes as one of their members."""
-    text = pattern.split("|")[0].replace("(?:", "").replace("(?i)", "")
-    text = re.sub(r"\\d[+*]?", "1", text)
-    text = re.sub(r"\\w[+*]?", "a", text)
-    text = re.sub(r"\\[sb][+*]?", " ", text)
-    text = re.sub(r"\.[+*]", "a", text)
-    return re.sub(r"\\(.)", r"\1", re.sub(r"(?<!\\)[()^$?+*]", "", text))
 
 
 # Values worth trying: some that make each comparison hold and some that do not.
@@ -318,7 +306,8 @@ def lists_in(workflow: CompiledWorkflow) -> list[ForEach]:
 
 def used_conditions(workflow: CompiledWorkflow) -> dict[str, Condition]:
     """The conditions that parts, loops, fragments, confirmations and children name."""
-    return {name: workflow.conditions[name] for name in sorted(set(_named(workflow.steps)))}
+    named = {name for part in walk_parts(workflow.steps) for name in conditions_of(part)}
+    return {name: workflow.conditions[name] for name in sorted(named)}
 
 
 def input_paths(workflow: CompiledWorkflow, iterations: int, effort: Effort | None = None) -> Paths:
@@ -414,21 +403,6 @@ def try_both_ways(atom: Compare) -> list[Any]:
             return ["text", MISSING]
         case never:
             assert_never(never)
-
-
-def _named(parts: Iterable[Part]) -> Iterator[str]:
-    for part in parts:
-        names = [part.when]
-        if isinstance(part, Loop):
-            if isinstance(part.repeat, While | Until):
-                names.append(part.repeat.condition)
-            names += _named(part.body)
-        elif isinstance(part, Step):
-            names += [fragment.when for fragment in part.fragments]
-            names += [part.require_confirmation] if isinstance(part.require_confirmation, str) else []
-        elif isinstance(part, Delegate):
-            names += [child.when for child in part.children]
-        yield from (name for name in names if name)
 
 
 def _both(condition: Condition, paths: Paths, effort: Effort) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ import msgspec
 
 from handrail.contract.ids import NodeId
 from handrail.contract.json.canonical import digest
+from handrail.contract.outcome import Answer
 from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION
 from handrail.engine.events import Preferences
 from handrail.engine.facts import (
@@ -67,12 +68,12 @@ class RegressionCase(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     """Where it stood at last: a step instance, or that it was finished."""
 
 
-class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Replay(Answer, frozen=True, kw_only=True):
     """The recorded way beside the way the same reports take now."""
 
     is_same: bool
-    expected: tuple[str, ...]
-    actual: tuple[str, ...]
+    expected: list[str]
+    actual: list[str]
     difference: str = ""
     """The first place where they differ; empty if they do not."""
 
@@ -94,8 +95,8 @@ def record(history: History, node_id: NodeId) -> RegressionCase:
 
 def replay(case: RegressionCase, workflow: CompiledWorkflow) -> Replay:
     """Send the recorded reports again and compare the way they take."""
-    expected = (*(_describe(report.step, report.was_blocked) for report in case.reports), case.end)
-    actual = tuple(_walk(case, workflow))
+    expected = [*(_describe(report.step, report.was_blocked) for report in case.reports), case.end]
+    actual = _walk(case, workflow)
     pairs = enumerate(zip(expected, actual, strict=False))
     parting = next((place for place, (was, now) in pairs if was != now), None)
     if parting is None and len(expected) == len(actual):

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail.contract.ids import Autonomy
+from handrail.contract.outcome import Answer
 from handrail.engine.navigate import LoopExit
 
 ProblemKind: TypeAlias = Literal["does_not_end", "valid_refused", "invalid_accepted"]
@@ -27,21 +28,21 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Positions looked at per mode."""
 
 
-class Coverage(msgspec.Struct, frozen=True, kw_only=True):
+class Coverage(Answer, frozen=True, kw_only=True):
     """Steps, choices and actions that some walk reached."""
 
     reached: int
     total: int
 
 
-class DeadStep(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class DeadStep(Answer, frozen=True, kw_only=True):
     """A step that no walk reached, and why; as a dead step: that no run reaches."""
 
     step_id: str
     reason: str
 
 
-class PromptSize(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PromptSize(Answer, frozen=True, kw_only=True):
     """The largest prompt of a step that some walk read."""
 
     step_id: str
@@ -49,15 +50,15 @@ class PromptSize(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     tokens: int
 
 
-class LoopEnds(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class LoopEnds(Answer, frozen=True, kw_only=True):
     """After how many iterations walks left a loop, and why. One more than asked for stands for its limit."""
 
     loop_id: str
-    iterations: tuple[int, ...]
-    reasons: tuple[LoopExit, ...]
+    iterations: list[int]
+    reasons: list[LoopExit]
 
 
-class SimulationProblem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SimulationProblem(Answer, frozen=True, kw_only=True):
     """Something that would go wrong in a run."""
 
     kind: ProblemKind
@@ -66,7 +67,7 @@ class SimulationProblem(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     message: str
 
 
-class ModeWalked(msgspec.Struct, frozen=True, kw_only=True):
+class ModeWalked(Answer, frozen=True, kw_only=True):
     """What the walks of one mode showed."""
 
     mode: Autonomy
@@ -74,16 +75,16 @@ class ModeWalked(msgspec.Struct, frozen=True, kw_only=True):
     paths: int
     completed: int
     truncated: bool
-    problems: tuple[SimulationProblem, ...]
+    problems: list[SimulationProblem]
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Report(Answer, frozen=True, kw_only=True):
     """What all the walks showed. The same workflow and limits give the same report."""
 
     workflow_id: str
     coverage: Coverage
     by_mode: dict[Autonomy, Coverage]
-    dead_steps: tuple[DeadStep, ...]
+    dead_steps: list[DeadStep]
     """No run comes there."""
     paths: int
     """Walks of all modes."""
@@ -94,10 +95,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """How many combinations of input values there are; not all of them are tried where there are many."""
     truncated: bool
     """The limits came first: not every way was walked, or a step was not tried."""
-    prompts: tuple[PromptSize, ...]
-    problems: tuple[SimulationProblem, ...]
-    untried: tuple[DeadStep, ...] = ()
+    prompts: list[PromptSize]
+    problems: list[SimulationProblem]
+    untried: list[DeadStep] = []
     """No walk came there, which says nothing about a run."""
-    loops: tuple[LoopEnds, ...] = ()
-    unproven: tuple[str, ...] = ()
+    loops: list[LoopEnds] = []
+    unproven: list[str] = []
     """Steps for whose rules or contract no report could be made up; a fitting one was assumed."""

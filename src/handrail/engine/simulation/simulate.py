@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar, assert_never
 
 import msgspec
@@ -71,7 +71,6 @@ from handrail.workflows.compiled import (
     While,
     walk_parts,
 )
-from handrail.workflows.compiling.condition_table import parts_of
 from handrail.workflows.conditions import (
     MISSING,
     And,
@@ -81,48 +80,12 @@ from handrail.workflows.conditions import (
     LoopControl,
     comparisons,
     label_condition,
+    parts_of,
     value_of,
 )
 from handrail.workflows.contracts.check import explain_unsatisfiable, make_example
 
 # Steps that no walk reached: dead where that is proven, untried where only a limit was reached
-
-
-class WalkSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What all the walks saw."""
-
-    reached: frozenset[str]
-    held: frozenset[str]
-    """Conditions that held somewhere."""
-    entered: frozenset[str]
-    """Loops that ran."""
-    is_whole: bool
-    """Whether every start was tried and no walk was cut short."""
-    iterations: int
-    """How often a loop ran at most."""
-
-
-class UnreachedSteps(msgspec.Struct, frozen=True, kw_only=True):
-    """A dead step is a mistake; an untried one is not."""
-
-    dead: tuple[DeadStep, ...]
-    untried: tuple[DeadStep, ...]
-
-
-def list_unreached(workflow: CompiledWorkflow, walked: WalkSummary) -> UnreachedSteps:
-    """Every step, choice and action that no walk reached, with the reason."""
-    judge = _Judge(workflow, walked)
-    dead: list[DeadStep] = []
-    untried: list[DeadStep] = []
-    for part, around in list_leaves(workflow.steps):
-        if part.id in walked.reached:
-            continue
-        reason = judge.why(part, around)
-        if judge.is_dead(part, around):
-            dead.append(DeadStep(step_id=part.id, reason=reason))
-        else:
-            untried.append(DeadStep(step_id=part.id, reason=f"the limits of the simulation: {reason}"))
-    return UnreachedSteps(dead=tuple(dead), untried=tuple(untried))
 
 
 def list_leaves(
@@ -137,11 +100,17 @@ def list_leaves(
 
 
 class _Judge:
-    """What is known about one workflow."""
+    """What is known about one workflow and all its walks."""
 
-    def __init__(self, workflow: CompiledWorkflow, walked: WalkSummary) -> None:
+    def __init__(
+        self, workflow: CompiledWorkflow, walks: Iterable[Walks], *, is_whole: bool, iterations: int
+    ) -> None:
+        """`is_whole`: every start was tried and no walk was cut short; `iterations` of a loop at most."""
         self._workflow = workflow
-        self._walked = walked
+        self._held = {name for taken in walks for name in taken.held}
+        self._entered = {name for taken in walks for name in taken.entered}
+        self._is_whole = is_whole
+        self._iterations = iterations
         self._domains = Domains(workflow)
         self._changing = frozenset(_changing(workflow.steps))
 
@@ -150,15 +119,15 @@ class _Judge:
         on_the_way = list(self._conditions(part, around))
         if on_the_way and never_holds(And(of=tuple(on_the_way)), self._domains, can_decide=False):
             return True
-        return self._walked.is_whole and not any(map(self._is_open, on_the_way)) and not self._is_cut(around)
+        return self._is_whole and not any(map(self._is_open, on_the_way)) and not self._is_cut(around)
 
     def why(self, part: Part, around: tuple[Loop, ...]) -> str:
         """The outermost thing that kept every walk away."""
         for outer in (*around, part):
-            if outer.when and outer.when not in self._walked.held:
+            if outer.when and outer.when not in self._held:
                 whose = "its condition" if outer is part else f"the condition of the loop {outer.id}"
                 return f"{whose} {label_condition(self._workflow.conditions, outer.when)} never held"
-            if isinstance(outer, Loop) and outer.id not in self._walked.entered:
+            if isinstance(outer, Loop) and outer.id not in self._entered:
                 return f"the loop {outer.id} never ran"
         return "no walk leads there"
 
@@ -180,7 +149,7 @@ class _Judge:
         )
 
     def _is_cut(self, around: tuple[Loop, ...]) -> bool:
-        return any(loop.max_iterations > self._walked.iterations for loop in around)
+        return any(loop.max_iterations > self._iterations for loop in around)
 
 
 def _changing(parts: tuple[Part, ...]) -> Iterator[str]:
@@ -238,23 +207,18 @@ def simulate_modes(
             paths=taken.paths_taken,
             completed=taken.completed,
             truncated=taken.truncated,
-            problems=tuple(taken.problems),
+            problems=list(taken.problems),
         )
-    yield _report(workflow, walks, _Tried(limits=limits, starts=len(contexts), possible=possible))
+    yield _report(workflow, walks, limits, len(contexts), possible)
 
 
-class _Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the walks went."""
-
-    limits: Limits
-    starts: int
-    possible: int
-
-
-def _report(workflow: CompiledWorkflow, walks: dict[Autonomy, Walks], tried: _Tried) -> Report:
+def _report(
+    workflow: CompiledWorkflow, walks: dict[Autonomy, Walks], limits: Limits, starts: int, possible: int
+) -> Report:
     # The modes are walked apart and told together: a step counts as reached if any mode comes to it, and its
     # prompt is the longest that any mode renders. Where a walk was cut short nothing is called dead.
-    steps = [part.id for part, _ in list_leaves(workflow.steps)]
+    leaves = list(list_leaves(workflow.steps))
+    steps = [part.id for part, _ in leaves]
     reached = {step_id for taken in walks.values() for step_id in taken.texts}
     texts = {
         step_id: max((taken.texts.get(step_id, "") for taken in walks.values()), key=len)
@@ -262,34 +226,40 @@ def _report(workflow: CompiledWorkflow, walks: dict[Autonomy, Walks], tried: _Tr
         if step_id in reached
     }
     is_truncated = any(taken.truncated for taken in walks.values())
-    missed = list_unreached(
+    judge = _Judge(
         workflow,
-        WalkSummary(
-            reached=frozenset(reached),
-            held=frozenset(name for taken in walks.values() for name in taken.held),
-            entered=frozenset(name for taken in walks.values() for name in taken.entered),
-            is_whole=not is_truncated and tried.possible <= tried.limits.max_starts,
-            iterations=tried.limits.max_loop_iterations + 1,
-        ),
+        walks.values(),
+        is_whole=not is_truncated and possible <= limits.max_starts,
+        iterations=limits.max_loop_iterations + 1,
     )
+    dead: list[DeadStep] = []
+    untried: list[DeadStep] = []
+    for part, around in leaves:
+        if part.id in reached:
+            continue
+        reason = judge.why(part, around)
+        if judge.is_dead(part, around):
+            dead.append(DeadStep(step_id=part.id, reason=reason))
+        else:
+            untried.append(DeadStep(step_id=part.id, reason=f"the limits of the simulation: {reason}"))
     return Report(
         workflow_id=workflow.id,
         coverage=Coverage(reached=len(reached), total=len(steps)),
         by_mode={mode: Coverage(reached=len(taken.texts), total=len(steps)) for mode, taken in walks.items()},
-        dead_steps=missed.dead,
-        untried=missed.untried,
+        dead_steps=dead,
+        untried=untried,
         paths=sum(taken.paths_taken for taken in walks.values()),
         completed=sum(taken.completed for taken in walks.values()),
-        starts_tried=tried.starts,
-        starts_possible=tried.possible,
-        truncated=is_truncated or bool(missed.untried) or tried.starts < tried.possible,
-        prompts=tuple(
+        starts_tried=starts,
+        starts_possible=possible,
+        truncated=is_truncated or bool(untried) or starts < possible,
+        prompts=[
             PromptSize(step_id=step_id, size_bytes=len(text.encode()), tokens=estimate_tokens(text) or 0)
             for step_id, text in texts.items()
-        ),
-        problems=tuple(problem for taken in walks.values() for problem in taken.problems),
-        loops=tuple(_loop_ends(workflow, walks)),
-        unproven=tuple(sorted({step_id for taken in walks.values() for step_id in taken.unproven()})),
+        ],
+        problems=[problem for taken in walks.values() for problem in taken.problems],
+        loops=list(_loop_ends(workflow, walks)),
+        unproven=sorted({step_id for taken in walks.values() for step_id in taken.unproven()}),
     )
 
 
@@ -299,8 +269,8 @@ def _loop_ends(workflow: CompiledWorkflow, walks: dict[Autonomy, Walks]) -> Iter
         ended = [found for found in exits if found[0] == loop.id]
         yield LoopEnds(
             loop_id=loop.id,
-            iterations=tuple(sorted({iterations for _, iterations, _ in ended})),
-            reasons=tuple(sorted({reason for _, _, reason in ended})),
+            iterations=sorted({iterations for _, iterations, _ in ended}),
+            reasons=sorted({reason for _, _, reason in ended}),
         )
 
 

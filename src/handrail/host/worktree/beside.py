@@ -12,8 +12,12 @@ import os
 import stat
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
 
 from handrail.engine.judge.named_places import DECLARATIONS, configures_runner, is_of_checks
+from handrail.host.workflow_sources.directories import content_of
 from handrail.host.worktree.bounds import HIDDEN, Bounds
 from handrail.host.worktree.repository import Repository
 from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, read_path, show_path
@@ -24,10 +28,17 @@ _MOST_FOLDERS = 2_000
 """Folders that are looked into; the first by their names."""
 _MOST_LOADED = 200
 _MOST_UNCOMMITTED = 20
+_MOST_DECLARED_BYTES = 65_536
 _MODULES = (b".py", b".pyc", b".so")
 _INITIAL = (b"__init__.py", b"__init__.pyc", b"__main__.py")
 _PROGRAMS = b"node_modules/.bin"
 _ENVIRONMENT = b"pyvenv.cfg"
+
+
+class _Declared(msgspec.Struct, frozen=True, kw_only=True):
+    """What a project declares."""
+
+    checks: dict[str, dict[str, Any]] = {}
 
 
 def find_beside(
@@ -69,9 +80,26 @@ def find_uncommitted(
         kept = repository.find_unchanged(tree.head, [read_path(path) for path in found])
         found = [path for path in found if read_path(path) not in kept]
     is_declared = os.path.lexists(os.path.join(root, DECLARATIONS))
-    if is_declared and DECLARATIONS.encode() not in tracked and DECLARATIONS not in found:
-        found.append(DECLARATIONS)
-    return tuple(sorted({*inside, *found})[:_MOST_UNCOMMITTED])
+    is_new = is_declared and DECLARATIONS.encode() not in tracked
+    checks = _list_redeclared(root, repository, tree.head) if is_new or DECLARATIONS in found else []
+    return tuple(sorted({*inside, *found, *checks} - {DECLARATIONS})[:_MOST_UNCOMMITTED])
+
+
+def _list_redeclared(root: str, repository: Repository, head: str) -> list[str]:
+    """The checks that the commit does not declare as they are: how long one may take is no matter."""
+    _, digest = (repository.find_commit_files(head) or {}).get(DECLARATIONS.encode(), (b"", b""))
+    committed = repository.read_contents([digest.hex()]).get(digest.hex(), b"")
+    declared = content_of(os.path.join(root, DECLARATIONS), _MOST_DECLARED_BYTES)
+    now, then = _read_checks(declared), _read_checks(committed)
+    return [f"{DECLARATIONS}#{name}" for name, told in now.items() if then.get(name) != told]
+
+
+def _read_checks(content: bytes) -> dict[str, object]:
+    try:
+        found = msgspec.json.decode(content, type=_Declared).checks
+    except msgspec.MsgspecError:
+        return {}
+    return {name: {**told, "timeoutSeconds": 0} for name, told in found.items()}
 
 
 def _find_loaded(root: bytes, folder: bytes) -> Iterator[bytes]:

@@ -13,6 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from handrail.contract.wording import make_readable, quote
+from handrail.engine.code_trees import LINKED, state_of
 from handrail.host.git import RunningGit
 from handrail.host.worktree import packs
 from handrail.host.worktree.bounds import Bounds
@@ -33,6 +34,7 @@ from handrail.host.worktree.trees import (
     NotReadableError,
     OutOfTimeError,
     effective_entries,
+    mark_state,
     read_path,
     set_apart,
     show_path,
@@ -140,9 +142,10 @@ class LocalWorktree:
         return set_apart(tree, found) if found else tree
 
     def _look_inside(self, bounds: Bounds, tree: Tree, seconds: float) -> dict[str, str]:
-        """The repositories inside a project that are not as its commit has them, with marks of their states.
+        """The repositories inside a project, with marks of their states.
 
-        More than a few are only named: each costs as much as a look at a project.
+        One without changes is known by its commit, whether or not the project has it committed already. More
+        than a few are only named: each costs as much as a look at a project.
         """
         links = Repository(bounds, self._environment, seconds).find_links(tree.head, tree.repositories)
         with self._one_at_a_time:
@@ -151,12 +154,11 @@ class LocalWorktree:
         for at, name in enumerate(tree.repositories):
             is_looked_at = at < _MOST_INSIDE
             inner = self.take_tree(os.path.join(bounds.root, name), seconds) if is_looked_at else None
-            state = "unseen" if inner is None or isinstance(inner, Unseen) else inner.tree_id
-            is_plain = isinstance(inner, Tree) and not inner.entries and not inner.apart
-            if name not in links:
-                found[name] = f"repository {state[-16:]}"
-            elif not is_plain or not isinstance(inner, Tree) or inner.head != links[name]:
-                found[name] = f"submodule {state[-16:]}"
+            state = mark_state(inner)
+            word = (
+                LINKED if state == f"@{links.get(name)}" else "submodule" if name in links else "repository"
+            )
+            found[name] = f"{word} {state}"
         with self._one_at_a_time:
             if cache is not None:  # looks at others may have pushed out what is remembered of this one
                 self._remembered.pop(bounds.root, None)
@@ -207,8 +209,45 @@ class LocalWorktree:
         self, project: str, before: Tree, after: Tree, seconds: float = _READING_SECONDS
     ) -> Changes | Unseen:
         found = self._compare_files(project, before, after, seconds)
-        marks = before.apart.items() ^ after.apart.items()
-        return found if isinstance(found, Unseen) or not marks else _add_apart(found, before, after)
+        names = {name for name, _ in before.apart.items() ^ after.apart.items()}
+        if isinstance(found, Unseen) or not names:
+            return found
+        repository = Repository(Bounds(project, self._home), self._environment, seconds)
+        marks = [_find_marks(repository, tree, names) for tree in (before, after)]
+        return self._add_apart(project, found, marks[0], marks[1], is_moved=before.head != after.head)
+
+    def _add_apart(
+        self, project: str, found: Changes, old: dict[str, str], new: dict[str, str], *, is_moved: bool
+    ) -> Changes:
+        """With what is of another repository, or of a sparse checkout, and differs between the trees.
+
+        Of a repository that went from one commit to another these are its files: a commit brought them.
+        """
+        changed, arrived, added, deleted = (
+            {*paths} for paths in (found.changed, found.arrived, found.added, found.deleted)
+        )
+        names = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+        for name in names - changed - arrived:
+            commits = [side.get(name, "") for side in (old, new)]
+            inner = self._compare_commits(os.path.join(project, name), commits)
+            if inner is None:
+                (arrived if is_moved else changed).add(name)
+                added |= {name} if commits[0] in ("", "sparse") and commits[1] != "sparse" else set()
+                deleted |= {name} if commits[1] in ("", "sparse") and commits[0] != "sparse" else set()
+                continue
+            arrived |= {f"{name}/{path}" for path in (*inner.changed, *inner.arrived)}
+            added |= {f"{name}/{path}" for path in inner.added}
+            deleted |= {f"{name}/{path}" for path in inner.deleted}
+        sets = (tuple(sorted(one)) for one in (changed, arrived, added, deleted))
+        return Changes(**dict(zip(("changed", "arrived", "added", "deleted"), sets, strict=True)))
+
+    def _compare_commits(self, project: str, marks: list[str]) -> Changes | None:
+        """What differs between two commits of a repository; None where one is none, or cannot be read."""
+        if not all(mark.startswith("@") for mark in marks):
+            return None
+        trees = [Tree(head=mark[1:], entries=(), tree_id=mark) for mark in marks]
+        found = self._compare_files(project, trees[0], trees[1], _READING_SECONDS)
+        return None if isinstance(found, Unseen) else found
 
     def _compare_files(self, project: str, before: Tree, after: Tree, seconds: float) -> Changes | Unseen:
         is_one_commit = before.head == after.head and before.tree_id != after.tree_id
@@ -383,19 +422,13 @@ class LocalWorktree:
                 self._files.save(look.project, look.cache)
 
 
-def _add_apart(found: Changes, before: Tree, after: Tree) -> Changes:
-    """With what is of another repository, or of a sparse checkout, and differs between the trees."""
-    names = {name for name, _ in before.apart.items() ^ after.apart.items()}
-    names -= {*found.changed, *found.arrived}
-    gone = {name for name in names if after.apart.get(name) == "sparse"}
-    new = {name for name in names if before.apart.get(name) == "sparse"}
-    is_moved = before.head != after.head
-    return Changes(
-        changed=found.changed if is_moved else tuple(sorted({*found.changed, *names})),
-        arrived=tuple(sorted({*found.arrived, *names})) if is_moved else found.arrived,
-        added=tuple(sorted({*found.added, *new})),
-        deleted=tuple(sorted({*found.deleted, *gone})),
-    )
+def _find_marks(repository: Repository, tree: Tree, names: Collection[str]) -> dict[str, str]:
+    """How these are in a tree: as they were seen, else as its commit names them."""
+    unmarked = [name for name in names if name not in tree.apart]
+    links = repository.find_links(tree.head, unmarked) if unmarked else {}
+    return {name: f"@{link}" for name, link in links.items()} | {
+        name: state_of(mark) for name, mark in tree.apart.items() if name in names
+    }
 
 
 def _compare_lists(before: Tree, after: Tree) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from handrail.engine.code_trees import LINKED, state_of
 from handrail.engine.judge.named_places import is_of_checks
 from handrail.host.git import RunningGit
 from handrail.host.private_files import open_regular_file
@@ -314,10 +315,20 @@ def take_with_git(
     )
 
 
+def mark_state(inner: Tree | Unseen | None) -> str:
+    """A mark of the files of another repository: its commit, where they are just those."""
+    if inner is None or isinstance(inner, Unseen):
+        return "unseen"
+    is_plain = not inner.entries and all(mark.startswith(LINKED) for mark in inner.apart.values())
+    return f"@{inner.head}" if is_plain and inner.head else inner.tree_id[-16:]
+
+
 def set_apart(tree: Tree, found: Mapping[str, str]) -> Tree:
-    """With these repositories inside it, whose states count in its id."""
-    mark = hashlib.sha256("\0".join(f"{name} {mark}" for name, mark in sorted(found.items())).encode())
-    total = int(tree.tree_id.rpartition(":")[2], 16) + weigh(b"", b"apart", mark.digest(), 0)
+    """With these repositories inside it, whose states count in its id, committed or not."""
+    states = "\0".join(f"{name} {state_of(mark)}" for name, mark in sorted(found.items()))
+    total = int(tree.tree_id.rpartition(":")[2], 16) + weigh(
+        b"", b"apart", hashlib.sha256(states.encode()).digest(), 0
+    )
     return msgspec.structs.replace(tree, tree_id=_make_id(total), apart={**tree.apart, **found})
 
 

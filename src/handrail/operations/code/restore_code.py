@@ -295,7 +295,7 @@ OPERATION = Operation(
     output=RestoredCode,
     perform=restore_code,
     shape=Shape(
-        levels={"minimal": ("changed", "left_out", "undo"), "standard": None, "full": None},
+        levels={"minimal": ("changed", "left_out", "undo")},
         select="top",
         untrusted=("changed", "left_out.path"),
     ),

@@ -15,13 +15,13 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import CONTEXT_MISSING, E_IO, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import BlobRef, NodeId, RunId, is_node_id
-from handrail.contract.outcome import Answer, Fault, NextCall
+from handrail.contract.outcome import Answer, Fault, NextCall, made_from
 from handrail.contract.wording import quote, shorten
 from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_of, list_recorded
 from handrail.engine.history import History, Node, RecordedTree
-from handrail.engine.navigate import Running, step_key
+from handrail.engine.navigate import step_key
 from handrail.operations.finding import find_session
-from handrail.operations.kept_trees import StoredTree, load_optional, load_tree
+from handrail.operations.kept_trees import StoredTree, load_tree
 from handrail.operations.pending_step import find_open_work, open_by_token
 from handrail.ports.worktree import Difference, Tree, TreeEntry, Unseen
 from handrail.projections.overview import latest_run
@@ -29,7 +29,7 @@ from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, looks_at_code, project_of
-from handrail.runtime.sessions import Session, pass_over, read_session
+from handrail.runtime.sessions import Session, pass_over, read_blob, read_session
 
 MOST_SHOWN = 200
 """Files that one answer names."""
@@ -137,20 +137,9 @@ def describe_change(one: Difference) -> FileChange:
 def list_trees(history: History, run_id: RunId | None = None) -> list[ShownTree]:
     """The newest recorded trees of a session, or of one of its runs."""
     return [
-        ShownTree(
-            node_id=tree.fact.node_id,
-            step_id=_step_of(history, tree.fact.node_id),
-            tree_id=tree.fact.tree_id,
-            cause=tree.fact.cause,
-            at=tree.at,
-        )
+        made_from(ShownTree, tree.fact, tree, step_id=step_key(history.nodes[tree.fact.node_id].state))
         for tree in list_recorded(history, run_id)[:MOST_TREES_SHOWN]
     ]
-
-
-def _step_of(history: History, node_id: str) -> str:
-    state = next(node.state for found, node in history.nodes.items() if found == node_id)
-    return step_key(state) if isinstance(state, Running) else ""
 
 
 OPERATION = Operation(
@@ -162,11 +151,7 @@ OPERATION = Operation(
     output=CodeStatus,
     perform=show_status,
     shape=Shape(
-        levels={
-            "minimal": ("node_id", "tree_id", "present_tree_id", "differing", "reason"),
-            "standard": None,
-            "full": None,
-        },
+        levels={"minimal": ("node_id", "tree_id", "present_tree_id", "differing", "reason")},
         select="top",
         untrusted=("files.path",),
     ),
@@ -298,7 +283,7 @@ def read_tree_contents(
     packs = sorted({entry.pack for entry in entries if entry.pack and entry.digest in digests})
     worktree = rt.worktree()
     for pack in packs:
-        content = load_optional(rt.log, BlobRef(pack))
+        content = read_blob(rt.log, BlobRef(pack))
         if content is not None:
             unpacked = worktree.unpack(content)
             found.update({digest: unpacked[digest] for digest in digests if digest in unpacked})

@@ -20,15 +20,15 @@ from handrail.engine.code_trees import find_baseline, find_latest_tree, find_tre
 from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Run, list_receipts
 from handrail.engine.judge.named_places import is_test_file
+from handrail.operations.declared_checks import list_approved
 from handrail.operations.finding import find_session
 from handrail.operations.kept_trees import load_tree
 from handrail.operations.looking import find_broken
 from handrail.operations.receipts.show_key import find_commit, require_local
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import is_project
-from handrail.operations.stored_sessions import facet, open_stored_sessions
+from handrail.operations.stored_sessions import Sessions, ask_sessions, facet
 from handrail.ports.receipts import NamedCommit
-from handrail.ports.store import IndexTrouble
 from handrail.ports.worktree import Changes, Tree, Unseen
 from handrail.projections.overview import choose_run
 from handrail.projections.receipt_statement import (
@@ -173,20 +173,20 @@ def _find_run(rt: ReadPorts, request: ExportReceipt, project: str) -> tuple[Sess
     )
 
 
-def _list_nearest(rt: ReadPorts, project: str, *, with_index: bool = True) -> list[SessionId]:
+def _list_nearest(rt: ReadPorts, project: str) -> list[SessionId]:
     """The latest sessions of projects that have the name of this one, then the latest of all."""
     name = encode_project(project).name
-    try:
-        with open_stored_sessions(rt, with_index=with_index) as sessions:
-            latest = [stamp.session_id for stamp in sessions.latest(MOST_SESSIONS)[:MOST_SESSIONS]]
-            listed = sessions.filtered([facet("project", name)])
-            named = (one.session_id for one in listed if sessions.facts(one.session_id).project == name)
-            return list(dict.fromkeys([*islice(named, MOST_SESSIONS), *latest]))
-    except IndexTrouble:
-        return _list_nearest(rt, project, with_index=False)
+
+    def find(sessions: Sessions) -> list[SessionId]:
+        latest = [stamp.session_id for stamp in sessions.latest(MOST_SESSIONS)[:MOST_SESSIONS]]
+        listed = sessions.filtered([facet("project", name)])
+        named = (one.session_id for one in listed if sessions.facts(one.session_id).project == name)
+        return list(dict.fromkeys([*islice(named, MOST_SESSIONS), *latest]))
+
+    return ask_sessions(rt, find)
 
 
-def _describe_subject(rt: ReadPorts, history: History, run: Run, project: str, named: NamedCommit) -> Subject:
+def _describe_subject(rt: Runtime, history: History, run: Run, project: str, named: NamedCommit) -> Subject:
     committed = Tree(head=named.commit, entries=(), tree_id="")
     runs = [run, *(part for _, part in list_all_parts(history, run))]
     receipts = [held for one in runs for held in list_receipts(history, one.run_id)]
@@ -217,6 +217,7 @@ def _describe_subject(rt: ReadPorts, history: History, run: Run, project: str, n
         gone={pair: found.deleted for pair, found in guards.items() if found is not None},
         tests=_list_tests(rt, project, "" if first is None else first.fact.head, committed),
         broken=broken,
+        approved=list_approved(rt, run, project),
         last=_list(_compare(rt, history, project, last.fact.tree_id, committed))
         if last and is_seen
         else None,

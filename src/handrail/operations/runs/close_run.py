@@ -9,13 +9,12 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import (
     CONTEXT_MISSING,
-    INVARIANT_VIOLATION,
     SESSION_NOT_FOUND,
     VALIDATION_ERROR,
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId, is_run_id, is_session_id
-from handrail.contract.outcome import Answer, Fault, NextCall
+from handrail.contract.outcome import Answer, Fault, NextCall, refuse_argument
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import quote
@@ -31,7 +30,7 @@ from handrail.projections.run_graph import preferred_tip, run_graph, run_graphs
 from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts
-from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session
+from handrail.runtime.sessions import PlanWith, Session, decide_and_commit
 
 LONGEST_NOTE = 500
 MOST_HOLDERS = 5
@@ -91,20 +90,14 @@ class ClosedRun(Answer, frozen=True, kw_only=True):
 def close_run(rt: WritePorts, request: CloseRun) -> ClosedRun:
     """Record the closing once. A run that is closed, or a known request id, gets what was recorded."""
     session, run_id, by_token = _find_named(rt, request)
+    is_new = False
+    if _find_recorded(session.history, run_id, request) is None:  # a repeat needs no lock
+        session, is_new = decide_and_commit(
+            rt, session, lambda now: _decide(now.history, run_id, request), by_token=by_token
+        )
     recorded = _find_recorded(session.history, run_id, request)
-    for _ in range(COMMIT_TRIES):
-        if recorded is not None:
-            return _describe(session.history, run_id, recorded, is_new=False)
-        with healthy_session(rt, session, by_token=by_token) as (session, witness):
-            recorded = _find_recorded(session.history, run_id, request)
-            committed = None if recorded else _commit(rt, witness, session, run_id, request)
-        if committed is not None:
-            return _describe(committed.history, run_id, committed.history.closings[run_id][-1], is_new=True)
-    raise Fault(
-        INVARIANT_VIOLATION,
-        "The log kept changing during this call.",
-        details={"session_id": session.history.session_id},
-    )
+    assert recorded is not None, "it was recorded by now"
+    return _describe(session.history, run_id, recorded, is_new=is_new)
 
 
 def _find_named(rt: ReadPorts, request: CloseRun) -> tuple[Session, RunId, bool]:
@@ -169,7 +162,7 @@ def _find_answered(
 
     With the same words only where no other run was open then: otherwise this call would have been refused.
     """
-    sent = (request.reason, _note_of(request), _request_id_of(request))
+    sent = (request.reason, (request.note or "").strip(), request.request_id or "")
     found = [
         (held.index, run_id)
         for run_id, closings in history.closings.items()
@@ -199,16 +192,13 @@ def _refuse_several(session_id: str, still_open: Sequence[RunId]) -> Fault:
     shown = list(reversed(still_open))[:MOST_OPEN]
     more = f" and {len(still_open) - len(shown)} more" if len(still_open) > len(shown) else ""
     named = f"{', '.join(shown)}{more}"
-    return Fault(
-        VALIDATION_ERROR,
+    return refuse_argument(
         f"Session {session_id} has {len(still_open)} open runs: {named}; nothing was closed. Name the run by "
         "its id or one of its tokens.",
-        details={
-            "problems": [
-                {"param": "run", "problem": "is a session with several open runs", "expected": named}
-            ],
-            "did_you_mean": shown,
-        },
+        "run",
+        "is a session with several open runs",
+        named,
+        did_you_mean=shown,
         next_call=NextCall(operation="session.resume", params={"query": session_id}),
     )
 
@@ -219,14 +209,13 @@ def _require_one_holder(rt: ReadPorts, run_id: str) -> None:
     if len(holders) < 2:
         return
     named = ", ".join(holders[:MOST_HOLDERS])
-    raise Fault(
-        VALIDATION_ERROR,
+    raise refuse_argument(
         f"The run {quote(run_id)} is in {len(holders)} sessions: {named}; nothing was closed. Name the "
         "session, or the run by one of its tokens.",
-        details={
-            "problems": [{"param": "run", "problem": "is in several sessions", "expected": named}],
-            "did_you_mean": holders[:MOST_HOLDERS],
-        },
+        "run",
+        "is in several sessions",
+        named,
+        did_you_mean=holders[:MOST_HOLDERS],
         next_call=NextCall(operation="session.resume", params={"query": holders[0]}),
     )
 
@@ -242,21 +231,13 @@ def _find_recorded(history: History, run_id: RunId, request: CloseRun) -> Closin
     return closing_of(history, run_id)
 
 
-def _commit(
-    rt: WritePorts, witness: Witness, session: Session, run_id: RunId, request: CloseRun
-) -> Session | None:
-    _require_open(session.history, run_id)
-    tip = preferred_tip(session.history, run_id)
-    plan = decide_close(session.history, tip, request.reason, _note_of(request), _request_id_of(request))
-    return commit(rt, witness, session, lambda _: plan)
-
-
-def _note_of(request: CloseRun) -> str:
-    return "" if request.note is UNSET else request.note.strip()
-
-
-def _request_id_of(request: CloseRun) -> str:
-    return "" if request.request_id is UNSET else request.request_id
+def _decide(history: History, run_id: RunId, request: CloseRun) -> PlanWith | None:
+    if _find_recorded(history, run_id, request) is not None:
+        return None
+    _require_open(history, run_id)
+    tip = preferred_tip(history, run_id)
+    plan = decide_close(history, tip, request.reason, (request.note or "").strip(), request.request_id or "")
+    return lambda _: plan
 
 
 def _require_open(history: History, run_id: RunId) -> None:
@@ -265,10 +246,11 @@ def _require_open(history: History, run_id: RunId) -> None:
         return
     told = describe_not_run(not_run_at(history, preferred_tip(history, run_id).node_id))
     passed = f" ({told})" if told else ""
-    raise Fault(
-        VALIDATION_ERROR,
+    raise refuse_argument(
         f"Run {quote(run_id)} is {status}: no step is left{passed}, so there is nothing to close.",
-        details={"problems": [{"param": "run", "problem": f"is {status}", "expected": "an unfinished run"}]},
+        "run",
+        f"is {status}",
+        "an unfinished run",
         next_call=NextCall(operation="session.show", params={"sessionId": history.session_id}),
     )
 
@@ -297,7 +279,7 @@ OPERATION = Operation(
     output=ClosedRun,
     perform=close_run,
     shape=Shape(
-        levels={"minimal": ("run_id", "status", "is_new"), "standard": None, "full": None},
+        levels={"minimal": ("run_id", "status", "is_new")},
         id_field="run_id",
         select="top",
         untrusted=("note",),

@@ -11,22 +11,22 @@ from msgspec import Meta
 from handrail.contract.catalogue import NODE_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first
-from handrail.contract.outcome import Answer
+from handrail.contract.outcome import Answer, made_from
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.facts import excerpt, notes_at, preferences_at
 from handrail.engine.history import History, Node, attached_to, path_to
 from handrail.engine.messages import explain_gap
-from handrail.engine.navigate import leaves_of
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.runs.show_graph import done_title, title_of
+from handrail.operations.runs.show_graph import done_title
 from handrail.operations.runs.show_node import find_node
 from handrail.projections.evidence import EvidenceSum, caveat_of, sum_evidence
 from handrail.projections.overview import session_title
-from handrail.projections.run_graph import completed_step, status_at
+from handrail.projections.run_graph import completed_step, status_at, title_at
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
+from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_STEPS = 200
 """Of each way since they parted; the first ones."""
@@ -175,19 +175,17 @@ class _Texts:
         )
 
     def title(self, node: Node) -> str:
-        return done_title(self._history, self._leaves(node), node)
+        return done_title(self._history, self._workflow(node), node)
 
     def end(self, node: Node, step_count: int) -> ComparedEnd:
         history = self._history
         tree = find_tree_of(history, node.node_id)
-        return ComparedEnd(
-            node_id=node.node_id,
-            run_id=node.run_id,
-            kind=node.kind,
+        return made_from(
+            ComparedEnd,
+            node,
             title=self.title(node),
-            pending_title=title_of(self._leaves(node), node),
+            pending_title=title_at(self._workflow(node), node),
             status=status_at(history, node),
-            at=node.at,
             step_count=step_count,
             preferences=msgspec.structs.asdict(preferences_at(history, node.node_id)),
             evidence=msgspec.structs.asdict(sum_evidence(history, node.node_id) or EvidenceSum()),
@@ -200,25 +198,18 @@ class _Texts:
         notes = notes_at(self._history, node.node_id)
         text = "" if notes is None else excerpt(notes.text, NOTES_BYTES)
         attached = attached_to(self._history, node.node_id)
-        return ComparedStep(
-            node_id=node.node_id,
-            kind=node.kind,
+        return made_from(
+            ComparedStep,
+            node,
             title=self.title(node),
-            at=node.at,
             notes=text,
             is_cut=notes is not None and (notes.ref is not None or text != notes.text),
-            artifacts=[
-                ComparedArtifact(
-                    kind=held.artifact.kind, digest=held.artifact.digest, body=held.artifact.body
-                )
-                for held in attached.artifacts
-            ],
+            artifacts=[made_from(ComparedArtifact, held.artifact) for held in attached.artifacts],
             gaps=[explain_gap(gap) for gap in attached.gaps],
         )
 
-    def _leaves(self, node: Node) -> dict[str, Any]:
-        run = self._history.runs[node.run_id]
-        return leaves_of(load_pinned_workflow(self._rt.log, run.workflow_hash))
+    def _workflow(self, node: Node) -> CompiledWorkflow:
+        return load_pinned_workflow(self._rt.log, self._history.runs[node.run_id].workflow_hash)
 
 
 OPERATION = Operation(
@@ -229,11 +220,7 @@ OPERATION = Operation(
     output=Comparison,
     perform=compare_nodes,
     shape=Shape(
-        levels={
-            "minimal": ("session_id", "health", "ancestor", "one.node_id", "other.node_id"),
-            "standard": None,
-            "full": None,
-        },
+        levels={"minimal": ("session_id", "health", "ancestor", "one.node_id", "other.node_id")},
         id_field="session_id",
         select="top",
         drop_order=("rows",),

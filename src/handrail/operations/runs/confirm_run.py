@@ -16,13 +16,11 @@ from handrail.contract.catalogue import (
     E_CONFLICT,
     E_HUMAN_REQUIRED,
     E_INTERRUPTED,
-    INVARIANT_VIOLATION,
-    VALIDATION_ERROR,
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Answer, Fault, Json, NextCall
+from handrail.contract.outcome import Answer, Fault, Json, NextCall, made_from, refuse_argument
 from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import UNCHECKED, Ask, ask_about, describe_unchecked, read_value, weigh_answers
 from handrail.engine.decide import decide_confirmation
@@ -39,7 +37,7 @@ from handrail.projections.asked_person import describe_write, show_to_person
 from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
-from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session, require_healthy
+from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, require_healthy
 from handrail.runtime.who_confirms import find_answerers, require_confirmer
 from handrail.workflows.compiled import TYPE_WORDS, CompiledWorkflow, InputSpec, Option
 
@@ -182,12 +180,12 @@ def confirm_run(rt: WritePorts, request: ConfirmRun) -> ConfirmedRun | PersonsQu
 
 def _nothing_asked(pending: PendingStep, ask: Ask) -> Fault:
     session_id = pending.session.history.session_id
-    problem = {"param": "session", "problem": "asks nobody", "expected": "a step that waits for a person"}
-    return Fault(
-        VALIDATION_ERROR,
+    return refuse_argument(
         f"Nothing waits for a person here: the step {quote(ask.leaf.id)} asks nobody, so no answer to it "
         "counts. Nothing was recorded.",
-        details={"problems": [problem]},
+        "session",
+        "asks nobody",
+        "a step that waits for a person",
         hint=f"To change what the agent does, tell it in its chat; `handrail session show {session_id}` "
         "shows the run.",
         next_call=NextCall(operation="session.needs", params={}),
@@ -291,13 +289,8 @@ def _read_given(given: PersonsAnswer, shown: str, ask: Ask, workflow: CompiledWo
     meant = _read(given.answer.strip(), ask, workflow)
     if meant is None:
         expected = _describe_answers(ask, workflow)
-        problem = {"param": "given.answer", "problem": "is not an answer", "expected": expected}
-        raise Fault(
-            VALIDATION_ERROR,
-            f"That is not an answer here, and nothing was recorded. {expected}",
-            details={"problems": [problem]},
-            hint="Answer again.",
-        )
+        message = f"That is not an answer here, and nothing was recorded. {expected}"
+        raise refuse_argument(message, "given.answer", "is not an answer", expected, hint="Answer again.")
     return meant
 
 
@@ -415,43 +408,30 @@ def record_answer(
         subject=ask.subject,
         value=next((one.label for one in ask.options if one.id == meant.option_id), meant.value),
     )
-    session = pending.session
-    for _ in range(COMMIT_TRIES):
-        with healthy_session(rt, session, by_token=pending.by_token) as (session, witness):
-            # As it is now: an agent of theirs may have worked on it since they were asked.
-            by = require_confirmer(rt, session.history, pending.node, _name_confirmer(ask))
-            committed = _commit(rt, witness, session, msgspec.structs.replace(fact, by=by))
-        if committed is not None:
-            said = committed.history.confirmations[fact.node_id][-1]
-            return _describe(committed.history, said, is_new=True)
-    raise Fault(
-        INVARIANT_VIOLATION,
-        "The log kept changing during this call.",
-        details={"session_id": session.history.session_id},
-    )
 
+    def decide(now: Session) -> PlanWith:
+        # As it is now: an agent of theirs may have worked on it since they were asked.
+        by = require_confirmer(rt, now.history, pending.node, _name_confirmer(ask))
+        plan = decide_confirmation(now.history, msgspec.structs.replace(fact, by=by))
+        return lambda _: plan
 
-def _commit(rt: WritePorts, witness: Witness, session: Session, fact: ConfirmationRecorded) -> Session | None:
-    plan = decide_confirmation(session.history, fact)
-    return commit(rt, witness, session, lambda _: plan)
+    committed, _ = decide_and_commit(rt, pending.session, decide, by_token=pending.by_token)
+    return _describe(committed.history, committed.history.confirmations[fact.node_id][-1], is_new=True)
 
 
 def _describe(history: History, said: Confirmation, *, is_new: bool) -> ConfirmedRun:
     node = history.nodes[said.fact.node_id]
     assert isinstance(node.state, Running), "a confirmation belongs to a pending step"
-    return ConfirmedRun(
+    return made_from(
+        ConfirmedRun,
+        said.fact,
         session_id=history.session_id,
         run_id=node.run_id,
         step_id=step_key(node.state),
-        answer=said.fact.answer,
-        door=said.fact.door,
         who=name_person(said.fact.who),
-        what_digest=said.fact.what_digest,
-        note=said.fact.note,
         answered_at=said.at,
         is_new=is_new,
         asked=said.fact.asked or "",
-        value=said.fact.value,
         next=_name_next(said.fact) + (f" It counts; {UNCHECKED}." if describe_unchecked(said.fact) else ""),
     )
 
@@ -494,7 +474,7 @@ OPERATION = Operation(
     reads_with=("show",),
     perform=confirm_run,
     shape=Shape(
-        levels={"minimal": ("run_id", "step_id", "answer", "is_new"), "standard": None, "full": None},
+        levels={"minimal": ("run_id", "step_id", "answer", "is_new")},
         id_field="run_id",
         select="top",
         untrusted=("note", "shown", "options", "value", "question", "writes", "diff"),

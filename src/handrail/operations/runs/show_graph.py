@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import RUN_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, RunId, WorkflowHash
-from handrail.contract.outcome import Answer, Fault
+from handrail.contract.outcome import Answer, Fault, made_from
 from handrail.contract.wording import quote
 from handrail.engine.children.joins import is_set_aside, name_workers
 from handrail.engine.children.tips import open_gaps
@@ -46,12 +46,12 @@ from handrail.projections.evidence import (
 from handrail.projections.html.rail import Place, lay_out
 from handrail.projections.needs import needs_of, reply_to_need, resume_prompt
 from handrail.projections.overview import Graphs, Need, SessionFacts, choose_run
-from handrail.projections.run_graph import RunGraph, completed_step, run_graphs
+from handrail.projections.run_graph import RunGraph, completed_step, run_graphs, title_at
 from handrail.runtime.damaged_sessions import refuse_unsound
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session
-from handrail.workflows.compiled import CompiledWorkflow, Leaf
+from handrail.workflows.compiled import CompiledWorkflow
 from handrail.workflows.conditions import Facts
 
 MOST_AHEAD = 100
@@ -248,7 +248,6 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
     workflow = load_pinned_workflow(rt.log, history.runs[graph.run_id].workflow_hash)
     hashes: set[str] = {run.workflow_hash for run in history.runs.values()}
     workflows = {ref: load_pinned_workflow(rt.log, WorkflowHash(ref)) for ref in sorted(hashes)}
-    leaves = leaves_of(workflow)
     tip = history.nodes[graph.preferred_tip]
     actor = history.runs[graph.run_id].actor
     rail = lay_out(graph)
@@ -271,8 +270,8 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
         node_count=len(graph.nodes),
         branch_count=len(graph.tips),
         preferred_tip=tip.node_id,
-        pending_step=step_key(tip.state) if isinstance(tip.state, Running) else "",
-        pending_title=title_of(leaves, tip),
+        pending_step=step_key(tip.state),
+        pending_title=title_at(workflow, tip),
         done=progress.done,
         at_least=progress.at_least,
         agent=history.runs[graph.run_id].agent,
@@ -285,8 +284,8 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
         open_gap_count=len(open_gaps(history, tip.node_id)),
         silence=find_silence(rt)(seen),
         waiting=[_waiting(history, need) for need in own],
-        resume_prompt=resume_prompt(history.session_id, title_of(leaves, tip)) if session.is_sound else "",
-        nodes=[_rail_node(history, graph, leaves, place) for place in rail.places],
+        resume_prompt=resume_prompt(history.session_id, title_at(workflow, tip)) if session.is_sound else "",
+        nodes=[_rail_node(history, graph, workflow, place) for place in rail.places],
         nodes_omitted=rail.omitted,
         ahead=_list_ahead(history, graph, workflow, facts),
         children=_list_children(history, workflows, graphs, graph),
@@ -297,18 +296,8 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
 
 
 def _waiting(history: History, need: Need) -> WaitingRow:
-    return WaitingRow(
-        kind=need.kind,
-        node_id=need.node_id,
-        title=need.title,
-        since=history.nodes[NodeId(need.node_id)].at,
-        why=need.why,
-        fix=need.fix,
-        gap_id=need.gap_id,
-        count=need.count,
-        is_answered=need.is_answered,
-        reply=reply_to_need(history.session_id, need),
-    )
+    since = history.nodes[NodeId(need.node_id)].at
+    return made_from(WaitingRow, need, since=since, reply=reply_to_need(history.session_id, need))
 
 
 def _list_children(
@@ -333,7 +322,7 @@ def _list_children(
             run_id=run.run_id,
             title=workflow.name,
             status=status,
-            pending_title=title_of(leaves_of(workflow), history.nodes[below.preferred_tip]),
+            pending_title=title_at(workflow, history.nodes[below.preferred_tip]),
             agent=run.agent,
             worker=name_workers(run),
             account=", ".join(run.accounts),
@@ -386,34 +375,27 @@ def find_graph(session: Session, graphs: Graphs, asked: str | UnsetType) -> RunG
     return graphs[run_id]
 
 
-def title_of(leaves: Mapping[str, Leaf], node: Node) -> str:
-    """The title of the step that is pending at a node; empty where none is."""
-    return leaves[node.state.step_id].title if isinstance(node.state, Running) else ""
-
-
-def done_title(history: History, leaves: Mapping[str, Leaf], node: Node) -> str:
+def done_title(history: History, workflow: CompiledWorkflow, node: Node) -> str:
     """The title of the step that was acknowledged on the way to a node."""
-    return "Started" if node.parent is None else title_of(leaves, history.nodes[node.parent])
+    return "Started" if node.parent is None else title_at(workflow, history.nodes[node.parent])
 
 
-def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], place: Place) -> RailNode:
+def _rail_node(history: History, graph: RunGraph, workflow: CompiledWorkflow, place: Place) -> RailNode:
+    leaves = leaves_of(workflow)
     node = history.nodes[place.node_id]
     attached = attached_to(history, node.node_id)
     claim = worst_claim(claims_at(history, node.node_id))
     said = answer_about(history, node)
     passed = not_run_by_move(attached)
-    return RailNode(
+    return made_from(
+        RailNode,
+        node,
+        place,
         id=node.node_id,
-        parent=node.parent,
-        kind=node.kind,
         step_id=completed_step(history, node),
-        title=done_title(history, leaves, node),
-        pending_title=title_of(leaves, node),
-        at=node.at,
-        row=place.row,
-        lane=place.lane,
+        title=done_title(history, workflow, node),
+        pending_title=title_at(workflow, node),
         is_on_path=place.is_preferred,
-        is_tip=place.is_tip,
         is_fork=node.node_id in graph.forks,
         has_notes=notes_at(history, node.node_id) is not None,
         artifact_count=len(attached.artifacts),
@@ -438,15 +420,15 @@ def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], pl
 
 def _name_run(history: History, workflows: Mapping[str, CompiledWorkflow], graph: RunGraph) -> RunName:
     run = history.runs[graph.run_id]
-    return RunName(
+    return made_from(
+        RunName,
+        run,
         id=graph.run_id,
-        workflow_id=run.workflow_id,
         workflow_name=workflows[run.workflow_hash].name,
         goal=run.seen.get("goal", ""),
         status=graph.status,
         branch_count=len(graph.tips),
         node_count=len(graph.nodes),
-        started_at=run.started_at,
         child_id="" if run.parent is None else run.parent.child_id,
     )
 
@@ -463,9 +445,7 @@ OPERATION = Operation(
             "minimal": (
                 *("run_id", "status", "health", "node_count", "branch_count", "preferred_tip"),
                 "pending_step",
-            ),
-            "standard": None,
-            "full": None,
+            )
         },
         id_field="run_id",
         select="top",

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from handrail.contract.catalogue import NODE_NOT_FOUND, STORE_CORRUPT
+from handrail.contract.catalogue import NODE_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first, take_newest_rows
-from handrail.contract.ids import BlobRef, NodeId
+from handrail.contract.ids import NodeId
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Answer, Fault, NextCall
+from handrail.contract.outcome import Answer, Fault, NextCall, made_from
 from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import kept_report, may_ask
 from handrail.engine.children.tips import open_gaps
@@ -32,12 +32,12 @@ from handrail.engine.history import (
     seen_at,
 )
 from handrail.engine.messages import explain_gap, join_parts, spell_recorded_fault
-from handrail.engine.navigate import Running, leaf_at, leaves_of, step_key
+from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.engine.receipts import describe_outcome, has_passed
 from handrail.engine.standing import standing_at
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.runs.show_graph import done_title, title_of
+from handrail.operations.runs.show_graph import done_title
 from handrail.projections.claim_texts import tell_claim
 from handrail.projections.evidence import (
     EvidenceSum,
@@ -52,10 +52,10 @@ from handrail.projections.needs import resume_prompt
 from handrail.projections.overview import session_title
 from handrail.projections.report.phrases import describe_way
 from handrail.projections.report.story import Moment, moment_at
-from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_graph
+from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_graph, title_at
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session
+from handrail.runtime.sessions import Session, read_text
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
 
 PROMPT_BYTES = 65_536
@@ -300,7 +300,7 @@ def show_node(rt: ReadPorts, request: ShowNode) -> ShownNode:
     node = find_node(history, request.node)
     workflow = load_pinned_workflow(rt.log, history.runs[node.run_id].workflow_hash)
     graph = run_graph(history, node.run_id)
-    moment = moment_at(history, graph, workflow, lambda ref: _read_text(rt, ref), node)
+    moment = moment_at(history, graph, workflow, lambda ref: read_text(rt.log, ref), node)
     asked = _contract_of(workflow, node)
     artifacts, _ = take_first((_artifact(one, asked) for one in moment.artifacts), ARTIFACTS_BYTES)
     before = () if node.parent is None else history.receipts.get(node.parent, ())
@@ -339,16 +339,6 @@ def find_node(history: History, asked: str) -> Node:
     return node
 
 
-def _read_text(rt: ReadPorts, ref: BlobRef) -> str | None:
-    """Long notes; None where the store has lost them."""
-    try:
-        return rt.log.get_blob(ref).decode()
-    except Fault as fault:
-        if fault.kind is STORE_CORRUPT:
-            return None
-        raise
-
-
 def _placed(
     session: Session, graph: RunGraph, workflow: CompiledWorkflow, node: Node, moment: Moment
 ) -> ShownNode:
@@ -358,27 +348,22 @@ def _placed(
     changed = moment.preferences is not None and before not in (None, moment.preferences)
     said = answer_about(history, node)
     recorded = find_tree_of(history, node.node_id)
-    return ShownNode(
+    return made_from(
+        ShownNode,
+        moment,
         session_id=history.session_id,
         run_id=node.run_id,
-        node_id=node.node_id,
         goal=session_title(history),
-        kind=node.kind,
-        at=node.at,
         event_index=node.index,
-        step_id=moment.step_id,
-        title=moment.title,
         parent=None if node.parent is None else _link(history, graph, workflow, node.parent),
         children=[_link(history, graph, workflow, child) for child in graph.children[node.node_id]],
         is_tip=node.node_id in graph.tips,
         is_preferred_tip=node.node_id == graph.preferred_tip,
         preferred_tip=graph.preferred_tip,
         is_on_path=node.node_id in graph.preferred_path,
-        is_fork=moment.is_fork,
         run_status=graph.status,
         health=session.health.state,
         banner=session.banner,
-        option_id=moment.option_id,
         notes=notes,
         is_cut=moment.is_cut or notes != moment.notes,
         artifacts=[],
@@ -389,8 +374,10 @@ def _placed(
         evidence_told=describe_sum_at(history, node.node_id),
         evidence_caveat=caveat_of(history),
         is_imported=is_from_elsewhere(history, node.node_id),
-        divergences=_divergences(moment),
-        capabilities=_capabilities(moment),
+        divergences=[
+            made_from(NodeDivergence, one, step_id=one.related_step_id) for one in moment.divergences
+        ],
+        capabilities=[made_from(NodeCapability, one) for one in moment.capabilities],
         validations=list(map(_validation, moment.validations)),
         trace=describe_way(moment),
         preferences=msgspec.structs.asdict(preferences_at(history, node.node_id)),
@@ -403,7 +390,7 @@ def _placed(
         if recorded is None
         else NodeTree(tree_id=recorded.fact.tree_id, cause=recorded.fact.cause, at=recorded.at),
         origin=_origin(history, history.runs[node.run_id], node, workflow.name),
-        resume_prompt=resume_prompt(history.session_id, title_of(leaves_of(workflow), node)),
+        resume_prompt=resume_prompt(history.session_id, title_at(workflow, node)),
         omitted={},
     )
 
@@ -412,10 +399,10 @@ def _gaps(history: History, graph: RunGraph, moment: Moment) -> list[NodeGap]:
     tip = preferred_tip_below(history, graph, moment.node_id)  # a gap is open on its own branch, or not
     still_open = {gap.gap_id for gap in open_gaps(history, tip)}
     return [
-        NodeGap(
+        made_from(
+            NodeGap,
+            gap,
             id=gap.gap_id,
-            severity=gap.severity,
-            reason=gap.reason,
             summary=explain_gap(gap, moment.title),
             resolves=gap.resolves_gap_id,
             is_open=gap.gap_id in still_open,
@@ -425,24 +412,7 @@ def _gaps(history: History, graph: RunGraph, moment: Moment) -> list[NodeGap]:
 
 
 def _validation(one: ValidationPerformed) -> NodeValidation:
-    faults = list(map(spell_recorded_fault, one.issues))
-    return NodeValidation(contract_ref=one.contract_ref, result=one.result, issues=faults)
-
-
-def _divergences(moment: Moment) -> list[NodeDivergence]:
-    return [
-        NodeDivergence(reason=one.reason, step_id=one.related_step_id, summary=one.summary)
-        for one in moment.divergences
-    ]
-
-
-def _capabilities(moment: Moment) -> list[NodeCapability]:
-    return [
-        NodeCapability(
-            capability=one.capability, status=one.status, provenance=one.provenance, summary=one.summary
-        )
-        for one in moment.capabilities
-    ]
+    return made_from(NodeValidation, one, issues=list(map(spell_recorded_fault, one.issues)))
 
 
 def _link(history: History, graph: RunGraph, workflow: CompiledWorkflow, node_id: NodeId) -> NodeLink:
@@ -450,7 +420,7 @@ def _link(history: History, graph: RunGraph, workflow: CompiledWorkflow, node_id
     return NodeLink(
         id=node_id,
         kind=node.kind,
-        title=done_title(history, leaves_of(workflow), node),
+        title=done_title(history, workflow, node),
         is_on_path=node_id in graph.preferred_path,
     )
 
@@ -464,7 +434,7 @@ def _pending(history: History, workflow: CompiledWorkflow, node: Node) -> Pendin
     leaf = standing.leaf
     return PendingRow(
         step_id=step_key(node.state),
-        title=title_of(leaves_of(workflow), node),
+        title=title_at(workflow, node),
         prompt=prompt,
         is_cut=prompt != standing.prompt,
         person=None if said is None else _answer(said),
@@ -496,23 +466,16 @@ def _contract_of(workflow: CompiledWorkflow, node: Node) -> dict[str, str]:
 
 
 def _artifact(held: Artifact, asked: Mapping[str, str]) -> NodeArtifact:
-    return NodeArtifact(
-        kind=held.kind,
-        digest=held.digest,
-        contract_ref=held.contract_ref or ("" if held.is_refused else asked.get(held.kind, "")),
-        is_refused=held.is_refused,
-        body=held.body,
-    )
+    asks = held.contract_ref or ("" if held.is_refused else asked.get(held.kind, ""))
+    return made_from(NodeArtifact, held, contract_ref=asks)
 
 
 def _claim(claim: Claim, moment: Moment, caveat: str) -> NodeClaim:
-    return NodeClaim(
+    return made_from(
+        NodeClaim,
+        claim,
         text=tell_claim(claim, moment.artifacts),
-        contract_ref=claim.contract_ref,
-        pointer=claim.pointer,
-        check=claim.check,
         level=level_of(claim),
-        verdict=claim.verdict,
         told=", ".join(filter(None, (describe_level(claim), caveat))),
         refs=list(claim.refs),
     )
@@ -520,45 +483,33 @@ def _claim(claim: Claim, moment: Moment, caveat: str) -> NodeClaim:
 
 def _receipt(held: Receipt) -> NodeReceipt:
     fact = held.fact
-    return NodeReceipt(
+    return made_from(
+        NodeReceipt,
+        fact,
+        held,
         id=fact.receipt_id,
-        node_id=fact.node_id,
-        check=fact.check,
         command=list(fact.argv),
-        directory=fact.directory,
         outcome=describe_outcome(fact.outcome),
         has_passed=is_status_own(fact.argv, fact.check)
         and has_passed(fact.outcome, fact.counts, fact.uncounted)
         and not explain_not_run(fact.argv, fact.outcome, fact.counts),
-        by=fact.by,
-        at=held.at,
-        duration_ms=fact.duration_ms,
         tail=fact.tail or fact.head,
     )
 
 
 def _answer(said: Confirmation) -> NodeAnswer:
     fact = said.fact
-    return NodeAnswer(
-        answer=fact.answer,
-        said=fact.value or fact.option_id or fact.answer,
-        option_id=fact.option_id,
-        door=fact.door,
-        who=name_person(fact.who),
-        note=fact.note,
-        at=said.at,
-    )
+    told = fact.value or fact.option_id or fact.answer
+    return made_from(NodeAnswer, fact, said, said=told, who=name_person(fact.who))
 
 
 def _origin(history: History, run: Run, node: Node, name: str) -> NodeOrigin:
     seen = seen_at(history, node.node_id)
     imported = history.imported
-    return NodeOrigin(
-        workflow_id=run.workflow_id,
+    return made_from(
+        NodeOrigin,
+        run,
         workflow_name=name,
-        workflow_hash=run.workflow_hash,
-        source_kind=run.source_kind,
-        source_ref=run.source_ref,
         project="" if run.project is None else run.project.name,
         branch=seen.get("git_branch", ""),
         head_sha=seen.get("git_head_sha", ""),
@@ -575,11 +526,7 @@ OPERATION = Operation(
     output=ShownNode,
     perform=show_node,
     shape=Shape(
-        levels={
-            "minimal": ("session_id", "run_id", "node_id", "kind", "step_id", "run_status", "health"),
-            "standard": None,
-            "full": None,
-        },
+        levels={"minimal": ("session_id", "run_id", "node_id", "kind", "step_id", "run_status", "health")},
         id_field="node_id",
         select="top",
         drop_order=("artifacts", "notes", "pending", "receipts", "claims", "validations", "trace"),

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import INVARIANT_VIOLATION, SESSION_NOT_FOUND, VALIDATION_ERROR
+from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.ids import (
     Autonomy,
     BlobRef,
@@ -23,11 +23,11 @@ from handrail.contract.ids import (
     session_id_of,
 )
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Fault, Json, NextCall, Notice, Success
+from handrail.contract.outcome import Fault, Json, NextCall, Notice, Success, refuse_argument
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
-from handrail.contract.wording import quote, shorten
+from handrail.contract.wording import shorten
 from handrail.engine.decide import StartFacts, decide_start, list_unmet_lists
 from handrail.engine.events import PreferencesDelta
 from handrail.engine.facts import MOST_TAGS, PRESETS, change_at_start, encode_project, place_of
@@ -45,7 +45,7 @@ from handrail.engine.reasons import InputProblem
 from handrail.engine.reply import Reply, ReplyWarning
 from handrail.operations.child_projects import keep_first_trees
 from handrail.operations.declared_checks import pin_checks
-from handrail.operations.finding import REQUESTED, find_begun, find_requested
+from handrail.operations.finding import REQUESTED, find_begun, find_requested, find_session
 from handrail.operations.handles import require_place
 from handrail.operations.kept_trees import take_first_tree
 from handrail.operations.replies import RUN_SHAPE, load_handed, load_pinned_workflow, reply_to_answer
@@ -65,12 +65,10 @@ from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import (
-    COMMIT_TRIES,
+    PlanWith,
     Session,
-    commit,
+    decide_and_commit,
     empty_session,
-    healthy_session,
-    read_session,
     wait_for_writer,
 )
 from handrail.runtime.write_permission import GATE_FIELDS, Change, DryRun, GatedInput, Plan, preview_or_write
@@ -297,9 +295,8 @@ def _asked(rt: ReadPorts, request: StartRun) -> _Asked:
 def _preferences(request: StartRun) -> PreferencesDelta:
     if request.preset is not UNSET:
         if request.preferences is not UNSET:
-            problem = {"param": "preset", "problem": "sets both already", "expected": "the preset alone"}
             message = "A preset sets autonomy and risk policy; give it alone, or the two without it."
-            raise Fault(VALIDATION_ERROR, message, details={"problems": [problem]})
+            raise refuse_argument(message, "preset", "sets both already", "the preset alone")
         named = PRESETS[request.preset]
         return PreferencesDelta(autonomy=named.autonomy, risk_policy=named.risk_policy)
     if request.preferences is UNSET:
@@ -342,14 +339,7 @@ def _existing(rt: ReadPorts, asked: str) -> Session:
     is_id = is_session_id(asked)
     claims = None if is_id else read_token(rt.keys.verifying_keys(WORKFLOW), asked, ANY_KIND).claims
     session_id = SessionId(asked) if claims is None else claims.session_id
-    session = read_session(rt.log, session_id)
-    if session is None:
-        raise Fault(
-            SESSION_NOT_FOUND,
-            f"There is no session {quote(session_id)} in this store.",
-            details={"session_id": session_id},
-            next_call=NextCall(operation="session.list", params={}),
-        )
+    session = find_session(rt, session_id)
     if claims is not None:
         require_place(session.history, claims)
         node = node_at(session.history, claims.node_tag)
@@ -370,47 +360,10 @@ def _begin(
     asked, session, run_id, pinned = found.asked, found.session, found.run_id, given.pinned
     _check_inputs(pinned, asked)
     settings = rt.settings.of(project)
-    facts = msgspec.structs.replace(
-        _facts(rt, session.history.session_id, run_id, asked, given.entry, pinned, seen),
-        project=encode_project(project, rt.workspace.identity(project)),
-        checks=pin_checks(settings, rt.secrets, rt.known_checks(), project),
-        confirmations=settings.confirmations,
-        confirmations_from=settings.confirmations_from,
-    )
-    _check_lists(facts, session, asked)
-    blobs = [Blob(ref=BlobRef(one.workflow_hash), content=one.content) for one in (pinned, *pinned.children)]
-    for _ in range(COMMIT_TRIES):
-        with healthy_session(rt, session, by_token=False) as (current, witness):
-            if is_checked and current.history.head != found.session.history.head:
-                raise refusal("target_changed")
-            session = current
-            recorded = _started(session, run_id)
-            if recorded is not None:
-                return session, recorded
-            committed = commit(rt, witness, current, partial(decide_start, current.history, facts), blobs)
-        if committed is not None:
-            recorded = _started(committed, run_id)
-            assert recorded is not None, "a committed start is in the history"
-            return committed, recorded
-    raise Fault(
-        INVARIANT_VIOLATION,
-        "The log kept changing during this call.",
-        details={"session_id": facts.session_id},
-    )
-
-
-def _facts(
-    rt: ReadPorts,
-    session_id: SessionId,
-    run_id: RunId,
-    asked: _Asked,
-    entry: CatalogEntry,
-    pinned: Pinned,
-    seen: dict[ObservationKey, str],
-) -> StartFacts:
     filled = fill_from_goal(pinned.workflow, asked.context, asked.goal)
-    return StartFacts(
-        session_id=session_id,
+    entry, own = given.entry, rt.settings.of()
+    facts = StartFacts(
+        session_id=session.history.session_id,
         run_id=run_id,
         workflow=pinned.workflow,
         workflow_hash=pinned.workflow_hash,
@@ -421,23 +374,34 @@ def _facts(
         from_goal=tuple(filled),
         observations=seen,
         preferences=asked.preferences,
-        defaults=_defaults(rt),
+        defaults=PreferencesDelta(autonomy=own.autonomy, risk_policy=own.risk_policy),
         source_digest=blob_ref(entry.content),
         is_first_here=is_first_here(rt.log, entry.source_kind, pinned.workflow_hash),
         tags=entry.tags[:MOST_TAGS],
         agent=shorten(rt.client),
         handed={one.workflow_hash: one.workflow for one in pinned.children},
+        project=encode_project(project, rt.workspace.identity(project)),
+        checks=pin_checks(settings, rt.secrets, rt.known_checks(), project),
+        confirmations=settings.confirmations,
+        confirmations_from=settings.confirmations_from,
     )
+    _check_lists(facts, session, asked)
+    blobs = [Blob(ref=BlobRef(one.workflow_hash), content=one.content) for one in (pinned, *pinned.children)]
+
+    def decide(now: Session) -> PlanWith | None:
+        if is_checked and now.history.head != found.session.history.head:
+            raise refusal("target_changed")
+        return None if _started(now, run_id) else partial(decide_start, now.history, facts)
+
+    session, _ = decide_and_commit(rt, session, decide, blobs, by_token=False)
+    recorded = _started(session, run_id)
+    assert recorded is not None, "a committed start is in the history"
+    return session, recorded
 
 
 def _seen(rt: ReadPorts, asked: _Asked, project: str) -> dict[ObservationKey, str]:
     seen = rt.workspace.observations(project)
     return seen | {"goal": asked.goal} if asked.goal else seen
-
-
-def _defaults(rt: ReadPorts) -> PreferencesDelta:
-    settings = rt.settings.of()
-    return PreferencesDelta(autonomy=settings.autonomy, risk_policy=settings.risk_policy)
 
 
 def _check_inputs(pinned: Pinned, asked: _Asked) -> None:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from handrail.contract.catalogue import STORE_CORRUPT
 from handrail.contract.ids import BlobRef, SessionId, SourceKind, WorkflowHash
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
 from handrail.engine.facts import Place, is_same_place, run_place, session_place
 from handrail.engine.history import History, Run, closing_of
 from handrail.engine.reply import ReplyWarning, ToolCall
-from handrail.operations.declared_checks import explain_undeclared
 from handrail.operations.handles import mint_state_token
+from handrail.operations.workflow_catalog import explain_undeclared
 from handrail.operations.workflows.overlay_drift import explain_changed_base
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
 from handrail.runtime.runtime import ReadPorts, WritePorts, looks_at_code
-from handrail.runtime.sessions import Session, read_session
+from handrail.runtime.sessions import Session, read_blob, read_session
 from handrail.workflows.catalog import suggest_id
 from handrail.workflows.compiled import CompiledWorkflow, list_wanted_checks
 from handrail.workflows.evidence import ChangedInRun
@@ -86,15 +85,7 @@ def warn_of_missing_look(
 
 def is_first_here(reader: EventReader, source_kind: SourceKind, workflow_hash: WorkflowHash) -> bool:
     """Whether the store holds no run of this hash yet: then its compiled form is not there either."""
-    if source_kind not in FROM_ELSEWHERE:
-        return False
-    try:
-        reader.get_blob(BlobRef(workflow_hash))
-    except Fault as fault:
-        if fault.kind is STORE_CORRUPT:
-            return True
-        raise
-    return False
+    return source_kind in FROM_ELSEWHERE and read_blob(reader, BlobRef(workflow_hash)) is None
 
 
 def find_duplicate_start(

@@ -128,8 +128,6 @@ OPERATION = Operation(
     input=DeleteSessions,
     output=DeletedSessions,
     perform=delete_sessions,
-    shape=Shape(
-        levels={"minimal": ("items", "summary", "skipped"), "standard": None, "full": None}, select="top"
-    ),
+    shape=Shape(levels={"minimal": ("items", "summary", "skipped")}, select="top"),
     errors=("SESSION_LOCKED",),
 )

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail import __version__
-from handrail.contract.catalogue import SESSION_NOT_HEALTHY, STORE_CORRUPT
+from handrail.contract.catalogue import SESSION_NOT_HEALTHY
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
@@ -23,6 +23,7 @@ from handrail.projections.report.markdown import markdown_report, report_page
 from handrail.projections.report.story import story_of
 from handrail.runtime.operation import Chunked, Input, Operation
 from handrail.runtime.runtime import ReadPorts
+from handrail.runtime.sessions import read_blob, read_text
 from handrail.workflows.compiled import decode_compiled
 
 ExportedAs: TypeAlias = Literal["bundle", "markdown", "html"]
@@ -130,7 +131,7 @@ def _bundle(
     is_damaged = health.state != "healthy"
 
     def content(ref: BlobRef) -> bytes | None:
-        return _content(rt, ref) if is_salvage else rt.log.get_blob(ref)
+        return read_blob(rt.log, ref) if is_salvage else rt.log.get_blob(ref)
 
     written = write_bundle(
         session_id,
@@ -139,7 +140,7 @@ def _bundle(
         exported_at=_as_of(rt, records),
         producer=Producer(name="handrail", version=__version__),
         salvage=Salvage(health=health.state, reason=health.reason) if is_damaged else None,
-        code=partial(_content, rt) if with_code else None,
+        code=partial(read_blob, rt.log) if with_code else None,
     )
     facts = _facts(session_id, "bundle", health.state if is_damaged else "healthy", written.event_count)
     return Chunked(facts=facts | {"bundle_id": written.bundle_id}, chunks=written.chunks())
@@ -178,11 +179,13 @@ def _report(
     """Of a damaged session, the part that is proven, under a banner that says so."""
     records, health = _readable(loaded.records, loaded.health)
     history = fold(session_id, records)
-    contents = {run.workflow_hash: _content(rt, BlobRef(run.workflow_hash)) for run in history.runs.values()}
+    contents = {
+        run.workflow_hash: read_blob(rt.log, BlobRef(run.workflow_hash)) for run in history.runs.values()
+    }
     story = story_of(
         history,
         {ref: decode_compiled(content) for ref, content in contents.items() if content is not None},
-        lambda ref: _text(_content(rt, ref)),
+        partial(read_text, rt.log),
         health=health.state,
         health_detail=health.detail,
     )
@@ -190,20 +193,6 @@ def _report(
     content = write(story, exported_at=_as_of(rt, records), producer=PRODUCER)
     facts = _facts(session_id, exported_as, health.state, len(records))
     return Chunked(facts=facts, chunks=iter((content.encode(),)))
-
-
-def _content(rt: ReadPorts, ref: BlobRef) -> bytes | None:
-    """None where the store has lost it."""
-    try:
-        return rt.log.get_blob(ref)
-    except Fault as fault:
-        if fault.kind is STORE_CORRUPT:
-            return None
-        raise
-
-
-def _text(content: bytes | None) -> str | None:
-    return None if content is None else content.decode()
 
 
 def _not_whole(session_id: SessionId, loaded: Loaded) -> Fault:
@@ -231,11 +220,7 @@ OPERATION = Operation(
     perform=export_session,
     chunked=export_in_chunks,
     shape=Shape(
-        levels={
-            "minimal": ("session_id", "as", "bundle_id", "event_count", "health", "is_salvage"),
-            "standard": None,
-            "full": None,
-        },
+        levels={"minimal": ("session_id", "as", "bundle_id", "event_count", "health", "is_salvage")},
         id_field="session_id",
         select="top",
         drop_order=("content",),

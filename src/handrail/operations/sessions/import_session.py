@@ -271,7 +271,7 @@ OPERATION = Operation(
     input=ImportSession,
     output=ImportedSession,
     perform=import_session,
-    shape=Shape(levels={"minimal": None, "standard": None, "full": None}, select="top"),
+    shape=Shape(levels={"minimal": None}, select="top"),
     errors=(
         "BUNDLE_INVALID_FORMAT",
         "BUNDLE_TOO_LARGE",

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Answer, Fault, Success
+from handrail.contract.outcome import Answer, Fault, Success, made_from
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import GapRecorded, GapSeverity
 from handrail.engine.history import Node, attached_to, list_tellers
@@ -19,12 +19,12 @@ from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
     Sessions,
+    ask_sessions,
     describe_unsound,
     facet,
-    open_stored_sessions,
+    sort_latest,
 )
 from handrail.ports.log import SessionStamp
-from handrail.ports.store import IndexTrouble
 from handrail.projections.evidence import describe_settler
 from handrail.projections.overview import session_project, session_title
 from handrail.projections.run_graph import RunGraph, completed_step, run_graphs
@@ -38,8 +38,6 @@ GapState: TypeAlias = Literal["open", "settled", "noted"]
 _WORST_FIRST: tuple[GapSeverity, ...] = ("critical", "warning", "info")
 _NOT_DAMAGED = ("healthy", "missing")
 """What is missing was deleted while the list was made."""
-_FAR = 10**24
-"""Larger than any activity order, so that the latest session sorts first."""
 
 
 class ListGaps(Input, frozen=True, kw_only=True):
@@ -97,10 +95,7 @@ class GapList(Answer, frozen=True, kw_only=True):
 
 def list_gaps(rt: ReadPorts, request: ListGaps) -> Success:
     """One page, open ones first, the worst first, then by the last activity of the session."""
-    try:
-        found, unsound = _find(rt, request, with_index=True)
-    except IndexTrouble:
-        found, unsound = _find(rt, request, with_index=False)
+    found, unsound = ask_sessions(rt, lambda sessions: _find(rt, request, sessions))
     counts = GapCounts(
         open=_count(found, "open"),
         settled=_count(found, "settled"),
@@ -125,22 +120,21 @@ def _order(one: tuple[str, GapItem]) -> tuple[str, ...]:
 
 
 def _find(
-    rt: ReadPorts, request: ListGaps, *, with_index: bool
+    rt: ReadPorts, request: ListGaps, sessions: Sessions
 ) -> tuple[list[tuple[str, GapItem]], dict[SessionId, str]]:
     """Every gap but those that the filters leave out, with the place of its session in the order.
 
     And the sessions that cannot be read whole, with their health.
     """
-    with open_stored_sessions(rt, with_index=with_index) as sessions:
-        having = sessions.find([facet("gap_count")])
-        asked = [stamp for stamp in having if request.session in (UNSET, stamp.session_id)]
-        health = {stamp.session_id: sessions.facts(stamp.session_id).health for stamp in asked}
-        found = [
-            (f"{_FAR - order:025d}", item)
-            for order, session in _with_gaps(rt, sessions, asked)
-            for item in _items(rt, session)
-            if request.severity in (UNSET, item.severity) and request.workflow in (UNSET, item.workflow_id)
-        ]
+    having = sessions.find([facet("gap_count")])
+    asked = [stamp for stamp in having if request.session in (UNSET, stamp.session_id)]
+    health = {stamp.session_id: sessions.facts(stamp.session_id).health for stamp in asked}
+    found = [
+        (sort_latest(order), item)
+        for order, session in _with_gaps(rt, sessions, asked)
+        for item in _items(rt, session)
+        if request.severity in (UNSET, item.severity) and request.workflow in (UNSET, item.workflow_id)
+    ]
     return found, {session_id: state for session_id, state in health.items() if state not in _NOT_DAMAGED}
 
 
@@ -209,23 +203,21 @@ def _item(
     workflow_name: str,
 ) -> GapItem:
     history = session.history
-    return GapItem(
+    return made_from(
+        GapItem,
+        node,
+        gap,
         id=gap.gap_id,
         state=state,
-        severity=gap.severity,
-        reason=gap.reason,
         summary=explain_gap(gap),
         settled_by=settled_by,
         session_id=history.session_id,
-        run_id=node.run_id,
-        node_id=node.node_id,
         step_id=completed_step(history, node),
         workflow_id=history.runs[node.run_id].workflow_id,
         workflow_name=workflow_name,
         project=project,
         goal=session_title(history),
         health=session.health.state,
-        at=node.at,
     )
 
 
@@ -238,7 +230,7 @@ OPERATION = Operation(
     item=GapItem,
     perform=list_gaps,
     shape=Shape(
-        levels={"minimal": ("id", "state", "severity", "session_id"), "standard": None, "full": None},
+        levels={"minimal": ("id", "state", "severity", "session_id")},
         id_field="id",
         select="items",
         untrusted=("summary", "settled_by", "workflow_name", "project", "goal"),

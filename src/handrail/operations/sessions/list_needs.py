@@ -11,10 +11,9 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.accounts import ROLES, Principal
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, SessionId
-from handrail.contract.outcome import Answer, Success
+from handrail.contract.outcome import Answer, Success, made_from
 from handrail.engine.events import is_newer
-from handrail.operations.stored_sessions import FindSilence, find_silence, open_stored_sessions
-from handrail.ports.store import IndexTrouble
+from handrail.operations.stored_sessions import FindSilence, Sessions, ask_sessions, find_silence
 from handrail.projections.needs import reply_to_need
 from handrail.projections.overview import Need, SessionFacts
 from handrail.runtime.damaged_sessions import list_repair_commands
@@ -96,10 +95,7 @@ class NeedList(Answer, frozen=True, kw_only=True):
 
 def list_needs(rt: ReadPorts, request: ListNeeds) -> Success:
     """One page of what waits among the latest sessions, the kind that nobody else can settle first."""
-    try:
-        found, count = _find(rt, request, with_index=True)
-    except IndexTrouble:
-        found, count = _find(rt, request, with_index=False)
+    found, count = ask_sessions(rt, lambda sessions: (_find(rt, request, sessions), sessions.count()))
     page = page_of(rt, OPERATION, request, sorted(found, key=_order), _order, lambda row: row)
     is_whole = count <= MOST_SESSIONS
     listed = NeedList(
@@ -122,24 +118,23 @@ def _order(row: NeedRow) -> tuple[str, ...]:
     )
 
 
-def _find(rt: ReadPorts, request: ListNeeds, *, with_index: bool) -> tuple[list[NeedRow], int]:
-    """Everything that waits among the latest sessions, and how many sessions there are."""
+def _find(rt: ReadPorts, request: ListNeeds, sessions: Sessions) -> list[NeedRow]:
+    """Everything that waits among the latest sessions."""
     found: list[NeedRow] = []
     silence = find_silence(rt)
     me = rt.principal if request.whose == "me" else None
-    with open_stored_sessions(rt, with_index=with_index) as sessions:
-        for stamp in sessions.latest(MOST_SESSIONS)[:MOST_SESSIONS]:
-            facts = sessions.facts(stamp.session_id)
-            if me is not None:
-                mine = [need for need in facts.needs if _is_mine(rt, stamp.session_id, facts, need, me)]
-                if not mine and facts.account not in ("", me.account):
-                    continue
-                facts = msgspec.structs.replace(facts, needs=tuple(mine))
-            if sessions.has_lost_workflow(stamp.session_id):
-                found.append(_damaged(stamp.session_id, facts, _NO_WORKFLOW))
-            else:
-                found += _rows(rt, stamp.session_id, facts, silence)
-        return found, sessions.count()
+    for stamp in sessions.latest(MOST_SESSIONS)[:MOST_SESSIONS]:
+        facts = sessions.facts(stamp.session_id)
+        if me is not None:
+            mine = [need for need in facts.needs if _is_mine(rt, stamp.session_id, facts, need, me)]
+            if not mine and facts.account not in ("", me.account):
+                continue
+            facts = msgspec.structs.replace(facts, needs=tuple(mine))
+        if sessions.has_lost_workflow(stamp.session_id):
+            found.append(_damaged(stamp.session_id, facts, _NO_WORKFLOW))
+        else:
+            found += _rows(rt, stamp.session_id, facts, silence)
+    return found
 
 
 def _is_mine(rt: ReadPorts, session_id: SessionId, facts: SessionFacts, need: Need, me: Principal) -> bool:
@@ -207,31 +202,16 @@ def _describe(facts: SessionFacts) -> str:
 def _row(
     session_id: SessionId, facts: SessionFacts, need: Need, *, reply: str, command: str, silence: str = ""
 ) -> NeedRow:
-    return NeedRow(
-        kind=need.kind,
+    return made_from(
+        NeedRow,
+        need,
+        facts,
         session_id=session_id,
-        run_id=need.run_id,
-        node_id=need.node_id,
-        goal=facts.goal,
-        project=facts.project,
         branch=facts.branches[-1] if facts.branches else "",
-        workflow_id=facts.workflow_id,
-        workflow_name=facts.workflow_name,
-        agent=facts.agent,
-        account=facts.account,
-        machine=facts.machine,
         since=need.since or facts.last_activity,
         silence=silence,
-        title=need.title,
-        why=need.why,
-        fix=need.fix,
-        gap_id=need.gap_id,
-        count=need.count,
-        asked=need.asked,
-        is_answered=need.is_answered,
         reply=reply,
         command=command,
-        last_activity=facts.last_activity,
     )
 
 
@@ -244,7 +224,7 @@ OPERATION = Operation(
     item=NeedRow,
     perform=list_needs,
     shape=Shape(
-        levels={"minimal": ("kind", "session_id", "node_id"), "standard": None, "full": None},
+        levels={"minimal": ("kind", "session_id", "node_id")},
         id_field="session_id",
         select="items",
         untrusted=(

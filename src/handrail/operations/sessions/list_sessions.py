@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Answer, Success
+from handrail.contract.outcome import Answer, Success, made_from
 from handrail.operations.sessions.search_sessions import Texts
 from handrail.operations.stored_sessions import (
     FACETS,
+    FAR,
     FindSilence,
     Sessions,
     about,
+    ask_sessions,
     describe_unsound,
     facet,
     find_silence,
-    open_stored_sessions,
+    sort_latest,
 )
 from handrail.ports.log import SessionStamp
-from handrail.ports.store import IndexTrouble
 from handrail.projections.overview import SessionFacts
 from handrail.projections.resume_candidates import words_of
 from handrail.runtime.operation import Input, Operation, ValueRule
@@ -31,11 +33,7 @@ from handrail.runtime.paging import DEFAULT_LIMIT, MOST_ITEMS, page_of, read_pla
 from handrail.runtime.runtime import ReadPorts
 
 _TIMES = "a UTC time such as 2026-11-15T09:30:00Z"
-_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?Z", re.ASCII)
-_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-
-_FAR = 10**24
-"""Larger than any activity order, so that the latest session sorts first."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", re.ASCII)
 
 
 class ListSessions(Input, frozen=True, kw_only=True):
@@ -160,31 +158,25 @@ class SessionList(Answer, frozen=True, kw_only=True):
 
 def list_sessions(rt: ReadPorts, request: ListSessions) -> Success:
     """One page, last activity first. Without a filter only the sessions of this page are looked at."""
-    try:
-        return _list(rt, request, with_index=True)
-    except IndexTrouble:
-        return _list(rt, request, with_index=False)
+    return ask_sessions(rt, lambda sessions: _list(rt, request, sessions))
 
 
-def _list(rt: ReadPorts, request: ListSessions, *, with_index: bool) -> Success:
+def _list(rt: ReadPorts, request: ListSessions, sessions: Sessions) -> Success:
     filters = (
         *(request.status, request.workflow, request.project_name, request.branch, request.silence),
         *(request.since, request.until, request.query, request.needs, request.account, request.agent),
     )
     silence = find_silence(rt)
     is_filtered = any(given is not UNSET for given in filters)
-    with open_stored_sessions(rt, with_index=with_index) as sessions:
-        chosen: Iterable[SessionStamp] = (
-            _matching(rt, sessions, request, silence) if is_filtered else _next(rt, sessions, request)
-        )
-        page = page_of(
-            rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp, silence)
-        )
-        lost = {
-            SessionId(session_id): "healthy"
-            for _, session_id in page.sort_keys
-            if sessions.has_lost_workflow(SessionId(session_id))
-        }
+    chosen: Iterable[SessionStamp] = (
+        _matching(rt, sessions, request, silence) if is_filtered else _next(rt, sessions, request)
+    )
+    page = page_of(rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp, silence))
+    lost = {
+        SessionId(session_id): "healthy"
+        for _, session_id in page.sort_keys
+        if sessions.has_lost_workflow(SessionId(session_id))
+    }
     scope = "all sessions of this store" + describe_unsound(lost, "shown without a workflow")
     return Success(data={"scope": scope}, page=page)
 
@@ -193,7 +185,7 @@ def _next(rt: ReadPorts, sessions: Sessions, request: ListSessions) -> Sequence[
     """The sessions of this page, and one more."""
     place = read_place(rt, OPERATION, request)
     limit = DEFAULT_LIMIT if request.limit is UNSET else request.limit
-    after = place and SessionStamp(session_id=SessionId(place[1]), order=_FAR - int(place[0]))
+    after = place and SessionStamp(session_id=SessionId(place[1]), order=FAR - int(place[0]))
     return sessions.latest(limit + 1, after or None)
 
 
@@ -216,24 +208,21 @@ def _matching(
 
 def _facets(request: ListSessions) -> list[str]:
     """What the index knows of a session that the filters let pass."""
-    named = (request.status, request.workflow, request.project_name, request.account, request.agent)
-    asked = [facet(name, value) for name, value in zip(FACETS, named, strict=True) if value is not UNSET]
+    asked = [facet(name, value) for name, value in _named(request).items()]
     return [*asked, *([facet("needs")] if request.needs is True else [])]
+
+
+def _named(request: ListSessions) -> dict[str, str]:
+    """The facts that are asked for, by name."""
+    given = (request.status, request.workflow, request.project_name, request.account, request.agent)
+    return {name: value for name, value in zip(FACETS, given, strict=True) if value is not UNSET}
 
 
 def _is_wanted(facts: SessionFacts, request: ListSessions, *, is_lost: bool) -> bool:
     """A session whose time nobody can read passes the filters of time: it is never dropped for that."""
     if request.needs is True and not (facts.needs or facts.health != "healthy" or is_lost):
         return False
-    if request.status is not UNSET and facts.status != request.status:
-        return False
-    if request.workflow is not UNSET and facts.workflow_id != request.workflow:
-        return False
-    if request.project_name is not UNSET and facts.project != request.project_name:
-        return False
-    if request.account is not UNSET and facts.account != request.account:
-        return False
-    if request.agent is not UNSET and facts.agent != request.agent:
+    if any(getattr(facts, name) != value for name, value in _named(request).items()):
         return False
     if request.branch is not UNSET and _branch(facts) != request.branch:
         return False
@@ -250,17 +239,14 @@ def _comparable(time: str) -> str:
 
 
 def _is_time(text: str) -> bool:
-    shape = _TIME.fullmatch(text)
-    if shape is None:
+    try:
+        return _TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(f"{text[:19]}Z"))
+    except ValueError:  # no calendar has that day
         return False
-    year, month, day, hour, minute, second = (int(part) for part in shape.groups()[:6])
-    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    days = _DAYS[month - 1] + (month == 2 and is_leap) if 1 <= month <= 12 else 0
-    return 1 <= day <= days and hour < 24 and minute < 60 and second < 60
 
 
 def _sort_key(stamp: SessionStamp) -> tuple[str, ...]:
-    return (f"{_FAR - stamp.order:025d}", stamp.session_id)
+    return (sort_latest(stamp.order), stamp.session_id)
 
 
 def _branch(facts: SessionFacts) -> str:
@@ -269,32 +255,13 @@ def _branch(facts: SessionFacts) -> str:
 
 def _row(sessions: Sessions, stamp: SessionStamp, silence: FindSilence) -> SessionRow:
     facts = sessions.facts(stamp.session_id)
-    return SessionRow(
+    return made_from(
+        SessionRow,
+        facts,
         id=stamp.session_id,
-        status=facts.status,
-        health=facts.health,
-        goal=facts.goal,
-        project=facts.project,
-        workflow_id=facts.workflow_id,
-        workflow_hash=facts.workflow_hash,
-        run_id=facts.run_id,
-        run_count=facts.run_count,
-        pending_step=facts.pending_step,
-        pending_title=facts.pending_title,
-        workflow_name=facts.workflow_name,
-        done=facts.done,
-        at_least=facts.at_least,
-        parts=facts.parts,
-        parts_done=facts.parts_done,
-        since=facts.since,
-        agent=facts.agent,
-        account=facts.account,
-        machine=facts.machine,
         silence=silence(facts),
         needs_person=bool(facts.needs),
         branch=_branch(facts),
-        last_activity=facts.last_activity,
-        imported_from=facts.imported_from,
         open_gaps=facts.open_gap_count,
         critical_gaps=facts.critical_gap_count,
     )
@@ -311,7 +278,7 @@ OPERATION = Operation(
     item=SessionRow,
     perform=list_sessions,
     shape=Shape(
-        levels={"minimal": ("id", "status", "health"), "standard": None, "full": None},
+        levels={"minimal": ("id", "status", "health")},
         id_field="id",
         select="items",
         untrusted=("goal", "project", "branch", "pending_title", "workflow_name", "agent"),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from msgspec import Meta
 
-from handrail.contract.catalogue import E_HUMAN_REQUIRED, INVARIANT_VIOLATION, VALIDATION_ERROR
+from handrail.contract.catalogue import E_HUMAN_REQUIRED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
-from handrail.contract.outcome import Answer, Fault
+from handrail.contract.outcome import Answer, refuse_argument
 from handrail.engine.events import ConfirmationDoor, ObservationRecorded, PlannedEvent, Scope
 from handrail.engine.facts import LONGEST_GOAL
 from handrail.engine.history import History
@@ -18,7 +19,7 @@ from handrail.operations.finding import find_session, name_answerer
 from handrail.projections.overview import session_title
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import WritePorts
-from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session
+from handrail.runtime.sessions import Session, decide_and_commit
 from handrail.runtime.who_confirms import require_yes
 
 
@@ -48,35 +49,18 @@ def rename_session(rt: WritePorts, request: RenameSession) -> RenamedSession:
     session = find_session(rt, request.session)
     title = flatten_text(request.title).strip()
     if not title:
-        expected = f"1 to {LONGEST_GOAL} characters"
-        raise Fault(
-            VALIDATION_ERROR,
-            "title: has no letters; nothing was changed.",
-            details={"problems": [{"param": "title", "problem": "is blank", "expected": expected}]},
-        )
+        message = "title: has no letters; nothing was changed."
+        raise refuse_argument(message, "title", "is blank", f"1 to {LONGEST_GOAL} characters")
     before = session_title(session.history)
     if before == title:
         return RenamedSession(session_id=session.history.session_id, title=title, before=before, is_new=False)
     at_page: ConfirmationDoor = "console" if rt.principal is None else "account"
     door = at_page if rt.is_at_console else _ask(rt, session, before, title)
-    for _ in range(COMMIT_TRIES):
-        with healthy_session(rt, session, by_token=False) as (session, witness):
-            committed = _commit(rt, witness, session, title, door)
-        if committed is not None:
-            session_id = committed.history.session_id
-            return RenamedSession(session_id=session_id, title=title, before=before, is_new=True)
-    raise Fault(
-        INVARIANT_VIOLATION,
-        "The log kept changing during this call.",
-        details={"session_id": session.history.session_id},
+    who = name_answerer(rt, door)
+    decide_and_commit(
+        rt, session, lambda now: partial(_plan_title, now.history, title, door, who), by_token=False
     )
-
-
-def _commit(
-    rt: WritePorts, witness: Witness, session: Session, title: str, door: ConfirmationDoor
-) -> Session | None:
-    plan = _plan_title(session.history, title, door, name_answerer(rt, door))
-    return commit(rt, witness, session, lambda _: plan)
+    return RenamedSession(session_id=session.history.session_id, title=title, before=before, is_new=True)
 
 
 def _ask(rt: WritePorts, session: Session, before: str, title: str) -> ConfirmationDoor:
@@ -91,7 +75,7 @@ def _ask(rt: WritePorts, session: Session, before: str, title: str) -> Confirmat
     return require_yes(rt, text, command=command, resume=f"handrail session show {session_id}")
 
 
-def _plan_title(history: History, title: str, door: ConfirmationDoor, who: str) -> list[PlannedEvent]:
+def _plan_title(history: History, title: str, door: ConfirmationDoor, who: str, _: int) -> list[PlannedEvent]:
     """What a person calls the session from now on; a program that knows no titles reads the goal again."""
     goal = history.observations.get("goal", "")
     told = ObservationRecorded(key="goal", value=goal, title=title, door=door, who=who)
@@ -106,7 +90,7 @@ OPERATION = Operation(
     output=RenamedSession,
     perform=rename_session,
     shape=Shape(
-        levels={"minimal": ("session_id", "title", "is_new"), "standard": None, "full": None},
+        levels={"minimal": ("session_id", "title", "is_new")},
         id_field="session_id",
         select="top",
         untrusted=("title", "before"),

@@ -7,7 +7,6 @@ one session, no question at all the latest ones, and a search stops after 5 000 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Annotated
 
 import msgspec
@@ -16,7 +15,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import KEYRING_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import ObservationKey, SessionId, is_run_id, is_session_id
-from handrail.contract.outcome import Fault, Page, Payload, Success
+from handrail.contract.outcome import Fault, Page, Payload, Success, made_from
 from handrail.contract.wording import format_count
 from handrail.engine.ask import describe_answer
 from handrail.engine.events import is_newer
@@ -28,7 +27,7 @@ from handrail.operations.finding import find_session
 from handrail.operations.handles import mint_session_token, mint_state_token
 from handrail.operations.replies import list_handed, load_pinned_workflow
 from handrail.operations.source_drift import warn_of_drift
-from handrail.operations.stored_sessions import Sessions, describe_unsound, open_stored_sessions
+from handrail.operations.stored_sessions import Sessions, ask_sessions, describe_unsound
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
 from handrail.projections.evidence import EvidenceSum, sum_evidence
@@ -117,29 +116,29 @@ def resume_session(rt: ReadPorts, request: ResumeSession) -> Success:
     project = project_of(rt, request.project)
     here = place_of(project, seen := rt.workspace.observations(project), rt.workspace.identity(project))
     wanted = _read_question(request, here, seen)
-    try:
-        return _resume(rt, project, wanted, with_index=True)
-    except IndexTrouble:  # it is broken, or what it led to is gone: the log knows better
-        return _resume(rt, project, wanted, with_index=False)
+    if is_session_id(wanted.query):
+        stamp = SessionStamp(session_id=SessionId(wanted.query), order=0)
+        return _resume(rt, project, wanted, Sessions(rt, None, only=[stamp]))
+    return ask_sessions(rt, lambda sessions: _resume(rt, project, wanted, sessions))
 
 
-def _resume(rt: ReadPorts, project: str, wanted: ResumeQuery, *, with_index: bool) -> Success:
-    with _open_search(rt, wanted, with_index=with_index) as looked:
-        found = rank_subjects(looked.that_may_match(wanted), wanted, most=MOST_FOUND + 1)
-        scope, is_matched = looked.scope, bool(found) or not wanted.is_asked
-        if not is_matched and not is_session_id(wanted.query):
-            scope = f"nothing matches in {scope}"
-        if not is_matched and wanted.query and not _is_exact(wanted.query):
-            found = list_latest(looked.all_of_them(), wanted.here, most=MOST_FOUND + 1)
-            scope += "; the latest sessions instead" if found else ""
-        is_cut = len(found) > MOST_FOUND or not looked.is_whole
-        if not wanted.is_asked and found and found[0].is_here and not is_finished(found[0].subject):
-            # Nothing was asked for and something here waits: of what is done, the last is enough.
-            done = [one for one in found if is_finished(one.subject)]
-            found = tuple(one for one in found if one not in done[1:])
-            scope += "; other finished runs are found by a query" if done[1:] else ""
-        candidates = _candidates(rt, found[:MOST_FOUND], project, with_index=with_index)
-        items = tuple(map(msgspec.to_builtins, candidates))
+def _resume(rt: ReadPorts, project: str, wanted: ResumeQuery, sessions: Sessions) -> Success:
+    looked = _choose(sessions, wanted)
+    found = rank_subjects(looked.that_may_match(wanted), wanted, most=MOST_FOUND + 1)
+    scope, is_matched = looked.scope, bool(found) or not wanted.is_asked
+    if not is_matched and not is_session_id(wanted.query):
+        scope = f"nothing matches in {scope}"
+    if not is_matched and wanted.query and not _is_exact(wanted.query):
+        found = list_latest(looked.all_of_them(), wanted.here, most=MOST_FOUND + 1)
+        scope += "; the latest sessions instead" if found else ""
+    is_cut = len(found) > MOST_FOUND or not looked.is_whole
+    if not wanted.is_asked and found and found[0].is_here and not is_finished(found[0].subject):
+        # Nothing was asked for and something here waits: of what is done, the last is enough.
+        done = [one for one in found if is_finished(one.subject)]
+        found = tuple(one for one in found if one not in done[1:])
+        scope += "; other finished runs are found by a query" if done[1:] else ""
+    candidates = _candidates(rt, found[:MOST_FOUND], project, sessions)
+    items = tuple(map(msgspec.to_builtins, candidates))
     page = Page(items=items, style="none", limit=MOST_FOUND, truncated=is_cut)
     return Success(data={"project": project, "matched": is_matched, "scope": scope}, page=page)
 
@@ -161,29 +160,23 @@ class ShowWork(Input, frozen=True, kw_only=True):
 def find_work_in_progress(rt: ReadPorts, project: str) -> WorkHere:
     """The unfinished runs of the project where the caller stands, the latest first; at most five."""
     here = place_of(project, rt.workspace.observations(project), rt.workspace.identity(project))
-    try:
-        return _in_progress(rt, project, here, with_index=True)
-    except IndexTrouble:
-        return _in_progress(rt, project, here, with_index=False)
+    return ask_sessions(rt, lambda sessions: _in_progress(rt, project, here, sessions))
 
 
-def _in_progress(rt: ReadPorts, project: str, here: Place, *, with_index: bool) -> WorkHere:
-    with _open_search(rt, ResumeQuery(here=here), with_index=with_index) as looked:
-        mine = [
-            subject
-            for subject in looked.all_of_them()
-            if subject.run_id is not None
-            and subject.status in _UNFINISHED
-            and is_same_place(subject.place, here)
-        ]
-        return WorkHere(
-            candidates=tuple(_candidates(rt, list_latest(mine, here), project, with_index=with_index)),
-            damaged=tuple(
-                name
-                for name, health in looked.unsound.items()
-                if not is_newer(health) and _is_of(rt, name, here)
-            )[:MOST_FOUND],
-        )
+def _in_progress(rt: ReadPorts, project: str, here: Place, sessions: Sessions) -> WorkHere:
+    looked = _choose(sessions, ResumeQuery(here=here))
+    mine = [
+        subject
+        for subject in looked.all_of_them()
+        if subject.run_id is not None and subject.status in _UNFINISHED and is_same_place(subject.place, here)
+    ]
+    damaged = (
+        name for name, health in looked.unsound.items() if not is_newer(health) and _is_of(rt, name, here)
+    )
+    return WorkHere(
+        candidates=tuple(_candidates(rt, list_latest(mine, here), project, sessions)),
+        damaged=tuple(damaged)[:MOST_FOUND],
+    )
 
 
 def _is_of(rt: ReadPorts, session_id: SessionId, here: Place) -> bool:
@@ -243,18 +236,8 @@ class _Search(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-@contextmanager
-def _open_search(rt: ReadPorts, wanted: ResumeQuery, *, with_index: bool) -> Iterator[_Search]:
-    """The latest sessions, as many as the question is worth."""
-    if is_session_id(wanted.query):
-        stamp = SessionStamp(session_id=SessionId(wanted.query), order=0)
-        yield _choose(Sessions(rt, None, only=[stamp]), wanted)
-        return
-    with open_stored_sessions(rt, with_index=with_index) as sessions:
-        yield _choose(sessions, wanted)
-
-
 def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
+    """The latest sessions, as many as the question is worth."""
     most = MOST_SESSIONS if wanted.is_asked else LATEST_SESSIONS
     chosen: list[tuple[SessionStamp, SessionFacts]] = []
     unsound: dict[SessionId, str] = {}
@@ -287,14 +270,14 @@ def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
 
 
 def _candidates(
-    rt: ReadPorts, found: Sequence[RankedSubject], project: str, *, with_index: bool
+    rt: ReadPorts, found: Sequence[RankedSubject], project: str, sessions: Sessions
 ) -> Iterator[Candidate]:
     """Those that are still there. Raises IndexTrouble where it was the index that led to one that is not."""
     for held in found:
         try:
             yield _candidate(rt, held, project)
         except Fault as fault:
-            if with_index:
+            if sessions.is_indexed:
                 raise IndexTrouble(fault.message) from fault
             pass_over(fault)
             if fault.kind is KEYRING_INVALID:
@@ -324,20 +307,17 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
         children = list_handed(rt.log, rt.keys, history, workflow, tip)
         if found.is_here:
             warnings = warn_of_drift(rt.library, rt.workspace, project, run, workflow)
-    return Candidate(
-        session_id=subject.session_id,
+    return made_from(
+        Candidate,
+        found,
+        subject,
         run_id=subject.run_id or "",
         project=subject.place.name,
-        is_here=found.is_here,
         goal=title_of_goal(subject.goal),
-        title=subject.title,
-        workflow_id=subject.workflow_id,
-        status=subject.status,
         pending_title=title,
         why_matched=list(found.why),
         imported_from=imported_from(history),
         person_said="" if said is None else describe_answer(said.fact, with_note=True),
-        snippet=found.snippet,
         evidence=None if evidence is None else msgspec.structs.asdict(evidence),
         warnings=list(warnings),
         children=children,
@@ -354,7 +334,7 @@ OPERATION = Operation(
     item=Candidate,
     perform=resume_session,
     shape=Shape(
-        levels={"minimal": ("sessionId", "status", "isHere", "nextCall"), "standard": None, "full": None},
+        levels={"minimal": ("sessionId", "status", "isHere", "nextCall")},
         id_field="sessionId",
         select="items",
         untrusted=("project", "goal", "title", "snippet", "pendingTitle", "personSaid", "children.result"),

@@ -17,11 +17,11 @@ from handrail.engine.history import History, Node, attached_to
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
     Sessions,
+    ask_sessions,
     describe_unsound,
-    open_stored_sessions,
+    sort_latest,
 )
 from handrail.ports.log import SessionStamp
-from handrail.ports.store import IndexTrouble
 from handrail.projections.overview import session_title
 from handrail.projections.plain_words import artifact_lines
 from handrail.projections.resume_candidates import words_of
@@ -37,8 +37,6 @@ MOST_OF_ONE = 10
 """Hits in one session."""
 SNIPPET_CHARACTERS = 160
 _LEAD = 60
-_FAR = 10**24
-"""Larger than any activity order, so that the latest session sorts first."""
 
 
 class SearchSessions(Input, frozen=True, kw_only=True):
@@ -75,13 +73,10 @@ class HitList(Answer, frozen=True, kw_only=True):
 
 def search_sessions(rt: ReadPorts, request: SearchSessions) -> Success:
     """One page of hits in the latest sessions that may have the words."""
-    try:
-        return _search(rt, request, with_index=True)
-    except IndexTrouble:
-        return _search(rt, request, with_index=False)
+    return ask_sessions(rt, lambda sessions: _search(rt, request, sessions))
 
 
-def _search(rt: ReadPorts, request: SearchSessions, *, with_index: bool) -> Success:
+def _search(rt: ReadPorts, request: SearchSessions, sessions: Sessions) -> Success:
     words = words_of(request.query)
     unsound: dict[SessionId, str] = {}
 
@@ -99,13 +94,12 @@ def _search(rt: ReadPorts, request: SearchSessions, *, with_index: bool) -> Succ
                 continue
             unsound.update({} if session.is_sound else {stamp.session_id: session.health.state})
             for number, row in enumerate(_hits(session, words)):
-                yield (f"{_FAR - stamp.order:025d}", stamp.session_id, f"{number:03d}"), row
+                yield (sort_latest(stamp.order), stamp.session_id, f"{number:03d}"), row
 
-    with open_stored_sessions(rt, with_index=with_index) as sessions:
-        may_match = (one for one in sessions.find(sorted(words)) if not sessions.lacks_words(one.session_id))
-        candidates = list(islice(may_match, MOST_READ + 1)) if words else []
-        page = page_of(rt, OPERATION, request, find(), lambda one: one[0], lambda one: one[1])
-        count = sessions.count()
+    may_match = (one for one in sessions.find(sorted(words)) if not sessions.lacks_words(one.session_id))
+    candidates = list(islice(may_match, MOST_READ + 1)) if words else []
+    page = page_of(rt, OPERATION, request, find(), lambda one: one[0], lambda one: one[1])
+    count = sessions.count()
     is_whole = len(candidates) <= MOST_READ
     searched = "all sessions of this store" if is_whole else f"the latest {MOST_READ} sessions that may match"
     listed = HitList(scope=searched + describe_unsound(unsound, READ_TO_PROVEN), session_count=count)
@@ -198,7 +192,7 @@ OPERATION = Operation(
     item=HitRow,
     perform=search_sessions,
     shape=Shape(
-        levels={"minimal": ("session_id", "node_id"), "standard": None, "full": None},
+        levels={"minimal": ("session_id", "node_id")},
         id_field="session_id",
         select="items",
         untrusted=("goal", "snippet", "what"),

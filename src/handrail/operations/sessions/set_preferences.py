@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_VALIDATION, INVARIANT_VIOLATION
+from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import Autonomy, PresetName, RiskPolicy
-from handrail.contract.outcome import Fault, NextCall, Success
+from handrail.contract.outcome import NextCall, Success, refuse_argument
 from handrail.contract.tokens.confirm import refusal
 from handrail.engine.events import PlannedEvent, Preferences, PreferencesChanged, PreferencesDelta, Scope
 from handrail.engine.facts import PRESETS, apply_delta, preferences_after
@@ -29,10 +29,9 @@ from handrail.projections.run_graph import run_graphs
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import WritePorts
 from handrail.runtime.sessions import (
-    COMMIT_TRIES,
+    PlanWith,
     Session,
-    commit,
-    healthy_session,
+    decide_and_commit,
     require_healthy,
     wait_for_writer,
 )
@@ -71,7 +70,10 @@ def set_preferences(rt: WritePorts, request: SetPreferences) -> DryRun | Success
 def _read_wanted(request: SetPreferences) -> PreferencesDelta:
     if request.preset is not UNSET:
         if request.autonomy is not UNSET or request.risk_policy is not UNSET:
-            raise _both_given()
+            message = "A preset sets autonomy and risk policy; give it alone, or the two without it."
+            raise refuse_argument(
+                message, "preset", "sets both already", "the preset alone", kind=E_VALIDATION
+            )
         named = PRESETS[request.preset]
         return PreferencesDelta(autonomy=named.autonomy, risk_policy=named.risk_policy)
     delta = PreferencesDelta(
@@ -80,21 +82,9 @@ def _read_wanted(request: SetPreferences) -> PreferencesDelta:
     )
     if delta != PreferencesDelta():
         return delta
+    message = "Nothing to set: give KEY VALUE, or --preset, or --autonomy, --risk-policy or both."
     expected = "preset, autonomy or riskPolicy"
-    raise Fault(
-        E_VALIDATION,
-        "Nothing to set: give KEY VALUE, or --preset, or --autonomy, --risk-policy or both.",
-        details={"problems": [{"param": "autonomy", "problem": "is missing", "expected": expected}]},
-    )
-
-
-def _both_given() -> Fault:
-    problem = {"param": "preset", "problem": "sets both already", "expected": "the preset alone"}
-    return Fault(
-        E_VALIDATION,
-        "A preset sets autonomy and risk policy; give it alone, or the two without it.",
-        details={"problems": [problem]},
-    )
+    raise refuse_argument(message, "autonomy", "is missing", expected, kind=E_VALIDATION)
 
 
 def _set_globally(rt: WritePorts, request: SetPreferences, wanted: PreferencesDelta) -> DryRun | Success:
@@ -174,8 +164,8 @@ def _plan(place: str, before: Preferences, wanted: PreferencesDelta, version: st
         action="none" if before == after else "update",
         resource="preferences",
         id=place,
-        before=_to_row(before),
-        after=_to_row(after),
+        before=msgspec.structs.asdict(before),
+        after=msgspec.structs.asdict(after),
     )
     return Plan(
         action="set preferences",
@@ -187,28 +177,18 @@ def _plan(place: str, before: Preferences, wanted: PreferencesDelta, version: st
     )
 
 
-def _to_row(preferences: Preferences) -> dict[str, Any]:
-    return msgspec.structs.asdict(preferences)
-
-
 def _record(rt: WritePorts, session: Session, wanted: PreferencesDelta, version: str) -> Session:
     """The change as an event of the session: a later node takes it over.
 
     Raises Fault E_CONFLICT when somebody else set them meanwhile.
     """
-    for _ in range(COMMIT_TRIES):
-        with healthy_session(rt, session, by_token=False) as (current, witness):
-            if _version(current.history) != version:
-                raise refusal("target_changed")
-            committed = commit(rt, witness, current, partial(_events, current.history, wanted))
-        if committed is not None:
-            return committed
-        session = current
-    raise Fault(
-        INVARIANT_VIOLATION,
-        "The log kept changing during this call.",
-        details={"session_id": session.history.session_id},
-    )
+
+    def decide(now: Session) -> PlanWith:
+        if _version(now.history) != version:
+            raise refusal("target_changed")
+        return partial(_events, now.history, wanted)
+
+    return decide_and_commit(rt, session, decide, by_token=False)[0]
 
 
 def _events(history: History, wanted: PreferencesDelta, _: int) -> list[PlannedEvent]:
@@ -230,8 +210,6 @@ OPERATION = Operation(
     input=SetPreferences,
     output=ShownPreferences,
     perform=set_preferences,
-    shape=Shape(
-        levels={"minimal": ("autonomy", "risk_policy"), "standard": None, "full": None}, select="top"
-    ),
+    shape=Shape(levels={"minimal": ("autonomy", "risk_policy")}, select="top"),
     errors=("SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_UNSUPPORTED_VERSION"),
 )

@@ -6,23 +6,22 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_HUMAN_REQUIRED, INVARIANT_VIOLATION, VALIDATION_ERROR
+from handrail.contract.catalogue import E_HUMAN_REQUIRED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Answer, Fault, NextCall
+from handrail.contract.outcome import Answer, Fault, NextCall, refuse_argument
 from handrail.contract.wording import quote
 from handrail.engine.decide import decide_settlement
 from handrail.engine.events import ConfirmationDoor, GapRecorded
 from handrail.engine.history import History, Node
 from handrail.engine.messages import explain_gap
 from handrail.operations.finding import find_session, name_answerer
-from handrail.operations.stored_sessions import facet, open_stored_sessions
-from handrail.ports.store import IndexTrouble
+from handrail.operations.stored_sessions import Sessions, ask_sessions, facet
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts
-from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session, read_session
+from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, read_session
 from handrail.runtime.who_confirms import require_yes
 
 LONGEST_NOTE = 500
@@ -76,44 +75,31 @@ def settle_gap(rt: WritePorts, request: SettleGap) -> SettledGap:
         who=name_answerer(rt, door),
         node_id=node.node_id,
     )
-    for _ in range(COMMIT_TRIES):
-        with healthy_session(rt, session, by_token=False) as (session, witness):
-            committed = _commit(rt, witness, session, told)
-        if committed is not None:
-            settled = _settlement_of(committed.history, gap.gap_id)
-            assert settled is not None, "it was recorded a moment ago"
-            return _describe(committed.history, node, gap, settled, is_new=True)
-    raise Fault(
-        INVARIANT_VIOLATION,
-        "The log kept changing during this call.",
-        details={"session_id": session.history.session_id},
-    )
 
+    def decide(now: Session) -> PlanWith:
+        plan = decide_settlement(now.history, told)
+        return lambda _: plan
 
-def _commit(rt: WritePorts, witness: Witness, session: Session, told: GapRecorded) -> Session | None:
-    plan = decide_settlement(session.history, told)
-    return commit(rt, witness, session, lambda _: plan)
+    committed, _ = decide_and_commit(rt, session, decide, by_token=False)
+    settled = _settlement_of(committed.history, gap.gap_id)
+    assert settled is not None, "it was recorded a moment ago"
+    return _describe(committed.history, node, gap, settled, is_new=True)
 
 
 def _find(rt: ReadPorts, request: SettleGap) -> Session:
     """The session that has the gap."""
     if request.session is not UNSET:
         return find_session(rt, request.session)
-    try:
-        named = _sessions_with_gaps(rt, with_index=True)
-    except IndexTrouble:
-        named = _sessions_with_gaps(rt, with_index=False)
-    for session_id in named:
+    for session_id in ask_sessions(rt, _list_with_gaps):
         session = read_session(rt.log, session_id)
         if session is not None and session.is_sound and _holds(session.history, request.gap):
             return session
     raise _unknown(request.gap)
 
 
-def _sessions_with_gaps(rt: ReadPorts, *, with_index: bool) -> list[SessionId]:
-    with open_stored_sessions(rt, with_index=with_index) as sessions:
-        ids = (stamp.session_id for stamp in sessions.find([facet("gap_count")]))
-        return [held for held in ids if sessions.facts(held).gap_count]
+def _list_with_gaps(sessions: Sessions) -> list[SessionId]:
+    ids = (stamp.session_id for stamp in sessions.find([facet("gap_count")]))
+    return [held for held in ids if sessions.facts(held).gap_count]
 
 
 def _holds(history: History, gap_id: str) -> bool:
@@ -134,12 +120,9 @@ def _settlement_of(history: History, gap_id: str) -> GapRecorded | None:
 
 
 def _unknown(gap_id: str) -> Fault:
-    return Fault(
-        VALIDATION_ERROR,
-        f"There is no gap {quote(gap_id)} to settle.",
-        details={"problems": [{"param": "gap", "problem": "is not known", "expected": "the id of a gap"}]},
-        next_call=NextCall(operation="session.gaps", params={}),
-    )
+    message = f"There is no gap {quote(gap_id)} to settle."
+    call = NextCall(operation="session.gaps", params={})
+    return refuse_argument(message, "gap", "is not known", "the id of a gap", next_call=call)
 
 
 def _ask(rt: WritePorts, session: Session, gap: GapRecorded, note: str) -> ConfirmationDoor:
@@ -178,7 +161,7 @@ OPERATION = Operation(
     output=SettledGap,
     perform=settle_gap,
     shape=Shape(
-        levels={"minimal": ("gap_id", "status", "is_new"), "standard": None, "full": None},
+        levels={"minimal": ("gap_id", "status", "is_new")},
         id_field="gap_id",
         select="top",
         untrusted=("summary", "note"),

@@ -13,7 +13,6 @@ from handrail.contract.catalogue import (
     LEDGER_VERSION_AHEAD,
     RUN_NOT_FOUND,
     SESSION_NOT_FOUND,
-    VALIDATION_ERROR,
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first, take_newest
@@ -29,7 +28,7 @@ from handrail.contract.ledger import (
     removed_constraints,
     start_checksum,
 )
-from handrail.contract.outcome import Fault, Json, LedgerRef, NextCall, Page, Success
+from handrail.contract.outcome import Fault, Json, LedgerRef, NextCall, Page, Success, refuse_argument
 from handrail.contract.wording import quote
 from handrail.operations.finding import FoundRun, find_run
 from handrail.operations.replies import load_pinned_workflow
@@ -292,8 +291,7 @@ def _check_fitting(request: ShowLedger, mode: Mode) -> None:
 
 
 def _unfitting(name: str, problem: str, expected: str) -> Fault:
-    row = {"param": name, "problem": problem} | ({"expected": expected} if expected else {})
-    return Fault(VALIDATION_ERROR, f"{name} {problem}.", details={"problems": [row]})
+    return refuse_argument(f"{name} {problem}.", name, problem, expected)
 
 
 OPERATION = Operation(

@@ -191,8 +191,6 @@ OPERATION = Operation(
     input=ShowPreferences,
     output=ShownPreferences,
     perform=show_preferences,
-    shape=Shape(
-        levels={"minimal": ("autonomy", "risk_policy"), "standard": None, "full": None}, select="top"
-    ),
+    shape=Shape(levels={"minimal": ("autonomy", "risk_policy")}, select="top"),
     errors=("SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION"),
 )

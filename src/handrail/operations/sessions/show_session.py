@@ -13,7 +13,7 @@ from handrail.contract.catalogue import RUN_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_newest, take_newest_rows
 from handrail.contract.ids import RunId
-from handrail.contract.outcome import Answer, Fault
+from handrail.contract.outcome import Answer, Fault, made_from
 from handrail.contract.wording import name_person, quote
 from handrail.engine.children.joins import name_workers
 from handrail.engine.children.tips import gaps_at, open_gaps
@@ -30,7 +30,7 @@ from handrail.engine.history import (
     way_to,
 )
 from handrail.engine.messages import explain_gap
-from handrail.engine.navigate import ExitedLoop, PassedBy, Running, leaves_of
+from handrail.engine.navigate import PassedBy, Running, leaves_of
 from handrail.engine.progress import describe_not_run
 from handrail.engine.reasons import shorten_message
 from handrail.operations.finding import find_session
@@ -59,7 +59,6 @@ from handrail.projections.overview import (
     session_title,
 )
 from handrail.projections.run_graph import (
-    CurrentArtifact,
     RunGraph,
     capabilities_at,
     closing_at,
@@ -70,7 +69,7 @@ from handrail.projections.run_graph import (
     loop_exits_at,
     run_graphs,
 )
-from handrail.projections.timeline import TimelineEntry, timeline
+from handrail.projections.timeline import timeline
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session
@@ -334,12 +333,14 @@ def show_session(rt: ReadPorts, request: ShowSession) -> SessionSummary:
         branch=history.observations.get("git_branch", ""),
         event_count=history.head,
         last_activity=history.last_at,
-        imported=_import_row(history),
+        imported=None if history.imported is None else made_from(ImportRow, history.imported),
         notes=notes,
         notes_omitted=notes_omitted,
         runs=runs,
         runs_omitted=0 if request.run is not UNSET else len(history.runs) - len(runs),
-        timeline=take_newest_rows(timeline(history, MOST_MOMENTS), _timeline_row, LIST_BYTES)[0],
+        timeline=take_newest_rows(
+            timeline(history, MOST_MOMENTS), partial(made_from, TimelineRow), LIST_BYTES
+        )[0],
     )
 
 
@@ -359,26 +360,8 @@ def _runs(rt: ReadPorts, history: History, graphs: Graphs, asked: str | UnsetTyp
     return shown or [_run_row(rt, history, graph) for graph in newest[:1]]
 
 
-def _timeline_row(entry: TimelineEntry) -> TimelineRow:
-    return TimelineRow(
-        index=entry.index,
-        at=entry.at,
-        lane=entry.lane,
-        what=entry.what,
-        node_id=entry.node_id,
-        step_id=entry.step_id,
-    )
-
-
 def health_row(session: Session) -> HealthRow:
     return HealthRow(state=session.health.state, reason=session.health.reason, banner=session.banner)
-
-
-def _import_row(history: History) -> ImportRow | None:
-    label = history.imported
-    if label is None:
-        return None
-    return ImportRow(bundle_id=label.bundle_id, source_session_id=label.source_session_id)
 
 
 def _note_row(held: SessionNotes) -> NoteRow:
@@ -409,7 +392,7 @@ def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
     noted = [node for node in way_to(history, tip) if notes_at(history, node.node_id) is not None]
     still_open = frozenset(gap.gap_id for gap in open_gaps(history, tip))
     gaps = take_newest_rows(gaps_at(history, tip), partial(_gap_row, still_open), LIST_BYTES)
-    artifacts = take_newest_rows(current_artifacts(history, tip), _artifact_row, LIST_BYTES)
+    artifacts = take_newest_rows(current_artifacts(history, tip), partial(made_from, ArtifactRow), LIST_BYTES)
     evidence = sum_evidence(history, tip) or EvidenceSum()
     claims = take_newest_rows(list_claims(history, tip), partial(_claim_row, history), LIST_BYTES)
     answers = (held for told in history.confirmations.values() for held in told)
@@ -419,7 +402,7 @@ def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
     divergences = take_newest_rows(divergences_at(history, tip), _divergence_row, LIST_BYTES)
     not_run = not_run_at(history, tip)
     skipped = take_newest_rows((*not_run.parts, *not_run.not_needed), _skipped_row, LIST_BYTES)
-    loops = take_newest_rows(loop_exits_at(history, tip), _loop_row, LIST_BYTES)
+    loops = take_newest_rows(loop_exits_at(history, tip), partial(made_from, LoopRow), LIST_BYTES)
     notes = take_newest_rows(noted, partial(_step_note_row, history), LIST_BYTES)
     nodes = take_newest_rows(run.graph.nodes, partial(_node_row, history, run), LIST_BYTES)
     graph = take_newest_rows(draw_run(run.graph, partial(_label, leaves_of(workflow))), str, LIST_BYTES)
@@ -434,21 +417,18 @@ def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
         "loops": loops[1],
         "graph": graph[1],
     }
-    parent = history.runs[run.run_id].parent
-    return RunRow(
+    parent, closing = history.runs[run.run_id].parent, closing_at(history, drawn)
+    return made_from(
+        RunRow,
+        run,
         id=run.run_id,
-        workflow_id=run.workflow_id,
         workflow_name=workflow.name,
-        workflow_hash=run.workflow_hash,
         child_id="" if parent is None else parent.child_id,
         parent_run_id="" if parent is None else parent.run_id,
         worker=name_workers(history.runs[run.run_id]),
-        status=run.status,
         pending_step=pending_step(run.tip),
-        closed=_closed_row(history, drawn),
-        ledger_version=run.ledger_version,
+        closed=None if closing is None else made_from(ClosedRow, closing),
         node_count=len(run.graph.nodes),
-        fork_count=run.fork_count,
         tips=list(run.graph.tips[-MOST_TIPS:]),
         preferred_tip=run.graph.preferred_tip,
         preferences=msgspec.structs.asdict(preferences_at(history, tip)),
@@ -472,28 +452,19 @@ def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
     )
 
 
-def _artifact_row(held: CurrentArtifact) -> ArtifactRow:
-    return ArtifactRow(
-        kind=held.kind, step_id=held.step_id, digest=held.digest, is_validated=held.is_validated
-    )
-
-
 def _claim_row(history: History, placed: PlacedClaim) -> ClaimRow:
     claim = placed.claim
-    return ClaimRow(
+    return made_from(
+        ClaimRow,
+        claim,
         text=shorten_message(text_of(history, placed), CLAIM_BYTES),
         level=level_of(claim),
-        verdict=claim.verdict,
-        fact=claim.fact,
         door=door_of(history, placed),
         machine=machine_of(history, placed),
         on=files_of(history, placed),
         step_id=completed_step(history, history.nodes[placed.node_id]),
-        contract_ref=claim.contract_ref,
-        check=claim.check,
         is_imported=is_from_elsewhere(history, placed.node_id),
         refs=list(claim.refs),
-        pointer=claim.pointer,
     )
 
 
@@ -503,53 +474,30 @@ def _run_of(history: History, said: Confirmation) -> RunId:
 
 def _confirmation_row(history: History, said: Confirmation) -> ConfirmationRow:
     fact = said.fact
-    return ConfirmationRow(
-        step_id=pending_step(history.nodes[fact.node_id]) or "",
-        answer=fact.answer,
-        option_id=fact.option_id,
-        said=say_answer(fact),
-        door=fact.door,
-        who=name_person(fact.who),
-        at=said.at,
-        note=fact.note,
-    )
+    step_id = pending_step(history.nodes[fact.node_id]) or ""
+    who = name_person(fact.who)
+    return made_from(ConfirmationRow, fact, said, step_id=step_id, said=say_answer(fact), who=who)
 
 
 def _divergence_row(told: DivergenceRecorded) -> DivergenceRow:
-    return DivergenceRow(reason=told.reason, step_id=told.related_step_id, summary=told.summary)
+    return made_from(DivergenceRow, told, step_id=told.related_step_id)
 
 
 def _skipped_row(part: PassedBy) -> SkippedRow:
-    return SkippedRow(
-        step_id=part.part_id, condition_id=part.condition_id, reason=part.reason, not_needed=part.not_needed
-    )
-
-
-def _loop_row(entry: ExitedLoop) -> LoopRow:
-    return LoopRow(loop_id=entry.loop_id, iterations=entry.iterations, reason=entry.reason)
-
-
-def _closed_row(history: History, drawn: RunGraph) -> ClosedRow | None:
-    closing = closing_at(history, drawn)
-    return None if closing is None else ClosedRow(reason=closing.reason, note=closing.note, at=closing.at)
+    return made_from(SkippedRow, part, step_id=part.part_id)
 
 
 def _gap_row(still_open: frozenset[str], gap: GapRecorded) -> GapRow:
-    return GapRow(
-        id=gap.gap_id,
-        severity=gap.severity,
-        reason=gap.reason,
-        summary=explain_gap(gap),
-        is_open=gap.gap_id in still_open,
-    )
+    is_open = gap.gap_id in still_open
+    return made_from(GapRow, gap, id=gap.gap_id, summary=explain_gap(gap), is_open=is_open)
 
 
 def _node_row(history: History, run: RunOverview, node: Node) -> NodeRow:
     changed = attached_to(history, node.node_id).preferences
-    return NodeRow(
+    return made_from(
+        NodeRow,
+        node,
         id=node.node_id,
-        parent=node.parent,
-        kind=node.kind,
         pending_step=pending_step(node),
         is_tip=node.node_id in run.graph.tips,
         is_preferred=node.node_id == run.graph.preferred_tip,
@@ -581,7 +529,6 @@ OPERATION = Operation(
                 *("session_id", "status", "health", "goal", "project", "branch", "event_count"),
                 *("last_activity", "imported", "notes", "notes_omitted", "runs", "runs_omitted"),
             ),
-            "full": None,
         },
         id_field="session_id",
         select="top",

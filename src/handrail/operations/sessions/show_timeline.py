@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId
-from handrail.contract.outcome import Answer, Success
+from handrail.contract.outcome import Answer, Success, made_from
 from handrail.engine.history import Recorded
 from handrail.engine.messages import explain_to_person
 from handrail.engine.navigate import leaves_of
@@ -132,16 +132,12 @@ def _moment(
     title = _title(leaves, entry)
     blocked = answers[entry.node_id].blocked if entry.node_id in answers and not entry.said else None
     why = [] if blocked is None else [explain_to_person(one, (), title).why for one in blocked.blockers[:1]]
-    return MomentRow(
-        index=entry.index,
-        at=entry.at,
+    return made_from(
+        MomentRow,
+        entry,
         seconds=_seconds_between(before, entry.at),
-        lane=entry.lane,
         workflow_name=workflow_name,
-        what=entry.what,
         said=entry.said or "".join(why),
-        node_id=entry.node_id,
-        step_id=entry.step_id,
         title=title,
     )
 
@@ -163,7 +159,7 @@ OPERATION = Operation(
     item=MomentRow,
     perform=show_timeline,
     shape=Shape(
-        levels={"minimal": ("index", "what", "node_id"), "standard": None, "full": None},
+        levels={"minimal": ("index", "what", "node_id")},
         id_field="index",
         select="items",
         untrusted=("workflow_name", "title", "said"),

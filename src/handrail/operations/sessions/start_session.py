@@ -6,11 +6,10 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import INVARIANT_VIOLATION, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import AttemptId, attempt_for_new, session_id_of
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Fault, Success
+from handrail.contract.outcome import Success, refuse_argument
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, mint
 from handrail.engine.facts import encode_project
@@ -25,7 +24,7 @@ from handrail.projections.overview import latest_run
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
-from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, empty_session, healthy_session
+from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, empty_session
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
 
@@ -69,11 +68,7 @@ def _require_notes(request: StartSession) -> None:
         return
     param = "notes" if request.notes is UNSET else "goal"
     problem = "is missing" if request.notes is UNSET else "belongs to a new session"
-    raise Fault(
-        VALIDATION_ERROR,
-        f"{param}: {problem}; nothing was stored.",
-        details={"problems": [{"param": param, "problem": problem, "expected": "session and notes"}]},
-    )
+    raise refuse_argument(f"{param}: {problem}; nothing was stored.", param, problem, "session and notes")
 
 
 def _session_of(
@@ -121,18 +116,13 @@ def _begin(
     plan = plan_session(
         session_id, goal, input_digest, seen, encode_project(project, rt.workspace.identity(project))
     )
-    for _ in range(COMMIT_TRIES):
-        with healthy_session(rt, session, by_token=False) as (current, witness):
-            if current.history.head:
-                if is_checked:
-                    raise refusal("target_changed")
-                return current
-            committed = commit(rt, witness, current, lambda _: plan)
-        if committed is not None:
-            return committed
-    raise Fault(
-        INVARIANT_VIOLATION, "The log kept changing during this call.", details={"session_id": session_id}
-    )
+
+    def decide(now: Session) -> PlanWith | None:
+        if now.history.head and is_checked:
+            raise refusal("target_changed")
+        return None if now.history.head else lambda _: plan
+
+    return decide_and_commit(rt, session, decide, by_token=False)[0]
 
 
 def _preview(rt: ReadPorts, request: StartSession) -> Plan[Session]:
@@ -202,11 +192,7 @@ OPERATION = Operation(
     variants=(Reply,),
     perform=start_session,
     shape=Shape(
-        levels={
-            "minimal": ("kind", "sessionToken", "nextCall", "warnings"),
-            "standard": None,
-            "full": None,
-        },
+        levels={"minimal": ("kind", "sessionToken", "nextCall", "warnings")},
         select="top",
         untrusted=("session.goal",),
     ),

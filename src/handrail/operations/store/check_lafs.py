@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_NETWORK, NOT_CONFORMANT, VALIDATION_ERROR
+from handrail.contract.catalogue import E_NETWORK, NOT_CONFORMANT
 from handrail.contract.conformance.check import (
     LAFS_MEDIA_TYPE,
     PROBLEM_TYPE,
@@ -25,7 +25,7 @@ from handrail.contract.conformance.rules import Tier
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.envelopes.lafs import expand_minimal
 from handrail.contract.json.strict import decode_json
-from handrail.contract.outcome import Answer, Call, Fault, Json
+from handrail.contract.outcome import Answer, Call, Fault, Json, refuse_argument
 from handrail.contract.wording import quote
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
@@ -122,18 +122,10 @@ def _check_given(request: CheckLafs) -> None:
     """Raises Fault VALIDATION_ERROR unless there is one thing to judge."""
     if (request.documents is UNSET) == (request.url is UNSET):
         problem = "missing" if request.url is UNSET else "goes without url"
-        raise Fault(
-            VALIDATION_ERROR,
-            "Give documents to check, or the url of a server.",
-            details={"problems": [{"param": "documents", "problem": problem}]},
-        )
+        raise refuse_argument("Give documents to check, or the url of a server.", "documents", problem)
     for name, value in (("kind", request.kind), ("ndjson", request.ndjson)):
         if request.url is not UNSET and value is not UNSET:
-            raise Fault(
-                VALIDATION_ERROR,
-                f"{name} goes with documents only.",
-                details={"problems": [{"param": name, "problem": "goes with documents only"}]},
-            )
+            raise refuse_argument(f"{name} goes with documents only.", name, "goes with documents only")
 
 
 # A server
@@ -251,7 +243,7 @@ OPERATION = Operation(
     output=Verdict,
     perform=check_lafs,
     shape=Shape(
-        levels={"minimal": ("ok", "checked"), "standard": None, "full": None},
+        levels={"minimal": ("ok", "checked")},
         select="top",
         drop_order=("reports",),
         windows=("reports",),

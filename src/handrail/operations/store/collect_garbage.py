@@ -160,7 +160,7 @@ OPERATION = Operation(
     output=CollectedGarbage,
     perform=collect_garbage,
     shape=Shape(
-        levels={"minimal": ("items", "summary", "skipped", "bytes_freed"), "standard": None, "full": None},
+        levels={"minimal": ("items", "summary", "skipped", "bytes_freed")},
         select="top",
     ),
     errors=("SESSION_LOCKED",),

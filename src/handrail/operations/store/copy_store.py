@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import E_CONFLICT, E_NOT_FOUND, E_VALIDATION
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
-from handrail.contract.outcome import Fault, NextCall, Success
+from handrail.contract.outcome import Fault, NextCall, Success, refuse_argument
 from handrail.contract.wording import format_count
 from handrail.ports.store import CopyWay, SessionCopy
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
@@ -83,12 +83,8 @@ def _way(request: CopyStore) -> CopyWay:
     for param, given in (("from", way.source), ("to", way.target)):
         if "://" in given:
             expected = "the path of a Handrail home; HANDRAIL_STORE names a database as the other end"
-            problem = {"param": param, "problem": "is an address", "expected": expected}
-            raise Fault(
-                E_VALIDATION,
-                f"{param} is an address; expected {expected}.",
-                details={"problems": [problem]},
-            )
+            message = f"{param} is an address; expected {expected}."
+            raise refuse_argument(message, param, "is an address", expected, kind=E_VALIDATION)
     return way
 
 
@@ -176,7 +172,7 @@ OPERATION = Operation(
     output=CopiedStore,
     perform=copy_store,
     shape=Shape(
-        levels={"minimal": ("items", "summary", "skipped", "event_count"), "standard": None, "full": None},
+        levels={"minimal": ("items", "summary", "skipped", "event_count")},
         select="top",
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer
+from handrail.contract.outcome import Answer, made_from
 from handrail.ports.store import SessionUsage
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
@@ -37,17 +37,14 @@ def measure_store(rt: Runtime, _: StoreSizeRequest) -> StoreSizes:
     """Measure the store."""
     usage = rt.keeper().usage()
     session_bytes = sum(session.bytes for session in usage.sessions)
-    return StoreSizes(
+    return made_from(
+        StoreSizes,
+        usage,
         total_bytes=session_bytes + usage.blob_bytes + usage.cache_bytes,
         session_count=len(usage.sessions),
         session_bytes=session_bytes,
         blob_count=usage.blobs,
-        blob_bytes=usage.blob_bytes,
-        leftover_blobs=usage.leftover_blobs,
-        leftover_bytes=usage.leftover_bytes,
-        cache_bytes=usage.cache_bytes,
         largest_sessions=list(usage.sessions[:MOST_SESSIONS]),
-        leftover_sessions=usage.leftover_sessions,
         unreadable_sessions=list(usage.unreadable[:MOST_SESSIONS]),
     )
 
@@ -60,7 +57,7 @@ OPERATION = Operation(
     output=StoreSizes,
     perform=measure_store,
     shape=Shape(
-        levels={"minimal": ("total_bytes", "leftover_bytes"), "standard": None, "full": None},
+        levels={"minimal": ("total_bytes", "leftover_bytes")},
         select="top",
         drop_order=("largest_sessions",),
         windows=("largest_sessions",),

@@ -16,7 +16,7 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
-from handrail.contract.outcome import Answer, Fault, NextCall, Success
+from handrail.contract.outcome import Answer, Fault, NextCall, Success, refuse_argument
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import format_count, quote
 from handrail.ports.store import SessionCheck, StoreCheck, StoreProblem
@@ -164,9 +164,9 @@ def _lines(rt: Runtime, request: VerifyStore) -> Iterator[SessionVerdict | Verif
         return _some(rt, targets_of(request.ids, "ids"), continue_on_error=is_patient)
     if is_patient:
         return _whole(rt)
-    problem = {"param": "continueOnError", "problem": "goes with ids only", "expected": "ids beside it"}
-    raise Fault(
-        E_VALIDATION, "A check of the whole store never stops early.", details={"problems": [problem]}
+    message = "A check of the whole store never stops early."
+    raise refuse_argument(
+        message, "continueOnError", "goes with ids only", "ids beside it", kind=E_VALIDATION
     )
 
 
@@ -311,7 +311,7 @@ OPERATION = Operation(
     perform=verify_store,
     stream=stream_verification,
     shape=Shape(
-        levels={"minimal": ("ok", "problem_count", "items"), "standard": None, "full": None},
+        levels={"minimal": ("ok", "problem_count", "items")},
         select="top",
         drop_order=("problems",),
         windows=("problems",),

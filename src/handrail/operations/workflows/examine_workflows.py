@@ -16,8 +16,6 @@ from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import compile_entry, load_catalog, problem_row, read_entry
 from handrail.runtime.operation import Input
 from handrail.runtime.runtime import ReadPorts, project_of
-from handrail.workflows.builtins.registry import all_contracts, all_templates
-from handrail.workflows.builtins.routines import routine_template_id
 from handrail.workflows.catalog import (
     BrokenContract,
     Catalog,
@@ -28,7 +26,7 @@ from handrail.workflows.catalog import (
     with_base,
 )
 from handrail.workflows.checking.linter import check
-from handrail.workflows.checking.whole_file import find_dangling_names, read_checked_contract
+from handrail.workflows.checking.whole_file import read_checked_contract
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.compiling.shelf import ReadContract
 from handrail.workflows.limits import (
@@ -92,7 +90,7 @@ def load_chosen_workflow(rt: ReadPorts, request: WorkflowChoice) -> Pinned:
     Raises Fault VALIDATION_ERROR, WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with its problems.
     """
     catalog = load_catalog(rt, project_of(rt, request.project))
-    asked = choose_one(request)
+    asked = choose_one(request.workflow_id, request.document)
     examined = examine_id(catalog, asked) if isinstance(asked, str) else examine_texts(catalog, [asked])
     for one in examined:
         if one.pinned is not None:
@@ -100,9 +98,9 @@ def load_chosen_workflow(rt: ReadPorts, request: WorkflowChoice) -> Pinned:
     raise refuse(examined[0])
 
 
-def choose_one(request: WorkflowChoice) -> str | WorkflowText:
+def choose_one(workflow_id: str | UnsetType, document: WorkflowText | UnsetType) -> str | WorkflowText:
     """The id, or the file, of the call. Raises Fault VALIDATION_ERROR."""
-    given = [one for one in (request.workflow_id, request.document) if one is not UNSET]
+    given = [one for one in (workflow_id, document) if one is not UNSET]
     if len(given) == 1:
         return given[0]
     problem = {"param": "workflowId", "problem": "give either workflowId or document"}
@@ -274,7 +272,7 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
     if source is None:
         # Without content, what was named is why there is none, unless the file really is empty.
         is_read = bool(entry.content) or not named
-        dangling = (*_dangling(catalog, reading.document), *_compiled_rest(catalog, entry, reading))
+        dangling = _compiled_rest(catalog, entry, reading)
         problems = (*reading.problems, *named, *dangling) if is_read else tuple(named)
         placed = _in_order(entry, problems) if _is_text(entry.content) else problems
         return Examined(target=target, workflow_id=_stated_id(entry, reading), problems=placed, entry=entry)
@@ -322,30 +320,27 @@ _FRONT_ID = re.compile(rb"---[ \t]*\r?\n(?:(?!---).*\n)*?id:[ \t]*[\"']?([a-z][a
 
 
 def _compiled_rest(catalog: Catalog, entry: CatalogEntry, reading: Reading) -> list[Problem]:
-    """What the base of an overlay does not allow, beside what is wrong with the overlay itself."""
-    if reading.rest is None or not reading.rest.extends:
-        return []
+    """Names that lead nowhere, and what an overlay may not do to its base: now, not after the next fix."""
     rest = reading.rest
+    if rest is None:
+        return []
     told = compile_entry(catalog, entry, rest.workflow).problems
     known = {one.pointer for one in reading.problems if one.code == "undeclared_name"}
+    places = [one.pointer for one in reading.problems if one.pointer]
     wrong = [
         one
         for one in told
         if one.severity == "error"
+        and (rest.extends or one.code == "unknown_id")
         # A name that nothing declares is a placeholder that nothing fills.
         and not (one.code == "bad_placeholder" and any(name.startswith(one.pointer) for name in known))
     ]
-    return [one for one in wrong if not is_follow_up(one, rest.document, rest.lost)]
-
-
-def _dangling(catalog: Catalog, document: Json) -> tuple[Problem, ...]:
-    """Names that lead nowhere in a file that cannot be read whole: reported now, not after the next fix."""
-    routines = [one.id for one in catalog.entries if one.kind == "routine"]
-    return find_dangling_names(
-        document,
-        contracts=[*(contract.id for contract in all_contracts()), *catalog.contracts],
-        templates=[*(template.id for template in all_templates()), *map(routine_template_id, routines)],
-    )
+    return [
+        one
+        for one in wrong
+        if not is_follow_up(one, rest.document, rest.lost)
+        and not any(one.pointer == place or one.pointer.startswith(f"{place}/") for place in places)
+    ]
 
 
 def _is_text(content: bytes) -> bool:
@@ -421,11 +416,12 @@ def _content(document: WorkflowText) -> bytes:
 def refuse(examined: Examined) -> Fault:
     """Why a workflow cannot be used, with its problems."""
     errors = [problem for problem in examined.problems if problem.severity == "error"]
-    return Fault(
-        WORKFLOW_INVALID,
-        f"The workflow {quote(examined.target)} cannot be used: {errors[0].message}"[:1024],
-        details={
-            "workflow_id": examined.workflow_id[:128],
-            "problems": problem_rows(errors[:MOST_PROBLEMS]),
-        },
-    )
+    told = f"The workflow {quote(examined.target)} cannot be used: {errors[0].message}"
+    return refuse_problems(errors, examined.workflow_id, told)
+
+
+def refuse_problems(errors: Sequence[Problem], workflow_id: str, message: str, hint: str = "") -> Fault:
+    """A refusal with the first problems of a workflow."""
+    rows = problem_rows(errors[:MOST_PROBLEMS])
+    details: dict[str, Json] = {"workflow_id": workflow_id[:128], "problems": rows}
+    return Fault(WORKFLOW_INVALID, message[:1024], details=details, hint=hint)

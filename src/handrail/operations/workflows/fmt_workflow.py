@@ -60,7 +60,8 @@ def fmt_workflow(rt: WritePorts, request: FmtWorkflow) -> DryRun | Success:
     if errors:
         told += f", {len(errors)} left; line {errors[0].line}: {errors[0].message} {errors[0].fix}"
     notice = Notice(type="fixed", message=told[:1024], severity="warning" if errors else "info")
-    return put_out(rt, OPERATION, request, left.workflow_id, spelling, mended.text, (notice,))
+    answer = SpelledWorkflow(workflow_id=left.workflow_id, spelling=spelling, text=mended.text)
+    return put_out(rt, OPERATION, request, answer, (notice,))
 
 
 def _fixed(catalog: Catalog, document: WorkflowText) -> tuple[WorkflowText, int, Examined]:

@@ -37,6 +37,7 @@ from handrail.workflows.compiled import (
     Step,
     Until,
     While,
+    list_leaves,
 )
 from handrail.workflows.compiled import Part as CompiledPart
 from handrail.workflows.conditions import GENERATED_PREFIX, Condition, ConditionId, label_condition
@@ -150,7 +151,7 @@ def inspect_workflow(rt: ReadPorts, request: InspectWorkflow) -> Success:
     project = project_of(rt, request.project)
     if part == "pinned":
         return _show_pinned(rt, str(request.run), project)
-    asked = choose_one(request)
+    asked = choose_one(request.workflow_id, request.document)
     if isinstance(asked, str):
         catalog = load_catalog(rt, project)
         if part == "source" and (broken := _find_broken(catalog, asked)) is not None:
@@ -173,7 +174,7 @@ def inspect_workflow(rt: ReadPorts, request: InspectWorkflow) -> Success:
         version=workflow.version,
         source_kind=entry.source_kind,
         workflow_hash=pinned.workflow_hash,
-        step_count=_count(workflow.steps),
+        step_count=sum(1 for _ in list_leaves(workflow.steps)),
         inputs=inputs,
         inputs_omitted=inputs_omitted,
         capabilities=dict(workflow.capabilities),
@@ -210,7 +211,7 @@ def _show_pinned(rt: ReadPorts, asked: str, project: str) -> Success:
         version=workflow.version,
         source_kind=run.source_kind,
         workflow_hash=run.workflow_hash,
-        step_count=_count(workflow.steps),
+        step_count=sum(1 for _ in list_leaves(workflow.steps)),
         compiled=msgspec.to_builtins(make_readable(workflow)),
     )
     return _to_success(detail, project, found.session.notices)
@@ -238,10 +239,6 @@ def _describe_broken(entry: CatalogEntry) -> WorkflowDetail:
         source_ref=entry.source_ref,
         source_digest=blob_ref(entry.content),
     )
-
-
-def _count(parts: tuple[CompiledPart, ...]) -> int:
-    return sum(_count(part.body) if isinstance(part, Loop) else 1 for part in parts)
 
 
 def _diff(rt: ReadPorts, run: Run, pinned: Pinned) -> WorkflowDiff:
@@ -335,56 +332,31 @@ def _with_words(part: CompiledPart, conditions: Mapping[ConditionId, Condition])
 def _outlines(parts: tuple[CompiledPart, ...], loop_id: str = "") -> Iterator[StepOutline]:
     for part in parts:
         kind = part.provenance.kind
-        origin = kind if kind in ("base", "overlay") else ""
-        yield msgspec.structs.replace(_outline(part), loop=loop_id, origin=origin)
-        if isinstance(part, Loop):
-            yield from _outlines(part.body, part.id)
-
-
-def _outline(part: CompiledPart) -> StepOutline:
-    match part:
-        case Loop():
-            return StepOutline(
-                id=part.id,
-                require_confirmation=False,
-                type="loop",
-                when=part.when,
-                max_iterations=part.max_iterations,
-            )
-        case Choice():
-            options = [option.id for option in part.options]
-            return StepOutline(
-                id=part.id,
-                require_confirmation=False,
-                title=part.title,
-                type="choice",
-                when=part.when,
-                options=options,
-            )
-        case Step():
-            return StepOutline(
-                id=part.id,
-                title=part.title,
-                require_confirmation=part.require_confirmation,
-                when=part.when,
-                contract=part.contract,
-                check=part.check,
-            )
-        case Action():
-            return StepOutline(
-                id=part.id, require_confirmation=False, title=part.title, type="action", when=part.when
-            )
-        case Delegate():
-            return StepOutline(
-                id=part.id,
-                require_confirmation=False,
-                title=part.title,
-                type="delegate",
-                when=part.when,
-                options=[child.id for child in part.children],
-            )
-        case never:
-            assert_never(never)
+        outline = StepOutline(
+            id=part.id,
+            title="" if isinstance(part, Loop) else part.title,
+            type=str(part.__struct_config__.tag),
+            require_confirmation=False,
+            when=part.when,
+            loop=loop_id,
+            origin=kind if kind in ("base", "overlay") else "",
+        )
+        match part:
+            case Loop():
+                yield msgspec.structs.replace(outline, max_iterations=part.max_iterations)
+                yield from _outlines(part.body, part.id)
+            case Choice():
+                yield msgspec.structs.replace(outline, options=[option.id for option in part.options])
+            case Step(require_confirmation=asked, contract=contract, check=check):
+                yield msgspec.structs.replace(
+                    outline, require_confirmation=asked, contract=contract, check=check
+                )
+            case Delegate():
+                yield msgspec.structs.replace(outline, options=[child.id for child in part.children])
+            case Action():
+                yield outline
+            case never:
+                assert_never(never)
 
 
 OPERATION = Operation(

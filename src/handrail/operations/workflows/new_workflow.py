@@ -8,19 +8,23 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFLICT, VALIDATION_ERROR, WORKFLOW_ID_LEGACY, WORKFLOW_ID_RESERVED
+from handrail.contract.catalogue import E_CONFLICT, VALIDATION_ERROR, WORKFLOW_ID_LEGACY
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Answer, Fault, Success
-from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import load_catalog
+from handrail.operations.workflows.save_workflow import (
+    describe_file_change,
+    file_version,
+    put_file,
+    require_own_namespace,
+)
 from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
-from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, dry_run_of, preview_or_write
+from handrail.runtime.write_permission import DryRun, GatedInput, Plan, dry_run_of, preview_or_write
 from handrail.workflows.catalog import suggest_id
-from handrail.workflows.limits import RESERVED_NAMESPACE, Spelling
+from handrail.workflows.limits import Spelling
 from handrail.workflows.spellings.spelling import write_document
 from handrail.workflows.starters import Starter, starter_document
 
@@ -71,10 +75,8 @@ def new_workflow(rt: WritePorts, request: NewWorkflow) -> DryRun | Success:
         return _plan(rt, project, request.workflow_id, place, content)
 
     def write(place: FilePlace) -> CreatedWorkflow:
-        is_created = place.content is None
+        is_created = put_file(rt, place, content)
         if is_created:
-            if not rt.authored.create(place.path, content):
-                raise refusal("target_changed")
             rt.commits.note(dry_run_of(OPERATION, request))
         return CreatedWorkflow(
             workflow_id=request.workflow_id,
@@ -90,31 +92,13 @@ def new_workflow(rt: WritePorts, request: NewWorkflow) -> DryRun | Success:
 def _plan(rt: ReadPorts, project: str, workflow_id: str, place: FilePlace, content: bytes) -> Plan[FilePlace]:
     return Plan(
         action="create a workflow file",
-        changes=_changes(place, content),
+        changes=describe_file_change(place, content),
         targets=(place.path,),
-        versions={place.path: "absent" if place.content is None else blob_ref(place.content)},
+        versions={place.path: file_version(place.content)},
         blast_radius="One new file; no other file is changed.",
         found=place,
         obstacle=_obstacle(rt, project, workflow_id, place, content),
     )
-
-
-def _changes(place: FilePlace, content: bytes) -> tuple[Change, ...]:
-    if place.content is not None:
-        return (Change(action="none", resource="file", id=place.path),)
-    folders = [
-        Change(action="create", resource="directory", id=directory) for directory in place.missing_directories
-    ]
-    lines = content.decode().splitlines()
-    hunk = "\n".join([f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines)])
-    file = Change(
-        action="create",
-        resource="file",
-        id=place.path,
-        after={"size_bytes": len(content), "digest": blob_ref(content)},
-        diff={"path": place.path, "added": len(lines), "removed": 0, "hunks": [hunk]},
-    )
-    return (*folders, file)
 
 
 def _obstacle(
@@ -141,12 +125,7 @@ def _obstacle(
 
 
 def _check_id(workflow_id: str) -> None:
-    if workflow_id.startswith(RESERVED_NAMESPACE):
-        raise Fault(
-            WORKFLOW_ID_RESERVED,
-            f"{quote(workflow_id)}: ids that begin with wr. are reserved for bundled workflows.",
-            details={"workflow_id": workflow_id[:128]},
-        )
+    require_own_namespace(workflow_id)
     if _LEGACY.fullmatch(workflow_id):
         better = suggest_id(workflow_id, "project")
         raise Fault(

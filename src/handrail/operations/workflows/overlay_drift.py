@@ -9,8 +9,7 @@ from typing import NamedTuple
 from handrail.contract.ids import WorkflowHash
 from handrail.contract.outcome import Fault
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.stored_sessions import open_stored_sessions
-from handrail.ports.store import IndexTrouble
+from handrail.operations.stored_sessions import Sessions, ask_sessions
 from handrail.projections.workflow_diff import StepDifference, list_step_differences
 from handrail.runtime.runtime import ReadPorts
 from handrail.workflows.compiled import CompiledWorkflow, walk_parts
@@ -50,18 +49,13 @@ def _of_base(before: CompiledWorkflow, after: CompiledWorkflow) -> Iterator[Step
 
 
 def _find_last(rt: ReadPorts, workflow_id: str) -> LastRun | None:
-    try:
-        return _look(rt, workflow_id, with_index=True)
-    except IndexTrouble:
-        return _look(rt, workflow_id, with_index=False)
-
-
-def _look(rt: ReadPorts, workflow_id: str, *, with_index: bool) -> LastRun | None:
-    with open_stored_sessions(rt, with_index=with_index) as sessions:
+    def look(sessions: Sessions) -> LastRun | None:
         for stamp in sessions.stamps:
             facts = sessions.facts(stamp.session_id)
             if facts.workflow_id == workflow_id:
                 with suppress(Fault):  # a workflow that is lost says nothing, and stops nobody
                     pinned = load_pinned_workflow(rt.log, WorkflowHash(facts.workflow_hash))
                     return LastRun(facts.run_id, pinned)
-    return None
+        return None
+
+    return ask_sessions(rt, look)

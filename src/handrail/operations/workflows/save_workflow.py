@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFLICT, VALIDATION_ERROR, WORKFLOW_ID_RESERVED, WORKFLOW_INVALID
+from handrail.contract.catalogue import E_CONFLICT, VALIDATION_ERROR, WORKFLOW_ID_RESERVED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Answer, Fault, Success
@@ -20,11 +20,10 @@ from handrail.contract.wording import quote
 from handrail.operations.code.unified_diff import UnifiedDiff, diff_texts
 from handrail.operations.workflow_catalog import load_catalog
 from handrail.operations.workflows.examine_workflows import (
-    MOST_PROBLEMS,
     Examined,
     WorkflowText,
     examine_texts,
-    problem_rows,
+    refuse_problems,
 )
 from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Operation
@@ -32,7 +31,6 @@ from handrail.runtime.runtime import WritePorts, project_of
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, dry_run_of, preview_or_write
 from handrail.workflows.catalog import Catalog
 from handrail.workflows.limits import RESERVED_NAMESPACE, Spelling, spelling_of
-from handrail.workflows.problem import Problem
 
 ABSENT = "absent"
 """What a caller says it has seen where there was no file."""
@@ -118,27 +116,24 @@ def save_workflow(rt: WritePorts, request: SaveWorkflow) -> DryRun | Success:
 def _require_sound(examined: Examined) -> None:
     errors = [problem for problem in examined.problems if problem.severity == "error"]
     if errors:
-        raise _invalid(examined, errors)
-    if examined.workflow_id.startswith(RESERVED_NAMESPACE):
+        told = f"not saved; the first, line {errors[0].line}: {errors[0].message}"
+        raise refuse_problems(
+            errors,
+            examined.workflow_id,
+            f"The workflow has errors, so it is {told}",
+            "Correct the problems, each at its line and column, then save again.",
+        )
+    require_own_namespace(examined.workflow_id)
+
+
+def require_own_namespace(workflow_id: str) -> None:
+    """Raises Fault WORKFLOW_ID_RESERVED for an id that only a bundled workflow may have."""
+    if workflow_id.startswith(RESERVED_NAMESPACE):
         raise Fault(
             WORKFLOW_ID_RESERVED,
-            f"{quote(examined.workflow_id)}: ids that begin with wr. are reserved for bundled workflows.",
-            details={"workflow_id": examined.workflow_id[:128]},
+            f"{quote(workflow_id)}: ids that begin with wr. are reserved for bundled workflows.",
+            details={"workflow_id": workflow_id[:128]},
         )
-
-
-def _invalid(examined: Examined, errors: list[Problem]) -> Fault:
-    return Fault(
-        WORKFLOW_INVALID,
-        f"The workflow has errors, so it is not saved; the first, line {errors[0].line}: {errors[0].message}"[
-            :1024
-        ],
-        details={
-            "workflow_id": examined.workflow_id[:128],
-            "problems": problem_rows(errors[:MOST_PROBLEMS]),
-        },
-        hint="Correct the problems, each at its line and column, then save again.",
-    )
 
 
 def _require_fitting_name(file: str, spelling: Spelling) -> None:

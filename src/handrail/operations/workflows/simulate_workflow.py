@@ -14,8 +14,18 @@ from handrail.contract.ids import Autonomy
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Answer, Fault, Success
 from handrail.contract.wording import format_count, quote
-from handrail.engine.simulation.regression import RegressionCase, record, replay
-from handrail.engine.simulation.report import ALL_MODES, Limits, ModeWalked, Report
+from handrail.engine.simulation.regression import RegressionCase, Replay, record, replay
+from handrail.engine.simulation.report import (
+    ALL_MODES,
+    Coverage,
+    DeadStep,
+    Limits,
+    LoopEnds,
+    ModeWalked,
+    PromptSize,
+    Report,
+    SimulationProblem,
+)
 from handrail.engine.simulation.simulate import simulate_modes
 from handrail.operations.finding import find_run
 from handrail.operations.workflows.examine_workflows import WorkflowChoice, load_chosen_workflow
@@ -54,67 +64,27 @@ class SimulateWorkflow(WorkflowChoice, frozen=True, kw_only=True):
     ) = UNSET
 
 
-class CoverageRow(Answer, frozen=True, kw_only=True):
-    reached: int
-    total: int
-
-
-class DeadStepRow(Answer, frozen=True, kw_only=True):
-    step_id: str
-    reason: str
-
-
-class PromptRow(Answer, frozen=True, kw_only=True):
-    step_id: str
-    size_bytes: int
-    tokens: int
-
-
-class WalkProblem(Answer, frozen=True, kw_only=True):
-    kind: str
-    step_id: str
-    mode: str
-    message: str
-
-
-class LoopRow(Answer, frozen=True, kw_only=True):
-    """After how many rounds walks left a loop, and why."""
-
-    loop_id: str
-    iterations: list[int]
-    reasons: list[str]
-
-
-class ReplayRow(Answer, frozen=True, kw_only=True):
-    """The recorded way beside the way the same reports take now."""
-
-    is_same: bool
-    expected: list[str]
-    actual: list[str]
-    difference: str
-
-
 class Simulation(Answer, frozen=True, kw_only=True):
     """What the walks showed; or the recorded `case`; or what came of the `replay`."""
 
     ok: bool
     workflow_id: str
     workflow_hash: str
-    coverage: CoverageRow | UnsetType = UNSET
-    by_mode: dict[str, CoverageRow] | UnsetType = UNSET
-    dead_steps: list[DeadStepRow] | UnsetType = UNSET
-    untried: list[DeadStepRow] | UnsetType = UNSET
-    problems: list[WalkProblem] | UnsetType = UNSET
-    loops: list[LoopRow] | UnsetType = UNSET
+    coverage: Coverage | UnsetType = UNSET
+    by_mode: dict[str, Coverage] | UnsetType = UNSET
+    dead_steps: list[DeadStep] | UnsetType = UNSET
+    untried: list[DeadStep] | UnsetType = UNSET
+    problems: list[SimulationProblem] | UnsetType = UNSET
+    loops: list[LoopEnds] | UnsetType = UNSET
     paths: int | UnsetType = UNSET
     completed: int | UnsetType = UNSET
     starts_tried: int | UnsetType = UNSET
     starts_possible: int | UnsetType = UNSET
     truncated: bool | UnsetType = UNSET
-    prompts: list[PromptRow] | UnsetType = UNSET
+    prompts: list[PromptSize] | UnsetType = UNSET
     unproven: list[str] | UnsetType = UNSET
     case: dict[str, Any] | UnsetType = UNSET
-    replay: ReplayRow | UnsetType = UNSET
+    replay: Replay | UnsetType = UNSET
 
 
 def simulate_workflow(rt: ReadPorts, request: SimulateWorkflow) -> Simulation:
@@ -146,7 +116,7 @@ def stream_simulation(rt: ReadPorts, request: SimulateWorkflow) -> Iterator[Stre
     for walked in _walks(rt, pinned, request):
         match walked:
             case ModeWalked():
-                yield StreamItem(data=_mode_row(walked))
+                yield StreamItem(data=msgspec.to_builtins(walked))
             case Report() as report:
                 yield Success(data=msgspec.to_builtins(_judge(_to_simulation(pinned, report), request)))
             case never:
@@ -189,57 +159,15 @@ def _add_children(pinned: Pinned, report: Report, limits: Limits, modes: tuple[A
         name = name.replace("--", "/")
         problems += [msgspec.structs.replace(one, step_id=f"{name}/{one.step_id}") for one in below.problems]
         dead += [msgspec.structs.replace(one, step_id=f"{name}/{one.step_id}") for one in below.dead_steps]
-    return msgspec.structs.replace(report, problems=tuple(problems), dead_steps=tuple(dead))
-
-
-def _mode_row(walked: ModeWalked) -> dict[str, Any]:
-    problems = [WalkProblem(**msgspec.structs.asdict(one)) for one in walked.problems]
-    return {
-        "mode": walked.mode,
-        "coverage": {"reached": walked.coverage.reached, "total": walked.coverage.total},
-        "paths": walked.paths,
-        "completed": walked.completed,
-        "truncated": walked.truncated,
-        "problems": msgspec.to_builtins(problems),
-    }
+    return msgspec.structs.replace(report, problems=problems, dead_steps=dead)
 
 
 def _to_simulation(pinned: Pinned, report: Report) -> Simulation:
     return Simulation(
         ok=not report.problems and not report.dead_steps and report.completed > 0,
-        workflow_id=report.workflow_id,
         workflow_hash=pinned.workflow_hash,
-        **_rows(report),
+        **msgspec.structs.asdict(report),
     )
-
-
-def _rows(report: Report) -> dict[str, Any]:
-    return {
-        "coverage": CoverageRow(reached=report.coverage.reached, total=report.coverage.total),
-        "by_mode": {
-            mode: CoverageRow(reached=held.reached, total=held.total) for mode, held in report.by_mode.items()
-        },
-        "dead_steps": [DeadStepRow(step_id=one.step_id, reason=one.reason) for one in report.dead_steps],
-        "loops": [
-            LoopRow(loop_id=one.loop_id, iterations=list(one.iterations), reasons=list(one.reasons))
-            for one in report.loops
-        ],
-        "untried": [DeadStepRow(step_id=one.step_id, reason=one.reason) for one in report.untried],
-        "problems": [
-            WalkProblem(kind=one.kind, step_id=one.step_id, mode=one.mode, message=one.message)
-            for one in report.problems
-        ],
-        "paths": report.paths,
-        "completed": report.completed,
-        "starts_tried": report.starts_tried,
-        "starts_possible": report.starts_possible,
-        "truncated": report.truncated,
-        "prompts": [
-            PromptRow(step_id=one.step_id, size_bytes=one.size_bytes, tokens=one.tokens)
-            for one in report.prompts
-        ],
-        "unproven": list(report.unproven),
-    }
 
 
 def _record(rt: ReadPorts, request: SimulateWorkflow, named: str) -> Simulation:
@@ -266,12 +194,7 @@ def _replay(pinned: Pinned, case: RegressionCase) -> Simulation:
         ok=way.is_same,
         workflow_id=pinned.workflow.id,
         workflow_hash=pinned.workflow_hash,
-        replay=ReplayRow(
-            is_same=way.is_same,
-            expected=list(way.expected),
-            actual=list(way.actual),
-            difference=way.difference,
-        ),
+        replay=way,
     )
 
 

@@ -7,12 +7,12 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_USAGE, VALIDATION_ERROR, WORKFLOW_INVALID
+from handrail.contract.catalogue import E_USAGE, VALIDATION_ERROR
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Answer, Fault, Json, Notice, Success
 from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import find_workflow, load_catalog
-from handrail.operations.workflows.examine_workflows import MOST_PROBLEMS, WorkflowText, problem_rows
+from handrail.operations.workflows.examine_workflows import WorkflowText, choose_one, refuse_problems
 from handrail.operations.workflows.save_workflow import describe_file_change, file_version, put_file
 from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Operation
@@ -80,15 +80,11 @@ def load_source(rt: ReadPorts, request: SpellingChoice) -> Source:
 
     Raises Fault VALIDATION_ERROR, WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with the problems of its text.
     """
-    if (request.workflow_id is UNSET) == (request.document is UNSET):
-        problem = {"param": "workflowId", "problem": "give either workflowId or document"}
-        message = "The call needs one workflow: an id, or the text of a file."
-        raise Fault(VALIDATION_ERROR, message, details={"problems": [problem]})
-    if request.document is not UNSET:
-        content = request.document.text.encode("utf-8", "surrogateescape")
-        return _source(content, spelling_of(request.document.source, content), request.document.source)
-    assert request.workflow_id is not UNSET, "one of both is given"
-    entry, _ = find_workflow(load_catalog(rt, project_of(rt, request.project)), request.workflow_id)
+    asked = choose_one(request.workflow_id, request.document)
+    if isinstance(asked, WorkflowText):
+        content = asked.text.encode("utf-8", "surrogateescape")
+        return _source(content, spelling_of(asked.source, content), asked.source)
+    entry, _ = find_workflow(load_catalog(rt, project_of(rt, request.project)), asked)
     return _source(entry.content, entry.spelling, entry.source_ref)
 
 
@@ -98,11 +94,11 @@ def _source(content: bytes, spelling: Spelling, named: str) -> Source:
     is_sound = reading.workflow is not None or bool(reading.extends)
     if not is_sound or not isinstance(document, dict):
         errors = [problem for problem in reading.problems if problem.severity == "error"]
-        raise Fault(
-            WORKFLOW_INVALID,
-            f"{quote(named)} cannot be written anew, line {errors[0].line}: {errors[0].message}"[:1024],
-            details={"workflow_id": "", "problems": problem_rows(drop_edits(errors[:MOST_PROBLEMS]))},
-            hint="Correct the problems, each at its line; `workflow fmt FILE --fix` does what is certain.",
+        raise refuse_problems(
+            drop_edits(errors),
+            "",
+            f"{quote(named)} cannot be written anew, line {errors[0].line}: {errors[0].message}",
+            "Correct the problems, each at its line; `workflow fmt FILE --fix` does what is certain.",
         )
     comments = {} if spelling == "json" else decode_spelled(content, spelling).comments
     return Source(
@@ -128,17 +124,15 @@ def print_or_write(
     text = write_document(source.document, spelling, source.comments)
     told, meant = read_workflow(text.encode(), spelling), read_workflow(source.content, source.spelling)
     assert (told.workflow, told.extends) == (meant.workflow, meant.extends), "the text says the same workflow"
-    notices = _notices(source, spelling)
-    return put_out(rt, called, request, source.workflow_id, spelling, text, notices)
+    answer = SpelledWorkflow(workflow_id=source.workflow_id, spelling=spelling, text=text)
+    return put_out(rt, called, request, answer, _notices(source, spelling))
 
 
 def put_out(
     rt: WritePorts,
     called: Operation,
     request: SpellingChoice,
-    workflow_id: str,
-    spelling: Spelling,
-    text: str,
+    answer: SpelledWorkflow,
     notices: tuple[Notice, ...],
 ) -> DryRun | Success:
     """The text printed, or written to the file that is named.
@@ -149,31 +143,9 @@ def put_out(
         if request.dry_run is True or request.confirm is not UNSET:
             usage = "--out FILE --dry-run, then --out FILE --confirm TOKEN"
             raise Fault(E_USAGE, "Without --out there is nothing to confirm.", details={"usage": usage})
-        answer = SpelledWorkflow(workflow_id=workflow_id, spelling=spelling, text=text)
         return Success(data=msgspec.to_builtins(answer), notices=notices)
-    return _write(rt, called, request, workflow_id, spelling, text.encode(), notices)
-
-
-def _notices(source: Source, spelling: Spelling) -> tuple[Notice, ...]:
-    count = len(source.comments)
-    if spelling != "json" or not count:
-        return ()
-    told = "A comment is" if count == 1 else f"{count} comments are"
-    return (Notice(type="comments_dropped", message=f"{told} left out: JSON has none.", severity="warning"),)
-
-
-def _write(
-    rt: WritePorts,
-    called: Operation,
-    request: SpellingChoice,
-    workflow_id: str,
-    spelling: Spelling,
-    content: bytes,
-    notices: tuple[Notice, ...],
-) -> DryRun | Success:
-    assert request.out is not UNSET, "asked for a file"
-    directory, name = _place(request.out, spelling)
-    project = project_of(rt, request.project)
+    directory, name = _place(request.out, answer.spelling)
+    project, content = project_of(rt, request.project), answer.text.encode()
 
     def resolve() -> Plan[FilePlace]:
         place = rt.authored.place(project, directory, name, "out")
@@ -191,8 +163,8 @@ def _write(
         if is_written:
             rt.commits.note(dry_run_of(called, request))
         written = WrittenWorkflow(
-            workflow_id=workflow_id,
-            spelling=spelling,
+            workflow_id=answer.workflow_id,
+            spelling=answer.spelling,
             path=place.path,
             digest=blob_ref(content),
             size_bytes=len(content),
@@ -201,6 +173,14 @@ def _write(
         return Success(data=msgspec.to_builtins(written), notices=notices)
 
     return preview_or_write(rt, called, request, workspace=project, resolve=resolve, write=write)
+
+
+def _notices(source: Source, spelling: Spelling) -> tuple[Notice, ...]:
+    count = len(source.comments)
+    if spelling != "json" or not count:
+        return ()
+    told = "A comment is" if count == 1 else f"{count} comments are"
+    return (Notice(type="comments_dropped", message=f"{told} left out: JSON has none.", severity="warning"),)
 
 
 def _place(out: str, spelling: Spelling) -> tuple[str, str]:

@@ -11,8 +11,7 @@ from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.wording import quote
-from handrail.operations.declared_checks import find_undeclared_checks
-from handrail.operations.workflow_catalog import load_catalog
+from handrail.operations.workflow_catalog import find_undeclared_checks, load_catalog
 from handrail.operations.workflows.examine_workflows import (
     Examined,
     WorkflowText,

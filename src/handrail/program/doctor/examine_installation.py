@@ -21,8 +21,7 @@ from handrail.contract.suggest import find_nearest
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import format_count, quote
 from handrail.engine.events import is_newer
-from handrail.operations.declared_checks import find_undeclared_checks
-from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog
+from handrail.operations.workflow_catalog import find_undeclared_checks, list_errors_in_use, load_catalog
 from handrail.ports.program import ClientServer, PlaceFacts
 from handrail.ports.store import DatabaseFacts
 from handrail.ports.team import TeamState
@@ -30,7 +29,6 @@ from handrail.program.doctor import program_checks
 from handrail.program.doctor.program_checks import (
     CheckInput,
     DoctorCheck,
-    Finding,
     report_failure,
     report_pass,
     report_warning,
@@ -56,7 +54,7 @@ _OTHERWISE = {
 """Copies that `update` does not touch."""
 
 
-def check_mcp_registration(given: CheckInput) -> Finding:
+def check_mcp_registration(given: CheckInput) -> DoctorCheck:
     entries = given.rt.installation().client_servers(given.project)
     listed: list[Json] = [
         {
@@ -102,7 +100,7 @@ def _setup_of(entry: ClientServer) -> str:
     return f"handrail setup --clients {entry.client} --dry-run --compact"
 
 
-def check_mcp_protocol(given: CheckInput) -> Finding:
+def check_mcp_protocol(given: CheckInput) -> DoctorCheck:
     """A real handshake with a child; only when it is asked for by name."""
     if given.rt.is_served:
         return report_warning("A server starts no program.", "handrail doctor --checks mcp_protocol")
@@ -115,7 +113,7 @@ def check_mcp_protocol(given: CheckInput) -> Finding:
     return report_pass(f"The server speaks revision {answer.protocol_version}.", **facts)
 
 
-def check_version_negotiation(given: CheckInput) -> Finding:
+def check_version_negotiation(given: CheckInput) -> DoctorCheck:
     skills = given.rt.installation().skills()
     running = version_key(__version__)
     assert running is not None, "our own version reads"
@@ -140,7 +138,7 @@ def check_version_negotiation(given: CheckInput) -> Finding:
     )
 
 
-def check_skill_sync(given: CheckInput) -> Finding:
+def check_skill_sync(given: CheckInput) -> DoctorCheck:
     installation = given.rt.installation()
     skills = installation.skills()
     listed: list[Json] = [
@@ -168,7 +166,7 @@ LEAST_FREE_BYTES = 1 << 20
 """A step with the longest notes takes less than a tenth of this."""
 
 
-def check_store(given: CheckInput) -> Finding:
+def check_store(given: CheckInput) -> DoctorCheck:
     if (team := given.team()) is not None:
         return _check_team(team, is_offline=given.is_offline)
     if given.rt.database is not None:
@@ -196,7 +194,7 @@ def check_store(given: CheckInput) -> Finding:
     return report_pass(f"The store {state}; {counted} in it.", **facts)
 
 
-def _check_team(team: TeamState, *, is_offline: bool) -> Finding:
+def _check_team(team: TeamState, *, is_offline: bool) -> DoctorCheck:
     facts: dict[str, Json] = {"place": team.server, "machine": team.machine}
     if team.trouble:
         fix = "Wait for the server, or sign in again with handrail login; refused calls can be sent again."
@@ -205,7 +203,7 @@ def _check_team(team: TeamState, *, is_offline: bool) -> Finding:
     return report_pass(f"This project belongs to a team, and its server {told}.", **facts)
 
 
-def _check_database(given: CheckInput, found: DatabaseFacts) -> Finding:
+def _check_database(given: CheckInput, found: DatabaseFacts) -> DoctorCheck:
     facts: dict[str, Json] = {"address": found.place, "version": found.version}
     if not found.is_answering:
         fix = "Start the database or correct HANDRAIL_STORE; refused calls can then be sent again."
@@ -216,7 +214,7 @@ def _check_database(given: CheckInput, found: DatabaseFacts) -> Finding:
     return report_pass(f"The database answers; {counted} in it.", **facts)
 
 
-def _check_sessions(given: CheckInput, facts: dict[str, Json]) -> tuple[str, Finding | None]:
+def _check_sessions(given: CheckInput, facts: dict[str, Json]) -> tuple[str, DoctorCheck | None]:
     """How many there are, in words, and what is wrong with the newest; adds the numbers to the facts."""
     stamps = given.rt.log.list_sessions()
     states = Counter(_health(given, stamp.session_id) for stamp in stamps[:MOST_SESSIONS])
@@ -239,7 +237,7 @@ def _check_sessions(given: CheckInput, facts: dict[str, Json]) -> tuple[str, Fin
     return counted, None
 
 
-def check_workflow_library(given: CheckInput) -> Finding:
+def check_workflow_library(given: CheckInput) -> DoctorCheck:
     catalog = load_catalog(given.rt, given.project)
     unusable = [one for one in catalog.entries if not one.is_usable or list_errors_in_use(catalog, one)]
     broken = [one.id for one in unusable]
@@ -269,7 +267,7 @@ def check_workflow_library(given: CheckInput) -> Finding:
     return report_pass(f"All {len(catalog.entries)} workflows can be used.", **facts)
 
 
-def check_keyring(given: CheckInput) -> Finding:
+def check_keyring(given: CheckInput) -> DoctorCheck:
     installation = given.rt.installation()
     source = installation.secret_source()
     place = installation.place("data/keys/keyring.json")
@@ -293,7 +291,7 @@ def check_keyring(given: CheckInput) -> Finding:
     return report_pass("The keyring is private and sound.", **facts)
 
 
-def check_credentials(given: CheckInput) -> Finding:
+def check_credentials(given: CheckInput) -> DoctorCheck:
     """The token of this machine (CLI 16.1); keys of a store on this machine do not end."""
     team = given.team()
     if team is None:
@@ -312,11 +310,11 @@ def check_credentials(given: CheckInput) -> Finding:
     )
 
 
-def check_confirm_tokens(given: CheckInput) -> Finding:
+def check_confirm_tokens(given: CheckInput) -> DoctorCheck:
     return _private_directory(given, "confirm-consumed", "used confirm tokens")
 
 
-def check_audit(given: CheckInput) -> Finding:
+def check_audit(given: CheckInput) -> DoctorCheck:
     found = _private_directory(given, "audit", "the audit")
     line = given.rt.installation().last_audit_line()
     if found.status != "pass" or line is None:
@@ -331,7 +329,7 @@ def check_audit(given: CheckInput) -> Finding:
     return found
 
 
-def _private_directory(given: CheckInput, name: str, what: str) -> Finding:
+def _private_directory(given: CheckInput, name: str, what: str) -> DoctorCheck:
     place = given.rt.installation().place(name)
     facts: dict[str, Json] = {"path": place.path, "exists": place.exists, "mode": _mode(place)}
     if not place.is_writable:
@@ -363,7 +361,7 @@ def _mode(place: PlaceFacts) -> str | None:
 
 # The checks, in the order of the answer
 
-CHECKS: dict[str, Callable[[CheckInput], Finding]] = {
+CHECKS: dict[str, Callable[[CheckInput], DoctorCheck]] = {
     "python": program_checks.check_python,
     "install": program_checks.check_install,
     "path": program_checks.check_path,
@@ -395,25 +393,15 @@ ON_REQUEST = frozenset({"mcp_protocol"})
 def examine(given: CheckInput, wanted: Sequence[str]) -> list[DoctorCheck]:
     """Run the named checks, in the order of the table; by default, every check except the expensive ones."""
     names = [name for name in CHECKS if (name in wanted if wanted else name not in ON_REQUEST)]
-    return [_to_check(name, _finding(CHECKS[name], given)) for name in names]
+    return [msgspec.structs.replace(_finding(CHECKS[name], given), check=name) for name in names]
 
 
-def _finding(check: Callable[[CheckInput], Finding], given: CheckInput) -> Finding:
+def _finding(check: Callable[[CheckInput], DoctorCheck], given: CheckInput) -> DoctorCheck:
     """A check that cannot run is a failed check, never a failed call."""
     try:
         return check(given)
     except Fault as fault:
         return report_failure(fault.message, fault.hint or fault.kind.hint, code=fault.kind.code)
-
-
-def _to_check(name: str, finding: Finding) -> DoctorCheck:
-    return DoctorCheck(
-        check=name,
-        status=finding.status,
-        fix=finding.fix if finding.status != "pass" else None,
-        message=finding.message,
-        details=finding.details,
-    )
 
 
 # The operation

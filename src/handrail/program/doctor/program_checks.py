@@ -36,15 +36,6 @@ class DoctorCheck(Answer, frozen=True, kw_only=True):
     details: dict[str, Json]
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check found; its name comes from the table."""
-
-    status: CheckStatus
-    message: str
-    fix: str = ""
-    details: dict[str, Json] = {}
-
-
 class CheckInput(msgspec.Struct, frozen=True, kw_only=True):
     """What the checks look at."""
 
@@ -58,16 +49,17 @@ class CheckInput(msgspec.Struct, frozen=True, kw_only=True):
     """The team of the project, asked once."""
 
 
-def report_pass(message: str, **details: Json) -> Finding:
-    return Finding(status="pass", message=message, details=details)
+def report_pass(message: str, **details: Json) -> DoctorCheck:
+    """What a check found; its name comes from the table."""
+    return DoctorCheck(check="", status="pass", fix=None, message=message, details=details)
 
 
-def report_warning(message: str, fix: str, **details: Json) -> Finding:
-    return Finding(status="warn", message=message, fix=fix, details=details)
+def report_warning(message: str, fix: str, **details: Json) -> DoctorCheck:
+    return DoctorCheck(check="", status="warn", fix=fix, message=message, details=details)
 
 
-def report_failure(message: str, fix: str, **details: Json) -> Finding:
-    return Finding(status="fail", message=message, fix=fix, details=details)
+def report_failure(message: str, fix: str, **details: Json) -> DoctorCheck:
+    return DoctorCheck(check="", status="fail", fix=fix, message=message, details=details)
 
 
 # Release readiness: computed from what CI recorded about this build, never typed
@@ -175,7 +167,7 @@ _METHODS = {
 }
 
 
-def check_python(given: CheckInput) -> Finding:
+def check_python(given: CheckInput) -> DoctorCheck:
     version = given.rt.installation().program().python
     oldest = version_key(OLDEST_PYTHON)
     running = version_key(version)
@@ -186,7 +178,7 @@ def check_python(given: CheckInput) -> Finding:
     return report_pass(f"Python {version} is new enough.", version=version)
 
 
-def check_install(given: CheckInput) -> Finding:
+def check_install(given: CheckInput) -> DoctorCheck:
     program = given.rt.installation().program()
     facts = {"method": program.method, "package": program.package}
     match program.method:
@@ -203,7 +195,7 @@ def check_install(given: CheckInput) -> Finding:
             return report_pass(_METHODS[program.method], **facts)
 
 
-def check_path(given: CheckInput) -> Finding:
+def check_path(given: CheckInput) -> DoctorCheck:
     program = given.rt.installation().program()
     facts = {"first_on_path": program.on_path or None}
     if not program.on_path:
@@ -217,7 +209,7 @@ def check_path(given: CheckInput) -> Finding:
     return report_pass("The first handrail command on PATH is this one.", **facts)
 
 
-def check_settings(given: CheckInput) -> Finding:
+def check_settings(given: CheckInput) -> DoctorCheck:
     problems = given.rt.settings.problems(given.project)
     listed = [msgspec.to_builtins(problem) for problem in problems]
     try:
@@ -229,7 +221,7 @@ def check_settings(given: CheckInput) -> Finding:
     return report_pass("The settings can be used.", problems=[])
 
 
-def check_workspace(given: CheckInput) -> Finding:
+def check_workspace(given: CheckInput) -> DoctorCheck:
     if given.trouble is not None:
         raise given.trouble
     seen = given.rt.workspace.observations(given.project)
@@ -240,7 +232,7 @@ def check_workspace(given: CheckInput) -> Finding:
     return report_pass("The project is inside a git repository.", **facts)
 
 
-def check_git(given: CheckInput) -> Finding:
+def check_git(given: CheckInput) -> DoctorCheck:
     found = given.rt.installation().program().git
     if not found:
         fix = "Install git; without it workflow sources in repositories cannot be read."
@@ -248,7 +240,7 @@ def check_git(given: CheckInput) -> Finding:
     return report_pass("git is on PATH.", path=found)
 
 
-def check_readiness(given: CheckInput) -> Finding:
+def check_readiness(given: CheckInput) -> DoctorCheck:
     found = release_readiness(given.rt.installation())
     facts = msgspec.to_builtins(found)
     match found.level:
@@ -277,7 +269,7 @@ _NOT_OURS = {
 }
 
 
-def check_update(given: CheckInput) -> Finding:
+def check_update(given: CheckInput) -> DoctorCheck:
     """Never a failure by itself: an old version works, and a silent index says nothing about this one."""
     try:
         updates = given.rt.updates()
@@ -291,7 +283,7 @@ def check_update(given: CheckInput) -> Finding:
         return report_warning(fault.message, CHECK, version=__version__, latest_version=None, checked_at=None)
 
 
-def _check_index(given: CheckInput, updates: Updates, facts: InstallFacts) -> Finding:
+def _check_index(given: CheckInput, updates: Updates, facts: InstallFacts) -> DoctorCheck:
     asked = digest_sources(index_sources_of(given.rt, facts))
     look = find_fresh_check(given.rt, updates, asked)
     if look is not None or given.is_offline:
@@ -314,7 +306,7 @@ def _look(given: CheckInput, updates: Updates, facts: InstallFacts) -> UpdateChe
     return make_update_check(rt, updates, find_release(rt, updates, facts, ReleaseRequest(), asked), asked)
 
 
-def _report_check(look: UpdateCheck | None) -> Finding:
+def _report_check(look: UpdateCheck | None) -> DoctorCheck:
     if look is None:
         message = f"Nothing has checked for a release newer than {__version__} yet."
         return report_pass(message, version=__version__, latest_version=None, checked_at=None)
@@ -329,7 +321,7 @@ def _report_check(look: UpdateCheck | None) -> Finding:
     return report_pass(f"There is no release newer than {__version__}.", **facts)
 
 
-def _report_silence(fault: Fault, look: UpdateCheck | None) -> Finding:
+def _report_silence(fault: Fault, look: UpdateCheck | None) -> DoctorCheck:
     """Report what an earlier check found, and that the index did not answer now."""
     known = _report_check(look)
     message = f"{fault.message.removesuffix(' Nothing was changed.')} {known.message}"

@@ -5,10 +5,7 @@ The severity of a notice comes from the changelog of that release, or from its v
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Literal
@@ -317,7 +314,6 @@ FRESH_SECONDS = 86_400
 UPDATE = "handrail update"
 _MOST_METADATA_BYTES = 2_097_152
 _HEADING = "\n# Changelog\n"
-_UNREADABLE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError)
 _RELEASE_PAGE = r"(?im)^Project-URL: *(?:changelog|release notes|releases) *, *(https://[^\s@]{1,300})$"
 
 
@@ -390,35 +386,13 @@ def _graded(updates: Updates, found: FoundRelease, asked: Asked) -> _Graded:
 def _metadata(updates: Updates, found: FoundRelease, asked: Asked) -> str:
     """The metadata of the release, which ends with its changelog; empty when it cannot be had."""
     offered = found.offered
+    if not offered.has_metadata:
+        return ""
+    address, mark, query = offered.url.partition("?")
     try:
-        if offered.has_metadata:
-            address, mark, query = offered.url.partition("?")
-            content = updates.fetch(f"{address}.metadata{mark}{query}", "*/*", asked, found.page).content
-            stated = offered.metadata_sha256
-        else:
-            content = updates.fetch(offered.url, "*/*", asked, found.page).content
-            stated = offered.sha256
+        content = updates.fetch(f"{address}.metadata{mark}{query}", "*/*", asked, found.page).content
     except Fault:
         return ""
-    if stated and sha256(content).hexdigest() != stated.lower():
+    if offered.metadata_sha256 and sha256(content).hexdigest() != offered.metadata_sha256.lower():
         return ""
-    packed = content if offered.has_metadata else _out_of_wheel(content)
-    return packed[:_MOST_METADATA_BYTES].decode("utf-8", "replace").replace("\r\n", "\n")
-
-
-def _out_of_wheel(content: bytes) -> bytes:
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as wheel:
-            metadata = _file_of(wheel, ".dist-info/METADATA")
-            is_told = _HEADING.encode() in metadata.replace(b"\r\n", b"\n")
-            return metadata if is_told else metadata + b"\n" + _file_of(wheel, "/packed/CHANGELOG.md")
-    except _UNREADABLE:
-        return b""
-
-
-def _file_of(wheel: zipfile.ZipFile, ending: str) -> bytes:
-    name = next((name for name in wheel.namelist() if name.endswith(ending)), "")
-    if not name:
-        return b""
-    with wheel.open(name) as file:
-        return file.read(_MOST_METADATA_BYTES)
+    return content[:_MOST_METADATA_BYTES].decode("utf-8", "replace").replace("\r\n", "\n")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from handrail.contract.ids import BlobRef, NodeId, RunId
+from handrail.contract.outcome import made_from
 from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.children.shared_files import find_shared_files
 from handrail.engine.children.tips import open_gaps
@@ -198,19 +199,17 @@ def story_of(
     noted = tuple(history.session_notes.values())
     graphs = run_graphs(history)
     answers = {answer.to_node_id: answer for answer in history.advances.values()}
-    return Story(
-        session_id=history.session_id,
+    return made_from(
+        Story,
+        history,
         status=session_status(history),
         goal=session_title(history),
         project=session_project(history, graphs),
         branch=history.observations.get("git_branch", ""),
         head_sha=history.observations.get("git_head_sha", ""),
         event_count=history.head,
-        head_digest=history.head_digest,
-        last_at=history.last_at,
         health=health,
         health_detail=health_detail,
-        imported=history.imported,
         notes=tuple(_session_note(held, whole_notes) for held in noted[-MOST_MOMENTS:]),
         notes_omitted=max(0, len(noted) - MOST_MOMENTS),
         runs=tuple(
@@ -348,27 +347,20 @@ class _Story:
         said = answer_about(self._history, node)
         done = self._done(node)
         branches, omitted = self._branches(node) if with_branches else ((), 0)
-        return Moment(
-            node_id=node.node_id,
-            kind=node.kind,
+        return made_from(
+            Moment,
+            node,
+            attached,
             step_id="" if done is None else step_key(done),
             title=self._done_title(node),
-            at=node.at,
             notes=whole,
             is_cut=is_cut,
             option_id="" if answer is None else answer.option_id,
             is_fork=node.node_id in self._graph.forks,
             artifacts=tuple(held.artifact for held in attached.artifacts),
             refused=_explain_refusal(answer, self._done_title(node)),
-            gaps=attached.gaps,
-            divergences=attached.divergences,
-            capabilities=attached.capabilities,
-            validations=attached.validations,
             claims=tuple(worst_of_each_place(claims_at(self._history, node.node_id))),
             answer=None if said is None else said.fact,
-            preferences=attached.preferences,
-            trace=attached.trace,
-            trace_omitted=attached.trace_omitted,
             passed_omitted=not_run_by_move(attached).unnamed,
             branches=branches,
             branches_omitted=omitted,

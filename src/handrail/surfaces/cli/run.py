@@ -109,7 +109,8 @@ class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
     write_raw_field: Callable[[Process, Parsed], Outcome | OSError]
     """The long field of an answer, straight to stdout. Returns the outcome, or the error of stdout."""
     serve: Callable[[Parsed], int]
-    demo: Callable[[Parsed], int]
+    demo: Callable[[Parsed], Outcome | int]
+    """A document, or the exit status of what it has written itself."""
     record_defect: Callable[[Exception], str]
     """Stores the traceback and returns the id to quote."""
     input_problems: Callable[[Parsed], Sequence[Problem]] = _no_problems
@@ -198,7 +199,8 @@ def _answer(
     if not parsed.command["operation"]:
         process.hand_back()
         caller.has_handed_over = True
-        return parts.serve(parsed) if effect == "server" else parts.demo(parsed)
+        done = parts.serve(parsed) if effect == "server" else parts.demo(parsed)
+        return done if isinstance(done, int) else _render(caller, done)
     if process.stdout_was_closed and effect != "read":  # nobody could read the tokens that it makes
         return _refuse_closed_stdout()
     # Only now: a line that is refused does not say which project's settings apply.

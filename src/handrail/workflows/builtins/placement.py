@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any, TypeVar, assert_never
+from typing import Any, assert_never
 
 from msgspec.structs import replace
 
@@ -13,7 +13,6 @@ from handrail.contract.json.canonical import canonical_bytes
 from handrail.workflows.builtins.specs import TemplateContext
 from handrail.workflows.limits import MAX_ID_CHARACTERS, MAX_TITLE_CHARACTERS
 from handrail.workflows.model import (
-    PromptBlocks,
     PromptPart,
     RefPart,
     SourceAction,
@@ -24,6 +23,7 @@ from handrail.workflows.model import (
     SourceStep,
     SourceTemplateCall,
     When,
+    map_blocks,
 )
 
 # `{{name}}` in texts
@@ -69,8 +69,6 @@ def phrase_value(value: Any) -> str:
 
 # Parts
 
-_P = TypeVar("_P", SourceStep, SourceChoice, SourceAction, SourceDelegate, SourceTemplateCall, SourceLoop)
-
 
 def place_parts(parts: tuple[SourcePart, ...], context: TemplateContext) -> tuple[SourcePart, ...]:
     """The parts of a template as parts of the calling workflow.
@@ -78,7 +76,7 @@ def place_parts(parts: tuple[SourcePart, ...], context: TemplateContext) -> tupl
     A single part takes the id and the title of the call; the ids and titles of several begin with it.
     """
     names = _Names(context, alone=len(parts) == 1)
-    moved = tuple(_top_part(part, names, context) for part in parts)
+    moved = tuple(_placed(part, names, context.pointer, is_top=True) for part in parts)
     return moved if context.require_confirmation is False else _confirmed(moved, context.require_confirmation)
 
 
@@ -115,65 +113,33 @@ class _Names:
         return f"{given}: {title}"[:MAX_TITLE_CHARACTERS]
 
 
-def _top_part(part: SourcePart, names: _Names, context: TemplateContext) -> SourcePart:
+def _placed(part: SourcePart, names: _Names, pointer: str, *, is_top: bool = False) -> SourcePart:
+    """A part as it stands in the caller; one inside a loop keeps its title: the loop has that of the call."""
+    own = names.top if is_top else names.inner
+    title = names.title(part.title) if is_top and part.title else part.title
     match part:
         case SourceLoop():
-            body = tuple(_inner_part(inner, names, context) for inner in part.body)
-            loop = replace(part, loop_id=names.top(part.loop_id), body=body)
-            return _shown(loop, names.title(part.title) if part.title else part.title, context)
+            body = tuple(_placed(inner, names, pointer) for inner in part.body)
+            return replace(part, loop_id=own(part.loop_id), title=title, body=body, pointer=pointer)
         case SourceTemplateCall():
-            call = replace(part, id=names.top(part.id or default_prefix(part.template_id)))
-            return _shown(call, names.title(part.title) if part.title else part.title, context)
+            name = part.id or default_prefix(part.template_id)
+            return replace(part, id=own(name), title=title, pointer=pointer)
         case SourceStep():
-            step = replace(_at(part, context.pointer), id=names.top(part.id))
-            return _shown(step, names.title(part.title), context)
-        case SourceChoice():
-            return _shown(replace(part, id=names.top(part.id)), names.title(part.title), context)
-        case SourceAction():
-            return _shown(replace(part, id=names.top(part.id)), names.title(part.title), context)
-        case SourceDelegate():
-            return _shown(replace(part, id=names.top(part.id)), names.title(part.title), context)
-        case never:
-            assert_never(never)
-
-
-def _inner_part(part: SourcePart, names: _Names, context: TemplateContext) -> SourcePart:
-    """A part inside a loop: the loop already has the condition and the title of the call."""
-    match part:
-        case SourceLoop():
-            body = tuple(_inner_part(inner, names, context) for inner in part.body)
-            return replace(part, loop_id=names.inner(part.loop_id), body=body, pointer=context.pointer)
-        case SourceTemplateCall():
-            name = names.inner(part.id or default_prefix(part.template_id))
-            return replace(part, id=name, pointer=context.pointer)
-        case SourceStep():
-            return replace(_at(part, context.pointer), id=names.inner(part.id), pointer=context.pointer)
+            return replace(_at(part, pointer), id=own(part.id), title=title, pointer=pointer)
         case SourceChoice() | SourceAction() | SourceDelegate():
-            return replace(part, id=names.inner(part.id), pointer=context.pointer)
+            return replace(part, id=own(part.id), title=title, pointer=pointer)
         case never:
             assert_never(never)
-
-
-def _shown(part: _P, title: str, context: TemplateContext) -> _P:
-    return replace(part, title=title, pointer=context.pointer)
 
 
 def _at(step: SourceStep, pointer: str) -> SourceStep:
     """A step whose inner places are that of the call: the author's file has no others."""
-    blocks = step.blocks
-    if blocks is not None:
-        blocks = PromptBlocks(
-            goal=tuple(_part_at(part, pointer) for part in blocks.goal),
-            constraints=tuple(_part_at(part, pointer) for part in blocks.constraints),
-            procedure=tuple(_part_at(part, pointer) for part in blocks.procedure),
-            output_required=tuple((name, _part_at(part, pointer)) for name, part in blocks.output_required),
-            verify=tuple(_part_at(part, pointer) for part in blocks.verify),
-        )
+
+    def move(part: PromptPart) -> PromptPart:
+        return replace(part, pointer=pointer) if isinstance(part, RefPart) else part
+
+    blocks = None if step.blocks is None else map_blocks(step.blocks, move)
     return replace(step, blocks=blocks, gates=tuple(replace(gate, pointer=pointer) for gate in step.gates))
-
-
-def _part_at(part: PromptPart, pointer: str) -> PromptPart:
-    return replace(part, pointer=pointer) if isinstance(part, RefPart) else part
 
 
 def _confirmed(parts: tuple[SourcePart, ...], confirmation: bool | When) -> tuple[SourcePart, ...]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from handrail.workflows.builtins.placement import fill_names, parse_placeholder, phrase_value, place_parts
 from handrail.workflows.builtins.specs import TemplateContext, TemplateNeeds, TemplateSpec
-from handrail.workflows.compiled import InputSpec, UserOnly
+from handrail.workflows.compiled import Count, ForEach, InputSpec, UserOnly
 from handrail.workflows.conditions import (
     AlwaysFalse,
     AlwaysTrue,
@@ -25,15 +25,13 @@ from handrail.workflows.conditions import (
     LoopControl,
     Not,
     Or,
+    decided,
     holds,
 )
 from handrail.workflows.model import (
     ConditionRef,
     InlineCondition,
     PromptBlocks,
-    PromptPart,
-    RepeatCount,
-    RepeatForEach,
     RepeatUntil,
     RepeatWhile,
     SourceAction,
@@ -46,6 +44,9 @@ from handrail.workflows.model import (
     SourceTemplateCall,
     SourceWorkflow,
     When,
+    map_blocks,
+    names_set_by,
+    walk_source,
 )
 
 # Conditions of a routine once its arguments are known: decided, renamed or left alone
@@ -61,9 +62,9 @@ def bind_condition(condition: Condition, args: Mapping[str, Any]) -> Condition:
         case Compare():
             return _bound_comparison(condition, args)
         case And(of=parts):
-            return _all([bind_condition(part, args) for part in parts])
+            return _join(And, [bind_condition(part, args) for part in parts])
         case Or(of=parts):
-            return _either([bind_condition(part, args) for part in parts])
+            return _join(Or, [bind_condition(part, args) for part in parts])
         case Not(of=part):
             return _opposite(bind_condition(part, args))
         case AlwaysTrue() | AlwaysFalse() | LoopControl():
@@ -79,25 +80,16 @@ def _bound_comparison(condition: Compare, args: Mapping[str, Any]) -> Condition:
     renamed = parse_placeholder(args[head])
     if renamed:
         return replace(condition, input=f"{renamed}.{rest}" if rest else renamed)
-    return AlwaysTrue() if holds(condition, Facts(values={head: args[head]})) else AlwaysFalse()
+    return decided(holds(condition, Facts(values={head: args[head]})))
 
 
-def _all(parts: list[Condition]) -> Condition:
-    if any(isinstance(part, AlwaysFalse) for part in parts):
-        return AlwaysFalse()
-    open_parts = tuple(part for part in parts if not isinstance(part, AlwaysTrue))
-    if len(open_parts) == 1:
-        return open_parts[0]
-    return And(of=open_parts) if open_parts else AlwaysTrue()
-
-
-def _either(parts: list[Condition]) -> Condition:
-    if any(isinstance(part, AlwaysTrue) for part in parts):
-        return AlwaysTrue()
-    open_parts = tuple(part for part in parts if not isinstance(part, AlwaysFalse))
-    if len(open_parts) == 1:
-        return open_parts[0]
-    return Or(of=open_parts) if open_parts else AlwaysFalse()
+def _join(joint: type[And | Or], parts: list[Condition]) -> Condition:
+    """One condition of several, without what is decided already."""
+    neutral, final = decided(joint is And), decided(joint is Or)
+    open_parts = tuple(part for part in parts if part != neutral)
+    if final in parts or not open_parts:
+        return final if final in parts else neutral
+    return open_parts[0] if len(open_parts) == 1 else joint(of=open_parts)
 
 
 def _opposite(condition: Condition) -> Condition:
@@ -166,16 +158,7 @@ def rewrite_texts(part: SourcePart, rewrite: Rewrite) -> SourcePart:
 
 
 def _blocks(blocks: PromptBlocks, text: Callable[[str], str]) -> PromptBlocks:
-    def part(each: PromptPart) -> PromptPart:
-        return text(each) if isinstance(each, str) else each
-
-    return PromptBlocks(
-        goal=tuple(part(each) for each in blocks.goal),
-        constraints=tuple(part(each) for each in blocks.constraints),
-        procedure=tuple(part(each) for each in blocks.procedure),
-        output_required=tuple((name, part(each)) for name, each in blocks.output_required),
-        verify=tuple(part(each) for each in blocks.verify),
-    )
+    return map_blocks(blocks, lambda part: text(part) if isinstance(part, str) else part)
 
 
 def rewrite_json(value: Any, rewrite: Callable[[str], Any]) -> Any:
@@ -260,11 +243,8 @@ def _example_value(name: str, spec: InputSpec) -> Any:
 
 
 def _looped_inputs(parts: tuple[SourcePart, ...]) -> Iterator[str]:
-    for part in parts:
-        if isinstance(part, SourceLoop):
-            if isinstance(part.repeat, RepeatForEach):
-                yield part.repeat.input
-            yield from _looped_inputs(part.body)
+    repeats = (part.repeat for part in walk_source(parts) if isinstance(part, SourceLoop))
+    return (repeat.input for repeat in repeats if isinstance(repeat, ForEach))
 
 
 def _with_stance(routine: SourceWorkflow) -> tuple[SourcePart, ...]:
@@ -304,7 +284,7 @@ class _Binding:
     """The arguments of one call, put into the parts of a routine."""
 
     def __init__(self, routine: SourceWorkflow, args: Mapping[str, Any]) -> None:
-        own = set(_values_set_by(routine.steps))
+        own = set(names_set_by(routine.steps))
         self._conditions = routine.conditions
         self._args = {
             name: value for name, value in args.items() if name in routine.inputs and name not in own
@@ -396,9 +376,9 @@ class _Binding:
         match repeat:
             case RepeatWhile(condition=condition) | RepeatUntil(condition=condition):
                 return replace(repeat, condition=self._kept(condition))
-            case RepeatForEach(input=name):
+            case ForEach(input=name):
                 return replace(repeat, input=parse_placeholder(self._args.get(name)) or name)
-            case RepeatCount():
+            case Count():
                 return repeat
             case never:
                 assert_never(never)
@@ -406,23 +386,3 @@ class _Binding:
 
 def _never(when: When | None) -> bool:
     return isinstance(when, InlineCondition) and isinstance(when.condition, AlwaysFalse)
-
-
-def _values_set_by(parts: tuple[SourcePart, ...]) -> Iterator[str]:
-    """Context values that the routine itself sets; an argument only says how they begin."""
-    for part in parts:
-        match part:
-            case SourceChoice(options=options):
-                yield from (name for option in options for name in option.sets)
-            case SourceAction(save_as=name) | SourceDelegate(collect=name):
-                yield name
-            case SourceLoop(repeat=repeat, body=body):
-                if isinstance(repeat, RepeatForEach):
-                    yield from (repeat.item, repeat.index)
-                if isinstance(repeat, RepeatCount):
-                    yield repeat.index
-                yield from _values_set_by(body)
-            case SourceStep() | SourceTemplateCall():
-                pass
-            case never:
-                assert_never(never)

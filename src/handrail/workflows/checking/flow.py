@@ -38,18 +38,18 @@ from handrail.workflows.compiled import (
     loop_variables,
     names_set_inside,
     resolve_ref,
+    texts_of,
 )
-from handrail.workflows.compiling.implicit_inputs import child_texts, placeholder_names
+from handrail.workflows.compiling.implicit_inputs import placeholder_names
 from handrail.workflows.conditions import (
     And,
     Compare,
     Condition,
     ConditionId,
-    Facts,
     LoopControl,
     Not,
     Or,
-    holds,
+    can_hold_without,
     split_artifact,
 )
 from handrail.workflows.contracts.check import find_violations
@@ -165,7 +165,7 @@ class _Flow:
         """A fragment with a condition is read under it."""
         under = self._under
         fragments = {one.text: one.when for one in step.fragments if one.when}
-        texts = [one for one in _texts(step, self._workflow.functions) if one not in fragments]
+        texts = [one for one in texts_of(step, self._workflow.functions) if one not in fragments]
         self._shows(texts, pointer, there)
         for text, when in fragments.items():
             self._under = under | {when}
@@ -279,7 +279,7 @@ class _Flow:
                 self._reads(name, place, before | around | body)
                 late = body - before - around
                 condition = self._workflow.conditions[name]
-                if late and not isinstance(condition, LoopControl) and not _can_hold_without(condition, late):
+                if late and not isinstance(condition, LoopControl) and not can_hold_without(condition, late):
                     message = (
                         f"The loop {loop.id} never starts: it reads {', '.join(sorted(late))} before its "
                         "first iteration, and only its body delivers that."
@@ -407,32 +407,6 @@ def _comparisons(condition: Condition, pointer: str) -> Iterator[tuple[str, Comp
             pass
 
 
-def _can_hold_without(condition: Condition, kinds: frozenset[str]) -> bool:
-    """Whether a condition may hold while no artifact of these kinds is there."""
-    return True in _outcomes(condition, kinds)
-
-
-def _outcomes(condition: Condition, absent: frozenset[str]) -> frozenset[bool]:
-    match condition:
-        case Compare(artifact=kind) if kind not in absent:
-            return frozenset({True, False})
-        case And(of=parts):
-            inner = [_outcomes(part, absent) for part in parts]
-            return _joined(inner, all(True in one for one in inner), any(False in one for one in inner))
-        case Or(of=parts):
-            inner = [_outcomes(part, absent) for part in parts]
-            return _joined(inner, any(True in one for one in inner), all(False in one for one in inner))
-        case Not(of=part):
-            return frozenset(not one for one in _outcomes(part, absent))
-        case _:
-            return frozenset({holds(condition, Facts())})
-
-
-def _joined(inner: list[frozenset[bool]], may_hold: bool, may_fail: bool) -> frozenset[bool]:
-    assert inner, "a joint condition has parts"
-    return frozenset(outcome for outcome, is_possible in ((True, may_hold), (False, may_fail)) if is_possible)
-
-
 def _kinds(schema: Any) -> list[str]:
     """The types that a schema names; none where it leaves them open."""
     kind = schema.get("type") if isinstance(schema, dict) else None
@@ -464,7 +438,7 @@ def check_rendered(found: Findings, workflow: CompiledWorkflow, pointers: Mappin
     kinds = {contract.artifact_kind for contract in workflow.contracts.values()}
     for leaf, known in _leaves(workflow.steps, given):
         told: set[str] = set()
-        for text in _texts(leaf, workflow.functions):
+        for text in texts_of(leaf, workflow.functions):
             for slot in slots_in(text, known):
                 written = text[slot.start : slot.end]
                 kind, member = split_artifact(slot.path)
@@ -506,16 +480,3 @@ def _leaves(parts: tuple[Part, ...], known: frozenset[str]) -> Iterator[tuple[Le
             yield from _leaves(part.body, known | loop_variables(part))
         else:
             yield part, known | {part.item} if isinstance(part, Delegate) else known
-
-
-def _texts(leaf: Leaf, functions: Mapping[str, str]) -> list[str]:
-    match leaf:
-        case Step():
-            named = [functions[name] for name in leaf.functions if name in functions]
-            return [leaf.prompt, *(fragment.text for fragment in leaf.fragments), *named]
-        case Choice():
-            return [leaf.prompt]
-        case Delegate():
-            return child_texts(leaf)
-        case _:
-            return []

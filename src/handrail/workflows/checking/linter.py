@@ -38,10 +38,10 @@ from handrail.workflows.model import (
     PromptBlocks,
     PromptPart,
     SourceChoice,
-    SourceLoop,
     SourcePart,
     SourceStep,
     SourceWorkflow,
+    walk_source,
 )
 from handrail.workflows.problem import Problem
 from handrail.workflows.reading.findings import quote_name
@@ -78,25 +78,19 @@ def find_soft_phrase(text: str) -> str:
 
 def check_soft_words(parts: tuple[SourcePart, ...], trail: Trail) -> None:
     """One warning per step, for what its author wrote; builtin texts have their own tests."""
-    for part in parts:
-        match part:
-            case SourceLoop():
-                check_soft_words(part.body, trail)
-            case SourceStep() | SourceChoice():
-                phrase = next((found for text in _texts(part) if (found := find_soft_phrase(text))), "")
-                if phrase:
-                    message = f"{part.id} says {quote(phrase)} without saying what is enough."
-                    fix = "Say the least that must be done, or what to do otherwise; or remove the words."
-                    trail.report("soft_words", part.pointer, message, fix, "warning")
-                if any("<!--" in text and "<!--" in _CODE.sub("", text) for text in _texts(part)):
-                    message = f"{part.id} has an HTML comment: the agent reads it, and no page shows it."
-                    fix = (
-                        "Write it as text, or, if it is for authors, as a # comment in front matter or fence."
-                    )
-                    trail.report("bad_value", part.pointer, message, fix, "warning")
-                _check_hidden(part, trail)
-            case _:
-                pass
+    for part in walk_source(parts):
+        if not isinstance(part, SourceStep | SourceChoice):
+            continue
+        phrase = next((found for text in _texts(part) if (found := find_soft_phrase(text))), "")
+        if phrase:
+            message = f"{part.id} says {quote(phrase)} without saying what is enough."
+            fix = "Say the least that must be done, or what to do otherwise; or remove the words."
+            trail.report("soft_words", part.pointer, message, fix, "warning")
+        if any("<!--" in text and "<!--" in _CODE.sub("", text) for text in _texts(part)):
+            message = f"{part.id} has an HTML comment: the agent reads it, and no page shows it."
+            fix = "Write it as text, or, if it is for authors, as a # comment in front matter or fence."
+            trail.report("bad_value", part.pointer, message, fix, "warning")
+        _check_hidden(part, trail)
 
 
 def _check_hidden(part: SourceStep | SourceChoice, trail: Trail) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import pairwise, product
 from math import floor, prod
-from typing import Any, TypeAlias, assert_never
+from typing import Any, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from handrail.contract.effort import Effort
 from handrail.workflows.builtins.registry import all_contracts
@@ -23,24 +24,23 @@ from handrail.workflows.compiled import (
     Step,
     Until,
     While,
+    conditions_of,
 )
 from handrail.workflows.compiling.assemble import LOOP_CONTROL
 from handrail.workflows.compiling.compilation import Trail
-from handrail.workflows.compiling.condition_table import parts_of
 from handrail.workflows.conditions import (
     MISSING,
-    AlwaysFalse,
-    AlwaysTrue,
-    And,
     Compare,
     Condition,
     ConditionId,
     Facts,
     LoopControl,
-    Not,
-    Or,
+    comparisons,
+    decided,
     holds,
     label_condition,
+    parts_of,
+    replace_leaves,
 )
 from handrail.workflows.limits import MAX_TRIED_COMPARISONS
 from handrail.workflows.problem import ProblemCode
@@ -162,13 +162,13 @@ def _free(constants: tuple[Any, ...]) -> Domain:
 
 
 def _with(domain: Domain, more: Iterable[Any]) -> Domain:
-    return msgspec.structs.replace(domain, values=_distinct((*domain.values, *more)))
+    return replace(domain, values=_distinct((*domain.values, *more)))
 
 
 def _constants(subject: Subject, conditions: Iterable[Condition]) -> Iterator[Any]:
     for condition in conditions:
-        for part in parts_of(condition):
-            if isinstance(part, Compare) and subject_of(part) == subject:
+        for part in comparisons(condition):
+            if subject_of(part) == subject:
                 yield from part.value if part.op == "in" and isinstance(part.value, list) else (part.value,)
 
 
@@ -205,63 +205,31 @@ MOST_TRIES = 4_096
 
 def never_holds(condition: Condition, domains: Domains, *, can_decide: bool) -> bool:
     """Whether no values make it hold; `can_decide` says whether a loop's decision can be there."""
-    comparisons = [part for part in parts_of(condition) if isinstance(part, Compare)]
-    subjects = list(dict.fromkeys(subject_of(part) for part in comparisons))
+    asked = list(comparisons(condition))
+    subjects = list(dict.fromkeys(map(subject_of, asked)))
     tried = {subject: domains.of(subject, [condition]) for subject in subjects}
     open_subjects = {
-        subject_of(part) for part in comparisons if part.op == "contains" and tried[subject_of(part)].is_open
+        subject_of(part) for part in asked if part.op == "contains" and tried[subject_of(part)].is_open
     }
     closed = [subject for subject in subjects if subject not in open_subjects]
     tries = prod(len(tried[subject].values) for subject in closed)
-    if tries > MOST_TRIES or not domains.effort.affords(tries * len(comparisons)):
+    if tries > MOST_TRIES or not domains.effort.affords(tries * len(asked)):
         return False
+    names = {subject: f"value{place}" for place, subject in enumerate(closed)}
+
+    def ask(one: Compare | LoopControl, up: bool) -> Condition:
+        """The engine's own rule, asked about a value under a name without a dot; what is open may hold."""
+        if isinstance(one, LoopControl):
+            return decided(up and can_decide)
+        name = names.get(subject_of(one))
+        return decided(up) if name is None else replace(one, input=name, artifact="", field="")
+
+    settled = replace_leaves(condition, ask)
     for chosen in product(*(tried[subject].values for subject in closed)):
-        values = dict(zip(closed, chosen, strict=True))
-        if True in _outcomes(condition, values, can_decide=can_decide):
+        values = zip(names.values(), chosen, strict=True)
+        if holds(settled, Facts(values={name: value for name, value in values if value is not MISSING})):
             return False
     return True
-
-
-def _outcomes(condition: Condition, values: Mapping[Subject, Any], *, can_decide: bool) -> frozenset[bool]:
-    """How a condition may turn out; both ways for what is open."""
-    match condition:
-        case AlwaysTrue():
-            return frozenset({True})
-        case AlwaysFalse():
-            return frozenset({False})
-        case LoopControl():
-            return frozenset({True, False}) if can_decide else frozenset({False})
-        case Compare():
-            subject = subject_of(condition)
-            if subject not in values:
-                return frozenset({True, False})
-            return frozenset({_compare(condition, values[subject])})
-        case And(of=parts):
-            inner = [_outcomes(part, values, can_decide=can_decide) for part in parts]
-            return _combined(inner, neutral=True)
-        case Or(of=parts):
-            inner = [_outcomes(part, values, can_decide=can_decide) for part in parts]
-            return _combined(inner, neutral=False)
-        case Not(of=part):
-            return frozenset(not one for one in _outcomes(part, values, can_decide=can_decide))
-        case never:
-            assert_never(never)
-
-
-def _combined(inner: list[frozenset[bool]], *, neutral: bool) -> frozenset[bool]:
-    """And (neutral true) and or (neutral false): the neutral result needs all, the other one any."""
-    outcomes = set()
-    if all(neutral in one for one in inner):
-        outcomes.add(neutral)
-    if any((not neutral) in one for one in inner):
-        outcomes.add(not neutral)
-    return frozenset(outcomes)
-
-
-def _compare(condition: Compare, value: Any) -> bool:
-    """The engine's own rule, asked about one value under a name without a dot."""
-    plain = msgspec.structs.replace(condition, input="value", artifact="", field="")
-    return holds(plain, Facts(values={} if value is MISSING else {"value": value}))
 
 
 # Steps, conditions and loops of a workflow
@@ -308,7 +276,7 @@ class _Reach:
         self.check(loop.body, loop)
 
     def _check_step(self, step: Step, loop: Loop | None) -> None:
-        for condition in _asides(step):
+        for condition in conditions_of(step):
             if self._never(condition):
                 message = f"Something in {step.id} never happens: {self._why(condition)}"
                 self._warn("impossible_condition", step.id, message)
@@ -340,10 +308,3 @@ class _Reach:
         pointer = self._pointers.get(step_id, "")
         advice = fix or "Correct the condition, or remove the part."
         self._trail.report(code, pointer, message, advice, "warning")
-
-
-def _asides(step: Step) -> Iterator[ConditionId]:
-    """Conditions of a step that do not decide whether it runs."""
-    yield from (fragment.when for fragment in step.fragments if fragment.when)
-    if isinstance(step.require_confirmation, str):
-        yield step.require_confirmation

@@ -23,22 +23,23 @@ from handrail.workflows.compiled import (
     Rule,
     SchemaRule,
     Step,
-    Until,
-    While,
+    conditions_of,
     list_leaves,
+    texts_of,
     walk_parts,
 )
 from handrail.workflows.compiling.compilation import Trail
-from handrail.workflows.compiling.implicit_inputs import child_texts, condition_names, placeholder_names
+from handrail.workflows.compiling.implicit_inputs import condition_names, placeholder_names
 from handrail.workflows.conditions import ConditionId
 from handrail.workflows.contracts.check import explain_unsatisfiable
 from handrail.workflows.model import (
+    ConditionRef,
     SourceChoice,
-    SourceLoop,
     SourcePart,
     SourceStep,
     SourceTemplateCall,
     SourceWorkflow,
+    walk_source,
 )
 from handrail.workflows.reading.findings import quote_name
 
@@ -46,17 +47,24 @@ from handrail.workflows.reading.findings import quote_name
 
 
 def check_usage(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Trail) -> None:
-    conditions = set(_condition_ids(workflow.steps)) | set(_authored_refs(source.steps))
+    conditions = _condition_ids(workflow.steps) | _authored_refs(source.steps)
     conditions |= {getattr(slot.when, "condition_id", "") for slot in source.slots}
     used = _used_inputs(source, workflow)
     _report(source.inputs, used, "/inputs", "input", trail)
     if source.kind == "workflow":  # what calls a routine may read what the routine sets
         _check_choices(source.steps, used, trail)
-    _report(source.functions, set(_functions(source.steps)), "/functions", "function", trail)
+    steps = [part for part in walk_source(source.steps) if isinstance(part, SourceStep)]
+    _report(
+        source.functions,
+        {one for step in steps for one in step.function_refs},
+        "/functions",
+        "function",
+        trail,
+    )
     for place, name in enumerate(source.conditions):
         if name not in conditions:
             _warn(f"/conditions/{place}", f"The condition {quote_name(name)}", trail)
-    reported = {gate.assessment_id for step in _steps(source.steps) for gate in step.gates}
+    reported = {gate.assessment_id for step in steps for gate in step.gates}
     for assessment in source.assessments:
         if assessment.id not in reported:
             _warn(assessment.pointer, f"The assessment {quote_name(assessment.id)}", trail)
@@ -70,9 +78,7 @@ def check_usage(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Trail
 
 def _check_choices(parts: tuple[SourcePart, ...], used: set[str], trail: Trail) -> None:
     """A choice whose options lead the same way; one that sets nothing is asked for the record."""
-    for part in parts:
-        if isinstance(part, SourceLoop):
-            _check_choices(part.body, used, trail)
+    for part in walk_source(parts):
         if not isinstance(part, SourceChoice):
             continue
         sets = [option.sets for option in part.options]
@@ -101,9 +107,7 @@ def _used_inputs(source: SourceWorkflow, workflow: CompiledWorkflow) -> set[str]
     used = {name for text in _texts(workflow) for name in placeholder_names(text)}
     used |= {name for text in source.functions.values() for name in placeholder_names(text)}
     used |= {
-        name
-        for one in set(_condition_ids(workflow.steps))
-        for name in condition_names(workflow.conditions[one])
+        name for one in _condition_ids(workflow.steps) for name in condition_names(workflow.conditions[one])
     }
     used |= {spec.counted_by.partition(".")[0] for spec in workflow.inputs.values()}
     for part in walk_parts(workflow.steps):
@@ -116,73 +120,30 @@ def _used_inputs(source: SourceWorkflow, workflow: CompiledWorkflow) -> set[str]
         if isinstance(part, Action):
             used |= {name for text in strings_in(part.params) for name in placeholder_names(text)}
     # An argument may be settled while its template is expanded and leave no trace.
-    return used | {name for text in strings_in(_arguments(source.steps)) for name in placeholder_names(text)}
+    calls = [part.args for part in walk_source(source.steps) if isinstance(part, SourceTemplateCall)]
+    return used | {name for text in strings_in(calls) for name in placeholder_names(text)}
 
 
 def _texts(workflow: CompiledWorkflow) -> Iterator[str]:
     for part in list_leaves(workflow.steps):
-        match part:
-            case Step():
-                yield part.title
-                yield part.prompt
-                yield from (fragment.text for fragment in part.fragments)
-            case Choice():
-                yield part.title
-                yield part.prompt
-                yield from (option.description for option in part.options)
-            case Action():
-                yield part.title
-            case Delegate():
-                yield part.title
-                yield from child_texts(part)
+        yield part.title
+        yield from texts_of(part, {})
+        if isinstance(part, Choice):
+            yield from (option.description for option in part.options)
 
 
-def _condition_ids(parts: tuple[Part, ...]) -> Iterator[ConditionId]:
-    for part in walk_parts(parts):
-        if part.when:
-            yield part.when
-        if isinstance(part, Loop) and isinstance(part.repeat, While | Until):
-            yield part.repeat.condition
-        if isinstance(part, Delegate):
-            yield from (child.when for child in part.children if child.when)
-        if isinstance(part, Step):
-            yield from (fragment.when for fragment in part.fragments if fragment.when)
-            if isinstance(part.require_confirmation, str):
-                yield part.require_confirmation
+def _condition_ids(parts: tuple[Part, ...]) -> set[ConditionId]:
+    return {name for part in walk_parts(parts) for name in conditions_of(part)}
 
 
-def _authored_refs(parts: tuple[SourcePart, ...]) -> Iterator[ConditionId]:
+def _authored_refs(parts: tuple[SourcePart, ...]) -> set[ConditionId]:
     """Declared conditions of template calls: joined with others, they have no id of their own any more."""
-    for part in parts:
-        for when in (part.when, getattr(part, "require_confirmation", None)):
-            name = getattr(when, "condition_id", "")
-            if name:
-                yield name
-        if isinstance(part, SourceLoop):
-            yield from _authored_refs(part.body)
-
-
-def _steps(parts: tuple[SourcePart, ...]) -> Iterator[SourceStep]:
-    for part in parts:
-        if isinstance(part, SourceStep):
-            yield part
-        elif isinstance(part, SourceLoop):
-            yield from _steps(part.body)
-
-
-def _functions(parts: tuple[SourcePart, ...]) -> Iterator[str]:
-    for step in _steps(parts):
-        yield from step.function_refs
-
-
-def _arguments(parts: tuple[SourcePart, ...]) -> list[Any]:
-    found: list[Any] = []
-    for part in parts:
-        if isinstance(part, SourceTemplateCall):
-            found.append(part.args)
-        elif isinstance(part, SourceLoop):
-            found += _arguments(part.body)
-    return found
+    whens = [
+        when
+        for part in walk_source(parts)
+        for when in (part.when, getattr(part, "require_confirmation", None))
+    ]
+    return {when.condition_id for when in whens if isinstance(when, ConditionRef)}
 
 
 def strings_in(value: Any) -> Iterator[str]:

@@ -23,7 +23,6 @@ from handrail.workflows.compiled import (
     Gate,
     Leaf,
     Loop,
-    Option,
     Part,
     Provenance,
     Repeat,
@@ -31,6 +30,7 @@ from handrail.workflows.compiled import (
     Until,
     UserOnly,
     While,
+    texts_of,
 )
 from handrail.workflows.compiling.children import ChildCompiler, check_delegate
 from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, Trail, walk
@@ -43,8 +43,6 @@ from handrail.workflows.model import (
     PromptBlocks,
     PromptPart,
     RefPart,
-    RepeatCount,
-    RepeatForEach,
     RepeatUntil,
     RepeatWhile,
     SourceAction,
@@ -66,6 +64,7 @@ from handrail.workflows.prompt_sections import (
     show_example,
 )
 from handrail.workflows.reading.findings import guess_name, guess_surely, quote_name
+from handrail.workflows.reading.repairs import find_free_id
 
 # The step that decides for its loop
 #
@@ -147,7 +146,8 @@ def _probe(capability: str, taken: set[str], trail: Trail) -> PlacedLeaf | None:
         pointer = f"/capabilities/{capability}"
         trail.unknown("capability", capability, known, pointer, "It is not probed.")
         return None
-    step_id = _free(f"probe_{capability}", taken)
+    step_id = find_free_id(f"probe_{capability}", taken)
+    taken.add(step_id)
     trail.decide("capability_probe", capability, step_id, "the workflow requires it, so it is probed first")
     return PlacedLeaf(
         part=SourceStep(
@@ -160,15 +160,6 @@ def _probe(capability: str, taken: set[str], trail: Trail) -> PlacedLeaf | None:
         provenance=Provenance(kind="capability_probe", origin=capability),
         capability=capability,
     )
-
-
-def _free(wanted: str, taken: set[str]) -> str:
-    """The id, or the id with the lowest number that makes it free."""
-    name, number = wanted, 2
-    while name in taken:
-        name, number = f"{wanted}_{number}", number + 1
-    taken.add(name)
-    return name
 
 
 # Compiled parts
@@ -380,10 +371,7 @@ def _choice(assembly: Assembly, placed: PlacedLeaf, choice: SourceChoice) -> Cho
         id=choice.id,
         title=choice.title.strip(),
         prompt=render_prompt(choice.prompt, _around(assembly, placed)),
-        options=tuple(
-            Option(id=one.id, label=one.label, description=one.description, sets=one.sets)
-            for one in choice.options
-        ),
+        options=choice.options,
         when=assembly.table.id_of(*placed.whens),
         non_assumable=choice.non_assumable,
         provenance=placed.provenance,
@@ -409,10 +397,8 @@ def _repeat(assembly: Assembly, repeat: SourceRepeat) -> Repeat:
             return While(condition=assembly.table.id_of(when))
         case RepeatUntil(condition=when):
             return Until(condition=assembly.table.id_of(when))
-        case RepeatForEach(input=name, item=item, index=index):
-            return ForEach(input=name, item=item, index=index)
-        case RepeatCount(count=count, index=index):
-            return Count(count=count, index=index)
+        case ForEach() | Count():
+            return repeat
         case never:
             assert_never(never)
 
@@ -427,16 +413,7 @@ def _listed(when: When | None) -> tuple[When, ...]:
 
 def prompt_bytes(part: Leaf, functions: Mapping[str, str]) -> int:
     """What an agent reads at most: the prompt, all its fragments, and its functions after a rehydrate."""
-    match part:
-        case Step():
-            named = [functions[name] for name in part.functions]
-            texts = [part.prompt, *(fragment.text for fragment in part.fragments), *named]
-        case Choice():
-            texts = [part.prompt]
-        case Action() | Delegate():
-            texts = []
-        case never:
-            assert_never(never)
+    texts = [] if isinstance(part, Delegate) else texts_of(part, functions)
     return len("\n\n".join(texts).encode())
 
 

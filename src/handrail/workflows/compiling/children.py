@@ -15,7 +15,7 @@ import msgspec
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.json.places import join_pointer
 from handrail.contract.wording import shorten
-from handrail.workflows.compiled import Child, Delegate, InputSpec, Loop, Part, Pinned, Step
+from handrail.workflows.compiled import Child, InputSpec, Pinned
 from handrail.workflows.compiling.compilation import Trail
 from handrail.workflows.limits import (
     MAX_BRIEF_TOKENS,
@@ -24,7 +24,14 @@ from handrail.workflows.limits import (
     MAX_RUN_CHILDREN,
     MAX_WORKFLOW_ID_CHARACTERS,
 )
-from handrail.workflows.model import SourceChild, SourceDelegate, SourceLoop, SourcePart, SourceWorkflow
+from handrail.workflows.model import (
+    SourceChild,
+    SourceDelegate,
+    SourcePart,
+    SourceWorkflow,
+    names_set_by,
+    walk_source,
+)
 
 if TYPE_CHECKING:
     from handrail.workflows.compiling.compilation import Compilation, Surroundings
@@ -136,7 +143,7 @@ class ChildCompiler:
         used = self._compile(source)
         passed: dict[str, str] = {}
         if used.pinned is not None:
-            known = {**dict.fromkeys(_names_inside(self._source.steps), InputSpec()), **self._source.inputs}
+            known = {**dict.fromkeys(names_set_by(self._source.steps), InputSpec()), **self._source.inputs}
             implicit = [name for name, spec in used.pinned.workflow.inputs.items() if spec.implicit]
             shared = {name: _as_passed(known[name]) for name in implicit if name in known}
             passed = {name: f"{{{{{name}}}}}" for name in shared}
@@ -197,29 +204,9 @@ def check_count(source: SourceWorkflow, trail: Trail) -> None:
         trail.report("too_large", "/steps", message, "Hand out less, or put several pieces into one child.")
 
 
-def hands_out(parts: tuple[Part, ...]) -> bool:
-    """Whether a step opens other runs."""
-    return any(
-        isinstance(part, Delegate) or (isinstance(part, Loop) and hands_out(part.body)) for part in parts
-    )
-
-
-def names_confirmers(parts: tuple[Part, ...]) -> bool:
-    """Whether a step says who has to confirm it."""
-    return any(
-        (isinstance(part, Step) and bool(part.confirmed_by))
-        or (isinstance(part, Loop) and names_confirmers(part.body))
-        for part in parts
-    )
-
-
 def list_delegates(parts: tuple[SourcePart, ...]) -> Iterator[SourceDelegate]:
     """The steps that hand out work, without those of their children."""
-    for part in parts:
-        if isinstance(part, SourceDelegate):
-            yield part
-        elif isinstance(part, SourceLoop):
-            yield from list_delegates(part.body)
+    return (part for part in walk_source(parts) if isinstance(part, SourceDelegate))
 
 
 def list_named(parts: tuple[SourcePart, ...]) -> Iterator[str]:
@@ -229,17 +216,6 @@ def list_named(parts: tuple[SourcePart, ...]) -> Iterator[str]:
             if child.workflow:
                 yield child.workflow
             yield from list_named(child.steps)
-
-
-def _names_inside(parts: tuple[SourcePart, ...]) -> Iterator[str]:
-    """The values that exist only inside the workflow: of loops, choices, actions and children."""
-    for part in parts:
-        yield from (getattr(part, "save_as", ""), getattr(part, "collect", ""))
-        for option in getattr(part, "options", ()):
-            yield from option.sets
-        if isinstance(part, SourceLoop):
-            yield from (getattr(part.repeat, "item", ""), getattr(part.repeat, "index", ""))
-            yield from _names_inside(part.body)
 
 
 def _as_passed(spec: InputSpec) -> InputSpec:

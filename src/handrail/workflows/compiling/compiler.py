@@ -28,14 +28,13 @@ from handrail.workflows.compiled import (
     LeftOut,
     Part,
     Pinned,
-    SlotPlace,
     Step,
     decode_compiled,
     list_leaves,
     list_wanted_checks,
 )
 from handrail.workflows.compiling.assemble import Assembly, add_probes, assemble, loop_deciders
-from handrail.workflows.compiling.children import ChildCompiler, check_count, hands_out, names_confirmers
+from handrail.workflows.compiling.children import ChildCompiler, check_count
 from handrail.workflows.compiling.compilation import (
     BaseCompilation,
     Compilation,
@@ -139,8 +138,12 @@ def _compiled(
         _warn_of_lost_values(source.overlay, around.base, steps, trail)
     looks = any(contract.evidence for contract in contracts.values()) or any(list_wanted_checks(steps))
     plain = WITH_EVIDENCE if looks else COMPILED_VERSION
+    is_new = any(
+        isinstance(leaf, Delegate) or (isinstance(leaf, Step) and leaf.confirmed_by)
+        for leaf in list_leaves(steps)
+    )
     return CompiledWorkflow(
-        v=WITH_CHILDREN if hands_out(steps) or names_confirmers(steps) else plain,
+        v=WITH_CHILDREN if is_new else plain,
         id=WorkflowId(source.id),
         kind=source.kind,
         name=source.name,
@@ -179,12 +182,7 @@ def _freeze(
         content=content,
         workflow_hash=WorkflowHash(blob_ref(content)),
         children=children,
-        slots=tuple(
-            SlotPlace(
-                id=one.id, title=one.title, description=one.description, before=one.before, after=one.after
-            )
-            for one in slots
-        ),
+        slots=tuple(one.place for one in slots),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import cache
 from hashlib import sha256
 from typing import Any, assert_never
@@ -14,15 +14,12 @@ from handrail.contract.outcome import Json
 from handrail.workflows.compiling.compilation import Trail
 from handrail.workflows.conditions import (
     GENERATED_PREFIX,
-    AlwaysFalse,
     AlwaysTrue,
     And,
-    Compare,
     Condition,
     ConditionId,
     LoopControl,
-    Not,
-    Or,
+    parts_of,
 )
 from handrail.workflows.model import ConditionRef, InlineCondition, When
 
@@ -140,21 +137,6 @@ class ConditionTable:
             length += 4
         self._held[GENERATED_PREFIX + name[:length]] = condition
         return GENERATED_PREFIX + name[:length]
-
-
-def parts_of(condition: Condition) -> Iterator[Condition]:
-    """The condition and everything inside it."""
-    yield condition
-    match condition:
-        case And(of=inner) | Or(of=inner):
-            for part in inner:
-                yield from parts_of(part)
-        case Not(of=part):
-            yield from parts_of(part)
-        case AlwaysTrue() | AlwaysFalse() | Compare() | LoopControl():
-            pass
-        case never:
-            assert_never(never)
 
 
 def asks_for_decision(condition: Condition) -> bool:

@@ -29,7 +29,9 @@ from handrail.workflows.model import (
     SourceTemplateCall,
     SourceWorkflow,
     When,
+    walk_source,
 )
+from handrail.workflows.reading.repairs import find_free_id
 
 # What templates bring along; what the caller declares wins
 
@@ -105,12 +107,10 @@ def expand_templates(source: SourceWorkflow, around: Surroundings, trail: Trail)
 
 def calls_routine(parts: tuple[SourcePart, ...]) -> bool:
     """Whether a part calls something other than a builtin template, so that routines are needed."""
-    for part in parts:
-        if isinstance(part, SourceTemplateCall) and find_template(part.template_id) is None:
-            return True
-        if isinstance(part, SourceLoop) and calls_routine(part.body):
-            return True
-    return False
+    return any(
+        isinstance(part, SourceTemplateCall) and find_template(part.template_id) is None
+        for part in walk_source(parts)
+    )
 
 
 class _Expander:
@@ -215,22 +215,16 @@ class _Expander:
             return ()
         name = call.template_id.rpartition(".")[2]
         step = SourceStep(
-            id=call.id or self._free(_as_id(name)),
+            id=call.id or find_free_id(_as_id(name), self._taken),
             title=call.title or f"Follow the routine {name}",
             prompt=_stand_in_prompt(call),
             require_confirmation=call.require_confirmation,
             pointer=call.pointer,
         )
+        self._taken.add(step.id)
         provenance = Provenance(kind="template", origin=call.template_id)
         self._trail.decide("template", call.template_id, step.id, "the routine is not here; a step names it")
         return (PlacedLeaf(part=step, whens=where.whens, provenance=provenance),)
-
-    def _free(self, wanted: str) -> str:
-        name, number = wanted, 2
-        while name in self._taken:
-            name, number = f"{wanted}_{number}", number + 1
-        self._taken.add(name)
-        return name
 
     def _may_add(self, part: SourcePart) -> bool:
         """Count every part and every call, so that nested calls always end."""
@@ -258,13 +252,8 @@ def _observes(part: SourcePart) -> bool:
 
 
 def _ids(parts: tuple[SourcePart, ...]) -> list[str]:
-    ids: list[str] = []
-    for part in parts:
-        if isinstance(part, SourceLoop):
-            ids += [part.loop_id, *_ids(part.body)]
-        elif part.id:
-            ids.append(part.id)
-    return ids
+    named = (part.loop_id if isinstance(part, SourceLoop) else part.id for part in walk_source(parts))
+    return [name for name in named if name]
 
 
 def _as_id(name: str) -> str:

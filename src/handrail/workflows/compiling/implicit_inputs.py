@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import assert_never
 
 from handrail.workflows.builtins.placement import PLACEHOLDER
 from handrail.workflows.compiled import (
-    Action,
-    Choice,
     Count,
     Delegate,
     ForEach,
     InputSpec,
-    Leaf,
     Loop,
     Part,
-    Step,
-    Until,
-    While,
+    conditions_of,
     loop_variables,
     names_set_inside,
+    texts_of,
 )
 from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop
-from handrail.workflows.compiling.condition_table import ConditionTable, parts_of
-from handrail.workflows.conditions import Compare, Condition, ConditionId, LoopControl, split_artifact
+from handrail.workflows.compiling.condition_table import ConditionTable
+from handrail.workflows.conditions import Condition, ConditionId, LoopControl, comparisons, split_artifact
 from handrail.workflows.model import (
-    RepeatCount,
-    RepeatForEach,
     RepeatUntil,
     RepeatWhile,
     SourceAction,
@@ -45,15 +38,6 @@ def placeholder_names(text: str, kinds: Collection[str] = ()) -> Iterator[str]:
     for match in PLACEHOLDER.finditer(text):
         if split_artifact(match[1])[0] not in kinds:
             yield match[1].partition(".")[0]
-
-
-def child_texts(step: Delegate) -> list[str]:
-    """The texts in which a step names values for its children."""
-    return [
-        text
-        for child in step.children
-        for text in (child.brief, *(value for value in child.inputs.values() if isinstance(value, str)))
-    ]
 
 
 # Inputs that conditions, loops and prompts use without a declaration
@@ -79,9 +63,7 @@ def find_implicit_inputs(
 
 def condition_names(condition: Condition) -> Iterator[str]:
     """The values a condition looks at, without their members."""
-    for part in parts_of(condition):
-        if isinstance(part, Compare) and part.input:
-            yield part.input.partition(".")[0]
+    return (part.input.partition(".")[0] for part in comparisons(condition) if part.input)
 
 
 def _used(
@@ -93,62 +75,17 @@ def _used(
 ) -> Iterator[str]:
     """Names in use; `counted` are the variables of the loops around, which are not inputs there."""
     for part in parts:
+        names = [name for one in conditions_of(part) for name in condition_names(conditions[one])]
         if isinstance(part, Loop):
-            yield from _named_by_loop(part, conditions, counted)
+            if isinstance(part.repeat, ForEach):
+                names.append(part.repeat.input.partition(".")[0])
             yield from _used(part.body, conditions, functions, counted | loop_variables(part), kinds)
         else:
-            texts = _texts(part, functions)
-            ids = _condition_ids(part)
             if isinstance(part, Delegate):
                 counted = counted | {part.item}
-                yield from (name for name in (part.for_each.partition(".")[0],) if name not in {*counted, ""})
-            yield from (
-                name for text in texts for name in placeholder_names(text, kinds) if name not in counted
-            )
-            yield from (
-                name for one in ids for name in condition_names(conditions[one]) if name not in counted
-            )
-
-
-def _named_by_loop(
-    loop: Loop, conditions: Mapping[ConditionId, Condition], counted: frozenset[str]
-) -> Iterator[str]:
-    match loop.repeat:
-        case ForEach(input=name):
-            names = [name.partition(".")[0]]
-        case While(condition=one) | Until(condition=one):
-            names = list(condition_names(conditions[one]))
-        case Count():
-            names = []
-        case never:
-            assert_never(never)
-    if loop.when:
-        names += condition_names(conditions[loop.when])
-    yield from (name for name in names if name not in counted)
-
-
-def _texts(part: Leaf, functions: Mapping[str, str]) -> list[str]:
-    match part:
-        case Step():
-            named = [functions[name] for name in part.functions if name in functions]
-            return [part.prompt, *(fragment.text for fragment in part.fragments), *named]
-        case Choice():
-            return [part.prompt]
-        case Action():
-            return []
-        case Delegate():
-            return child_texts(part)
-        case never:
-            assert_never(never)
-
-
-def _condition_ids(part: Leaf) -> list[ConditionId]:
-    ids = [part.when, *(child.when for child in part.children)] if isinstance(part, Delegate) else [part.when]
-    if isinstance(part, Step):
-        ids += [fragment.when for fragment in part.fragments]
-        if isinstance(part.require_confirmation, str):
-            ids.append(part.require_confirmation)
-    return [one for one in ids if one]
+                names.append(part.for_each.partition(".")[0])
+            names += [name for text in texts_of(part, functions) for name in placeholder_names(text, kinds)]
+        yield from (name for name in names if name and name not in counted)
 
 
 # Steps that a run can begin with: they show what must be clear before anything is done
@@ -181,9 +118,9 @@ def _collect(parts: tuple[Placed, ...], table: ConditionTable, found: set[str]) 
 
 def _runs_once(repeat: SourceRepeat, table: ConditionTable) -> bool:
     match repeat:
-        case RepeatCount() | RepeatUntil():
+        case Count() | RepeatUntil():
             return True
         case RepeatWhile(condition=when):
             return isinstance(table.condition(when), LoopControl)
-        case RepeatForEach():
+        case ForEach():
             return False

@@ -12,14 +12,11 @@ import msgspec
 
 from handrail.contract.outcome import Fault
 from handrail.workflows.compiled import (
-    Action,
     AllOf,
     AnyOf,
-    Choice,
     CompiledWorkflow,
     ContainsRule,
     Count,
-    Delegate,
     ForEach,
     LengthRule,
     Loop,
@@ -30,6 +27,7 @@ from handrail.workflows.compiled import (
     Step,
     Until,
     While,
+    conditions_of,
     walk_parts,
 )
 from handrail.workflows.conditions import Condition, LoopControl, comparisons
@@ -102,7 +100,7 @@ def _long_conditions(workflow: CompiledWorkflow, sizes: dict[str, int]) -> Itera
         if size > MAX_COMPARISONS:
             message = f"The condition {name} has {size} comparisons; the limit is {MAX_COMPARISONS}."
             yield HeavyPart(condition_id=name, message=message, fix="Compare with a list (in), or split it.")
-    read = sum(sizes.get(name, 0) for name in _conditions_read(workflow.steps))
+    read = sum(sizes.get(name, 0) for part in walk_parts(workflow.steps) for name in conditions_of(part))
     if read > MAX_READ_COMPARISONS:
         message = (
             f"The conditions of all parts have {read} comparisons together; "
@@ -111,26 +109,6 @@ def _long_conditions(workflow: CompiledWorkflow, sizes: dict[str, int]) -> Itera
         yield HeavyPart(
             message=message, fix="Put parts with one condition into one loop, or split the workflow."
         )
-
-
-def _conditions_read(parts: tuple[Part, ...]) -> Iterator[str]:
-    for part in parts:
-        yield part.when
-        match part:
-            case Loop(repeat=repeat, body=body):
-                if isinstance(repeat, While | Until):
-                    yield repeat.condition
-                yield from _conditions_read(body)
-            case Step(fragments=fragments, require_confirmation=confirmed):
-                yield from (fragment.when for fragment in fragments)
-                if isinstance(confirmed, str):
-                    yield confirmed
-            case Delegate(children=children):
-                yield from (child.when for child in children)
-            case Choice() | Action():
-                pass
-            case never:
-                assert_never(never)
 
 
 class _Passed(NamedTuple):

@@ -16,13 +16,17 @@ from handrail.workflows.compiled import (
     AllOf,
     AnyOf,
     ContainsRule,
+    Count,
+    ForEach,
     InputSpec,
     LengthRule,
+    Option,
     PatternRule,
     Recommended,
     Reference,
     Rule,
     SchemaRule,
+    SlotPlace,
     UserOnly,
 )
 from handrail.workflows.conditions import Condition
@@ -32,8 +36,6 @@ from handrail.workflows.model import (
     PromptBlocks,
     PromptPart,
     RefPart,
-    RepeatCount,
-    RepeatForEach,
     RepeatUntil,
     RepeatWhile,
     SourceAction,
@@ -45,7 +47,6 @@ from handrail.workflows.model import (
     SourceFragment,
     SourceGate,
     SourceLoop,
-    SourceOption,
     SourcePart,
     SourceRepeat,
     SourceSlot,
@@ -142,14 +143,14 @@ def build_parts(parts: list[Object], pointer: str, origin: Origin) -> tuple[Sour
 def _slots(parts: list[Object], pointer: str, origin: Origin) -> Iterator[SourceSlot]:
     for index, part in enumerate(parts):
         if "slot" in part:
-            yield SourceSlot(
+            place = SlotPlace(
                 id=part["slot"],
                 title=part.get("title", ""),
                 description=part.get("description", ""),
-                when=optional_when(part, f"{pointer}/{index}", origin),
                 before=_first_id(parts[index + 1 :]),
                 after=_first_id(reversed(parts[:index])),
             )
+            yield SourceSlot(place=place, when=optional_when(part, f"{pointer}/{index}", origin))
         yield from _slots(part.get("body", []), f"{pointer}/{index}/body", origin)
 
 
@@ -257,7 +258,7 @@ def _choice(value: Object, pointer: str, origin: Origin) -> SourceChoice:
         title=value["title"],
         prompt=value["prompt"],
         options=tuple(
-            SourceOption(
+            Option(
                 id=option["id"],
                 label=option["label"],
                 description=option.get("description", ""),
@@ -348,11 +349,11 @@ def _repeat(loop: Object, pointer: str, origin: Origin) -> SourceRepeat:
         return RepeatUntil(condition=build_when(loop["until"], f"{pointer}/until", origin))
     if "forEach" in loop:
         each = loop["forEach"]
-        return RepeatForEach(input=each["input"], item=each["as"], index=each.get("indexAs", ""))
+        return ForEach(input=each["input"], item=each["as"], index=each.get("indexAs", ""))
     count = loop["count"]
     if isinstance(count, dict):
-        return RepeatCount(count=int(count["times"]), index=count.get("indexAs", ""))
-    return RepeatCount(count=int(count))
+        return Count(count=int(count["times"]), index=count.get("indexAs", ""))
+    return Count(count=int(count))
 
 
 # The workflow

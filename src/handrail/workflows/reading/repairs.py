@@ -350,8 +350,8 @@ def make_workflow_id(text: str) -> str:
 
 
 def find_free_id(wanted: str, taken: Set[str]) -> str:
-    """The id with the first number after it that makes it free."""
-    number = 2
-    while f"{wanted}_{number}" in taken:
-        number += 1
-    return f"{wanted}_{number}"
+    """The id, or the id with the lowest number that makes it free."""
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    return name

@@ -73,8 +73,10 @@ def is_follow_up(problem: Problem, document: Json, lost: Collection[str]) -> boo
         value = holder[int(key)]
     if key == "value" and isinstance(holder, dict):  # what it may be follows from who sets the input
         value = [value, holder.get("input")]
-    said = (found[0] for text in _texts_in(value) for found in _WORD.finditer(text))
-    return any(word in lost or word.partition(".")[0] in lost for word in said)
+    said = [found[0] for text in _texts_in(value) for found in _WORD.finditer(text)]
+    # An id is named as a whole; of a value, a member may be.
+    heads = [] if problem.code == "unknown_id" else [word.partition(".")[0] for word in said]
+    return any(word in lost for word in (*said, *heads))
 
 
 def _texts_in(value: Json) -> Iterator[str]:

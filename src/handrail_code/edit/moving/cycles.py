@@ -19,15 +19,13 @@ Early: TypeAlias = tuple[str, str, str]
 """A module that needs a name of another one when it is loaded: the module, the other, the name."""
 
 
-def refuse_cycles(shift: Shift, plan: Plan) -> Refusal | None:
+def refuse_cycles(shift: Shift, plan: Plan) -> None:
     """Refused where a module of a circle would need a name before the other module has made it.
 
     Which module of a circle is loaded first is up to whoever imports it. So each is tried, and what is too
     early then must have been so before.
     """
     edited = edited_project(shift.project, plan)
-    if isinstance(edited, Refusal):
-        return edited
     graphs = (Graph(shift.project), Graph(edited))
     for path in sorted({edit.path for edit in plan.edits}):
         circle = {each for each in graphs[1].reach(path) if path in graphs[1].reach(each)}
@@ -38,8 +36,7 @@ def refuse_cycles(shift: Shift, plan: Plan) -> Refusal | None:
                 message = (
                     f"{each} and {inside} would load each other; {each} needs {inside} when it is loaded."
                 )
-                return Refusal(code="cycle", message=message, path=path)
-    return None
+                raise Refusal(code="cycle", message=message, path=path)
 
 
 def _list_too_early(graph: Graph, circle: set[str]) -> Iterator[tuple[str, Early]]:

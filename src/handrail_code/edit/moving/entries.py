@@ -6,7 +6,6 @@ import posixpath
 from collections.abc import Iterator
 
 from handrail_code.facts.join import Project
-from handrail_code.facts.resolution import Resolved
 from handrail_code.facts.source import MANIFEST
 
 FIELDS = ("main", "module", "types", "typings", "browser", "bin", "exports", "source")
@@ -58,8 +57,7 @@ def _names(project: Project, folder: str, target: str, path: str) -> bool:
         before, _, after = posixpath.normpath(posixpath.join(folder, target)).partition("*")
         return path.startswith(before) and path.endswith(after)
     relative = target if target.startswith(".") else "./" + target
-    found = project.resolve_module(posixpath.join(folder, MANIFEST), relative)
-    return isinstance(found, Resolved) and found.path == path
+    return project.slots.module_of(posixpath.join(folder, MANIFEST), relative) == path
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -43,21 +43,21 @@ class Extent(msgspec.Struct, frozen=True, kw_only=True):
         return any(part.start <= offset < part.end for part in self.parts if not part.is_export_only)
 
 
-def read_extent(project: Project, symbol: Symbol) -> Extent | Refusal:
+def read_extent(project: Project, symbol: Symbol) -> Extent:
     """The extent of a declaration at the top of a module; an imported name means its home."""
     home = project.slots.home_of(symbol.slot)
     if isinstance(home, Shared):
-        return Refusal(
+        raise Refusal(
             code="module_system",
             message=f"{symbol.name} stands in a script, which has no imports or exports.",
         )
     facts, text = project.facts(home.path), project.source.text(home.path)
     if facts is None or text is None:
-        return Refusal(code="unreadable", message="The file cannot be read as source.", path=home.path)
+        raise Refusal(code="unreadable", message="The file cannot be read as source.", path=home.path)
     if facts.troubles:
-        return refuse_troubles(home.path, facts)
+        raise refuse_troubles(home.path, facts)
     if facts.is_declaration:
-        return Refusal(
+        raise Refusal(
             code="external",
             message="A declaration file describes code that stands elsewhere.",
             path=home.path,
@@ -73,7 +73,7 @@ def refuse_troubles(path: str, facts: FileFacts) -> Refusal:
     return refuse_at("parse_error", "The file has a syntax error; correct it first.", path, trouble)
 
 
-def _read_assigned(home: Exported, facts: FileFacts, layout: Layout) -> Extent | Refusal:
+def _read_assigned(home: Exported, facts: FileFacts, layout: Layout) -> Extent:
     """`exports.a = function () {}`: the statement is all there is."""
     exports = [each for each in facts.exports if each.exported == home.name]
     for at, statement in enumerate(layout.statements):
@@ -88,15 +88,15 @@ def _read_assigned(home: Exported, facts: FileFacts, layout: Layout) -> Extent |
                 is_type=False,
                 exports=tuple(exports),
             )
-    return Refusal(code="nested", message="This is no declaration at the top of a module.", path=home.path)
+    raise Refusal(code="nested", message="This is no declaration at the top of a module.", path=home.path)
 
 
-def _read_declared(home: Local, facts: FileFacts, layout: Layout) -> Extent | Refusal:
+def _read_declared(home: Local, facts: FileFacts, layout: Layout) -> Extent:
     binding = facts.bindings[home.binding]
     declared = [facts.uses[at] for at in binding.uses if facts.uses[at].role in DECLARING]
     if binding.scope != 0 or not declared:
         place = declared[0] if declared else None
-        return Refusal(
+        raise Refusal(
             code="nested",
             message=f"{binding.name} is not declared at the top of the module.",
             path=home.path,
@@ -106,8 +106,6 @@ def _read_declared(home: Local, facts: FileFacts, layout: Layout) -> Extent | Re
     parts: dict[tuple[int, int], Part] = {}
     for use in declared:
         found = _part_of(home, facts, layout, use)
-        if isinstance(found, Refusal):
-            return found
         parts[found.statement, found.declarator] = found
     exports = tuple(each for each in facts.exports if each.binding == home.binding)
     for part in _exporting(layout, binding.name, exports):
@@ -122,12 +120,12 @@ def _read_declared(home: Local, facts: FileFacts, layout: Layout) -> Extent | Re
     )
 
 
-def _part_of(home: Local, facts: FileFacts, layout: Layout, use: Use) -> Part | Refusal:
+def _part_of(home: Local, facts: FileFacts, layout: Layout, use: Use) -> Part:
     at = next((at for at, each in enumerate(layout.statements) if each.start <= use.start < each.end), NONE)
     statement = layout.statements[at] if at != NONE else None
     if statement is None or statement.kind not in ("declaration", "variables"):
         what = "imported" if statement is not None and statement.kind in ("import", "require") else "declared"
-        return refuse_at(
+        raise refuse_at(
             "nested" if what == "declared" else "external",
             f"{use.name} is {what} here by a statement that cannot move.",
             home.path,
@@ -147,7 +145,7 @@ def _part_of(home: Local, facts: FileFacts, layout: Layout, use: Use) -> Part | 
         if not is_other or not span.start <= other.start < span.end:
             continue
         if facts.bindings[other.binding].scope == 0:
-            return refuse_at(
+            raise refuse_at(
                 "side_effects",
                 f"{other.name} is declared by the same pattern; declare them apart first.",
                 home.path,

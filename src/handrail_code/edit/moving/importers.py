@@ -16,14 +16,13 @@ from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift
 from handrail_code.edit.plan import Refusal, refuse_at
 from handrail_code.facts.model import NONE, Export, FileFacts, Import, Member
-from handrail_code.facts.resolution import Resolved
 
 
-def rewrite_importers(shift: Shift) -> Refusal | None:
+def rewrite_importers(shift: Shift) -> None:
     """Changes every importer; `shift.kept` has the names that the old module must keep."""
     names = {each.exported for each in shift.extent.exports}
     if not names:
-        return None
+        return
     if is_entry(shift.project, shift.home):
         shift.kept |= names
     for path in importing_files(shift, names):
@@ -35,20 +34,15 @@ def rewrite_importers(shift: Shift) -> Refusal | None:
         ]
         exports = [each for each in facts.exports if each.module and _is_home(shift, path, each.module)]
         if facts.troubles and (imports or exports):
-            return refuse_troubles(path, facts)
+            raise refuse_troubles(path, facts)
         named = {each.module for each in facts.imports} | {each.module for each in facts.exports}
         if any(_is_conditional(shift, path, each) for each in named):
             shift.kept |= names  # only the name of the old module leads to the others
             continue
         for found in imports:
-            refusal = _rewrite_import(shift, path, facts, found, names)
-            if refusal is not None:
-                return refusal
+            _rewrite_import(shift, path, facts, found, names)
         for export in exports:
-            refusal = _rewrite_export(shift, path, export, names)
-            if refusal is not None:
-                return refusal
-    return None
+            _rewrite_export(shift, path, export, names)
 
 
 def importing_files(shift: Shift, names: set[str]) -> Sequence[str]:
@@ -60,7 +54,7 @@ def importing_files(shift: Shift, names: set[str]) -> Sequence[str]:
 def _is_conditional(shift: Shift, path: str, module: str) -> bool:
     """Whether package.json has further modules for this name of the old one."""
     found = shift.project.slots.resolve(path, module)
-    if not isinstance(found, Resolved) or shift.home not in (found.path, *found.others):
+    if found is None or shift.home not in (found.path, *found.others):
         return False
     return bool(found.others) or shift.project.slots.modules.leads_outside(path, module)
 
@@ -69,19 +63,18 @@ def _is_home(shift: Shift, path: str, module: str) -> bool:
     return shift.project.slots.module_of(path, module) == shift.home
 
 
-def _rewrite_import(
-    shift: Shift, path: str, facts: FileFacts, found: Import, names: set[str]
-) -> Refusal | None:
+def _rewrite_import(shift: Shift, path: str, facts: FileFacts, found: Import, names: set[str]) -> None:
     if found.imported == "*" or (found.imported == "default" and shift.system == "commonjs"):
-        return _rewrite_whole(shift, path, facts, found, names)
+        _rewrite_whole(shift, path, facts, found, names)
+        return
     if found.imported not in names or found.imported == "":
-        return None
+        return
     name = shift.exported_name(found.imported)
     local = facts.bindings[found.binding].name if found.binding != NONE else ""
     if path == shift.target:
         if local != shift.extent.name or not drop_import(shift, path, found, local):
-            return _refuse_alias(shift, path, found)
-        return None
+            raise _refuse_alias(shift, path, found)
+        return
     sheet = shift.sheet(path)
     for at, statement in enumerate(sheet.layout.statements):
         if not statement.start <= found.statement.start < statement.end:
@@ -90,12 +83,12 @@ def _rewrite_import(
         if statement.kind in ("import", "require") and piece is not None:
             sheet.take_out(at, piece)
             _want(shift, path, name, local, statement.is_type or piece.is_type, at, found.module)
-            return None
+            return
         if statement.kind == "import" and statement.default_span is not None:
             sheet.take_default_out(at)
             _want(shift, path, name, local, statement.is_type, NONE, found.module)
-            return None
-    return _rewrite_call(shift, path, facts, found)
+            return
+    _rewrite_call(shift, path, facts, found)
 
 
 def _want(shift: Shift, path: str, name: str, local: str, is_type: bool, origin: int, like: str) -> None:
@@ -116,7 +109,7 @@ def _is_es(shift: Shift, path: str) -> bool:
     return facts is None or not facts.is_commonjs
 
 
-def _rewrite_call(shift: Shift, path: str, facts: FileFacts, found: Import) -> Refusal | None:
+def _rewrite_call(shift: Shift, path: str, facts: FileFacts, found: Import) -> None:
     """`const {a} = await import("x")`, `require("x").a`: another module where only this name is taken."""
     same = [each for each in facts.imports if each.module_span == found.module_span]
     others = [each for each in same if each != found and each.imported != "*"]
@@ -124,9 +117,8 @@ def _rewrite_call(shift: Shift, path: str, facts: FileFacts, found: Import) -> R
     is_held = any(each.binding != NONE or not each.is_followed for each in whole)
     if others or is_held or path == shift.target:
         shift.kept.add(found.imported)
-        return None
+        return
     _retarget(shift, path, found)
-    return None
 
 
 def _retarget(shift: Shift, path: str, found: Import) -> None:
@@ -134,9 +126,7 @@ def _retarget(shift: Shift, path: str, found: Import) -> None:
     shift.sheet(path).replace(span.start, span.end, shift.specifier(path, shift.target, found.module))
 
 
-def _rewrite_whole(
-    shift: Shift, path: str, facts: FileFacts, found: Import, names: set[str]
-) -> Refusal | None:
+def _rewrite_whole(shift: Shift, path: str, facts: FileFacts, found: Import, names: set[str]) -> None:
     """`import * as x`, `x = require("y")`, `require("y").a`."""
     # Whoever holds the module as a whole may reach any name of it. So a moved name is taken from its new
     # place only where every reach for it can be seen; else it is `kept`: the old module hands it on.
@@ -144,7 +134,7 @@ def _rewrite_whole(
     same = [each for each in facts.imports if each.module_span == found.module_span and each != found]
     if found.binding == NONE:
         if any(each.imported in names for each in same):
-            return None  # the names that it takes are imports of their own
+            return  # the names that it takes are imports of their own
         members = [each for each in facts.members if each.receiver == "import" and each.index == at]
         if not members:
             shift.kept |= set() if found.is_followed else names
@@ -152,7 +142,7 @@ def _rewrite_whole(
             _retarget(shift, path, found)
         elif members[0].name in names:
             shift.kept.add(members[0].name)
-        return None
+        return
     # A use without a member behind it (`f(x)`, `{...x}`) passes the module on to where nobody follows it.
     uses = [facts.uses[use] for use in facts.bindings[found.binding].uses]
     places = {facts.uses.index(use): use for use in uses}
@@ -164,27 +154,26 @@ def _rewrite_whole(
         if index not in owned and use.role not in ("declaration", "import", "doc")
     ]
     if "=" in names:
-        return _rewrite_single(shift, path, facts, found)
+        _rewrite_single(shift, path, facts, found)
+        return
     if free or not shift.sheet(path).layout.runs_on_load(found.statement.start) or found.kind == "dynamic":
         shift.kept |= names  # what is loaded late stays so
-        return None
+        return
     wanted = [each for each in members if each.name in names]
     if not wanted:
-        return None
+        return
     if not _can_stand_alone(shift, path, facts, wanted):
         shift.kept |= {each.name for each in wanted}
-        return None
+        return
     _replace_members(shift, path, facts, found, wanted, len(members) == len(wanted))
-    return None
 
 
-def _rewrite_single(shift: Shift, path: str, facts: FileFacts, found: Import) -> Refusal | None:
+def _rewrite_single(shift: Shift, path: str, facts: FileFacts, found: Import) -> None:
     """The module is the moved thing: `module.exports = a`."""
     same = [each for each in facts.imports if each.module_span == found.module_span and each != found]
     if path == shift.target or same:
-        return _refuse_alias(shift, path, found)
+        raise _refuse_alias(shift, path, found)
     _retarget(shift, path, found)
-    return None
 
 
 def _can_stand_alone(shift: Shift, path: str, facts: FileFacts, wanted: list[Member]) -> bool:
@@ -220,28 +209,28 @@ def _replace_members(
         _want(shift, path, shift.exported_name(wanted[0].name), local, is_type, NONE, found.module)
 
 
-def _rewrite_export(shift: Shift, path: str, export: Export, names: set[str]) -> Refusal | None:
+def _rewrite_export(shift: Shift, path: str, export: Export, names: set[str]) -> None:
     sheet = shift.sheet(path)
     at = next(
         (at for at, each in enumerate(sheet.layout.statements) if each.start == export.statement.start), NONE
     )
     if export.kind == "namespace":
         shift.kept |= names
-        return None
+        return
     if export.kind == "star":
         _add_to_star(shift, path, export, names)
-        return None
+        return
     if export.kind != "reexport" or export.imported not in names or at == NONE:
-        return None
+        return
     statement = sheet.layout.statements[at]
     piece = piece_of(statement.pieces, export.exported, export.imported)
     if piece is None:
-        return None
+        return
     if path == shift.target:
         if export.exported != shift.public_name:
-            return refuse_at("collision", "The target re-exports it under another name.", path, piece)
+            raise refuse_at("collision", "The target re-exports it under another name.", path, piece)
         sheet.take_out(at, piece)
-        return None
+        return
     sheet.take_out(at, piece)
     sheet.want(
         Want(
@@ -253,7 +242,6 @@ def _rewrite_export(shift: Shift, path: str, export: Export, names: set[str]) ->
             origin=at,
         )
     )
-    return None
 
 
 def _add_to_star(shift: Shift, path: str, export: Export, names: set[str]) -> None:

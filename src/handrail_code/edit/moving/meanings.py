@@ -29,7 +29,7 @@ Meaning: TypeAlias = tuple[str, ...]
 Translated: TypeAlias = Callable[[Use, Meaning], Meaning]
 
 
-def edited_project(project: Project, plan: Plan) -> Project | Refusal:
+def edited_project(project: Project, plan: Plan) -> Project:
     """The project as it would be; refused where a file would not parse."""
     texts: dict[str, bytes] = {}
     for path in sorted({edit.path for edit in plan.edits}):
@@ -37,38 +37,32 @@ def edited_project(project: Project, plan: Plan) -> Project | Refusal:
         if text is not None:
             texts[path] = text
     changed = apply_in_memory(plan, texts)
-    if isinstance(changed, Refusal):
-        return changed
     edited = Project(EditedSource(project.source, changed))
     for path in changed:
         before, after = project.facts(path), edited.facts(path)
         if before is not None and before.troubles:
-            return refuse_troubles(path, before)
+            raise refuse_troubles(path, before)
         if after is None or after.troubles:
-            return Refusal(code="parse_error", message="The edited file would not parse.", path=path)
+            raise Refusal(code="parse_error", message="The edited file would not parse.", path=path)
     return edited
 
 
-def verify_shift(shift: Shift, plan: Plan) -> Refusal | None:
+def verify_shift(shift: Shift, plan: Plan) -> None:
     project = shift.project
     edited = edited_project(project, plan)
-    if isinstance(edited, Refusal):
-        return edited
     changed = sorted({edit.path for edit in plan.edits})
     for path in changed:
         before = project.facts(path)
         if before is None:
             continue
         edits = [edit for edit in plan.edits if edit.path == path]
-        refusal = compare_kept(
-            project, edited, path, edits, lambda use, meaning: translate(shift, use, meaning)
-        )
-        if refusal is None:
-            refusal = _compare_statements(shift, edited, path, edits) or _compare_exports(shift, edited, path)
-        if refusal is not None:
-            return refusal
-    refusal = _compare_moved(shift, edited) or _compare_strictness(shift, edited)
-    return refusal or _compare_others(shift, edited, set(changed)) or _refuse_ambiguity(shift)
+        compare_kept(project, edited, path, edits, lambda use, meaning: translate(shift, use, meaning))
+        _compare_statements(shift, edited, path, edits)
+        _compare_exports(shift, edited, path)
+    _compare_moved(shift, edited)
+    _compare_strictness(shift, edited)
+    _compare_others(shift, edited, set(changed))
+    _refuse_ambiguity(shift)
 
 
 def translate(shift: Shift, use: Use | None, meaning: Meaning) -> Meaning:
@@ -152,7 +146,7 @@ class Places:
 
 def compare_kept(
     project: Project, edited: Project, path: str, edits: Sequence[Edit], translated: Translated
-) -> Refusal | None:
+) -> None:
     """The uses that stay in a changed file."""
     before, after = project.facts(path), edited.facts(path)
     assert before is not None, "the old text was read"
@@ -165,9 +159,9 @@ def compare_kept(
             continue
         there = found.get(places.place(use.start))
         if there is None or there.name != use.name:
-            return refuse_at("changed_meaning", "This name would no longer be one.", path, use)
+            raise refuse_at("changed_meaning", "This name would no longer be one.", path, use)
         pairs.append((use, there))
-    return _compare_pairs(project, edited, path, path, pairs, translated)
+    _compare_pairs(project, edited, path, path, pairs, translated)
 
 
 def _compare_pairs(
@@ -177,7 +171,7 @@ def _compare_pairs(
     new_path: str,
     pairs: Sequence[tuple[Use, Use]],
     translated: Translated,
-) -> Refusal | None:
+) -> None:
     before, after = project.facts(path), edited.facts(new_path)
     assert before is not None, "the old text was read"
     assert after is not None, "the new text was read"
@@ -193,14 +187,13 @@ def _compare_pairs(
         elif translated(use, old) == new:
             continue
         elif old[0] == "global" and new[0] != "inner":
-            return refuse_at(
+            raise refuse_at(
                 "captured", f"{use.name} is a global here and would mean a declaration.", path, use
             )
-        return refuse_at("changed_meaning", f"{use.name} would mean something else here.", path, use)
-    return None
+        raise refuse_at("changed_meaning", f"{use.name} would mean something else here.", path, use)
 
 
-def _compare_moved(shift: Shift, edited: Project) -> Refusal | None:
+def _compare_moved(shift: Shift, edited: Project) -> None:
     before, after = shift.facts(shift.home), edited.facts(shift.target)
     assert after is not None, "the new text was read"
     sheet = shift.sheets[shift.target]
@@ -219,10 +212,10 @@ def _compare_moved(shift: Shift, edited: Project) -> Refusal | None:
     ]
     new = [use for use in _named(after) if start <= use.start < start + len(moved)]
     if [use.name for use in old] != [use.name for use in new]:
-        return Refusal(
+        raise Refusal(
             code="changed_meaning", message="The moved text would have other names.", path=shift.target
         )
-    return _compare_pairs(
+    _compare_pairs(
         shift.project,
         edited,
         shift.home,
@@ -245,7 +238,7 @@ def _is_in_moved(shift: Shift, start: int) -> bool:
     return True
 
 
-def _compare_statements(shift: Shift, edited: Project, path: str, edits: Sequence[Edit]) -> Refusal | None:
+def _compare_statements(shift: Shift, edited: Project, path: str, edits: Sequence[Edit]) -> None:
     """A line that begins with a bracket must not run into a line that lost its neighbour."""
     places = Places(edits)
     after = {each.start for each in read_layout(path, edited.source.text(path) or b"").statements}
@@ -255,29 +248,27 @@ def _compare_statements(shift: Shift, edited: Project, path: str, edits: Sequenc
         if any(edit.start == statement.start == edit.end for edit in edits):
             continue
         if places.place(statement.start) not in after:
-            return refuse_at(
+            raise refuse_at(
                 "changed_meaning",
                 "This statement would run into the one before it; end that with a semicolon first.",
                 path,
                 statement,
             )
-    return None
 
 
-def _compare_strictness(shift: Shift, edited: Project) -> Refusal | None:
+def _compare_strictness(shift: Shift, edited: Project) -> None:
     """In CommonJS each file chooses strict mode for itself, before its first statement."""
     if shift.system == "es":
-        return None
+        return
     home = shift.sheets[shift.home]
     is_strict = _is_strict(home.layout, home.text)
     for path in (shift.home, shift.target):
         text = edited.source.text(path) or b""
         layout = read_layout(path, text)
         if layout.statements and _is_strict(layout, text) != is_strict:
-            return Refusal(
+            raise Refusal(
                 code="changed_meaning", message='Only one of the files says "use strict".', path=path
             )
-    return None
 
 
 def _is_strict(layout: Layout, text: bytes) -> bool:
@@ -287,19 +278,18 @@ def _is_strict(layout: Layout, text: bytes) -> bool:
     )
 
 
-def _compare_exports(shift: Shift, edited: Project, path: str) -> Refusal | None:
+def _compare_exports(shift: Shift, edited: Project, path: str) -> None:
     before = set(shift.project.slots.exports_of(path))
     after = set(edited.slots.exports_of(path))
     gone = {each.exported for each in shift.extent.exports} - shift.kept if path == shift.home else set()
     lost = before - after - gone - {"*", "="}
     if lost:
-        return Refusal(
+        raise Refusal(
             code="changed_meaning", message=f"The module would no longer export {min(lost)}.", path=path
         )
-    return None
 
 
-def _compare_others(shift: Shift, edited: Project, changed: set[str]) -> Refusal | None:
+def _compare_others(shift: Shift, edited: Project, changed: set[str]) -> None:
     names = {each.exported for each in shift.extent.exports}
     for path in importing_files(shift, names | {shift.extent.name}):
         facts = shift.project.facts(path) if path not in changed else None
@@ -308,13 +298,12 @@ def _compare_others(shift: Shift, edited: Project, changed: set[str]) -> Refusal
                 continue
             old = translate(shift, None, meaning_of_import(shift.project, path, found))
             if old != meaning_of_import(edited, path, found):
-                return refuse_at(
+                raise refuse_at(
                     "changed_meaning", "This import would find another declaration.", path, found.statement
                 )
-    return None
 
 
-def _refuse_ambiguity(shift: Shift) -> Refusal | None:
+def _refuse_ambiguity(shift: Shift) -> None:
     """A name that two `export *` bring is none: the new name must not meet another one."""
     slots = shift.project.slots
     stem = posixpath.basename(shift.target).partition(".")[0]
@@ -327,7 +316,6 @@ def _refuse_ambiguity(shift: Shift) -> Refusal | None:
             if found is not None and slots.home_of(found) != Local(
                 path=shift.home, binding=shift.extent.binding
             ):
-                return refuse_at(
+                raise refuse_at(
                     "collision", f"This would bring a second {shift.extent.name}.", path, star.statement
                 )
-    return None

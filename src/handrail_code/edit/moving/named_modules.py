@@ -16,7 +16,6 @@ from handrail_code.edit.plan import Refusal
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import FileFacts
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.resolution import Resolved
 from handrail_code.facts.slots import Trouble
 
 _MOST_NAMED = 50
@@ -43,21 +42,20 @@ def list_named(project: Project, path: str) -> tuple[Trouble, ...]:
     return tuple(found[:_MOST_NAMED])
 
 
-def refuse_paths(shift: Shift) -> Refusal | None:
+def refuse_paths(shift: Shift) -> None:
     """A path in the moved text would lead elsewhere from another folder."""
     if posixpath.dirname(shift.target) == posixpath.dirname(shift.home):
-        return None
+        return
     for part in shift.extent.parts:
         found = _find_relative(shift.project, shift.home, part.start, part.end)
         if found is not None:
-            return Refusal(
+            raise Refusal(
                 code="place_dependent",
                 message="This path leads elsewhere from another folder; choose a module in the same one.",
                 path=shift.home,
                 start=found[0],
                 end=found[1],
             )
-    return None
 
 
 def _find_relative(project: Project, path: str, start: int, end: int) -> tuple[int, int] | None:
@@ -70,7 +68,7 @@ def _find_relative(project: Project, path: str, start: int, end: int) -> tuple[i
         if _is_in_comment(text, found.start()):
             continue
         is_path = _BY_PATH.search(text, max(start, found.start() - 100), found.start()) is not None
-        if is_path or isinstance(project.resolve_module(path, spelled), Resolved):
+        if is_path or project.slots.module_of(path, spelled) is not None:
             return found.span(2)
     return None
 
@@ -84,8 +82,8 @@ def _find_quoted(project: Project, path: str) -> Iterator[tuple[str, int, int]]:
             continue
         for found in _QUOTED.finditer(project.source.text(other) or b""):
             spelled = found[2].decode(errors="replace")
-            resolved = project.resolve_module(other, spelled) if "." in spelled or wanted in spelled else None
-            if isinstance(resolved, Resolved) and resolved.path == path:
+            is_likely = "." in spelled or wanted in spelled
+            if is_likely and project.slots.module_of(other, spelled) == path:
                 yield (other, *found.span(2))
 
 

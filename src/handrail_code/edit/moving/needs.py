@@ -16,14 +16,14 @@ WRITING = ("write", "pattern")
 MAKER = re.compile(rb"@jsx(?:Frag)?\s+([\w$]+)")
 
 
-def bring_needs(shift: Shift, is_exporting: bool) -> Refusal | None:
+def bring_needs(shift: Shift, is_exporting: bool) -> None:
     """Imports for the target; with `is_exporting` the old module exports what it did not."""
     facts = shift.facts(shift.home)
     lost: list[Use] = []
     for binding, uses in sorted(_outer_uses(shift, facts).items()):
         written = next((use for use in uses if use.role in WRITING), None)
         if written is not None:
-            return refuse_at(
+            raise refuse_at(
                 "assigned",
                 f"It assigns {written.name}, and an imported name cannot be assigned.",
                 shift.home,
@@ -31,17 +31,12 @@ def bring_needs(shift: Shift, is_exporting: bool) -> Refusal | None:
             )
         found = shift.project.slots.import_of(shift.home, binding)
         if found is not None:
-            refusal = _bring_import(shift, facts, found, binding, uses)
-        else:
-            refusal = _bring_local(shift, facts, binding, uses, is_exporting)
-            if refusal is not None and refusal.code == "not_exported":
-                lost.append(uses[0])
-                continue
-        if refusal is not None:
-            return refusal
+            _bring_import(shift, facts, found, binding, uses)
+        elif not _bring_local(shift, facts, binding, uses, is_exporting):
+            lost.append(uses[0])
     if lost:
         names = ", ".join(use.name for use in lost)
-        return Refusal(
+        raise Refusal(
             code="not_exported",
             message=f"It needs {names}, which the module does not export.",
             path=shift.home,
@@ -49,7 +44,6 @@ def bring_needs(shift: Shift, is_exporting: bool) -> Refusal | None:
             end=lost[0].end,
             needs=tuple(use.name for use in lost),
         )
-    return None
 
 
 def _outer_uses(shift: Shift, facts: FileFacts) -> dict[int, list[Use]]:
@@ -82,21 +76,19 @@ def _is_type_only(shift: Shift, uses: list[Use]) -> bool:
     return is_typed and all(use.role == "type" and not use.meaning & VALUE for use in uses)
 
 
-def _bring_import(
-    shift: Shift, facts: FileFacts, found: Import, binding: int, uses: list[Use]
-) -> Refusal | None:
+def _bring_import(shift: Shift, facts: FileFacts, found: Import, binding: int, uses: list[Use]) -> None:
     local = facts.bindings[binding].name
     resolved = shift.project.slots.module_of(shift.home, found.module)
     place = uses[0]
     if found.kind == "dynamic" or (found.kind == "require") != (shift.form == "require"):
-        return refuse_at(
+        raise refuse_at(
             "module_system", f"{local} is imported in a way that cannot be repeated.", shift.home, place
         )
     if resolved == shift.target:
-        return _refuse_other_name(shift, found, local, place)
-    known = _is_there(shift, binding, local, uses)
-    if known is not False:
-        return None if known is True else known
+        _refuse_other_name(shift, found, local, place)
+        return
+    if _is_there(shift, binding, local, uses):
+        return
     if resolved is not None and found.module.startswith("."):
         specifier = shift.specifier(shift.target, resolved)
     elif found.module.startswith("."):
@@ -112,7 +104,6 @@ def _bring_import(
             is_type=found.is_type_only,
         )
     )
-    return None
 
 
 def rebase(specifier: str, old: str, new: str) -> str:
@@ -122,7 +113,7 @@ def rebase(specifier: str, old: str, new: str) -> str:
     return relative if relative.startswith(".") else "./" + relative
 
 
-def _refuse_other_name(shift: Shift, found: Import, local: str, place: Use) -> Refusal | None:
+def _refuse_other_name(shift: Shift, found: Import, local: str, place: Use) -> None:
     """What it imports from the target is at home there; it must have the same name."""
     slot = shift.project.slots.slot_of_import(shift.home, found)
     below = None if slot is None else shift.project.slots.home_of(slot)
@@ -130,11 +121,11 @@ def _refuse_other_name(shift: Shift, found: Import, local: str, place: Use) -> R
     for at, binding in enumerate(shift.facts(shift.target).bindings if below is not None else ()):
         is_named = binding.scope == 0 and binding.name == local
         if is_named and slots.home_of(slots.slot_of_binding(shift.target, at)) == below:
-            return None
-    return refuse_at("collision", f"The target knows {local} by another name.", shift.home, place)
+            return
+    raise refuse_at("collision", f"The target knows {local} by another name.", shift.home, place)
 
 
-def _is_there(shift: Shift, binding: int, local: str, uses: list[Use]) -> bool | Refusal:
+def _is_there(shift: Shift, binding: int, local: str, uses: list[Use]) -> bool:
     """Whether the target has the same thing under the same name; refused where it has another one so.
 
     Where it imports the type alone and the moved text needs a value, that import goes, and another one comes.
@@ -159,7 +150,7 @@ def _is_there(shift: Shift, binding: int, local: str, uses: list[Use]) -> bool |
         if is_same and second is not None and drop_import(shift, shift.target, second, local):
             return False
         use = facts.uses[other.uses[0]]
-        return refuse_at(
+        raise refuse_at(
             "collision", f"It needs {local}, and the target has another {local}.", shift.target, use
         )
     return False
@@ -177,20 +168,17 @@ def _module_key(shift: Shift, path: str, found: Import) -> str:
     )
 
 
-def _bring_local(
-    shift: Shift, facts: FileFacts, binding: int, uses: list[Use], is_exporting: bool
-) -> Refusal | None:
-    """A neighbour in the old module becomes an import from there."""
+def _bring_local(shift: Shift, facts: FileFacts, binding: int, uses: list[Use], is_exporting: bool) -> bool:
+    """A neighbour in the old module becomes an import from there; False where it is not exported."""
     local = facts.bindings[binding].name
-    known = _is_there(shift, binding, local, uses)
-    if known is not False:
-        return None if known is True else known
+    if _is_there(shift, binding, local, uses):
+        return True
     names = sorted(
         each.exported for each in facts.exports if each.binding == binding and each.exported not in ("=", "*")
     )
     if not names:
         if not is_exporting or not _export_neighbour(shift, facts, binding, local):
-            return Refusal(code="not_exported", message=local)
+            return False
         names = [local]
     name = local if local in names else names[0]
     shift.sheet(shift.target).want(
@@ -202,7 +190,7 @@ def _bring_local(
             is_type=_is_type_only(shift, uses),
         )
     )
-    return None
+    return True
 
 
 def _export_neighbour(shift: Shift, facts: FileFacts, binding: int, local: str) -> bool:

@@ -21,21 +21,17 @@ from handrail_code.languages.javascript.layout import Inner, read_inner
 DECLARING = ("declaration", "pattern")
 
 
-def lift_nested(project: Project, symbol: Symbol, target: str, is_exporting: bool) -> Plan | Refusal:
+def lift_nested(project: Project, symbol: Symbol, target: str, is_exporting: bool) -> Plan:
     slot = symbol.slot
     assert isinstance(slot, Local), "what is nested is local"
     facts, text = project.facts(slot.path), project.source.text(slot.path)
     if facts is None or text is None:
-        return Refusal(code="unreadable", message="The file cannot be read as source.", path=slot.path)
+        raise Refusal(code="unreadable", message="The file cannot be read as source.", path=slot.path)
     if facts.troubles:
-        return refuse_troubles(slot.path, facts)
+        raise refuse_troubles(slot.path, facts)
     uses = [facts.uses[at] for at in facts.bindings[slot.binding].uses]
     inner = _read_only_declaration(slot, uses, text)
-    if isinstance(inner, Refusal):
-        return inner
-    refusal = _refuse_inner(slot, facts, inner)
-    if refusal is not None:
-        return refusal
+    _refuse_inner(slot, facts, inner)
     extent = Extent(
         path=slot.path,
         binding=slot.binding,
@@ -45,23 +41,18 @@ def lift_nested(project: Project, symbol: Symbol, target: str, is_exporting: boo
         exports=(),
     )
     system = refuse_target(project, extent, target)
-    if isinstance(system, Refusal):
-        return system
     shift = Shift(project, extent, target, system)
-    refusal = refuse_paths(shift) or bring_needs(shift, is_exporting)
-    if refusal is not None:
-        return refusal
+    refuse_paths(shift)
+    bring_needs(shift, is_exporting)
     return _finish(shift, inner, text)
 
 
-def _finish(shift: Shift, inner: Inner, text: bytes) -> Plan | Refusal:
+def _finish(shift: Shift, inner: Inner, text: bytes) -> Plan:
     home = shift.sheet(shift.home)
     changes = list(rebase_inner(shift))
     if shift.system == "es":
         changes.append((inner.start, inner.start, "export "))
-    refusal = place_spelled(shift, _dedent(inner, text, changes))
-    if refusal is not None:
-        return refusal
+    place_spelled(shift, _dedent(inner, text, changes))
     drop_needless(shift)
     home.cut(inner.lead, inner.tail)
     home.want(
@@ -73,29 +64,31 @@ def _finish(shift: Shift, inner: Inner, text: bytes) -> Plan | Refusal:
         )
     )
     plan = Plan(edits=tuple(edit for path in sorted(shift.sheets) for edit in shift.sheets[path].edits()))
-    return verify_shift(shift, plan) or refuse_cycles(shift, plan) or plan
+    verify_shift(shift, plan)
+    refuse_cycles(shift, plan)
+    return plan
 
 
-def _read_only_declaration(slot: Local, uses: list[Use], text: bytes) -> Inner | Refusal:
+def _read_only_declaration(slot: Local, uses: list[Use], text: bytes) -> Inner:
     declared = [use for use in uses if use.role in DECLARING]
     inner = read_inner(slot.path, text, declared[0].start) if len(declared) == 1 else None
     if inner is None:
         place = declared[0] if declared else uses[0]
-        return refuse_at(
+        raise refuse_at(
             "nested", f"{place.name} is not declared by one statement of its own.", slot.path, place
         )
     written = next((use for use in uses if use.role == "write"), None)
     if written is not None:
-        return refuse_at(
+        raise refuse_at(
             "assigned", f"{written.name} is assigned here, and an import cannot be.", slot.path, written
         )
     return inner
 
 
-def _refuse_inner(slot: Local, facts: FileFacts, inner: Inner) -> Refusal | None:
+def _refuse_inner(slot: Local, facts: FileFacts, inner: Inner) -> None:
     if inner.local:
         span = inner.local[0]
-        return refuse_at(
+        raise refuse_at(
             "place_dependent", "This means something else outside of the function around it.", slot.path, span
         )
     lost: dict[str, Use] = {}
@@ -112,7 +105,7 @@ def _refuse_inner(slot: Local, facts: FileFacts, inner: Inner) -> Refusal | None
             lost.setdefault(use.name, use)
     if lost:
         first = min(lost.values(), key=lambda use: use.start)
-        return refuse_at(
+        raise refuse_at(
             "closed_over",
             f"It closes over {', '.join(sorted(lost))}; make parameters of them first.",
             slot.path,
@@ -121,8 +114,7 @@ def _refuse_inner(slot: Local, facts: FileFacts, inner: Inner) -> Refusal | None
     for binding in facts.bindings:
         if binding.scope == 0 and binding.name == facts.bindings[slot.binding].name and binding.uses:
             use = facts.uses[binding.uses[0]]
-            return refuse_at("collision", f"The module has another {use.name}.", slot.path, use)
-    return None
+            raise refuse_at("collision", f"The module has another {use.name}.", slot.path, use)
 
 
 def _dedent(inner: Inner, text: bytes, changes: list[tuple[int, int, str]]) -> str:

@@ -14,19 +14,17 @@ from handrail_code.facts.model import NONE, Dynamic, Span, Use
 from handrail_code.languages.javascript.layout import Statement
 
 
-def place_text(shift: Shift) -> Refusal | None:
+def place_text(shift: Shift) -> None:
     """Put the text into the target, exported there."""
     if shift.public_name in ("default", "=") or any(
         each.exported == "default" for each in shift.extent.exports
     ):
-        refusal = _refuse_default(shift)
-        if refusal is not None:
-            return refusal
+        _refuse_default(shift)
     parts = [part for part in shift.extent.parts if _is_spelled(shift, part)]
-    return place_spelled(shift, _join([_spell_part(shift, part) for part in parts], shift))
+    place_spelled(shift, _join([_spell_part(shift, part) for part in parts], shift))
 
 
-def place_spelled(shift: Shift, moved: str) -> Refusal | None:
+def place_spelled(shift: Shift, moved: str) -> None:
     """Put the text at the end of the target, or before the exports at its end."""
     sheet, home = shift.sheet(shift.target), shift.sheet(shift.home)
     if not sheet.layout.statements:
@@ -39,8 +37,8 @@ def place_spelled(shift: Shift, moved: str) -> Refusal | None:
         for at, statement in enumerate(sheet.layout.statements):
             if statement.kind == "export_list" and not statement.pieces and statement.module_span is None:
                 sheet.remove(at)
-        return None
-    return place_commonjs(shift, sheet)
+        return
+    place_commonjs(shift, sheet)
 
 
 def _join(shown: list[str], shift: Shift) -> str:
@@ -94,7 +92,7 @@ def splice(text: bytes, start: int, end: int, changes: list[tuple[int, int, str]
     return b"".join([*made, text[at:end]]).decode().replace("\r\n", "\n")
 
 
-def _refuse_default(shift: Shift) -> Refusal | None:
+def _refuse_default(shift: Shift) -> None:
     facts = shift.project.facts(shift.target)
     for export in facts.exports if facts is not None else ():
         is_taken = export.exported in ("default", "=") or (shift.public_name == "=" and export.exported)
@@ -104,19 +102,16 @@ def _refuse_default(shift: Shift) -> Refusal | None:
             else False
         )
         if is_taken and not is_back:
-            return refuse_at(
+            raise refuse_at(
                 "default_export", "The target already has a default export.", shift.target, export.statement
             )
-    return None
 
 
-def place_commonjs(shift: Shift, sheet: Sheet) -> Refusal | None:
+def place_commonjs(shift: Shift, sheet: Sheet) -> None:
     """The text, and its name among the exports in the way of the target."""
     names = sorted({each.exported for each in shift.extent.exports} - {"="})
     layout = sheet.layout
-    refusal = _refuse_exports(shift, sheet)
-    if refusal is not None:
-        return refusal
+    _refuse_exports(shift, sheet)
     at = next((at for at, each in enumerate(layout.statements) if each.kind == "exports_object"), None)
     own = shift.extent.name
     if at is not None:
@@ -124,12 +119,12 @@ def place_commonjs(shift: Shift, sheet: Sheet) -> Refusal | None:
         sheet.replace(lead, lead, shift.moved.replace("\n", sheet.eol) + sheet.eol + sheet.eol)
         for name in names or [own]:
             sheet.add_piece(at, name if name == own else f"{name}: {own}")
-        return None
+        return
     sheet.append(shift.moved)
     exported = _exported_by_parts(shift)
     rest = [name for name in names or [own] if name not in exported]
     if shift.extent.binding == NONE or "=" in exported or not rest:
-        return None
+        return
     end = ";" if sheet.style.has_semicolons else ""
     if exported or _names_exports(shift):
         sheet.append("\n".join(f"exports.{name} = {own}{end}" for name in rest))
@@ -137,23 +132,22 @@ def place_commonjs(shift: Shift, sheet: Sheet) -> Refusal | None:
         blank = sheet.style.blank
         shown = ", ".join(name if name == own else f"{name}: {own}" for name in rest)
         sheet.append(f"module.exports = {{{blank}{shown}{blank}}}{end}")
-    return None
 
 
 _HARMLESS = re.compile(rb"module\s*\.\s*(?:exports\s*\.\s*[\w$]|id\b|parent\b|children\b|filename\b|paths\b)")
 _ASKED_MAIN = re.compile(rb"require\s*\.\s*main\s*[!=]==?\s*$")
 
 
-def _refuse_exports(shift: Shift, sheet: Sheet) -> Refusal | None:
+def _refuse_exports(shift: Shift, sheet: Sheet) -> None:
     """The target must say plainly what it exports: a name beside anything else would be lost, or lose it."""
     found = [each for each in sheet.layout.statements if each.kind in ("exports_whole", "exports_object")]
     for at, each in enumerate(found):
         if each.kind == "exports_whole" or at > 0:
-            return _refuse_target(
+            raise _refuse_target(
                 shift, "default_export", "The target exports one value; it cannot have names besides.", each
             )
         if shift.extent.binding == NONE:
-            return _refuse_target(
+            raise _refuse_target(
                 shift,
                 "module_system",
                 "The target replaces its exports, so that this assignment would be lost.",
@@ -163,7 +157,7 @@ def _refuse_exports(shift: Shift, sheet: Sheet) -> Refusal | None:
         loose: list[Dynamic | Span] = [one for one in facts.dynamic if one.kind == "exports"]
         loose += [one.statement for one in facts.exports if one.kind == "star"]
         if any(each.start <= one.start < each.end for one in loose):
-            return _refuse_target(
+            raise _refuse_target(
                 shift, "module_system", "The target exports what it takes from elsewhere, perhaps this.", each
             )
     plain = {
@@ -173,13 +167,12 @@ def _refuse_exports(shift: Shift, sheet: Sheet) -> Refusal | None:
         before, after = sheet.text[: use.start], sheet.text[use.start :]
         is_plain = use.start in plain or _HARMLESS.match(after) or _ASKED_MAIN.search(before)
         if not is_plain and (use.name == "module" or use.role == "write"):
-            return _refuse_target(
+            raise _refuse_target(
                 shift,
                 "module_system",
                 "What the target exports besides cannot be told, because of this.",
                 use,
             )
-    return None
 
 
 def _refuse_target(shift: Shift, code: RefusalCode, message: str, place: Statement | Use) -> Refusal:

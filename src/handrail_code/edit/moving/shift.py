@@ -12,7 +12,6 @@ from handrail_code.edit.moving.specifiers import name_module
 from handrail_code.edit.plan import Refusal, refuse_at
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts
-from handrail_code.facts.resolution import Resolved
 from handrail_code.languages.extensions import is_declaration_file, language_of
 
 System: TypeAlias = Literal["es", "commonjs"]
@@ -74,8 +73,7 @@ class Shift:
         """What `importer` calls `module`: as one of its statements does already, or relative."""
         if module != self.target or self.project.facts(module) is not None:
             for known in self.sheet(importer).specifiers.values():
-                found = self.project.resolve_module(importer, known)
-                if isinstance(found, Resolved) and found.path == module:
+                if self.project.slots.module_of(importer, known) == module:
                     return known
         return name_module(self.project, importer, module, like, self.home)
 
@@ -91,74 +89,72 @@ def system_of(path: str, facts: FileFacts | None) -> System | None:
     return "commonjs" if facts.is_commonjs else "es"
 
 
-def refuse_target(project: Project, extent: Extent, target: str) -> Refusal | System:
+def refuse_target(project: Project, extent: Extent, target: str) -> System:
     """The module system of both files, or why the target cannot take the declaration."""
     name = extent.name
-    refused = _refuse_path(project, target)
-    if refused is not None:
-        return refused
+    _refuse_path(project, target)
     if target == extent.path:
-        return Refusal(code="same_name", message=f"{name} stands in this module already.", path=target)
+        raise Refusal(code="same_name", message=f"{name} stands in this module already.", path=target)
     if package_of(project, target) != package_of(project, extent.path):
-        return Refusal(
+        raise Refusal(
             code="other_package",
             message="The module belongs to another package, which relative imports must not reach into.",
             path=target,
         )
     facts = project.facts(target)
     if facts is None and project.source.text(target) is not None:
-        return Refusal(code="unreadable", message="The module cannot be read as source.", path=target)
+        raise Refusal(code="unreadable", message="The module cannot be read as source.", path=target)
     if facts is not None and facts.troubles:
-        return refuse_troubles(target, facts)
+        raise refuse_troubles(target, facts)
     home_facts = project.facts(extent.path)
     home = system_of(extent.path, home_facts)
     if home is None:
-        return Refusal(
+        raise Refusal(
             code="module_system",
             message=f"{name} stands in a script, which has no imports or exports.",
             path=extent.path,
         )
     there = system_of(target, facts)
     if facts is not None and not facts.is_module and any(each.scope == 0 for each in facts.bindings):
-        return Refusal(
+        raise Refusal(
             code="module_system", message="The target is a script; its names are shared.", path=target
         )
     if there is None and package_type(project, target) != package_type(project, extent.path):
         there = "es" if package_type(project, target) == "module" else "commonjs"
     if there is not None and there != home:
-        return Refusal(
+        raise Refusal(
             code="module_system",
             message="One of the files is a CommonJS module and the other is an ES module.",
             path=target,
         )
-    return _refuse_taken(project, extent, target) or home
+    _refuse_taken(project, extent, target)
+    return home
 
 
-def _refuse_path(project: Project, target: str) -> Refusal | None:
+def _refuse_path(project: Project, target: str) -> None:
     """A path that is no place for source, or that names a file which is there in other letters."""
     if target != posixpath.normpath(target) or target.startswith(("/", "..")) or "\\" in target:
-        return Refusal(code="invalid_path", message="Name the module by its path inside of the project.")
+        raise Refusal(code="invalid_path", message="Name the module by its path inside of the project.")
     if any(ord(letter) < 32 for letter in target) or language_of(target) is None:
-        return Refusal(
+        raise Refusal(
             code="invalid_path", message="The module needs an extension of JavaScript or TypeScript."
         )
     if language_of(target) == "python" or is_declaration_file(target):
-        return Refusal(
+        raise Refusal(
             code="invalid_path", message="The module cannot hold code of this language.", path=target
         )
     declared = project.slots.twins.declared_at(target)
     if declared is not None:
-        return Refusal(
+        raise Refusal(
             code="twin", message=f"{declared} describes the module and would not name it.", path=declared
         )
     alike = [path for path in project.source.files() if path.casefold() == target.casefold()]
     if alike and target not in alike:
         message = f"Only the case of letters keeps it from {alike[0]}; some disks take the two for one file."
-        return Refusal(code="invalid_path", message=message, path=alike[0])
-    return None
+        raise Refusal(code="invalid_path", message=message, path=alike[0])
 
 
-def _refuse_taken(project: Project, extent: Extent, target: str) -> Refusal | None:
+def _refuse_taken(project: Project, extent: Extent, target: str) -> None:
     """A name of the target that is not the moved one, imported."""
     facts = project.facts(target)
     for at, binding in enumerate(facts.bindings if facts is not None else ()):
@@ -168,10 +164,9 @@ def _refuse_taken(project: Project, extent: Extent, target: str) -> Refusal | No
         if getattr(home, "path", "") == extent.path and getattr(home, "binding", NONE) == extent.binding:
             continue
         use = facts.uses[binding.uses[0]]
-        return refuse_at("collision", f"The target already has {extent.name}.", target, use)
+        raise refuse_at("collision", f"The target already has {extent.name}.", target, use)
     for export in facts.exports if facts is not None else ():
         if extent.binding == NONE and export.exported == extent.name:
-            return refuse_at(
+            raise refuse_at(
                 "collision", f"The target already exports {extent.name}.", target, export.statement
             )
-    return None

@@ -6,7 +6,6 @@ import posixpath
 import re
 
 from handrail_code.facts.join import Project
-from handrail_code.facts.resolution import Resolved
 
 OUTPUT_OF = {".ts": ".js", ".tsx": ".js", ".mts": ".mjs", ".cts": ".cjs", ".jsx": ".jsx"}
 WRITTEN = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
@@ -74,15 +73,9 @@ def _shown(project: Project, path: str) -> str:
     facts = project.facts(path) if path else None
     if facts is None:
         return ""
-    for found in facts.imports:
-        if found.module.startswith(".") and isinstance(project.resolve_module(path, found.module), Resolved):
-            return found.module
-    for export in facts.exports:
-        if export.module.startswith(".") and isinstance(
-            project.resolve_module(path, export.module), Resolved
-        ):
-            return export.module
-    return ""
+    named = [*(each.module for each in facts.imports), *(each.module for each in facts.exports)]
+    relative = (module for module in named if module.startswith("."))
+    return next((module for module in relative if project.slots.module_of(path, module) is not None), "")
 
 
 def _needs_extension(project: Project, importer: str, extension: str, model: str) -> bool:

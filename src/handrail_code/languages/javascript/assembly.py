@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-from handrail_code.facts.model import (
-    NONE,
-    Binding,
-    Definition,
-    Dynamic,
-    Export,
-    FileFacts,
-    Import,
-    Language,
-    Member,
-    ParseTrouble,
-    Use,
-)
+from collections.abc import Iterator
+
+from handrail_code.facts.model import NONE, Definition, Export, FileFacts, Language, ParseTrouble
 from handrail_code.languages.assembly import (
     Order,
     make_definition,
+    make_facts,
     make_optional_span,
-    make_scopes,
     make_span,
 )
+from handrail_code.languages.draft import FoundImport, FoundUse
 from handrail_code.languages.javascript.documentation import read_documentation
-from handrail_code.languages.javascript.draft import (
-    Draft,
-    DraftAssignment,
-    DraftDefinition,
-    DraftExport,
-    DraftImport,
-    DraftUse,
-)
+from handrail_code.languages.javascript.draft import Draft, DraftAssignment, DraftDefinition, DraftExport
 from handrail_code.languages.javascript.loading import bind_loaded
-from handrail_code.languages.javascript.statements import LABEL
 
 HASHED = frozenset({"function", "class", "method", "type", "enum", "namespace"})
 
@@ -50,48 +33,26 @@ def assemble(
     _read_augmentations(draft)
     is_script = language in ("javascript", "jsx") and not draft.is_module
     is_commonjs = is_script and read_commonjs(draft)
-    order = Order(draft.uses, draft.members, len(draft.bindings))
+    order = Order(draft)
     assigned = {each.definition for each in draft.exports if each.kind == "commonjs" and each.member != NONE}
-    return FileFacts(
+    return make_facts(
+        draft,
+        order,
         language=language,
-        size=len(draft.text),
         is_module=draft.is_module or is_commonjs,
         is_commonjs=is_commonjs and not draft.is_module,
         is_declaration=is_declaration,
-        scopes=make_scopes(draft.scopes),
-        bindings=tuple(
-            Binding(
-                name=each.name.removeprefix(LABEL),
-                kind=each.kind,
-                scope=each.scope,
-                meaning=each.meaning,
-                uses=tuple(order.of_binding[at]),
-                inner=each.inner,
-                is_exported=each.is_exported,
-            )
-            for at, each in enumerate(draft.bindings)
-        ),
-        definitions=tuple(
+        definitions=(
             _definition(draft, each, docs.get(at, ""), at in assigned)
             for at, each in enumerate(draft.definitions)
         ),
-        uses=tuple(_use(draft.uses[at]) for at in order.uses),
-        members=_members(draft, order),
-        imports=_imports(draft, order.member_place),
-        exports=_exports(draft, order.member_place),
-        dynamic=tuple(
-            Dynamic(kind=kind, start=start, end=end)
-            for kind, start, end in sorted(set(draft.dynamic), key=_start)
-        ),
+        imports=draft.imports,
+        exports=_exports(draft, order.places["member"]),
         troubles=troubles,
     )
 
 
-def _start(dynamic: tuple[str, int, int]) -> tuple[int, int]:
-    return dynamic[1], dynamic[2]
-
-
-def resolve(draft: Draft, use: DraftUse) -> int:
+def resolve(draft: Draft, use: FoundUse) -> int:
     """The innermost binding of this name that has the wanted meaning, outwards.
 
     A comment may call a value a type, so one that passes over a value of its name is not resolved.
@@ -139,7 +100,6 @@ def _hoist_functions(draft: Draft) -> None:
 
 def _resolve_inner_members(draft: Draft) -> None:
     """`Enum.Member` and `Namespace.name`, where the enum or namespace is in this file, are proven uses."""
-    taken: set[int] = set()
     inner_of: dict[int, int] = {}
     for at, member in enumerate(draft.members):
         if member.receiver == "use":
@@ -155,13 +115,9 @@ def _resolve_inner_members(draft: Draft) -> None:
         if found is None:
             continue
         inner_of[at] = found
-        use = DraftUse(
-            member.name, member.start, member.end, member.role, inner, member.meaning, member.definition
-        )
-        use.binding = found
-        draft.uses.append(use)
-        taken.add(at)
-    draft.proven_members = taken
+        place = (member.name, member.start, member.end, member.role)
+        draft.uses.append(FoundUse(*place, inner, member.definition, member.meaning, found))
+        member.is_proven = True
 
 
 def _read_augmentations(draft: Draft) -> None:
@@ -172,22 +128,9 @@ def _read_augmentations(draft: Draft) -> None:
         augmented = draft.augmented.get(draft.bindings[use.binding].scope)
         if augmented is not None:
             module, module_span, statement = augmented
-            made = DraftImport("augmentation", module, module_span, statement)
-            made.imported, made.imported_span = use.name, (use.start, use.end)
-            made.use, made.is_type_only, made.definition = at, True, use.definition
+            made = FoundImport("augmentation", module, module_span, statement, use.definition, use.name)
+            made.imported_span, made.use, made.is_type_only = (use.start, use.end), at, True
             draft.imports.append(made)
-
-
-def _use(use: DraftUse) -> Use:
-    return Use(
-        name=use.name.removeprefix(LABEL),
-        start=use.start,
-        end=use.end,
-        role=use.role,
-        binding=use.binding,
-        meaning=use.meaning,
-        definition=use.definition,
-    )
 
 
 def _definition(draft: Draft, each: DraftDefinition, doc: str, is_assigned: bool) -> Definition:
@@ -205,53 +148,9 @@ def _definition(draft: Draft, each: DraftDefinition, doc: str, is_assigned: bool
     )
 
 
-def _members(draft: Draft, order: Order) -> tuple[Member, ...]:
-    made = []
-    for at in order.members:
-        each = draft.members[at]
-        index = each.index
-        if each.receiver == "use":
-            index = order.use_place[index]
-        elif each.receiver == "member":
-            index = order.member_place[index]
-        made.append(
-            Member(
-                name=each.name,
-                start=each.start,
-                end=each.end,
-                role=each.role,
-                receiver=each.receiver,
-                index=index,
-                definition=each.definition,
-                meaning=each.meaning,
-                is_proven=at in draft.proven_members,
-            )
-        )
-    return tuple(made)
-
-
-def _imports(draft: Draft, member_place: list[int]) -> tuple[Import, ...]:
-    return tuple(
-        Import(
-            kind=each.kind,
-            module=each.module,
-            module_span=make_span(each.module_span),
-            imported=each.imported,
-            imported_span=make_optional_span(each.imported_span),
-            binding=NONE if each.use == NONE else draft.uses[each.use].binding,
-            is_type_only=each.is_type_only,
-            statement=make_span(each.statement),
-            definition=each.definition,
-            member=NONE if each.member == NONE else member_place[each.member],
-            is_followed=each.is_followed,
-        )
-        for each in draft.imports
-    )
-
-
-def _exports(draft: Draft, member_place: list[int]) -> tuple[Export, ...]:
-    return tuple(
-        Export(
+def _exports(draft: Draft, member_place: list[int]) -> Iterator[Export]:
+    for each in sorted(draft.exports, key=lambda each: (each.statement, each.local_span or (0, 0))):
+        yield Export(
             kind=each.kind,
             exported=each.exported,
             exported_span=make_optional_span(each.exported_span),
@@ -265,8 +164,6 @@ def _exports(draft: Draft, member_place: list[int]) -> tuple[Export, ...]:
             member=NONE if each.member == NONE else member_place[each.member],
             is_type_only=each.is_type_only,
         )
-        for each in sorted(draft.exports, key=lambda each: (each.statement, each.local_span or (0, 0)))
-    )
 
 
 # Which assignments export something: `exports.a = …`, `module.exports = …`. This can be told only after names

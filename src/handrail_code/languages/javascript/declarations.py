@@ -21,9 +21,7 @@ def visit_function_declaration(draft: Draft, node: Node, scope: int, definition:
     draft.bindings[binding].is_var = True
     if target == scope and draft.var_scope(scope) != scope and not draft.scopes[scope].is_strict:
         draft.sloppy_functions.append((scope, binding))
-    inner = draft.define(name, "function", node, definition)
-    draft.definitions[inner].binding = draft.uses[use].binding
-    visit_signature(draft, node, scope, inner)
+    visit_signature(draft, node, scope, draft.define(name, "function", node, definition, use))
 
 
 def visit_function_expression(draft: Draft, node: Node, scope: int, definition: int) -> None:
@@ -31,8 +29,7 @@ def visit_function_expression(draft: Draft, node: Node, scope: int, definition: 
     if name is not None:
         scope = draft.open_scope("name", node, scope)
         use = draft.declare(name, "function", VALUE, scope, definition)
-        definition = draft.define(name, "function", node, definition)
-        draft.definitions[definition].binding = draft.uses[use].binding
+        definition = draft.define(name, "function", node, definition, use)
     visit_signature(draft, node, scope, definition)
 
 
@@ -141,8 +138,7 @@ def declare_pattern(
                 target = draft.hoist(draft.name_of(node), scope) if is_var else scope
                 use = draft.declare(node, kind, VALUE, target, definition, role)
                 draft.bindings[draft.uses[use].binding].is_var |= is_var
-                inner = draft.define(node, kind, node, definition)
-                draft.definitions[inner].binding = draft.uses[use].binding
+                draft.define(node, kind, node, definition, use)
                 made.append(use)
                 if kind == "parameter" and node == whole:
                     draft.whole_parameters.add(draft.uses[use].binding)
@@ -203,9 +199,7 @@ def declare_named(
 ) -> int:
     """Bind a plain name and define it; answers the definition."""
     use = draft.declare(name, kind, meaning, scope, container)
-    made = draft.define(name, kind, extent, container)
-    draft.definitions[made].binding = draft.uses[use].binding
-    return made
+    return draft.define(name, kind, extent, container, use)
 
 
 def visit_class_declaration(draft: Draft, node: Node, scope: int, definition: int) -> None:
@@ -300,10 +294,8 @@ def _define_member(draft: Draft, name: Node, kind: Kind, extent: Node, scope: in
     match name.type:
         case "private_property_identifier":
             use = draft.use(name, "declaration", scope, VALUE, container)
-            made = draft.define(name, kind, extent, container)
-            draft.definitions[made].binding = draft.scopes[scope].names.get(draft.uses[use].name, NONE)
-            draft.uses[use].binding = draft.definitions[made].binding
-            return made
+            draft.uses[use].binding = draft.scopes[scope].names.get(draft.uses[use].name, NONE)
+            return draft.define(name, kind, extent, container, use)
         case "property_identifier":
             member = visit_key(draft, name, scope, container, "declaration")
             if draft.owner(scope) != NONE:

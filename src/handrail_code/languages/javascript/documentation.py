@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 
 from handrail_code.facts.model import EVERY_MEANING, NAMESPACE, NONE, TYPE, VALUE, Language
-from handrail_code.languages.javascript.draft import Draft, DraftImport, DraftUse
+from handrail_code.languages.draft import FoundImport, FoundUse
+from handrail_code.languages.javascript.draft import Draft
 
 DOC_LENGTH = 600
 LINE_LENGTH = 500
@@ -89,9 +90,7 @@ def _declare_types(draft: Draft, start: int, end: int, definition: int) -> None:
             name = NAME.match(draft.text, _skip_space(draft.text, at, end), end)
             if name is not None:
                 text = name[0].decode(errors="replace")
-                use = DraftUse(text, name.start(), name.end(), "doc", 0, TYPE, definition)
-                use.binding = draft.bind(text, "type", TYPE, 0)
-                draft.uses.append(use)
+                _add_use(draft, text, name.span(), 0, TYPE, definition, draft.bind(text, "type", TYPE, 0))
 
 
 def _read_tags(draft: Draft, span: tuple[int, int], scope: int, parameters: int, definition: int) -> None:
@@ -137,9 +136,7 @@ def _add_templates(draft: Draft, start: int, end: int, scope: int, definition: i
         text = name[0].decode(errors="replace")
         binding = draft.scopes[scope].names.get(text)
         if binding is not None and draft.bindings[binding].kind == "type_parameter":
-            use = DraftUse(text, name.start(), name.end(), "doc", scope, TYPE, definition)
-            use.binding = binding
-            draft.uses.append(use)
+            _add_use(draft, text, name.span(), scope, TYPE, definition, binding)
 
 
 def _skip_space(text: bytes, at: int, end: int) -> int:
@@ -168,11 +165,20 @@ def _add_parameter(draft: Draft, at: int, end: int, scope: int, definition: int)
         return
     name = named[1].decode(errors="replace")
     binding = draft.scopes[scope].names.get(name)
-    if binding is None or binding not in draft.whole_parameters:
-        return
-    use = DraftUse(name, named.start(1), named.end(1), "doc", scope, VALUE, definition)
-    use.binding = binding
-    draft.uses.append(use)
+    if binding is not None and binding in draft.whole_parameters:
+        _add_use(draft, name, named.span(1), scope, VALUE, definition, binding)
+
+
+def _add_use(
+    draft: Draft,
+    name: str,
+    span: tuple[int, int],
+    scope: int,
+    meaning: int,
+    definition: int,
+    binding: int = NONE,
+) -> None:
+    draft.uses.append(FoundUse(name, *span, "doc", scope, definition, meaning, binding))
 
 
 def _add_name(
@@ -183,7 +189,7 @@ def _add_name(
     if name is None or name[0] in templates or draft.text[name.end() : name.end() + 3] == b"://":
         return
     text = name[0].decode(errors="replace")
-    draft.uses.append(DraftUse(text, name.start(), name.end(), "doc", scope, EVERY_MEANING, definition))
+    _add_use(draft, text, name.span(), scope, EVERY_MEANING, definition)
 
 
 def _add_type_names(
@@ -202,27 +208,16 @@ def _add_type_names(
             continue
         if after == b":" or (after == b"?" and further == b":"):
             continue
-        is_value = before == b"typeof"
-        text = token[0].decode(errors="replace")
-        use = DraftUse(
-            text,
-            token.start(),
-            token.end(),
-            "doc",
-            scope,
-            VALUE if is_value else TYPE | NAMESPACE,
-            definition,
-        )
-        draft.uses.append(use)
+        meaning = VALUE if before == b"typeof" else TYPE | NAMESPACE
+        _add_use(draft, token[0].decode(errors="replace"), token.span(), scope, meaning, definition)
 
 
 def _add_imported_types(draft: Draft, at: int, end: int, definition: int) -> None:
     """`import("./x").Name` in a type."""
     for found in IMPORTED_TYPE.finditer(draft.text, at, end):
-        made = DraftImport("type", found[2].decode(errors="replace"), found.span(2), found.span())
-        made.imported, made.imported_span = found[3].decode(errors="replace"), found.span(3)
+        module, name = found[2].decode(errors="replace"), found[3].decode(errors="replace")
+        made = FoundImport("type", module, found.span(2), found.span(), definition, name, found.span(3))
         made.is_type_only = True
-        made.definition = definition
         draft.imports.append(made)
 
 

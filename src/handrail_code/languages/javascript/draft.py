@@ -6,19 +6,12 @@ scopes, bindings and uses with the scope they stand in; nothing is resolved befo
 
 from __future__ import annotations
 
-from handrail_code.facts.model import (
-    NONE,
-    VALUE,
-    ExportKind,
-    ImportKind,
-    Kind,
-    Role,
-    ScopeKind,
-)
+import msgspec
+
+from handrail_code.facts.model import NONE, VALUE, ExportKind, Kind, Role, ScopeKind
 from handrail_code.languages.draft import (
     FoundBinding,
     FoundDefinition,
-    FoundImport,
     FoundMember,
     FoundScope,
     FoundSoFar,
@@ -31,131 +24,56 @@ HOISTS_TO: frozenset[ScopeKind] = frozenset({"module", "function", "namespace", 
 
 
 class DraftScope(FoundScope):
-    __slots__ = ("is_strict", "this")
-
-    def __init__(self, kind: ScopeKind, start: int, end: int, parent: int, is_strict: bool) -> None:
-        super().__init__(kind, start, end, parent)
-        self.is_strict = is_strict
-        self.this = NONE
-        """The definition of the class that `this` is an instance of; of a class's scope, the class."""
-
-
-class DraftBinding(FoundBinding):
-    __slots__ = ("inner", "is_exported", "is_var", "meaning")
-
-    def __init__(self, name: str, kind: Kind, scope: int, meaning: int) -> None:
-        super().__init__(name, kind, scope)
-        self.meaning = meaning
-        self.inner = NONE
-        self.is_exported = False
-        self.is_var = False
-        """Declared by `var` or as a function: a function in a block may join it."""
+    is_strict: bool = False
+    this: int = NONE
+    """The definition of the class that `this` is an instance of; of a class's scope, the class."""
 
 
 class DraftDefinition(FoundDefinition):
-    __slots__ = ("binding", "head_end")
-
-    def __init__(
-        self, name: str, kind: Kind, span: tuple[int, int], extent: tuple[int, int], container: int
-    ) -> None:
-        super().__init__(name, kind, span, extent, container)
-        self.binding = NONE
-        self.head_end = NONE
-        """Where the body begins."""
+    binding: int = NONE
+    head_end: int = NONE
+    """Where the body begins."""
 
 
-class DraftUse(FoundUse):
-    __slots__ = ("meaning",)
-
-    def __init__(
-        self, name: str, start: int, end: int, role: Role, scope: int, meaning: int, definition: int
-    ) -> None:
-        super().__init__(name, start, end, role, scope, definition)
-        self.meaning = meaning
-
-
-class DraftMember(FoundMember):
-    __slots__ = ("meaning",)
-
-    def __init__(self, name: str, start: int, end: int, role: Role, definition: int) -> None:
-        super().__init__(name, start, end, role, definition)
-        self.meaning = VALUE
+class DraftExport(msgspec.Struct):
+    kind: ExportKind
+    exported: str
+    statement: tuple[int, int]
+    exported_span: tuple[int, int] | None = None
+    local_span: tuple[int, int] | None = None
+    local_use: int = NONE
+    module: str = ""
+    module_span: tuple[int, int] | None = None
+    imported: str = ""
+    definition: int = NONE
+    member: int = NONE
+    is_type_only: bool = False
 
 
-class DraftImport(FoundImport):
-    __slots__ = ("is_type_only", "member")
-
-    def __init__(
-        self, kind: ImportKind, module: str, module_span: tuple[int, int], statement: tuple[int, int]
-    ) -> None:
-        super().__init__(kind, module, module_span, statement)
-        self.is_type_only = False
-        self.member = NONE
-
-
-class DraftExport:
-    __slots__ = (
-        *("definition", "exported", "exported_span", "imported", "imported_span", "is_type_only", "kind"),
-        *("local_span", "local_use", "member", "module", "module_span", "statement"),
-    )
-
-    def __init__(
-        self,
-        kind: ExportKind,
-        exported: str,
-        statement: tuple[int, int],
-    ) -> None:
-        self.kind = kind
-        self.exported = exported
-        self.statement = statement
-        self.exported_span: tuple[int, int] | None = None
-        self.local_span: tuple[int, int] | None = None
-        self.local_use = NONE
-        self.module = ""
-        self.module_span: tuple[int, int] | None = None
-        self.imported = ""
-        self.imported_span: tuple[int, int] | None = None
-        self.definition = NONE
-        self.member = NONE
-        self.is_type_only = False
-
-
-class DraftAssignment:
+class DraftAssignment(msgspec.Struct):
     """`left = right` where the left side may turn out to be `exports` or a member of it."""
 
-    __slots__ = (
-        *("definition", "keys", "member", "right_definition", "right_use", "spreads", "stars"),
-        *("statement", "use"),
-    )
-
-    def __init__(self, use: int, member: int, statement: tuple[int, int], definition: int) -> None:
-        self.use = use
-        """The assigned name, for `exports = …`."""
-        self.member = member
-        """The assigned member."""
-        self.statement = statement
-        self.definition = definition
-        self.right_use = NONE
-        self.right_definition = NONE
-        self.spreads: list[tuple[int, int]] = []
-        """Of an object on the right: what is spread into it and is no `require` call."""
-        self.stars: list[int] = []
-        """Imports of whole modules that the right side is, or spreads."""
-        self.keys: list[tuple[str, tuple[int, int], int, int]] | None = None
-        """Of an object on the right: name, span, the use behind it or NONE, the member or NONE."""
+    use: int
+    """The assigned name, for `exports = …`."""
+    member: int
+    """The assigned member."""
+    statement: tuple[int, int]
+    right_use: int = NONE
+    right_definition: int = NONE
+    spreads: list[tuple[int, int]] = []
+    """Of an object on the right: what is spread into it and is no `require` call."""
+    stars: list[int] = []
+    """Imports of whole modules that the right side is, or spreads."""
+    keys: list[tuple[str, tuple[int, int], int, int]] | None = None
+    """Of an object on the right: name, span, the use behind it or NONE, the member or NONE."""
 
 
 class Draft(FoundSoFar):
-    """Everything found so far, and the work that is left."""
-
     def __init__(self, text: bytes) -> None:
         super().__init__(text)
         self.scopes: list[DraftScope] = []
-        self.bindings: list[DraftBinding] = []
         self.definitions: list[DraftDefinition] = []
-        self.uses: list[DraftUse] = []
-        self.members: list[DraftMember] = []
-        self.imports: list[DraftImport] = []
+        self.uses: list[FoundUse] = []
         self.exports: list[DraftExport] = []
         self.assignments: list[DraftAssignment] = []
         self.loaded: list[tuple[int, Node]] = []
@@ -188,8 +106,6 @@ class Draft(FoundSoFar):
         """Members `module.exports` before a further member."""
         self.whole_parameters: set[int] = set()
         """Bindings of parameters that are one name, as against names in a pattern."""
-        self.proven_members: set[int] = set()
-        """Members that are uses as well: `Enum.Member`, `Namespace.name`."""
         self.is_module = False
 
     def name_of(self, node: Node) -> str:
@@ -198,7 +114,7 @@ class Draft(FoundSoFar):
 
     def open_scope(self, kind: ScopeKind, node: Node, parent: int) -> int:
         is_strict = parent != NONE and self.scopes[parent].is_strict
-        made = DraftScope(kind, node.start_byte, node.end_byte, parent, is_strict)
+        made = DraftScope(kind, node.start_byte, node.end_byte, parent, is_strict=is_strict)
         if parent != NONE and self.scopes[parent].kind != "class":
             made.this = self.scopes[parent].this
         self.scopes.append(made)
@@ -228,7 +144,7 @@ class Draft(FoundSoFar):
         names = self.scopes[scope].names
         known = names.get(name)
         if known is None:
-            self.bindings.append(DraftBinding(name, kind, scope, meaning))
+            self.bindings.append(FoundBinding(name, kind, scope, meaning))
             names[name] = len(self.bindings) - 1
             return len(self.bindings) - 1
         binding = self.bindings[known]
@@ -248,30 +164,23 @@ class Draft(FoundSoFar):
     def use(
         self, node: Node, role: Role, scope: int, meaning: int, definition: int, name: str | None = None
     ) -> int:
-        self.uses.append(
-            DraftUse(
-                self.name_of(node) if name is None else name,
-                node.start_byte,
-                node.end_byte,
-                role,
-                scope,
-                meaning,
-                definition,
-            )
-        )
+        name = self.name_of(node) if name is None else name
+        self.uses.append(FoundUse(name, node.start_byte, node.end_byte, role, scope, definition, meaning))
         return len(self.uses) - 1
 
     def member(self, node: Node, role: Role, definition: int) -> int:
         name = self.name_of(node)
-        self.members.append(DraftMember(name, node.start_byte, node.end_byte, role, definition))
+        self.members.append(FoundMember(name, node.start_byte, node.end_byte, role, definition))
         return len(self.members) - 1
 
-    def define(self, name_node: Node, kind: Kind, extent: Node, container: int) -> int:
-        span = (name_node.start_byte, name_node.end_byte)
+    def define(self, node: Node, kind: Kind, extent: Node, container: int, use: int = NONE) -> int:
+        """A definition of the name at this node; `use` is the one by which it was declared."""
         start = self.anchors.get(extent.id, extent.start_byte)
-        self.definitions.append(
-            DraftDefinition(self.name_of(name_node), kind, span, (start, extent.end_byte), container)
-        )
+        span = (start, extent.end_byte)
+        made = DraftDefinition(self.name_of(node), kind, node.start_byte, node.end_byte, span, container)
+        if use != NONE:
+            made.binding = self.uses[use].binding
+        self.definitions.append(made)
         self.documented.setdefault(start, len(self.definitions) - 1)
         return len(self.definitions) - 1
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from handrail_code.facts.model import NONE, VALUE, Kind, ReceiverKind, Role
-from handrail_code.languages.draft import span_of
+from handrail_code.languages.draft import FoundImport, span_of
 from handrail_code.languages.grammars import Node, imported_module
 from handrail_code.languages.javascript.declarations import FUNCTION_VALUES, quoted, visit_key
-from handrail_code.languages.javascript.draft import Draft, DraftAssignment, DraftImport
+from handrail_code.languages.javascript.draft import Draft, DraftAssignment
 from handrail_code.languages.javascript.loading import (
     is_importing,
     loading_call_of,
@@ -145,9 +145,10 @@ def read_name(
     module = imported_module(draft.text, node.start_byte, node.end_byte)
     if module is None:
         return "use", draft.use(node, role, scope, meaning, definition)
-    made = DraftImport("dynamic", draft.text[slice(*module)].decode(), module, span_of(node))
-    made.imported, made.is_type_only, made.definition = "*", True, definition
-    draft.imports.append(made)
+    name = draft.text[slice(*module)].decode()
+    draft.imports.append(
+        FoundImport("dynamic", name, module, span_of(node), definition, "*", is_type_only=True)
+    )
     return "import", len(draft.imports) - 1
 
 
@@ -191,7 +192,7 @@ def visit_assignment(draft: Draft, node: Node, scope: int, definition: int) -> N
         member = read_chain(draft, left, scope, definition, "write")
     else:
         visit_target(draft, left, scope, definition)
-    made = DraftAssignment(use, member, span_of(node), definition)
+    made = DraftAssignment(use, member, span_of(node))
     inner = definition
     if member != NONE or (use != NONE and draft.uses[use].name == "exports"):
         draft.assignments.append(made)

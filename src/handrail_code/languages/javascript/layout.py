@@ -60,12 +60,9 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     """Where its comments begin that stand directly above it."""
     tail: int
     """Behind a comment on its last line."""
-    syntax: str = ""
-    """The kind of the declaration in the grammar."""
     declared_at: int = 0
     """Where the declaration begins, behind `export` and `default`."""
     is_exported: bool = False
-    is_default: bool = False
     keyword: str = ""
     declarators: tuple[Span, ...] = ()
     pieces: tuple[Piece, ...] = ()
@@ -142,7 +139,7 @@ def _read_statement(children: list[Node], at: int, text: bytes) -> Statement:
         case "expression_statement":
             return _read_expression(shared)
         case _:
-            return _read_declaration(shared, node, False, False)
+            return _read_declaration(shared, node, False)
 
 
 class _Shared:
@@ -222,7 +219,7 @@ def _read_export(shared: _Shared) -> Statement:
     declaration = node.child_by_field_name("declaration")
     is_default = any(child.type == "default" for child in node.children)
     if declaration is not None:
-        return _read_declaration(shared, declaration, True, is_default)
+        return _read_declaration(shared, declaration, True)
     clause = next((child for child in node.named_children if child.type == "export_clause"), None)
     is_type = any(child.type == "type" for child in node.children)
     source = _module_span(node.child_by_field_name("source"))
@@ -239,18 +236,11 @@ def _read_export(shared: _Shared) -> Statement:
     return shared.make("export_default" if is_default else "other")
 
 
-def _read_declaration(shared: _Shared, node: Node, is_exported: bool, is_default: bool) -> Statement:
-    start = node.start_byte
+def _read_declaration(shared: _Shared, node: Node, is_exported: bool) -> Statement:
     inner = node
     if node.type == "ambient_declaration" and node.named_children:
         inner = node.named_children[0]
-    made = msgspec.structs.replace(
-        shared.make("other"),
-        syntax=inner.type,
-        declared_at=start,
-        is_exported=is_exported,
-        is_default=is_default,
-    )
+    made = msgspec.structs.replace(shared.make("other"), declared_at=node.start_byte, is_exported=is_exported)
     if inner.type in DECLARATIONS:
         return msgspec.structs.replace(made, kind="declaration")
     if inner.type not in VARIABLES:
@@ -323,7 +313,7 @@ def _read_expression(shared: _Shared) -> Statement:
     if only.type == "string":
         return msgspec.structs.replace(made, kind="directive")
     if only.type in ("internal_module", "module"):
-        return msgspec.structs.replace(made, kind="declaration", syntax=only.type)
+        return msgspec.structs.replace(made, kind="declaration")
     if only.type != "assignment_expression":
         return made
     left, right = only.child_by_field_name("left"), only.child_by_field_name("right")
@@ -346,7 +336,7 @@ def _read_expression(shared: _Shared) -> Statement:
             outside=target.rpartition(".")[2],
             inside=shared.word(right) if right.type == "identifier" else "",
         )
-        return msgspec.structs.replace(made, kind="exports_name", pieces=(piece,), syntax=right.type)
+        return msgspec.structs.replace(made, kind="exports_name", pieces=(piece,))
     return made
 
 

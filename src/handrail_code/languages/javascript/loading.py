@@ -7,11 +7,13 @@ read any name of it, and then its import is not marked as followed.
 
 from __future__ import annotations
 
-from handrail_code.facts.model import EVERY_MEANING, NONE, VALUE
-from handrail_code.languages.draft import span_of
+import msgspec
+
+from handrail_code.facts.model import EVERY_MEANING, NONE, VALUE, ImportKind
+from handrail_code.languages.draft import FoundImport, span_of
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.javascript.declarations import FUNCTION_VALUES, quoted
-from handrail_code.languages.javascript.draft import Draft, DraftImport
+from handrail_code.languages.javascript.draft import Draft
 
 TRANSPARENT = frozenset(
     {"parenthesized_expression", "non_null_expression", "as_expression", "satisfies_expression"}
@@ -40,11 +42,8 @@ def read_loading_call(draft: Draft, call: Node, scope: int, definition: int) -> 
     if is_require:
         draft.use(function, "call", scope, VALUE, definition)
     draft.push(given[1:], scope, definition)
-    made = DraftImport(
-        "require" if is_require else "dynamic", draft.name_of(module), span_of(module), span_of(call)
-    )
-    made.imported = "*"
-    made.definition = definition
+    kind: ImportKind = "require" if is_require else "dynamic"
+    made = FoundImport(kind, draft.name_of(module), span_of(module), span_of(call), definition, "*")
     made.is_followed = _is_dropped(call)
     draft.imports.append(made)
     return len(draft.imports) - 1
@@ -140,7 +139,7 @@ def _let_mean_all(draft: Draft, use: int) -> None:
     draft.bindings[draft.uses[use].binding].meaning = EVERY_MEANING
 
 
-def _take_names(draft: Draft, pattern: Node, whole: DraftImport, declared: dict[int, int]) -> bool:
+def _take_names(draft: Draft, pattern: Node, whole: FoundImport, declared: dict[int, int]) -> bool:
     """One import per plain name. Answers whether that is all: a rest or a computed key takes the module."""
     is_all = True
     for child in pattern.named_children:
@@ -148,8 +147,7 @@ def _take_names(draft: Draft, pattern: Node, whole: DraftImport, declared: dict[
         if part.type == "object_assignment_pattern":
             part = part.named_children[0]
         if part.type == "shorthand_property_identifier_pattern":
-            made = import_like(whole, draft.name_of(part))
-            made.imported_span = span_of(part)
+            made = import_like(whole, draft.name_of(part), span_of(part))
             made.use = declared[part.start_byte]
             _let_mean_all(draft, made.use)
             draft.imports.append(made)
@@ -162,8 +160,7 @@ def _take_names(draft: Draft, pattern: Node, whole: DraftImport, declared: dict[
             if key is None or key.type not in ("property_identifier", "string_fragment"):
                 is_all = False
                 continue
-            made = import_like(whole, draft.name_of(key))
-            made.imported_span = span_of(key)
+            made = import_like(whole, draft.name_of(key), span_of(key))
             if value is not None and value.type == "identifier":
                 made.use = declared.get(value.start_byte, NONE)
                 if made.use != NONE:
@@ -174,11 +171,9 @@ def _take_names(draft: Draft, pattern: Node, whole: DraftImport, declared: dict[
     return is_all
 
 
-def import_like(whole: DraftImport, imported: str) -> DraftImport:
-    made = DraftImport(whole.kind, whole.module, whole.module_span, whole.statement)
-    made.imported = imported
-    made.definition = whole.definition
-    return made
+def import_like(whole: FoundImport, name: str, span: tuple[int, int]) -> FoundImport:
+    """One name of a module that is loaded as a whole."""
+    return msgspec.structs.replace(whole, imported=name, imported_span=span, use=NONE, is_followed=False)
 
 
 def link_pattern(draft: Draft, pattern: Node, use: int, first_member: int, definition: int) -> None:
@@ -217,6 +212,5 @@ def visit_string(draft: Draft, node: Node, scope: int, definition: int) -> None:
     fragment = quoted(node)
     if fragment is None:
         return
-    made = DraftImport("mentioned", draft.name_of(fragment), span_of(fragment), span_of(fragment))
-    made.imported, made.definition = "*", definition
-    draft.imports.append(made)
+    span = span_of(fragment)
+    draft.imports.append(FoundImport("mentioned", draft.name_of(fragment), span, span, definition, "*"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from handrail_code.facts.model import EVERY_MEANING, NONE
-from handrail_code.languages.draft import span_of
+from handrail_code.languages.draft import FoundImport, span_of
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.javascript.declarations import quoted
-from handrail_code.languages.javascript.draft import Draft, DraftExport, DraftImport
+from handrail_code.languages.javascript.draft import Draft, DraftExport
 from handrail_code.languages.javascript.expressions import read_chain
 
 
@@ -28,7 +28,7 @@ def visit_import(draft: Draft, node: Node, scope: int, definition: int) -> None:
         if name is not None:
             reader.add("require", "*", None, name)
     elif clause is None:
-        draft.imports.append(DraftImport("bare", draft.name_of(module), span_of(module), span_of(node)))
+        draft.imports.append(FoundImport("bare", draft.name_of(module), span_of(module), span_of(node)))
     else:
         for child in clause.named_children:
             reader.add_clause(child)
@@ -87,14 +87,19 @@ class _Names:
         draft = self.draft
         role: Literal["import", "declaration"] = "import" if named == local else "declaration"
         use = draft.declare(local, "import", EVERY_MEANING, self.scope, self.definition, role)
-        made = draft.define(local, "import", self.statement, self.definition)
-        draft.definitions[made].binding = draft.uses[use].binding
-        entry = DraftImport(kind, draft.name_of(self.module), span_of(self.module), span_of(self.statement))
-        entry.imported = imported
-        entry.imported_span = None if named is None else span_of(named)
-        entry.use = use
-        entry.is_type_only = is_type or self.is_type_only
-        draft.imports.append(entry)
+        draft.define(local, "import", self.statement, self.definition, use)
+        draft.imports.append(
+            FoundImport(
+                kind,
+                draft.name_of(self.module),
+                span_of(self.module),
+                span_of(self.statement),
+                imported=imported,
+                imported_span=None if named is None else span_of(named),
+                use=use,
+                is_type_only=is_type or self.is_type_only,
+            )
+        )
 
 
 def visit_import_alias(draft: Draft, node: Node, scope: int, definition: int) -> None:
@@ -103,8 +108,7 @@ def visit_import_alias(draft: Draft, node: Node, scope: int, definition: int) ->
     if not parts:
         return
     use = draft.declare(parts[0], "import", EVERY_MEANING, scope, definition)
-    made = draft.define(parts[0], "import", node, definition)
-    draft.definitions[made].binding = draft.uses[use].binding
+    draft.define(parts[0], "import", node, definition, use)
     for part in parts[1:]:
         if part.type == "identifier":
             draft.use(part, "read", scope, EVERY_MEANING, definition)

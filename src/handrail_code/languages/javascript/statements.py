@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handrail_code.facts.model import EVERY_MEANING, NONE, VALUE, Kind
-from handrail_code.languages.draft import span_of
+from handrail_code.languages.draft import LABEL, span_of
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.javascript.declarations import FUNCTION_VALUES, declare_pattern
 from handrail_code.languages.javascript.draft import Draft
@@ -15,9 +15,6 @@ from handrail_code.languages.javascript.loading import (
     loading_call_of,
     read_loading_call,
 )
-
-LABEL = ":"
-"""Before the name of a label: labels have names of their own."""
 
 
 def visit_block(draft: Draft, node: Node, scope: int, definition: int) -> None:
@@ -58,8 +55,7 @@ def _visit_declarator(
         target = draft.hoist(draft.name_of(name), scope) if is_var else scope
         uses = [draft.declare(name, kind, VALUE, target, definition)]
         draft.bindings[draft.uses[uses[0]].binding].is_var |= is_var
-        inner = draft.define(name, kind, node, definition)
-        draft.definitions[inner].binding = draft.uses[uses[0]].binding
+        inner = draft.define(name, kind, node, definition, uses[0])
     else:
         uses = declare_pattern(draft, name, "variable", scope, definition, is_var)
     for child in node.named_children:
@@ -90,13 +86,11 @@ def _read_required(
         return False
     member = read_chain(draft, value, scope, definition, "read")
     if member != NONE and draft.members[member].receiver == "import":
-        whole = draft.imports[draft.members[member].index]
-        made_import = import_like(whole, draft.members[member].name)
-        made_import.imported_span = (draft.members[member].start, draft.members[member].end)
-        made_import.use = uses[0]
+        read = draft.members[member]
+        taken = import_like(draft.imports[read.index], read.name, (read.start, read.end))
+        taken.use = uses[0]
         draft.bindings[draft.uses[uses[0]].binding].meaning = EVERY_MEANING
-        made_import.member = member
-        draft.imports.append(made_import)
+        draft.imports.append(taken)
     return True
 
 

@@ -5,33 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Final
 
-from handrail_code.facts.model import (
-    NONE,
-    VALUE,
-    Binding,
-    Definition,
-    Dynamic,
-    DynamicKind,
-    Export,
-    FileFacts,
-    Import,
-    Member,
-    ParseTrouble,
-    Role,
-    Span,
-    Use,
-)
+from handrail_code.facts.model import NONE, Definition, Export, FileFacts, ParseTrouble, Role, Span
 from handrail_code.facts.python_words import BUILTIN_NAMES
-from handrail_code.languages.assembly import (
-    Order,
-    find_places,
-    make_definition,
-    make_optional_span,
-    make_scopes,
-    make_span,
-)
+from handrail_code.languages.assembly import Order, find_places, make_definition, make_facts, make_span
 from handrail_code.languages.draft import FoundBinding
-from handrail_code.languages.python.draft import Draft, DraftDefinition, DraftImport, DraftUse
+from handrail_code.languages.python.draft import Draft, DraftDefinition, DraftUse
 
 HASHED: Final = frozenset({"function", "class", "method", "type"})
 
@@ -44,32 +22,20 @@ def assemble(draft: Draft, is_declaration: bool, troubles: tuple[ParseTrouble, .
     _correct_early_reads(draft)
     listed = {draft.uses[use].name for use, _ in draft.listed} if draft.has_list else None
     _declare_members(draft)
-    order = Order(draft.uses, draft.members, len(draft.bindings))
+    _note_dynamic(draft)
+    order = Order(draft)
     imports = sorted(range(len(draft.imports)), key=lambda at: draft.imports[at].module_span)
-    return FileFacts(
+    order.places |= {"this": order.places["use"], "import": find_places(imports)}
+    return make_facts(
+        draft,
+        order,
         language="python",
-        size=len(draft.text),
         is_module=True,
         is_commonjs=False,
         is_declaration=is_declaration,
-        scopes=make_scopes(draft.scopes),
-        bindings=tuple(
-            Binding(
-                name=each.name,
-                kind=each.kind,
-                scope=each.scope,
-                meaning=VALUE,
-                uses=tuple(order.of_binding[at]),
-                is_exported=each.scope == 0,
-            )
-            for at, each in enumerate(draft.bindings)
-        ),
-        definitions=tuple(_definition(draft, each, listed) for each in draft.definitions),
-        uses=tuple(_use(draft.uses[at]) for at in order.uses),
-        members=_members(draft, order, find_places(imports)),
-        imports=tuple(_import(draft, draft.imports[at]) for at in imports),
+        definitions=(_definition(draft, each, listed) for each in draft.definitions),
+        imports=(draft.imports[at] for at in imports),
         exports=_exports(draft, listed),
-        dynamic=_dynamic(draft),
         troubles=troubles,
     )
 
@@ -94,7 +60,7 @@ def _bind(draft: Draft, use: DraftUse, scope: int) -> int:
     assert use.binds is not None, "only what binds comes here"
     known = names.get(use.key)
     if known is None:
-        draft.bindings.append(FoundBinding(use.name, use.binds, scope))
+        draft.bindings.append(FoundBinding(use.name, use.binds, scope, is_exported=scope == 0))
         names[use.key] = known = len(draft.bindings) - 1
     elif use.binds in ("function", "class") and draft.bindings[known].kind in ("variable", "import"):
         draft.bindings[known].kind = use.binds  # what people search for
@@ -174,17 +140,6 @@ def _declare_members(draft: Draft) -> None:
             draft.member_at(use.name, (use.start, use.end), role, "this", NONE, use.definition)
 
 
-def _use(use: DraftUse) -> Use:
-    return Use(
-        name=use.name,
-        start=use.start,
-        end=use.end,
-        role=use.role,
-        binding=use.binding,
-        definition=use.definition,
-    )
-
-
 def _definition(draft: Draft, each: DraftDefinition, listed: set[str] | None) -> Definition:
     binding = draft.uses[each.use].binding if each.use != NONE else NONE
     scope = draft.bindings[binding].scope if binding != NONE else NONE
@@ -206,48 +161,7 @@ def _is_public(each: DraftDefinition) -> bool:
     return each.kind != "import" and not each.name.startswith("_")
 
 
-def _members(draft: Draft, order: Order, import_place: list[int]) -> tuple[Member, ...]:
-    made = []
-    for at in order.members:
-        each = draft.members[at]
-        index = each.index
-        if index == NONE:
-            pass
-        elif each.receiver in ("use", "this"):
-            index = order.use_place[index]
-        elif each.receiver == "member":
-            index = order.member_place[index]
-        elif each.receiver == "import":
-            index = import_place[index]
-        made.append(
-            Member(
-                name=each.name,
-                start=each.start,
-                end=each.end,
-                role=each.role,
-                receiver=each.receiver,
-                index=index,
-                definition=each.definition,
-            )
-        )
-    return tuple(made)
-
-
-def _import(draft: Draft, each: DraftImport) -> Import:
-    return Import(
-        kind=each.kind,
-        module=each.module,
-        module_span=make_span(each.module_span),
-        imported=each.imported,
-        imported_span=make_optional_span(each.imported_span),
-        binding=NONE if each.use == NONE else draft.uses[each.use].binding,
-        statement=make_span(each.statement),
-        definition=each.definition,
-        is_followed=each.is_followed,
-    )
-
-
-def _exports(draft: Draft, listed: set[str] | None) -> tuple[Export, ...]:
+def _exports(draft: Draft, listed: set[str] | None) -> list[Export]:
     """The names in `__all__`; without one, every public name at the top that is no import."""
     made = []
     for at, (start, end) in draft.listed:
@@ -281,20 +195,18 @@ def _exports(draft: Draft, listed: set[str] | None) -> tuple[Export, ...]:
                 statement=statement,
             )
         )
-    return tuple(sorted(made, key=lambda each: each.exported_span or each.statement))
+    return sorted(made, key=lambda each: each.exported_span or each.statement)
 
 
-def _dynamic(draft: Draft) -> tuple[Dynamic, ...]:
-    found: set[tuple[DynamicKind, int, int]] = set(draft.dynamic)
+def _note_dynamic(draft: Draft) -> None:
+    """What makes names at run time, now that it is known whether a called name is Python's own."""
     for use, kind, start, end in draft.builtin_calls:
         if draft.uses[use].binding != NONE:
             continue
         scope = draft.uses[use].scope
         while draft.scopes[scope].kind in ("block", "type"):
             scope = draft.scopes[scope].parent
-        found.add(("globals" if kind == "locals" and scope == 0 else kind, start, end))
+        draft.dynamic.append(("globals" if kind == "locals" and scope == 0 else kind, start, end))
     for each in draft.definitions:
         if each.name == "__getattr__" and each.kind == "function" and each.container == NONE:
-            found.add(("exports", each.start, each.end))
-    ordered = sorted(found, key=lambda each: (each[1], each[2], each[0]))
-    return tuple(Dynamic(kind=kind, start=start, end=end) for kind, start, end in ordered)
+            draft.dynamic.append(("exports", each.start, each.end))

@@ -9,19 +9,9 @@ from __future__ import annotations
 import unicodedata
 from typing import Literal
 
-from handrail_code.facts.model import (
-    NONE,
-    DynamicKind,
-    ImportKind,
-    Kind,
-    ReceiverKind,
-    Role,
-    ScopeKind,
-)
+from handrail_code.facts.model import NONE, DynamicKind, Kind, ReceiverKind, Role, ScopeKind
 from handrail_code.languages.draft import (
-    FoundBinding,
     FoundDefinition,
-    FoundImport,
     FoundMember,
     FoundScope,
     FoundSoFar,
@@ -32,72 +22,38 @@ from handrail_code.languages.grammars import Node
 
 
 class DraftScope(FoundScope):
-    __slots__ = ("branches", "class_name", "declared", "defined", "receiver")
-
-    def __init__(self, kind: ScopeKind, start: int, end: int, parent: int, class_name: str) -> None:
-        super().__init__(kind, start, end, parent)
-        self.class_name = class_name
-        """The class around it, by which names such as `__a` are changed."""
-        self.branches: list[tuple[int, int]] = []
-        """Of a module or class: where statements stand that run perhaps, or more than once."""
-        self.receiver = ""
-        """Of a method: what it calls its object, usually `self`."""
-        self.declared: dict[str, Literal["global", "nonlocal"]] = {}
-        self.defined: set[str] = set()
-        """Names that have a definition already."""
+    class_name: str = ""
+    """The class around it, by which names such as `__a` are changed."""
+    branches: list[tuple[int, int]] = []
+    """Of a module or class: where statements stand that run perhaps, or more than once."""
+    receiver: str = ""
+    """Of a method: what it calls its object, usually `self`."""
+    declared: dict[str, Literal["global", "nonlocal"]] = {}
+    defined: set[str] = set()
+    """Names that have a definition already."""
 
 
 class DraftDefinition(FoundDefinition):
-    __slots__ = ("doc", "head", "use")
-
-    def __init__(
-        self, name: str, kind: Kind, span: tuple[int, int], extent: tuple[int, int], container: int
-    ) -> None:
-        super().__init__(name, kind, span, extent, container)
-        self.head = extent
-        """From the word `def` or `class` to the body."""
-        self.doc = ""
-        self.use = NONE
+    head: tuple[int, int] = (0, 0)
+    """From the word `def` or `class` to the body."""
+    doc: str = ""
+    use: int = NONE
 
 
 class DraftUse(FoundUse):
-    __slots__ = ("binds", "effect", "key")
-
-    def __init__(self, name: str, start: int, end: int, role: Role, scope: int, definition: int) -> None:
-        super().__init__(name, start, end, role, scope, definition)
-        self.key = name
-        """The name by which it is looked up: that of `__a` in a class has the class in it."""
-        self.binds: Kind | None = None
-        self.effect = end
-        """From where on the name is bound: `a = a` binds after its right side was read."""
-
-
-class DraftImport(FoundImport):
-    __slots__ = ("scope",)
-
-    def __init__(
-        self,
-        kind: ImportKind,
-        module: str,
-        module_span: tuple[int, int],
-        statement: tuple[int, int],
-        definition: int,
-    ) -> None:
-        super().__init__(kind, module, module_span, statement, definition)
-        self.scope = 0
+    key: str = ""
+    """The name by which it is looked up: that of `__a` in a class has the class in it."""
+    binds: Kind | None = None
+    effect: int = 0
+    """From where on the name is bound: `a = a` binds after its right side was read."""
 
 
 class Draft(FoundSoFar):
-    """Everything found so far, and the work that is left."""
-
     def __init__(self, text: bytes) -> None:
         super().__init__(text)
         self.scopes: list[DraftScope] = []
-        self.bindings: list[FoundBinding] = []
         self.definitions: list[DraftDefinition] = []
         self.uses: list[DraftUse] = []
-        self.members: list[FoundMember] = []
-        self.imports: list[DraftImport] = []
         self.listed: list[tuple[int, tuple[int, int]]] = []
         """Names in `__all__`: the use, and the span of the statement."""
         self.has_list = False
@@ -116,14 +72,14 @@ class Draft(FoundSoFar):
     def open_scope(self, kind: ScopeKind, node: Node, parent: int, class_name: str | None = None) -> int:
         if class_name is None:
             class_name = self.scopes[parent].class_name if parent != NONE else ""
-        self.scopes.append(DraftScope(kind, node.start_byte, node.end_byte, parent, class_name))
+        self.scopes.append(DraftScope(kind, node.start_byte, node.end_byte, parent, class_name=class_name))
         return len(self.scopes) - 1
 
     def read(self, node: Node, role: Role, scope: int, definition: int) -> int:
         return self.note(self.name_of(node), span_of(node), role, scope, definition)
 
     def note(self, name: str, span: tuple[int, int], role: Role, scope: int, definition: int) -> int:
-        use = DraftUse(name, span[0], span[1], role, scope, definition)
+        use = DraftUse(name, *span, role, scope, definition, key=name, effect=span[1])
         if not name.isascii():
             use.key = unicodedata.normalize("NFKC", name)
         if name.startswith("__"):
@@ -167,10 +123,10 @@ class Draft(FoundSoFar):
         return "method" if kind == "function" else "property" if kind == "variable" else kind
 
     def define(self, node: Node, kind: Kind, extent: Node, container: int, use: int) -> int:
+        span = span_of(extent)
         self.definitions.append(
-            DraftDefinition(self.name_of(node), kind, span_of(node), span_of(extent), container)
+            DraftDefinition(self.name_of(node), kind, *span_of(node), span, container, head=span, use=use)
         )
-        self.definitions[-1].use = use
         return len(self.definitions) - 1
 
     def member(self, node: Node, role: Role, receiver: ReceiverKind, index: int, definition: int) -> int:
@@ -185,9 +141,7 @@ class Draft(FoundSoFar):
         index: int,
         definition: int,
     ) -> int:
-        made = FoundMember(name, span[0], span[1], role, definition)
-        made.receiver, made.index = receiver, index
-        self.members.append(made)
+        self.members.append(FoundMember(name, *span, role, definition, receiver, index))
         return len(self.members) - 1
 
 

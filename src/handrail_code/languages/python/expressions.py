@@ -6,9 +6,9 @@ import re
 from typing import Final
 
 from handrail_code.facts.model import NONE, DynamicKind, ReceiverKind, Role
-from handrail_code.languages.draft import span_of
+from handrail_code.languages.draft import FoundImport, span_of
 from handrail_code.languages.grammars import Node
-from handrail_code.languages.python.draft import Draft, DraftImport, plain_text_of
+from handrail_code.languages.python.draft import Draft, plain_text_of
 from handrail_code.languages.python.type_syntax import mark_strings, read_type
 
 BY_NAME: Final = frozenset({"getattr", "setattr", "delattr", "hasattr"})
@@ -122,8 +122,7 @@ def _load(draft: Draft, node: Node, name: Node, definition: int) -> None:
     is_dropped = above is not None and above.type in ("expression_statement", "delete_statement")
     is_first_given = _called_name(draft, node) == "__import__" if node.type == "call" else False
     for module in [path, path.partition(".")[0]] if is_first_given and "." in path else [path]:
-        made = DraftImport("dynamic", module, span, span_of(node), definition)
-        made.imported, made.is_followed = "*", is_dropped
+        made = FoundImport("dynamic", module, span, span_of(node), definition, "*", is_followed=is_dropped)
         draft.imports.append(made)
 
 
@@ -258,8 +257,7 @@ def _read_path(draft: Draft, path: str, start: int, node: Node, definition: int,
     """`"a.b.c"` as the members b and c of the module a."""
     first, *rest = path.split(".")
     span = (start, start + len(first.encode()))
-    made = DraftImport("dynamic", first, span, span_of(node), definition)
-    made.imported, made.is_followed = "*", True
+    made = FoundImport("dynamic", first, span, span_of(node), definition, "*", is_followed=True)
     draft.imports.append(made)
     receiver: ReceiverKind = "import"
     index, at = len(draft.imports) - 1, span[1] + 1

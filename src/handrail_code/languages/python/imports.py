@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from handrail_code.languages.draft import span_of
+from handrail_code.languages.draft import FoundImport, span_of
 from handrail_code.languages.grammars import Node
-from handrail_code.languages.python.draft import Draft, DraftImport
+from handrail_code.languages.python.draft import Draft
 
 
 def visit_import(draft: Draft, node: Node, scope: int, definition: int) -> None:
@@ -14,10 +14,8 @@ def visit_import(draft: Draft, node: Node, scope: int, definition: int) -> None:
         alias = child.child_by_field_name("alias")
         if path is None or path.type != "dotted_name":
             continue
-        made = DraftImport("namespace", draft.name_of(path), span_of(path), span_of(node), definition)
-        made.module = "".join(made.module.split())
-        made.imported = "*"
-        made.scope = scope
+        module = "".join(draft.name_of(path).split())
+        made = FoundImport("namespace", module, span_of(path), span_of(node), definition, "*")
         local = alias if alias is not None else path.named_children[0]
         made.use = draft.bind(local, "import", scope, definition, node)
         if alias is None and len(path.named_children) == 1:
@@ -36,19 +34,14 @@ def visit_from(draft: Draft, node: Node, scope: int, definition: int) -> None:
         if child == module or child.type == "comment":
             continue
         if child.type == "wildcard_import":
-            made = DraftImport("star", name, span_of(module), span_of(node), definition)
-            made.imported = "*"
-            made.scope = scope
-            draft.imports.append(made)
+            draft.imports.append(FoundImport("star", name, span_of(module), span_of(node), definition, "*"))
             continue
         imported = child.child_by_field_name("name") if child.type == "aliased_import" else child
         alias = child.child_by_field_name("alias")
         if imported is None or imported.type != "dotted_name":
             continue
-        made = DraftImport("named", name, span_of(module), span_of(node), definition)
-        made.imported = draft.name_of(imported)
-        made.imported_span = span_of(imported)
-        made.scope = scope
+        made = FoundImport("named", name, span_of(module), span_of(node), definition)
+        made.imported, made.imported_span = draft.name_of(imported), span_of(imported)
         local = alias if alias is not None else imported
         made.use = draft.bind(
             local if local.type == "identifier" else local.named_children[0],

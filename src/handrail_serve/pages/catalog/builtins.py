@@ -10,15 +10,17 @@ import msgspec
 from handrail.projections.html.elements import Child, Html, element
 from handrail_serve.pages.parts import (
     Payload,
-    add_query,
     copy_button,
     count,
     empty,
+    filters,
     folded,
     head,
     meta,
     mono,
+    more_rows,
     page,
+    search_field,
     select,
     table,
 )
@@ -38,6 +40,7 @@ _WHERE = {
     "ref": "Stands among the blocks of a prompt, and becomes its text.",
     "capability": "Stands in capabilities, and makes the agent find out whether it has it.",
 }
+_ASKED = ("kind", "query")
 
 
 def builtins_page(listed: Payload, asked: Mapping[str, str]) -> Html:
@@ -50,30 +53,18 @@ def builtins_page(listed: Payload, asked: Mapping[str, str]) -> Html:
             "Everything that a workflow can use without writing it, from the registry of the compiler. "
             "Routines of the library are among the templates.",
         ),
-        _filters(asked),
+        filters(
+            "/builtins",
+            select("kind", "Kind", _KINDS, asked.get("kind", "")),
+            search_field("query", "Words", asked),
+        ),
         element("div", *_groups(items), class_="stack")
         if items
         else empty(
             "Nothing is called that",
             element("p", element("a", "Show every builtin", href="/builtins")),
         ),
-        _more(listed, asked),
-    )
-
-
-def _filters(asked: Mapping[str, str]) -> Html:
-    return element(
-        "form",
-        select("kind", "Kind", _KINDS, asked.get("kind", "")),
-        element(
-            "label",
-            "Words",
-            element("input", type="search", name="query", value=asked.get("query", ""), maxlength=200),
-            class_="field grow",
-        ),
-        element("button", "Show", type="submit", class_="button"),
-        class_="toolbar",
-        data_view="/builtins",
+        more_rows("/builtins", listed, asked, _ASKED),
     )
 
 
@@ -128,11 +119,3 @@ def _default(value: Any) -> str:
 def format_json(value: Any) -> str:
     """A value as an author writes it."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-
-
-def _more(listed: Payload, asked: Mapping[str, str]) -> Child:
-    if not listed.get("has_more"):
-        return None
-    kept = {name: asked.get(name, "") for name in ("kind", "query")}
-    following = add_query("/builtins", **kept, cursor=listed["next_cursor"])
-    return element("p", element("a", "Show more", href=following, class_="button"), class_="more")

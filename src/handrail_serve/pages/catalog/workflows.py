@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from handrail.projections.html.elements import Child, Html, element
+from handrail.projections.html.elements import Html, element
 from handrail_serve.pages.parts import (
     Payload,
-    add_query,
     badge,
     count,
     empty,
+    filters,
     head,
     json_text,
     meta,
     mono,
+    more_rows,
     page,
     points,
+    search_field,
     select,
     workflow_path,
 )
@@ -33,6 +35,7 @@ _SOURCES = (
 _KINDS = (("", "workflows and routines"), ("workflow", "workflows"), ("routine", "routines"))
 SHOWN_PROBLEMS = 3
 """Of one broken file in the catalog; its own page has the rest."""
+_ASKED = ("source", "kind", "query")
 
 
 def workflows_page(listed: Payload, asked: Mapping[str, str]) -> Html:
@@ -49,9 +52,14 @@ def workflows_page(listed: Payload, asked: Mapping[str, str]) -> Html:
                 listed["project"],
             ),
         ),
-        _filters(asked),
+        filters(
+            "/workflows",
+            select("source", "Source", _SOURCES, asked.get("source", "")),
+            select("kind", "Kind", _KINDS, asked.get("kind", "")),
+            search_field("query", "Words", asked),
+        ),
         element("ol", *(_row(one) for one in items), class_="rows") if items else _nothing(asked),
-        _more(listed, asked),
+        more_rows("/workflows", listed, asked, _ASKED),
         _new(),
     )
 
@@ -103,23 +111,6 @@ def _new() -> Html:
     )
 
 
-def _filters(asked: Mapping[str, str]) -> Html:
-    return element(
-        "form",
-        select("source", "Source", _SOURCES, asked.get("source", "")),
-        select("kind", "Kind", _KINDS, asked.get("kind", "")),
-        element(
-            "label",
-            "Words",
-            element("input", type="search", name="query", value=asked.get("query", ""), maxlength=200),
-            class_="field grow",
-        ),
-        element("button", "Show", type="submit", class_="button"),
-        class_="toolbar",
-        data_view="/workflows",
-    )
-
-
 def _row(one: Payload) -> Html:
     problems = one.get("problems", [])
     warned = sum(one.get("warnings", {}).values())
@@ -158,16 +149,8 @@ def place(problem: Payload) -> str:
 
 
 def _nothing(asked: Mapping[str, str]) -> Html:
-    if any(asked.get(name) for name in ("source", "kind", "query")):
+    if any(asked.get(name) for name in _ASKED):
         return empty("No workflow is like that", element("p", element("a", "Show all", href="/workflows")))
     return empty(
         "There is no workflow", element("p", "Even the bundled ones are missing; run handrail doctor.")
     )
-
-
-def _more(listed: Payload, asked: Mapping[str, str]) -> Child:
-    if not listed.get("has_more"):
-        return None
-    kept = {name: asked.get(name, "") for name in ("source", "kind", "query")}
-    following = add_query("/workflows", **kept, cursor=listed["next_cursor"])
-    return element("p", element("a", "Show more", href=following, class_="button"), class_="more")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from handrail.contract.outcome import Json
-from handrail.surfaces.cli.rendering import code, gate, installation, nodes, runs, sessions, workflows
+from handrail.surfaces.cli.rendering import gate, installation, nodes, runs, sessions, workflows
 from handrail.surfaces.cli.rendering.text import Page, join_lines, text_of
 
 Look: TypeAlias = Callable[[dict[str, Json], Page], list[str]]
@@ -36,18 +36,12 @@ _LOOKS: dict[str, Look] = {
     "session.export": sessions.export_lines,
     "receipt.export": sessions.receipt_lines,
     "code.workflow": runs.file_lines,
-    "code.scan": code.scan_lines,
-    "code.edit": code.edit_lines,
     "session.settle_gap": sessions.settled_lines,
-    "code.status": code.status_lines,
-    "code.diff": code.diff_lines,
+    "code.diff": runs.diff_lines,
     "self.settings": installation.settings_lines,
-    "settings.set": installation.setting_lines,
     "self.completion": installation.completion_lines,
     "self.reference": installation.reference_lines,
     "self.doctor": installation.doctor_lines,
-    "self.context": installation.context_lines,
-    "store.verify": installation.verify_lines,
 }
 """What people use most, and what is no text for people as it is; everything else has the plain look."""
 

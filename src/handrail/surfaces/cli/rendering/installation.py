@@ -7,58 +7,17 @@ from handrail.contract.wording import format_count
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
-    format_aligned,
     format_cell,
     format_table,
     one_line,
-    size_text,
     spell_for_people,
+    text_of,
     typed_line,
     width_of,
     wrap,
 )
 
 _MARKS = {"pass": "ok  ", "warn": "warn", "fail": "FAIL"}
-
-
-def context_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """Where a call would act, as whom, and what it may do."""
-    place, config = payload["workspace"], payload["config"]
-    branch = f", branch {one_line(place['branch'])}" if place.get("branch") else ""
-    answers = "" if config["store_answers"] else " (does not answer; `handrail doctor` says why)"
-    facts = [
-        ("Version", one_line(payload["version"])),
-        ("Account", one_line(payload["account"])),
-        ("Project", f"{one_line(place['root'])}{branch}" if place.get("root") else "none"),
-        ("Home", one_line(config["home"])),
-        ("Store", one_line(config["store"]) + answers),
-        ("Answers", f"{one_line(config['format'])}, envelope {one_line(config['envelope'])}"),
-        ("Allowed", f"effects up to {one_line(config['max_effect'])}"),
-    ]
-    lines = format_aligned(facts)
-    typed = (page.program + one_line(line).removeprefix("handrail") for line in payload["next_steps"])
-    following = [spell_for_people(line) for line in typed]
-    return [*lines, "", "Next:", *(INDENT + line for line in following)] if following else lines
-
-
-def verify_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What was read, and each thing that is not as it was written."""
-    read = f"{format_count(payload['sessions'], 'session')} with {format_count(payload['events'], 'event')}"
-    problems = payload["problems"]
-    sound = "Everything is as it was written." if payload["ok"] else ""
-    lines = wrap(f"Read: {read}, {size_text(payload['bytes_read'])}. {sound}".rstrip(), page.width)
-    for one in problems:
-        what = one_line(one["reason"]).replace("_", " ")
-        lines += wrap(f"{one_line(one['id'])}: {what}. {one_line(one['detail'])}", page.width, INDENT)
-    more = payload["problem_count"] - len(problems)
-    lines += [f"{INDENT}and {more} more"] if more > 0 else []
-    for warning in payload.get("warnings", ()):
-        lines += wrap(f"Warning: {one_line(warning)}", page.width)
-    newer = ", ".join(map(one_line, payload.get("newer", ())))
-    lines += wrap(f"Written by a newer version: {newer}.", page.width) if newer else []
-    if payload["leftover_blobs"]:
-        lines.append(f"{format_count(payload['leftover_blobs'], 'stored file')} that no session needs.")
-    return lines
 
 
 def doctor_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -112,16 +71,6 @@ def _setting_text(value: Json) -> str:
     return format_cell(held)
 
 
-def setting_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What was set, in a sentence, and where it stands."""
-    key, after, before = one_line(payload["key"]), payload["after"], payload["before"]
-    now = "has its default again" if after is None else f"is now {format_cell(after)}"
-    was = "its default" if before is None else format_cell(before)
-    said = f"{key} {now}; before, it was {was}." if after != before else f"{key} {now}, as before."
-    agreed = [f"A person agreed: {one_line(payload['door'])}."] if payload["door"] else []
-    return [*wrap(said, page.width), *agreed, f"Kept in {one_line(payload['file'])}."]
-
-
 def completion_lines(payload: dict[str, Json], _: Page) -> list[str]:
     """How to put the script in place."""
     size = format_count(payload["script"].count("\n"), "line")
@@ -135,51 +84,16 @@ def completion_lines(payload: dict[str, Json], _: Page) -> list[str]:
 
 
 def reference_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """One command with its flags and examples, or every command in one line."""
+    """Every command in one line; the help of one says more."""
     commands = payload["commands"]
-    if len(commands) == 1:
-        views = payload.get("selection", {}).get("views", ())
-        others = [INDENT + typed_line(f"handrail reference --command '{one}' --human", page) for one in views]
-        return [*_command(commands[0], page), *(["", "Other views:", *others] if others else [])]
     if payload.get("selection", {}).get("kind") == "schema":
-        return [line for label, schema in payload["schemas"].items() for line in _type(label, schema, page)]
+        return text_of(payload, page)
     rows = [["COMMAND", "EFFECT", "WHAT IT DOES"]]
     rows += [[one["path"], one["effect"], one_line(one["description"])] for one in commands]
-    more = typed_line("handrail reference --command 'run continue' --human", page)
+    one_of_them = typed_line("handrail help run continue", page)
     return [
         *format_table(rows, page.width, [2]),
         "",
-        f"{format_count(len(commands), 'command')}. One of them: {more}",
+        f"{format_count(len(commands), 'command')}. One of them: {one_of_them}",
         "Everything, for programs: " + typed_line("handrail reference", page),
     ]
-
-
-def _command(command: dict[str, Json], page: Page) -> list[str]:
-    lines = [*wrap(f"Usage: {one_line(command['usage'])}", page.width), ""]
-    lines += wrap(one_line(command["description"]), page.width)
-    lines += [
-        f"Effect: {command['effect']}"
-        + (f"; by {command['authorised_by']}" if command["authorised_by"] else "")
-    ]
-    lines += (
-        wrap(f"Reach: {one_line(command['blast_radius'])}", page.width) if command["blast_radius"] else []
-    )
-    rows = [(one.get("flag") or one["name"], _param(one)) for one in command["params"]]
-    lines += ["", *format_aligned(rows, page.width)] if rows else []
-    lines += ["", "Global flags:", *wrap(" ".join(command["global_flags"]), page.width, INDENT)]
-    lines += ["", "Examples:", *(f"{INDENT}{one_line(one)}" for one in command["examples"])]
-    return [*lines, "", "Errors:", *wrap(", ".join(command["errors"]), page.width, INDENT)]
-
-
-def _type(label: str, schema: dict[str, Json], page: Page) -> list[str]:
-    marked = ", ".join(schema["untrusted_fields"])
-    return [
-        f"{one_line(label)}: {schema['shape']} with {format_count(len(schema['fields']), 'field')}",
-        *(INDENT + one_line(name) for name in schema["fields"]),
-        *(wrap(f"From outside: {marked}", page.width) if marked else []),
-    ]
-
-
-def _param(param: dict[str, Json]) -> str:
-    choices = f" One of {', '.join(map(str, param['values']))}." if param.get("values") else ""
-    return one_line(param["description"]) + choices + (" Required." if param.get("required") else "")

@@ -6,7 +6,7 @@ import msgspec
 
 from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
-from handrail.contract.wording import spell_argv
+from handrail.contract.wording import format_count, spell_argv
 from handrail.engine.children.joins import HOW_TO_BEGIN
 from handrail.engine.messages import explain_all, judged_words, spell_purpose
 from handrail.engine.reply import SHOWN_FIRST
@@ -99,6 +99,17 @@ def file_lines(payload: dict[str, Json], page: Page) -> list[str]:
         lines += [f"{one_line(way['label'])}:", f"{INDENT}{command}{' --fix' if way['guard'] else ''}"]
     named = [("Session", "session_id"), ("Run", "run_id"), ("Workflow", "workflow_id")]
     return [*lines, *format_aligned([(label, one_line(payload[key])) for label, key in named])]
+
+
+def diff_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """The diff of files itself, then the files without lines."""
+    if not payload["differing"]:
+        return ["No file differs."]
+    lines = lines_of(payload["diff"].rstrip("\n")) if payload["diff"] else []
+    for file in payload["files"]:
+        if file["note"]:
+            lines += wrap(f"{one_line(file['path'])}: {one_line(file['note'])}", page.width)
+    return [*lines, "", f"{format_count(payload['differing'], 'file')} changed."]
 
 
 def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
