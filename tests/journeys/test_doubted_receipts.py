@@ -253,3 +253,30 @@ def test_a_program_that_was_written_in_the_run_is_told_wherever_it_lies(
 
     assert "program of the checks changed: ~/bin/judge" in closing
     assert ALL_CHECKED not in closing
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("is_red", [False, True])
+def test_a_new_test_that_was_never_seen_to_fail_is_told_and_is_no_doubt(tmp_path: Path, is_red: bool) -> None:
+    signer = Signer(tmp_path)
+    signer.declare(tests={"command": TESTS.split()})
+    signer.begin(step("change", **CHANGE))
+    signer.write("tests/test_new.py", "")
+    if is_red:
+        signer.run_declared("tests")
+    signer.write("src/bill.py", RIGHT)
+    signer.run_declared("tests")
+    listed = [
+        {"path": path, "change": change, "why": "It had to."}
+        for path, change in {"src/bill.py": "modified", "tests/test_new.py": "added"}.items()
+    ]
+    closing = signer.send({**changed("src/bill.py"), "files": listed})["closing"]
+    commit(signer.root)
+
+    told = statement_of(signer.export()["content"])["predicate"]
+    markdown = signer.export(**{"as": "markdown"})["content"]
+    assert told["result"] == "PASSED"
+    assert told["handrailRun"]["testsNeverRed"] == ([] if is_red else ["tests/test_new.py"])
+    assert ("never seen to fail: tests/test_new.py" in closing) is not is_red
+    assert ("`tests/test_new.py` (never seen to fail: `tests/test_new.py`)" in markdown) is not is_red
+    assert ALL_CHECKED in closing

@@ -30,6 +30,7 @@ from handrail.projections.doubts import (
     list_doubts,
     list_grown,
     list_names,
+    list_never_red,
     list_still_failing,
     list_unchecked,
     name_check,
@@ -139,8 +140,7 @@ def describe_doubts(history: History, node_id: NodeId) -> str:
 def _name_commands(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> str:
     """What ran, and where: that everything was checked says no more than these commands look at."""
     ran = _list_ran(history, claims)
-    run = history.runs[history.nodes[node_id].run_id]
-    told = f", {NO_TEST_COUNTED}" if is_uncounted(run, ran) else ""
+    told = f", {NO_TEST_COUNTED}" if is_uncounted(history, node_id, ran) else ""
     return f"what ran: {list_names(_name_each(ran))}{told}; " if ran else ""
 
 
@@ -182,6 +182,7 @@ def describe_beside(history: History, node_id: NodeId) -> str:
         "tests of the checks only grew": sorted(grown),
         "not listed, by a commit, another branch or ignore rules": sorted(came),
         f"not listed, {OF_ANOTHER_RUN}": sorted(others),
+        "new tests, never seen to fail": list_never_red(history, node_id),
         "passed without checking": list_unchecked(history, node_id),
     }
     runs = {

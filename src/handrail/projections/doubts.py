@@ -17,9 +17,16 @@ from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_latest_tree, list_unclear
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded, ReceiptRecorded
-from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
-from handrail.engine.judge.named_places import DECLARATIONS, IGNORE_RULES, is_of_checks
-from handrail.engine.judge.run_claims import is_command_of, name_folder, name_others, own_program, write_line
+from handrail.engine.history import History, attached_to, list_receipts, way_to
+from handrail.engine.judge.named_places import DECLARATIONS, IGNORE_RULES, is_of_checks, is_test_file
+from handrail.engine.judge.run_claims import (
+    has_failed,
+    is_command_of,
+    name_folder,
+    name_others,
+    own_program,
+    write_line,
+)
 from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Complete
 from handrail.engine.receipts import PinnedCheck, compare_counts, describe_outcome, has_passed
@@ -32,6 +39,7 @@ from handrail.projections.evidence import (
     receipt_of,
     receipts_by_id,
     sum_evidence,
+    text_of,
     worth_of,
 )
 
@@ -149,10 +157,24 @@ def find_pinned(history: History, placed: PlacedClaim) -> PinnedCheck | None:
     return next(own, None)
 
 
-def is_uncounted(run: Run, ran: Sequence[ReceiptRecorded]) -> bool:
+def is_uncounted(
+    history: History, node_id: NodeId, ran: Sequence[ReceiptRecorded], approved: Sequence[str] = ()
+) -> bool:
     """Whether what ran is worth its declaration alone: nobody counted a test, and no person approved it."""
-    approved = {one.argv_digest for one in run.checks if one.is_approved}
-    return bool(ran) and not any(one.counts or one.argv_digest in approved for one in ran)
+    agreed, checks = (
+        list_agreed(history, node_id, approved),
+        history.runs[history.nodes[node_id].run_id].checks,
+    )
+    digests = {one.argv_digest for one in checks if one.name in agreed}
+    return bool(ran) and not any(one.counts or one.argv_digest in digests for one in ran)
+
+
+def list_agreed(history: History, node_id: NodeId, approved: Sequence[str]) -> set[str]:
+    """Declared checks that a person approved: before the run, in it, or after its last report."""
+    judged = (history.evidence.get(node.node_id) for node in way_to(history, node_id))
+    since = {name for one in judged if one is not None for name in one.approved}
+    checks = history.runs[history.nodes[node_id].run_id].checks
+    return {*approved, *since, *(one.name for one in checks if one.is_approved)}
 
 
 def list_still_failing(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
@@ -256,12 +278,11 @@ def _list_declared_here(
     """Declared checks that count, where only the files of the start have the declaration."""
     first = find_baseline(history, node_id)
     told = () if first is None else first.fact.uncommitted
-    judged = (history.evidence.get(node.node_id) for node in way_to(history, node_id))
-    agreed = {*approved, *(name for one in judged if one is not None for name in one.approved)}
+    agreed = list_agreed(history, node_id, approved)
     own: dict[str, None] = {}
     for one in filter(None, (find_pinned(history, placed) for placed in claims)):
         is_new = DECLARATIONS in told or f"{DECLARATIONS}#{one.name}" in told
-        if is_new and not one.is_approved and one.name not in agreed:
+        if is_new and one.name not in agreed:
             own[f"{one.name} ({cut_name(' '.join(one.argv))})"] = None
     return list(own)
 
@@ -275,6 +296,26 @@ def _list_undeclared(history: History, claims: Sequence[PlacedClaim]) -> list[st
         return []
     ran = [receipt_of(history, placed) for placed in claims if worth_of(placed.claim) == "ran"]
     return list(dict.fromkeys(name_check(one) for one in ran if one is not None))
+
+
+def list_never_red(history: History, node_id: NodeId) -> list[str]:
+    """Tests that are new, where no check that reports rest on failed in the run: told, and no doubt.
+
+    What a test shows is known where it failed once. One that is new since a failure is told as changed.
+    """
+    claims = list_claims(history, node_id)
+    ran = [
+        (one, receipt)
+        for one in claims
+        if (receipt := receipt_of(history, one)) and worth_of(one.claim) == "ran"
+    ]
+    if not ran or any(
+        has_failed(held) for one, shown in ran for held in _list_of_command(history, one, shown)
+    ):
+        return []
+    told = {path for one, _ in ran for path in (*one.claim.paths, *one.claim.grown)}
+    seen = {text_of(history, one) for one in claims if worth_of(one.claim) == "seen"}
+    return sorted({path for path in seen if is_test_file(path)} - told)
 
 
 def is_unshown(claim: Claim) -> bool:

@@ -33,7 +33,7 @@ from handrail.engine.judge.run_claims import (
     write_line,
 )
 from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
-from handrail.projections.doubts import NO_TEST_COUNTED, is_uncounted, list_doubts, say_doubt
+from handrail.projections.doubts import NO_TEST_COUNTED, is_uncounted, list_doubts, list_never_red, say_doubt
 from handrail.projections.evidence import (
     PERSON_DOORS,
     RECEIPT_DOORS,
@@ -150,9 +150,10 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "workflow": {"id": run.workflow_id, "hash": run.workflow_hash},
         "status": graph.status,
         "checks": [_state_check(history, run, one, subject) for one in ran],
-        "isCounted": not is_uncounted(run, ran),
+        "isCounted": not is_uncounted(history, tip, ran, subject.approved),
         "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run, subject.broken)],
         "testsTouched": _name_touched_tests(history, claims, subject),
+        "testsNeverRed": _name_paths(list_never_red(history, tip)),
         "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
         "onlyAgentsWord": _list_words(history, claims),
         "confirmedBy": _list_people(history, run),
@@ -396,6 +397,8 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     people = ", ".join(_plain(f"{one['who']} ({one['door']})") for one in run["confirmedBy"])
     words = "; ".join(_plain(one) for one in run["onlyAgentsWord"][:5])
     tests = ", ".join(map(_code, run["testsTouched"][:5]))
+    new = ", ".join(map(_code, run.get("testsNeverRed", ())[:5]))
+    tests += f" (never seen to fail: {new})" if new else ""
     left = ", ".join(_code(one.get("path") or one["step"]) for one in run["leftOut"][:5])
     signed = f" ([signed receipt](<{place}>))" if place else ""
     named = "FILE" if not place or "://" in place else place
