@@ -18,7 +18,13 @@ from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_latest_tree, list_unclear
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded, ReceiptRecorded
 from handrail.engine.history import History, attached_to, list_receipts, way_to
-from handrail.engine.judge.named_places import DECLARATIONS, IGNORE_RULES, is_of_checks, is_test_file
+from handrail.engine.judge.named_places import (
+    DECLARATIONS,
+    IGNORE_RULES,
+    is_of_checks,
+    is_test_file,
+    sort_by_use,
+)
 from handrail.engine.judge.run_claims import (
     has_failed,
     is_command_of,
@@ -53,6 +59,7 @@ Code: TypeAlias = Literal[
     "failing",
     "changed_checks",
     "began_changed",
+    "sparse",
     "apart",
     "declared_here",
     "undeclared",
@@ -73,8 +80,9 @@ _SAYS: dict[Code, str] = {
     "imported": "{}",
     "unchecked": "passed without checking: {}",
     "failing": "failed, and did not pass since: {}",
-    "changed_checks": "tests, configuration or program of the checks changed, and no person agreed: {}",
+    "changed_checks": "{}, and no person agreed",
     "began_changed": "the run began on uncommitted changes of tests: {}",
+    "sparse": "tests that the checkout leaves out since before the run: {}",
     "apart": "another repository in it changed: {}",
     "declared_here": "in no commit when the run began, and approved by nobody (handrail check approve): {}",
     "undeclared": ALL_RAN,
@@ -125,6 +133,7 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
         "failing": list_still_failing(history, claims),
         "changed_checks": _list_changed_checks(history, claims),
         "began_changed": _list_uncommitted_tests(history, node_id, claims),
+        "sparse": _list_sparse_tests(history, node_id, claims),
         "apart": _list_apart(history, node_id),
         "declared_here": _list_declared_here(history, node_id, claims, approved),
         "undeclared": _list_undeclared(history, claims),
@@ -240,7 +249,8 @@ def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> lis
         if receipt is not None:
             own = (own_program(receipt), receipt.program)
             found |= {path for path in placed.claim.paths if is_of_checks(path) or path in own}
-    return sorted(found - list_grown(claims))
+    uses = sort_by_use(sorted(found - list_grown(claims)))
+    return [f"{use} of the checks changed: {list_names(paths)}" for use, paths in uses.items()]
 
 
 def list_grown(claims: Sequence[PlacedClaim]) -> set[str]:
@@ -264,6 +274,13 @@ def _list_uncommitted_tests(
         return ()
     files = [path for path in first.fact.uncommitted if path.partition("#")[0] != DECLARATIONS]
     return sorted({*files} - list_grown(claims))
+
+
+def _list_sparse_tests(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:
+    first = find_baseline(history, node_id)
+    is_rested_on = any(worth_of(placed.claim) == "ran" for placed in claims)
+    marks = (first.fact.apart or {}) if first is not None and is_rested_on else {}
+    return [path for path, mark in marks.items() if mark == "sparse" and is_of_checks(path)]
 
 
 def _list_apart(history: History, node_id: NodeId) -> list[str]:
