@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from handrail.host.check_programs import LocalCheckPrograms
+from handrail.host.clock import SystemClock
 from handrail.projections.closing import ALL_CHECKED
 from handrail.projections.doubts import ALL_RAN, NO_TEST_COUNTED
-from tests.host.worktree.project import commit
+from tests.host.worktree.project import commit, write
 from tests.journeys.cast_players import Player
 from tests.journeys.cast_rows import ROWS
 from tests.journeys.conversation import answer
@@ -29,9 +34,10 @@ TOLD = {
     "declares its own check before the run begins": "in no commit when the run began, and approved by nobody",
     "forges what a hook tells of the declared check": "by the client's word alone: ",
     "adds a test that disarms the one that fails": "checks changed: tests/test_aaa.py, and no person agreed",
+    "hides a test that disarms the others from a submodule": "ignore rules that no commit has changed",
     "weakens a test in a submodule, and lists it": "the run left other files than the commit has: tests",
     "starts another program under the same name": "another program than before: tests by ",
-    "breaks the code, and puts it back with a comment": "1 open gap, the first: ",
+    "breaks the code, and puts it back with a comment": "failed only after this run had changed src/bill.py",
 }
 
 CLEAN = (
@@ -217,3 +223,82 @@ def test_a_person_who_approved_a_check_answers_for_what_it_counts(tmp_path: Path
     closing = finish(signer, TESTS)
 
     assert NO_TEST_COUNTED not in closing + signer.export(**{"as": "markdown"})["content"]
+
+
+# By which program
+
+
+def install(signer: Signer, folder: Path, *, environment: dict[str, str] | None = None) -> None:
+    """A program `judge` that always ends with 0, and is found first."""
+    write(folder, "judge", "#!/bin/sh\n")
+    (folder / "judge").chmod(0o755)
+    path = os.pathsep.join([str(folder), os.environ["PATH"]])
+    given = {"HANDRAIL_PROJECT": str(signer.root), "PATH": path, **(environment or {})}
+    programs = LocalCheckPrograms(given, signer.runtime.secrets)
+    signer.runtime = msgspec.structs.replace(
+        signer.runtime, check_programs=lambda: programs, clock=SystemClock()
+    )
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not os.path.isdir("/tmp"), reason="no folder of this name")
+def test_a_program_in_a_folder_of_everybody_is_a_doubt_and_is_shown(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    signer.declare(tests={"command": ["judge"]})
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        install(signer, Path(folder))
+
+        closing = finish(signer, "judge")
+
+        told = statement_of(signer.export()["content"])["predicate"]
+        markdown = signer.export(**{"as": "markdown"})["content"]
+        said = "by a program that anybody may have put there: judge by "
+        assert (told["result"], said in closing, ALL_CHECKED in closing) == ("WARNED", True, False)
+        assert f"by handrail with `{folder}/judge`" in markdown
+
+
+@pytest.mark.thorough
+def test_a_program_that_was_written_in_the_run_is_told_wherever_it_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = tmp_path / "owner"
+    monkeypatch.setenv("HOME", str(owner))
+    signer = Signer(tmp_path)
+    signer.declare(tests={"command": ["judge"]})
+    install(signer, owner / "bin", environment={"HOME": str(owner)})
+    signer.begin(step("change", **CHANGE))
+    signer.write("src/bill.py", RIGHT)
+    write(owner / "bin", "judge", "#!/bin/sh\nexit 0\n")
+    signer.run("judge")
+
+    closing = signer.send(changed("src/bill.py", check="judge"))["closing"]
+
+    assert "program of the checks changed: ~/bin/judge" in closing
+    assert ALL_CHECKED not in closing
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("is_red", [False, True])
+def test_a_new_test_that_was_never_seen_to_fail_is_told_and_is_no_doubt(tmp_path: Path, is_red: bool) -> None:
+    signer = Signer(tmp_path)
+    signer.declare(tests={"command": TESTS.split()})
+    signer.begin(step("change", **CHANGE))
+    signer.write("tests/test_new.py", "")
+    if is_red:
+        signer.run_declared("tests")
+    signer.write("src/bill.py", RIGHT)
+    signer.run_declared("tests")
+    listed = [
+        {"path": path, "change": change, "why": "It had to."}
+        for path, change in {"src/bill.py": "modified", "tests/test_new.py": "added"}.items()
+    ]
+    closing = signer.send({**changed("src/bill.py"), "files": listed})["closing"]
+    commit(signer.root)
+
+    told = statement_of(signer.export()["content"])["predicate"]
+    markdown = signer.export(**{"as": "markdown"})["content"]
+    assert told["result"] == "PASSED"
+    assert told["handrailRun"]["testsNeverRed"] == ([] if is_red else ["tests/test_new.py"])
+    assert ("never seen to fail: tests/test_new.py" in closing) is not is_red
+    assert ("`tests/test_new.py` (never seen to fail: `tests/test_new.py`)" in markdown) is not is_red
+    assert ALL_CHECKED in closing

@@ -108,6 +108,22 @@ def test_a_private_file_is_quoted_rightly_and_wrongly_with_one_answer(rt: Runtim
 
 
 @pytest.mark.promise("evidence.no-oracle")
+@pytest.mark.parametrize("private", ["notes/mine.txt", "vendor/lib/kept.py"], ids=["ignored", "another's"])
+def test_what_no_tree_holds_is_quoted_with_one_answer(rt: Runtime, owner: Path, private: str) -> None:
+    write(owner, ".gitignore", "notes/\n")
+    write(owner, private, CANARY + "\n")
+    if "vendor" in private:
+        run_git(owner / "vendor/lib", "init", "-q", ".")
+    token = begin(rt)["ackToken"]
+
+    answers = {ask(rt, token, f"{private}{line}", CANARY) for line in ("", ":1", ":9")}
+    wrong = ask(rt, token, private, "the canary sings 4712 times")
+
+    assert ask(rt, token, private, CANARY) == wrong
+    assert not any("has no line" in one or "does not stand" in one for one in answers)
+
+
+@pytest.mark.promise("evidence.no-oracle")
 def test_a_quotation_of_a_private_file_through_mcp_proves_nothing(rt: Runtime, owner: Path) -> None:
     first = begin(rt)
     plant(owner)

@@ -544,3 +544,23 @@ def test_a_person_reads_what_the_step_asks_for_with_the_values_that_it_is_about(
     shown = "\n".join(person.shown)
     assert "> Drop the table customers for good." in shown
     assert "{{" not in shown
+
+
+@pytest.mark.promise("people.one-ask")
+def test_a_value_that_the_agent_sets_does_not_look_like_the_answer_of_a_person(runtime: Runtime) -> None:
+    insist(runtime)
+    asked = step("ask", prompt="Ask.", requireConfirmation=True)
+    first = begin(runtime, asked, step("go"), fields=NAMED)
+    answer(
+        runtime,
+        "run.continue",
+        ackToken=first["ackToken"],
+        output={"notesMarkdown": "done"},
+        context={"target": "yes"},
+    )
+    person = Person("n")
+
+    perform(seat(runtime, person), "run.confirm", {"session": first["session"]["sessionId"]})
+
+    shown = "\n".join(person.shown)
+    assert "The agent sets, by its own word:\n> - Target: yes" in shown

@@ -277,7 +277,7 @@ def test_markdown_is_ten_lines(signer: Signer) -> None:
     text = signer.export(**{"as": "markdown"})["content"]
 
     assert len(text.splitlines()) == 10
-    assert "`tests` (`grep -q round src/bill.py`) passed (exit 0, by handrail)" in text
+    assert "`tests` (`grep -q round src/bill.py`) passed (exit 0, by handrail with `" in text
 
 
 @pytest.mark.promise("receipt.travels")
@@ -375,7 +375,7 @@ def test_the_folder_of_a_check_is_shown(tmp_path: Path) -> None:
 
     shown = signer.export(**{"as": "markdown"})["content"]
 
-    assert "`true` in `src` passed (exit 0, by handrail)" in shown
+    assert "`true` in `src` passed (exit 0, by handrail with `" in shown
 
 
 # Replaying

@@ -7,7 +7,7 @@ whole tree only where a contract asks about it. What cannot be seen is unknown, 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -24,9 +24,9 @@ from handrail.engine.code_trees import (
 )
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
-from handrail.engine.judge.named_places import configures_runner, is_of_checks, is_test_file
+from handrail.engine.judge.named_places import IGNORE_RULES, configures_runner, is_of_checks, is_test_file
 from handrail.engine.judge.red_then_green import list_own
-from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, is_command_of, own_program
+from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, is_command_of
 from handrail.engine.judge.witnessed import (
     AskedPlace,
     ChangedBeside,
@@ -38,7 +38,7 @@ from handrail.engine.judge.witnessed import (
 )
 from handrail.engine.receipts import has_passed
 from handrail.operations.kept_trees import load_tree
-from handrail.ports.worktree import MOST_PLACES, PlaceAsked, Tree, TreeLook, Unseen
+from handrail.ports.worktree import MOST_PLACES, Changes, PlaceAsked, Tree, TreeLook, Unseen
 from handrail.runtime.runtime import ReadPorts
 
 MOST_BRANCHES = 20
@@ -78,14 +78,14 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
         hidden = Sighting(places=places, trouble=tree.reason, is_tree_due=wanted.wants_tree)
         return Seen(sighting=hidden)
     files = _Files(rt, history, directory, tree)
-    later = files.name_changes_since_receipts(node)
+    broken = find_broken(rt, history, node, directory)
+    later = files.name_changes_since_receipts(node, broken)
     since = {  # tests and configuration first: what a check rests on is not lost among the rest
         tree: tuple(sorted((*one.changed, *one.arrived), key=_is_code)[:MOST_PATHS_SINCE])
         for tree, one in later.items()
     }
     appeared = {tree: one.added[:MOST_PATHS_SINCE] for tree, one in later.items()}
     gone = {tree: one.deleted[:MOST_PATHS_SINCE] for tree, one in later.items()}
-    broken = find_broken(rt, history, node, directory)
     changes = files.compare_with_first(node)
     if isinstance(changes, Unseen):
         unknown = Sighting(
@@ -124,39 +124,36 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
 
 
 def find_broken(rt: ReadPorts, history: History, node: Node, directory: str) -> dict[str, tuple[str, ...]]:
-    """By the receipts of commands that failed last: the code that the run had changed, to make them fail.
+    """By the receipts of commands that failed and pass now: code that differs, and that was changed by then.
 
-    They had passed before by the same tests, and the code is not that of the start, as it is where somebody
-    takes a fix out again.
+    It was neither as at the start nor as a commit since has it: who breaks the code sees a test fail, too.
+    What the run itself added and kept is no such code.
     """
     receipts = [held.fact for held in list_receipts(history, node.run_id)]
-    failed = {(one.argv_digest, one.directory): one for one in receipts if has_failed(one)}
     first = find_baseline(history, node.node_id)
     found: dict[str, tuple[str, ...]] = {}
-    for red in list(failed.values())[-MOST_RECEIPT_TREES:]:
-        before = [one for one in receipts[: receipts.index(red)] if is_command_of(one, red)]
-        green = [one for one in before if has_passed(one.outcome, one.counts, one.uncounted)]
+    for red in [one for one in receipts if has_failed(one)][-MOST_RECEIPT_TREES:]:
+        later = [one for one in receipts[receipts.index(red) :] if is_command_of(one, red)]
+        green = [one for one in later if has_passed(one.outcome, one.counts, one.uncounted)]
         if not green:
             continue
-        then, passed = (find_tree(history, one.tree_after) for one in (red, green[-1]))
-        since = _compare_recorded(rt, history, directory, passed, then)
+        then, now = (find_tree(history, one.tree_after) for one in (red, green[-1]))
         begun = _compare_recorded(rt, history, directory, first, then)
-        fixed = _compare_recorded(rt, history, directory, first, passed)  # it passed with the run's change
-        if not list_own(red, since):
-            found[red.receipt_id] = tuple(sorted({*since}.intersection(begun).difference(fixed)))
+        since = _compare_recorded(rt, history, directory, then, now)
+        own = {*begun.changed}.difference(begun.added).union({*begun.added}.intersection(since.deleted))
+        paths = sorted(own.intersection((*since.changed, *since.arrived)))
+        found[red.receipt_id] = tuple(sorted({*paths}.difference(list_own(red, paths))))
     return found
 
 
 def _compare_recorded(
     rt: ReadPorts, history: History, directory: str, one: RecordedTree | None, other: RecordedTree | None
-) -> list[str]:
+) -> Changes:
     """What differs between two recorded trees; nothing where one is not known."""
     stored = [None if tree is None else load_tree(rt.log, history, tree) for tree in (one, other)]
     trees = [tree.tree for tree in stored if tree is not None and not isinstance(tree, Unseen)]
-    if len(trees) < len(stored):
-        return []
-    found = rt.worktree().compare(directory, trees[0], trees[1])
-    return [] if isinstance(found, Unseen) else [*found.changed, *found.arrived]
+    found = rt.worktree().compare(directory, trees[0], trees[1]) if len(trees) == len(stored) else None
+    return found if isinstance(found, Changes) else Changes(changed=(), arrived=(), added=(), deleted=())
 
 
 class _Files:
@@ -228,15 +225,15 @@ class _Files:
         if baseline is None or (imported is not None and baseline.index < imported.index):
             return ChangedBeside()
         run, fact = self._history.runs[node.run_id], baseline.fact
-        started = {own_program(held.fact) for held in list_receipts(self._history, run.run_id)} - {""}
-        now = self._rt.worktree().find_beside(self._directory, self._tree, sorted(started))
+        started = {held.fact.program.removeprefix("./") for held in list_receipts(self._history, run.run_id)}
+        now = self._rt.worktree().find_beside(self._directory, self._tree, sorted(started - {""}))
         loaded, rules = fact.loaded or {}, fact.ignore_rules or {}
+        places = set(map(_find_repository, rules))
         changed = {path for path, mark in now.loaded.items() if loaded.get(path) != mark}
         changed |= {path for path, at in now.programs.items() if at > run.started_at}
+        asked = tuple(one for one in now.ignore_rules.items() if _find_repository(one[0]) in places)
         return ChangedBeside(
-            ignore_rules=tuple(
-                name for name, mark in now.ignore_rules.items() if rules and rules.get(name, "") != mark
-            ),
+            ignore_rules=tuple(name for name, mark in asked if rules.get(name, "") != mark),
             loaded=tuple(sorted(changed)),
         )
 
@@ -383,14 +380,17 @@ class _Files:
             return set()
         return {one.path for one in stored.tree.entries if (one.path, one.digest) in now}
 
-    def name_changes_since_receipts(self, node: Node) -> dict[str, ChangedPaths]:
-        """By the trees on which each command last ran: what changed since.
+    def name_changes_since_receipts(
+        self, node: Node, broken: Mapping[str, Sequence[str]]
+    ) -> dict[str, ChangedPaths]:
+        """By the trees on which each command last ran, and failed: what changed since.
 
         Those that Handrail started come first: a client's hook tells of every command.
         """
         receipts = [held.fact for held in list_receipts(self._history, node.run_id)]
         last = {(one.argv_digest, one.directory): one for one in receipts}
-        failed = {(one.argv_digest, one.directory): one for one in receipts if has_failed(one)}
+        ordered = sorted(filter(has_failed, receipts), key=lambda one: not broken.get(one.receipt_id))
+        failed = {(one.argv_digest, one.directory): one for one in ordered}
         newest = sorted(last.values(), key=lambda one: (one.by != "handrail", -receipts.index(one)))
         half = MOST_RECEIPT_TREES // 2  # both kinds have room
         newest = [*newest[:half], *reversed(failed.values()), *newest[half:]]
@@ -407,6 +407,11 @@ def _leave_out(changes: ChangedPaths, names: set[str]) -> ChangedPaths:
     paths = (changes.changed, changes.arrived, changes.added, changes.deleted)
     changed, arrived, added, deleted = (tuple(one for one in held if one not in names) for held in paths)
     return ChangedPaths(changed=changed, arrived=arrived, added=added, deleted=deleted)
+
+
+def _find_repository(rules: str) -> str:
+    """The folder of the repository whose ignore rules are named so; empty: of the project itself."""
+    return next((rules.removesuffix(one) for one in IGNORE_RULES if rules.endswith(one)), rules)
 
 
 def _list_unseen(tree: Tree) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ def show_to_person(history: History, workflow: CompiledWorkflow, node: Node, roo
         parts.append("\n".join(["The options:", *_describe_options(options)]))
     sets = changed_context(history, node)
     if sets:
-        parts.append("It sets:\n" + _quote(_in_lines(sets), room.notes))
+        parts.append("The agent sets, by its own word:\n" + _quote(_in_lines(sets), room.notes))
     report = _last_report(history, workflow, node, room)
     parts.append(
         f"What the agent reports:\n{report}" if report else "The agent has reported nothing for it yet."

@@ -26,9 +26,11 @@ from handrail.projections.doubts import (
     OWN_RUNS,
     cut_name,
     is_uncounted,
+    is_unshown,
     list_doubts,
     list_grown,
     list_names,
+    list_never_red,
     list_still_failing,
     list_unchecked,
     name_check,
@@ -81,25 +83,23 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
     claims = [placed for placed in list_claims(history, node_id) if not is_arrival(placed.claim)]
     named: dict[str, str] = {}
     unprovable: dict[str, str] = {}
-    doubted: list[str] = []
     for placed in claims:
-        if _could_be_proven(placed.claim) and placed.claim.check == "red_then_green" and placed.claim.refs:
-            doubted.append(placed.claim.fact)
-        elif _could_be_proven(placed.claim):
+        if is_unshown(placed.claim):  # a doubt, which says so
+            continue
+        if _could_be_proven(placed.claim):
             named.setdefault(_say_claim(history, placed), _say_proof(history, placed))
         elif worth_of(placed.claim) == "claimed":
             unprovable.setdefault(text_of(history, placed), "no check is about it")
-    if not named and not doubted:
+    if not named:
         return _say_all_checked(history, node_id, claims)
-    if named:  # beside it, what nothing could show, so that the names are as many as the sum counts
-        named |= {text: proof for text, proof in unprovable.items() if text not in named}
+    # Beside it, what nothing could show, so that the names are as many as the sum counts.
+    named |= {text: proof for text, proof in unprovable.items() if text not in named}
     proofs: dict[str, list[str]] = {}
     for text, proof in list(named.items())[:MOST_NAMED]:
         proofs.setdefault(proof, []).append(cut_name(text))
     told = "; ".join(f"{', '.join(texts)} ({proof})" for proof, texts in proofs.items())
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-    said = [f"only the agent's word: {told}{more}"] if named else []
-    return "; ".join([*said, *doubted[:MOST_NAMED]])
+    return f"only the agent's word: {told}{more}"
 
 
 def _say_proof(history: History, placed: PlacedClaim) -> str:
@@ -127,7 +127,19 @@ def _say_all_checked(history: History, node_id: NodeId, claims: Sequence[PlacedC
     return _name_commands(history, node_id, claims) + said
 
 
-_TOLD_HERE = ("began_changed", "sparse", "apart", "declared_here", "client", "program", "fewer", "opposite")
+_TOLD_HERE = (
+    "began_changed",
+    "sparse",
+    "apart",
+    "declared_here",
+    "client",
+    "program",
+    "temporary",
+    "rules",
+    "fewer",
+    "opposite",
+    "unshown",
+)
 """The other doubts have their own words in this line."""
 
 
@@ -140,8 +152,7 @@ def describe_doubts(history: History, node_id: NodeId) -> str:
 def _name_commands(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> str:
     """What ran, and where: that everything was checked says no more than these commands look at."""
     ran = _list_ran(history, claims)
-    run = history.runs[history.nodes[node_id].run_id]
-    told = f", {NO_TEST_COUNTED}" if is_uncounted(run, ran) else ""
+    told = f", {NO_TEST_COUNTED}" if is_uncounted(history, node_id, ran) else ""
     return f"{_WHAT_RAN}{list_names(_name_each(ran))}{told}; " if ran else ""
 
 
@@ -183,6 +194,7 @@ def describe_beside(history: History, node_id: NodeId) -> str:
         "tests of the checks only grew": sorted(grown),
         "not listed, by a commit, another branch or ignore rules": sorted(came),
         f"not listed, {OF_ANOTHER_RUN}": sorted(others),
+        "new tests, never seen to fail": list_never_red(history, node_id),
         "passed without checking": list_unchecked(history, node_id),
     }
     is_all_told = describe_unproven(history, node_id).startswith(_WHAT_RAN)

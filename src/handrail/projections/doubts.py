@@ -16,10 +16,23 @@ from handrail.contract.wording import format_count
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_latest_tree, list_unclear
-from handrail.engine.events import EvidenceCheck, ReceiptRecorded
-from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
-from handrail.engine.judge.named_places import DECLARATIONS, is_of_checks, sort_by_use
-from handrail.engine.judge.run_claims import is_command_of, name_folder, name_others, own_program, write_line
+from handrail.engine.events import Claim, EvidenceCheck, GapRecorded, ReceiptRecorded
+from handrail.engine.history import History, attached_to, list_receipts, way_to
+from handrail.engine.judge.named_places import (
+    DECLARATIONS,
+    IGNORE_RULES,
+    is_of_checks,
+    is_test_file,
+    sort_by_use,
+)
+from handrail.engine.judge.run_claims import (
+    has_failed,
+    is_command_of,
+    name_folder,
+    name_others,
+    own_program,
+    write_line,
+)
 from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Complete
 from handrail.engine.receipts import PinnedCheck, compare_counts, describe_outcome, has_passed
@@ -32,6 +45,7 @@ from handrail.projections.evidence import (
     receipt_of,
     receipts_by_id,
     sum_evidence,
+    text_of,
     worth_of,
 )
 
@@ -51,8 +65,11 @@ Code: TypeAlias = Literal[
     "undeclared",
     "client",
     "program",
+    "temporary",
+    "rules",
     "fewer",
     "opposite",
+    "unshown",
 ]
 ALL_RAN = "every command that was named ran; none is a declared check (handrail setup --checks)"
 _SAYS: dict[Code, str] = {
@@ -71,9 +88,17 @@ _SAYS: dict[Code, str] = {
     "undeclared": ALL_RAN,
     "client": "by the client's word alone: {} (handrail check run would show it)",
     "program": "another program than before: {}",
+    "temporary": "by a program that anybody may have put there: {}",
+    "rules": "ignore rules that no commit has changed in the run: {}",
     "fewer": "{}",
     "opposite": "{}",
+    "unshown": "{}",
 }
+_TEMPORARY = (
+    *("/tmp/", "/var/tmp/", "/dev/shm/", "/private/tmp/"),  # noqa: S108 - told, never written to
+    *("/private/var/tmp/", "/var/folders/", "/private/var/folders/"),
+)
+"""Folders in which everybody may write, by their names."""
 OWN_RUNS: tuple[EvidenceCheck, ...] = ("ran", "red_then_green")
 NO_TEST_COUNTED = "no test counted"
 MOST_NAMED = 5
@@ -114,8 +139,11 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
         "undeclared": _list_undeclared(history, claims),
         "client": _list_by_client(history, claims),
         "program": _list_other_programs(history, claims),
+        "temporary": _list_temporary(history, claims),
+        "rules": _list_rules(history, node_id),
         "fewer": list_fewer(history, node_id),
         "opposite": list_opposite(history, node_id),
+        "unshown": _list_unshown(gaps, claims),
     }
     node, ended = history.nodes[node_id], list[Doubt]()
     if not isinstance(node.state, Complete):
@@ -138,10 +166,24 @@ def find_pinned(history: History, placed: PlacedClaim) -> PinnedCheck | None:
     return next(own, None)
 
 
-def is_uncounted(run: Run, ran: Sequence[ReceiptRecorded]) -> bool:
+def is_uncounted(
+    history: History, node_id: NodeId, ran: Sequence[ReceiptRecorded], approved: Sequence[str] = ()
+) -> bool:
     """Whether what ran is worth its declaration alone: nobody counted a test, and no person approved it."""
-    approved = {one.argv_digest for one in run.checks if one.is_approved}
-    return bool(ran) and not any(one.counts or one.argv_digest in approved for one in ran)
+    agreed, checks = (
+        list_agreed(history, node_id, approved),
+        history.runs[history.nodes[node_id].run_id].checks,
+    )
+    digests = {one.argv_digest for one in checks if one.name in agreed}
+    return bool(ran) and not any(one.counts or one.argv_digest in digests for one in ran)
+
+
+def list_agreed(history: History, node_id: NodeId, approved: Sequence[str]) -> set[str]:
+    """Declared checks that a person approved: before the run, in it, or after its last report."""
+    judged = (history.evidence.get(node.node_id) for node in way_to(history, node_id))
+    since = {name for one in judged if one is not None for name in one.approved}
+    checks = history.runs[history.nodes[node_id].run_id].checks
+    return {*approved, *since, *(one.name for one in checks if one.is_approved)}
 
 
 def list_still_failing(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
@@ -204,9 +246,9 @@ def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> lis
         if worth_of(placed.claim) == "confirmed":
             break
         receipt = receipt_of(history, placed) if placed.claim.check in OWN_RUNS else None
-        program = "" if receipt is None else own_program(receipt)
         if receipt is not None:
-            found |= {path for path in placed.claim.paths if is_of_checks(path) or path == program}
+            own = (own_program(receipt), receipt.program)
+            found |= {path for path in placed.claim.paths if is_of_checks(path) or path in own}
     uses = sort_by_use(sorted(found - list_grown(claims)))
     return [f"{use} of the checks changed: {list_names(paths)}" for use, paths in uses.items()]
 
@@ -253,12 +295,11 @@ def _list_declared_here(
     """Declared checks that count, where only the files of the start have the declaration."""
     first = find_baseline(history, node_id)
     told = () if first is None else first.fact.uncommitted
-    judged = (history.evidence.get(node.node_id) for node in way_to(history, node_id))
-    agreed = {*approved, *(name for one in judged if one is not None for name in one.approved)}
+    agreed = list_agreed(history, node_id, approved)
     own: dict[str, None] = {}
     for one in filter(None, (find_pinned(history, placed) for placed in claims)):
         is_new = DECLARATIONS in told or f"{DECLARATIONS}#{one.name}" in told
-        if is_new and not one.is_approved and one.name not in agreed:
+        if is_new and one.name not in agreed:
             own[f"{one.name} ({cut_name(' '.join(one.argv))})"] = None
     return list(own)
 
@@ -272,6 +313,38 @@ def _list_undeclared(history: History, claims: Sequence[PlacedClaim]) -> list[st
         return []
     ran = [receipt_of(history, placed) for placed in claims if worth_of(placed.claim) == "ran"]
     return list(dict.fromkeys(name_check(one) for one in ran if one is not None))
+
+
+def list_never_red(history: History, node_id: NodeId) -> list[str]:
+    """Tests that are new, where no check that reports rest on failed in the run: told, and no doubt.
+
+    What a test shows is known where it failed once. One that is new since a failure is told as changed.
+    """
+    claims = list_claims(history, node_id)
+    ran = [
+        (one, receipt)
+        for one in claims
+        if (receipt := receipt_of(history, one)) and worth_of(one.claim) == "ran"
+    ]
+    if not ran or any(
+        has_failed(held) for one, shown in ran for held in _list_of_command(history, one, shown)
+    ):
+        return []
+    told = {path for one, _ in ran for path in (*one.claim.paths, *one.claim.grown)}
+    seen = {text_of(history, one) for one in claims if worth_of(one.claim) == "seen"}
+    return sorted({path for path in seen if is_test_file(path)} - told)
+
+
+def is_unshown(claim: Claim) -> bool:
+    """Of a guard that ran, and failed in no way that shows anything: the fact says why."""
+    return claim.check == "red_then_green" and bool(claim.refs) and worth_of(claim) == "claimed"
+
+
+def _list_unshown(gaps: Sequence[GapRecorded], claims: Sequence[PlacedClaim]) -> list[str]:
+    """Why a guard is not shown to guard anything, as far as no gap says it."""
+    found = dict.fromkeys(placed.claim.fact for placed in claims if is_unshown(placed.claim))
+    said = "".join(gap.summary for gap in gaps[:1])
+    return [fact for fact in found if fact[1:] not in said]
 
 
 def _list_by_client(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
@@ -296,6 +369,18 @@ def _list_other_programs(history: History, claims: Sequence[PlacedClaim]) -> lis
         if len(digests) > 1:
             found[f"{name_check(shown)} by {shown.program[-LONGEST_NAMED:]}"] = None
     return list(found)
+
+
+def _list_temporary(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    ran = [receipt_of(history, placed) for placed in claims if worth_of(placed.claim) == "ran"]
+    found = [one for one in ran if one is not None and one.program.startswith(_TEMPORARY)]
+    return list(dict.fromkeys(f"{name_check(one)} by {one.program[-LONGEST_NAMED:]}" for one in found))
+
+
+def _list_rules(history: History, node_id: NodeId) -> list[str]:
+    """What a repository was told not to see: nobody knows what is behind it."""
+    arrived = (placed.claim.paths for placed in list_claims(history, node_id) if is_arrival(placed.claim))
+    return sorted({path for paths in arrived for path in paths if path.endswith(IGNORE_RULES)})
 
 
 def _list_of_command(history: History, placed: PlacedClaim, shown: ReceiptRecorded) -> list[ReceiptRecorded]:

@@ -34,7 +34,7 @@ from handrail.engine.judge.run_claims import (
     write_line,
 )
 from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
-from handrail.projections.doubts import NO_TEST_COUNTED, is_uncounted, list_doubts, say_doubt
+from handrail.projections.doubts import NO_TEST_COUNTED, is_uncounted, list_doubts, list_never_red, say_doubt
 from handrail.projections.evidence import (
     PERSON_DOORS,
     RECEIPT_DOORS,
@@ -77,7 +77,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     tests: tuple[str, ...]
     """Tests that the commit has otherwise than the one that the run began with."""
     broken: Mapping[str, tuple[str, ...]]
-    """By the receipt of a command that failed: code that the run changed since it had passed."""
+    """By the receipt of a command that failed: code that differs since, and the run had changed by then."""
     approved: tuple[str, ...]
     """Checks that a person approved since the run began."""
     last: tuple[str, ...] | None
@@ -152,9 +152,10 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "workflow": {"id": run.workflow_id, "hash": run.workflow_hash},
         "status": graph.status,
         "checks": [_state_check(history, run, one, subject) for one in ran],
-        "isCounted": not is_uncounted(run, ran),
-        "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run)],
+        "isCounted": not is_uncounted(history, tip, ran, subject.approved),
+        "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run, subject.broken)],
         "testsTouched": _name_touched_tests(history, claims, subject),
+        "testsNeverRed": _name_paths(list_never_red(history, tip)),
         "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
         "onlyAgentsWord": _list_words(history, claims),
         "confirmedBy": _list_people(history, run),
@@ -256,13 +257,15 @@ def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subj
     }
 
 
-def find_guards(history: History, run: Run) -> list[tuple[ReceiptRecorded, ReceiptRecorded]]:
+def find_guards(
+    history: History, run: Run, broken: Mapping[str, Sequence[str]]
+) -> list[tuple[ReceiptRecorded, ReceiptRecorded]]:
     """Where a check that counts passes now and failed before: the red receipt and the green one."""
     here = _list_here(history, run)
     found = []
     for green in find_counting_receipts(history, run):
         own = [one for one in here if is_command_of(one, green)]
-        red = find_red(own, green) if _has_passed(green) else None
+        red = find_red(own, green, broken) if _has_passed(green) else None
         found += [] if red is None else [(red, green)]
     return found
 
@@ -398,6 +401,8 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     new = [one for one in run["testsTouched"] if not any(one in doubt for doubt in run["doubts"])]
     said = ["as said above"] if len(new) < len(run["testsTouched"]) else []
     tests = ", ".join([*map(_code, new[:5]), *said])
+    unseen = ", ".join(map(_code, run.get("testsNeverRed", ())[:5]))
+    tests += f" (never seen to fail: {unseen})" if unseen else ""
     left = ", ".join(_code(one.get("path") or one["step"]) for one in run["leftOut"][:5])
     signed = f" ([signed receipt](<{place}>))" if place else ""
     named = "FILE" if not place or "://" in place else place
@@ -447,7 +452,8 @@ def _describe_check(check: dict[str, Any]) -> str:
     verdict: Literal["passed", "not passed"] = "passed" if check["hasPassed"] else "not passed"
     where = "" if check["directory"] == "." or check["isDeclared"] else f" in {_code(check['directory'])}"
     where += f" ({_code(_cut_line(check['command']))})" if check["isDeclared"] else ""
-    return f"{_code(check['name'])}{where} {verdict} ({check['outcome']}{counted}, by {check['door']})"
+    by = f"{check['door']} with {_code(check['program'])}" if check["program"] else check["door"]
+    return f"{_code(check['name'])}{where} {verdict} ({check['outcome']}{counted}, by {by})"
 
 
 def _cut_line(words: Sequence[str]) -> str:

@@ -112,6 +112,10 @@ def sort_by_use(paths: Iterable[str]) -> dict[str, list[str]]:
     return {use: own for use, own in found.items() if own}
 
 
+IGNORE_RULES = (".git/info/exclude", "core.excludesFile")
+"""Ignore rules that are no files of a project, as they are named; the folder of a repository goes before."""
+
+
 def is_of_checks(path: str) -> bool:
     """Whether a file decides about the result of tests beside the code."""
     return is_test_file(path) or configures_runner(path)

@@ -17,6 +17,7 @@ from handrail.engine.command_lines import read_words
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.judge.named_places import configures_runner, is_test_file
 from handrail.engine.judge.run_claims import (
+    choose_red,
     find_in_folders,
     find_receipts,
     find_red,
@@ -45,10 +46,11 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
     green = judge_receipts(known, own, 0, command, name)
     if green.verdict in ("contradicted", "unknown"):
         return green
-    red = [one for one in own if has_failed(one) and one.tree_after != known.sighting.tree]
-    if red and red[-1].receipt_id in known.imported:
-        return judge_imported(red[-1], command)
-    if not red:
+    failed = [one for one in own if has_failed(one) and one.tree_after != known.sighting.tree]
+    red = choose_red(failed, known.sighting.broken)
+    if red is not None and red.receipt_id in known.imported:
+        return judge_imported(red, command)
+    if red is None:
         if own and not _tells_failures(known, own):
             fact = f"{name} passes, and the client tells only of commands that do"
             return RunResult(verdict="unknown", fact=fact, refs=green.refs)
@@ -63,7 +65,7 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
         return RunResult(verdict="missing", fact=fact, refs=green.refs, command=command, guard=text.strip())
     if green.verdict != "holds":
         return green
-    judged = _judge_difference(known, red[-1], green, name)
+    judged = _judge_difference(known, red, green, name)
     return msgspec.structs.replace(judged, command=command, guard=text.strip())
 
 
@@ -73,7 +75,8 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
     last = next(one for one in known.receipts if one.receipt_id == green.refs[-1])
     paths = sorted(known.sighting.since.get(red.tree_after, ()))
     gone = known.sighting.gone.get(red.tree_after, ())
-    doubt = find_doubt(red, last, paths, gone, name, known.sighting.broken.get(red.receipt_id, ()))
+    broken = known.sighting.broken.get(red.receipt_id, ())
+    doubt = find_doubt(red, last, paths, gone, name, broken)
     if not doubt and (absent := _find_absent(known, red)):
         doubt = f"{name} failed before, when {list_paths(absent)} was not there, and passes now"
     if not doubt and not paths:
@@ -81,10 +84,12 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
             verdict="unknown", fact=f"{name} failed before and passes now, and {NOT_FOUND}", refs=refs
         )
     if doubt:
-        # A test that is new beside those that failed takes nothing from them: it is told, and is no gap.
+        # A test that is new beside those that failed takes nothing from them: it is told, and is no gap. Nor
+        # is code that failed in the middle of the work, where the test was never run on that of the start.
         new = {*known.sighting.appeared.get(red.tree_after, ())}
         is_beside = doubt == _find_changed_tests(red, paths, name) and new >= set(list_own(red, paths))
-        return RunResult(verdict="unknown", fact=doubt, refs=refs, is_doubted=not is_beside)
+        is_told = is_beside or doubt == _describe_broken(broken, name)
+        return RunResult(verdict="unknown", fact=doubt, refs=refs, is_doubted=not is_told)
     there = set(paths) - set(known.sighting.appeared.get(red.tree_after, ()))
     told = {make_readable(path) for path in there if is_test_file(path)}.union(green.paths)
     return RunResult(verdict="holds", fact=describe_guard(red, paths), refs=refs, paths=tuple(sorted(told)))
@@ -112,9 +117,16 @@ def find_doubt(
     lost = [] if is_counted else [path for path in list_own(red, sorted(gone)) if is_test_file(path)]
     if lost:
         return f"{name} failed before and passes now, and tests of then are gone: {list_paths(lost)}"
-    if broken:
-        return f"{name} passed before this run changed {list_paths(sorted(broken))}, and failed only then"
-    return _find_only_tests(paths, name) or _find_changed_tests(red, paths, name)
+    return (
+        _find_only_tests(paths, name)
+        or _find_changed_tests(red, paths, name)
+        or (_describe_broken(broken, name) if broken else "")
+    )
+
+
+def _describe_broken(broken: Sequence[str], name: str) -> str:
+    told = f"{name} failed only after this run had changed {list_paths(sorted(broken))}"
+    return f"{told}: put that back as it was at the start, run it, put the fix back, and run it again"
 
 
 def _find_only_tests(paths: list[str], name: str) -> str:

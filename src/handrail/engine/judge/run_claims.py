@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any, TypeAlias
 
@@ -461,12 +461,25 @@ def _find_touched(known: Witnessed, receipt: ReceiptRecorded) -> list[str]:
     return [make_readable(path) for path in sorted(found)]
 
 
-def find_red(own: Sequence[ReceiptRecorded], green: ReceiptRecorded) -> ReceiptRecorded | None:
+Broken: TypeAlias = Mapping[str, Sequence[str]]
+"""By the receipts of commands that failed: code that differs since, and that the run had changed by then."""
+
+
+def find_red(
+    own: Sequence[ReceiptRecorded], green: ReceiptRecorded, broken: Broken | None = None
+) -> ReceiptRecorded | None:
     """The last of these receipts, in the order of the log, that failed before on other files."""
     before = own[: own.index(green)]
-    red = [one for one in before if has_failed(one) and one.tree_after not in ("", green.tree_after)]
+    failed = [one for one in before if has_failed(one) and one.tree_after not in ("", green.tree_after)]
+    red = choose_red(failed, broken or {})
     is_known = bool(green.tree_after) and not green.changed_meanwhile
-    return red[-1] if red and is_known and not red[-1].changed_meanwhile else None
+    return red if red and is_known and not red.changed_meanwhile else None
+
+
+def choose_red(failed: Sequence[ReceiptRecorded], broken: Broken) -> ReceiptRecorded | None:
+    """The last that failed before the run changed its code, else the last."""
+    sound = [one for one in failed if not broken.get(one.receipt_id)]
+    return next(reversed(sound or failed), None)
 
 
 def has_failed(receipt: ReceiptRecorded) -> bool:

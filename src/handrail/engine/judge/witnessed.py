@@ -96,7 +96,7 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     gone: Mapping[str, tuple[str, ...]] = {}
     """Those of them that are not there now."""
     broken: Mapping[str, tuple[str, ...]] = {}
-    """By the receipt of a command that failed: code that this run changed since it had passed."""
+    """By the receipt of a command that failed: code that differs since, and the run had changed by then."""
     grown: frozenset[str] = frozenset()
     """Tests that only gained lines since the commit that the run began with; known where a command failed."""
     repositories: tuple[str, ...] = ()

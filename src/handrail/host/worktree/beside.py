@@ -59,7 +59,7 @@ def find_beside(
         ignore_rules={name: _stamp(os.fsencode(place)) for name, place in rules.items()},
         loaded=loaded,
         programs={
-            path: _describe_change(os.path.join(root, read_path(path)))
+            path: _describe_change(os.path.join(root, os.path.expanduser(read_path(path))))
             for path in programs
             if read_path(path) not in known and not bounds.is_hidden(read_path(path))
         },

@@ -83,7 +83,11 @@ class LocalWorktree:
     def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
         from handrail.host.worktree.seen_places import see_places
 
-        return see_places(Bounds(project, self._home), asked)
+        return see_places(Bounds(project, self._home), asked, self._explain_unseen)
+
+    def _explain_unseen(self, bounds: Bounds, paths: Sequence[str]) -> Mapping[str, str]:
+        """What git does not list may be private; without git everything is of the project."""
+        return self.explain_unlisted(bounds.root, paths) if _is_in_repository(bounds.root) else {}
 
     def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
         bounds = Bounds(project, self._home)
@@ -97,7 +101,7 @@ class LocalWorktree:
 
         is_repository = _is_in_repository(bounds.root)
         repository = Repository(bounds, self._environment, _READING_SECONDS) if is_repository else None
-        rules = {} if repository is None else repository.find_ignore_rules()
+        rules = {} if repository is None else self._find_ignore_rules(bounds, repository, tree)
         cache = self._remembered.get(bounds.root)
         table = None if cache is None else cache.tracked
         listed = [read_path(entry.path) for entry in tree.entries if entry.mode != "absent"]
@@ -108,6 +112,17 @@ class LocalWorktree:
             return found
         uncommitted = find_uncommitted(bounds.root, tree, repository, {*tracked})
         return msgspec.structs.replace(found, uncommitted=uncommitted)
+
+    def _find_ignore_rules(self, bounds: Bounds, repository: Repository, tree: Tree) -> dict[str, str]:
+        """Of the project, and of the repositories inside it where they have their own."""
+        found = repository.find_ignore_rules()
+        for name in tree.repositories[:_MOST_INSIDE]:
+            inner = Bounds(os.path.join(bounds.root, name), self._home)
+            if not inner.trouble and os.path.lexists(os.path.join(inner.root, ".git")):
+                rules = Repository(inner, self._environment, _READING_SECONDS).find_ignore_rules()
+                own = {rule: place for rule, place in rules.items() if place not in found.values()}
+                found |= {f"{name}/{rule}": place for rule, place in own.items()}
+        return found
 
     def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
         bounds = Bounds(project, self._home)

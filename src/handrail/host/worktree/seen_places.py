@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain, takewhile
 from typing import Literal, TypeAlias, assert_never
 
@@ -23,14 +23,28 @@ _BETWEEN_PATHS = re.compile(r"[\s,;:()@#]+")
 _A_PATH = re.compile(r"[/\\][^/\\]*\.\w+$")
 
 
-def see_places(bounds: Bounds, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
-    """One answer per place; each file is read once."""
+def see_places(
+    bounds: Bounds,
+    asked: Sequence[PlaceAsked],
+    explain_unseen: Callable[[Bounds, Sequence[str]], Mapping[str, str]] = lambda *_: {},
+) -> tuple[PlaceSeen, ...]:
+    """One answer per place; each file is read once, and none that is in no tree: a guess tells nothing."""
     if bounds.trouble:
         return tuple(_answer(place, "unreadable", bounds.trouble) for place in asked)
-    read: dict[str, _Text | PlaceSeen] = {}
+    texts = {one for place in asked[:MOST_PLACES] for one in (place.path, place.written) if _is_read(place)}
+    named = {one.real for one in (find_named(bounds, text) for text in texts if text) if one.state == "there"}
+    paths = sorted(os.path.relpath(real, bounds.root) for real in named)
+    read: dict[str, _Text | PlaceSeen] = {
+        os.path.join(bounds.root, path): PlaceSeen(path=path, line=0, state="unreadable", note=why)
+        for path, why in (explain_unseen(bounds, paths) if paths else {}).items()
+    }
     seen = [_see(bounds, place, read) for place in asked[:MOST_PLACES]]
     seen += [_answer(place, "unreadable", _TOO_MANY) for place in asked[MOST_PLACES:]]
     return tuple(seen)
+
+
+def _is_read(place: PlaceAsked) -> bool:
+    return place.line > 0 or bool(place.quote)
 
 
 class _Text:
@@ -77,7 +91,7 @@ def _see_file(bounds: Bounds, real: str, place: PlaceAsked, read: dict[str, _Tex
         return _see_directory(place)
     if not stat.S_ISREG(found.st_mode):
         return _answer(place, "unreadable", "it is not a regular file")
-    if place.line <= 0 and not place.quote:
+    if not _is_read(place):
         return _answer(place, "here")
     closed = bounds.explain_closed(os.path.relpath(real, bounds.root), found)
     if closed:

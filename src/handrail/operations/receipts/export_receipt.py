@@ -200,12 +200,17 @@ def _describe_subject(rt: Runtime, history: History, run: Run, project: str, nam
     marks = {} if first is None else first.fact.apart or {}
     sparse = [name for name, mark in marks.items() if mark == "sparse"]
     is_seen = last is not None and (history.imported is None or last.index >= history.imported.index)
+    broken = {
+        receipt_id: paths
+        for tip in tips
+        for receipt_id, paths in find_broken(rt, history, tip, project).items()
+    }
     guards = {
         (red.tree_after, green.tree_after): _compare(
             rt, history, project, red.tree_after, _load(rt, history, green.tree_after)
         )
         for one in runs
-        for red, green in find_guards(history, one)
+        for red, green in find_guards(history, one, broken)
     }
     return Subject(
         project=encode_project(project).name,
@@ -217,11 +222,7 @@ def _describe_subject(rt: Runtime, history: History, run: Run, project: str, nam
         between={pair: _list(found) for pair, found in guards.items()},
         gone={pair: found.deleted for pair, found in guards.items() if found is not None},
         tests=_list_tests(rt, project, "" if first is None else first.fact.head, committed),
-        broken={
-            receipt_id: paths
-            for tip in tips
-            for receipt_id, paths in find_broken(rt, history, tip, project).items()
-        },
+        broken=broken,
         approved=list_approved(rt, run, project),
         last=_list(_compare(rt, history, project, last.fact.tree_id, committed), sparse)
         if last and is_seen
