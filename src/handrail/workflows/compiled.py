@@ -4,7 +4,7 @@ Everything the engine needs is inside: rendered prompts, conditions, contracts w
 no ids of runs, no times, and nothing of the environment.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, TypeAlias, TypeVar, assert_never
 
 import msgspec
@@ -149,15 +149,6 @@ class SchemaRule(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", ta
 
 
 Rule: TypeAlias = AllOf | AnyOf | ContainsRule | PatternRule | LengthRule | SchemaRule
-
-
-def walk_rules(rules: "Iterable[Rule]") -> "Iterator[ContainsRule | PatternRule | LengthRule | SchemaRule]":
-    """Every rule that says something itself, those inside others included."""
-    for rule in rules:
-        if isinstance(rule, AllOf | AnyOf):
-            yield from walk_rules(rule.of)
-        else:
-            yield rule
 
 
 class Gate(Compiled, frozen=True, kw_only=True):
@@ -495,38 +486,6 @@ def walk_parts(parts: Iterable[Part]) -> Iterator[Part]:
 def list_leaves(parts: Iterable[Part]) -> Iterator[Leaf]:
     """Every step, choice, action and delegation, in order."""
     return (part for part in walk_parts(parts) if not isinstance(part, Loop))
-
-
-def conditions_of(part: Part) -> Iterator[ConditionId]:
-    """The conditions that a part names: for itself, its rounds, its texts, its question, its children."""
-    named = [part.when]
-    match part:
-        case Loop(repeat=While(condition=name) | Until(condition=name)):
-            named.append(name)
-        case Step(fragments=fragments, require_confirmation=asked):
-            named += [*(one.when for one in fragments), asked if isinstance(asked, str) else ""]
-        case Delegate(children=children):
-            named += [child.when for child in children]
-        case _:
-            pass
-    return (name for name in named if name)
-
-
-def texts_of(leaf: Leaf, functions: Mapping[str, str]) -> list[str]:
-    """The texts of a part in which values are named."""
-    match leaf:
-        case Step():
-            named = [functions[name] for name in leaf.functions if name in functions]
-            return [leaf.prompt, *(fragment.text for fragment in leaf.fragments), *named]
-        case Choice():
-            return [leaf.prompt]
-        case Delegate(children=children):
-            given = [value for child in children for value in (child.brief, *child.inputs.values())]
-            return [value for value in given if isinstance(value, str)]
-        case Action():
-            return []
-        case never:
-            assert_never(never)
 
 
 # Values that come from inside a workflow, so nobody sends them

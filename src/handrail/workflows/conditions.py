@@ -143,11 +143,6 @@ def is_ruled_out(condition: Condition, facts: Facts, loop_id: str = "") -> bool:
     return not holds(_settle(condition, is_open), facts, loop_id)
 
 
-def can_hold_without(condition: Condition, kinds: Set[str]) -> bool:
-    """Whether a condition may hold while no artifact of these kinds is there, whatever else is."""
-    return holds(_settle(condition, lambda one: one.artifact not in kinds), Facts())
-
-
 def _settle(condition: Condition, undecided: Callable[[Compare], bool], *, hopes: bool = True) -> Condition:
     """The condition with an answer for each undecided comparison: the one with which it rather holds.
 
@@ -160,10 +155,7 @@ def _settle(condition: Condition, undecided: Callable[[Compare], bool], *, hopes
 
 
 def replace_leaves(
-    condition: Condition,
-    replace: "Callable[[Compare | LoopControl, bool], Condition]",
-    *,
-    up: bool = True,
+    condition: Condition, replace: "Callable[[Compare | LoopControl, bool], Condition]", *, up: bool = True
 ) -> Condition:
     """The condition with another in place of each that looks at something.
 
@@ -172,10 +164,9 @@ def replace_leaves(
     match condition:
         case Compare() | LoopControl():
             return replace(condition, up)
-        case And(of=parts):
-            return And(of=tuple(replace_leaves(part, replace, up=up) for part in parts))
-        case Or(of=parts):
-            return Or(of=tuple(replace_leaves(part, replace, up=up) for part in parts))
+        case And(of=parts) | Or(of=parts):
+            inner = tuple(replace_leaves(part, replace, up=up) for part in parts)
+            return msgspec.structs.replace(condition, of=inner)
         case Not(of=part):
             return Not(of=replace_leaves(part, replace, up=not up))
         case AlwaysTrue() | AlwaysFalse():

@@ -107,7 +107,6 @@ def _candidates(
     """Texts with the edit in them, the one that changes least first."""
     if len(edit) == 1:
         yield from _in_place(text, decoded, edit[0])
-        yield from _as_items(text, spelling, decoded, edit[0])
     yield from _in_braces(text, spelling, decoded, edit, wanted)
     if decoded.document is not None:  # else there is more in the text than was read
         before = write_document(decoded.document, spelling, decoded.comments)
@@ -170,17 +169,6 @@ def _in_place(text: str, decoded: Decoded, operation: EditOperation) -> Iterator
         at = text.find(written, start, max(end, start + len(written) + 5))  # behind the mark of an item
         if at >= 0:
             yield text[:at] + instead + text[at + len(written) :]
-
-
-def _as_items(text: str, spelling: Spelling, decoded: Decoded, operation: EditOperation) -> Iterator[str]:
-    """A list in place of keys that stand below each other, an item on each line."""
-    place, new = decoded.values.get(operation.path), operation.value
-    if spelling == "json" or operation.op != "replace" or place is None or not isinstance(new, list):
-        return
-    lines, first, indent = text.split("\n"), place[0] - 1, " " * (place[1] - 1)
-    last = next((at for at in range(first, len(lines)) if not lines[at].startswith(indent)), len(lines))
-    lines[first:last] = [f"{indent}- {write_flow(one)}" for one in new]
-    yield "\n".join(lines)
 
 
 def _transplanted(text: str, before: str, after: str) -> Iterator[str]:

@@ -41,14 +41,13 @@ from handrail.workflows.compiled import (
     Rule,
     SchemaRule,
     Step,
-    conditions_of,
     walk_parts,
-    walk_rules,
 )
 from handrail.workflows.conditions import MISSING, Compare, Condition, Facts, comparisons, holds, nest_values
 from handrail.workflows.contracts.check import find_violations, make_invalid_variants
 from handrail.workflows.contracts.samples import make_sample, make_text
 from handrail.workflows.limits import MAX_SIMULATION_WORK
+from handrail.workflows.part_contents import conditions_of, walk_rules
 
 MOST_VARIANTS = 24
 """Valid artifacts of one step that differ in what conditions look at."""

@@ -38,7 +38,6 @@ from handrail.workflows.compiled import (
     loop_variables,
     names_set_inside,
     resolve_ref,
-    texts_of,
 )
 from handrail.workflows.compiling.implicit_inputs import placeholder_names
 from handrail.workflows.conditions import (
@@ -46,14 +45,18 @@ from handrail.workflows.conditions import (
     Compare,
     Condition,
     ConditionId,
+    Facts,
     LoopControl,
     Not,
     Or,
-    can_hold_without,
+    decided,
+    holds,
+    replace_leaves,
     split_artifact,
 )
 from handrail.workflows.contracts.check import find_violations
 from handrail.workflows.model import SourceWorkflow
+from handrail.workflows.part_contents import texts_of
 from handrail.workflows.problem import NO_EDIT, Problem, drop_edits, rename_key, replace_value
 from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
 
@@ -279,7 +282,7 @@ class _Flow:
                 self._reads(name, place, before | around | body)
                 late = body - before - around
                 condition = self._workflow.conditions[name]
-                if late and not isinstance(condition, LoopControl) and not can_hold_without(condition, late):
+                if late and not isinstance(condition, LoopControl) and not _can_hold_without(condition, late):
                     message = (
                         f"The loop {loop.id} never starts: it reads {', '.join(sorted(late))} before its "
                         "first iteration, and only its body delivers that."
@@ -405,6 +408,15 @@ def _comparisons(condition: Condition, pointer: str) -> Iterator[tuple[str, Comp
             yield from _comparisons(part, f"{pointer}/of")
         case _:
             pass
+
+
+def _can_hold_without(condition: Condition, kinds: frozenset[str]) -> bool:
+    """Whether a condition may hold while no artifact of these kinds is there, whatever else is."""
+
+    def is_open(one: Compare | LoopControl) -> bool:
+        return isinstance(one, Compare) and one.artifact not in kinds
+
+    return holds(replace_leaves(condition, lambda one, up: decided(up) if is_open(one) else one), Facts())
 
 
 def _kinds(schema: Any) -> list[str]:

@@ -24,7 +24,6 @@ from handrail.workflows.compiled import (
     Step,
     Until,
     While,
-    conditions_of,
 )
 from handrail.workflows.compiling.assemble import LOOP_CONTROL
 from handrail.workflows.compiling.compilation import Trail
@@ -43,6 +42,7 @@ from handrail.workflows.conditions import (
     replace_leaves,
 )
 from handrail.workflows.limits import MAX_TRIED_COMPARISONS
+from handrail.workflows.part_contents import conditions_of
 from handrail.workflows.problem import ProblemCode
 from handrail.workflows.reading.value_fit import INPUT_FITS
 

@@ -23,9 +23,7 @@ from handrail.workflows.compiled import (
     Rule,
     SchemaRule,
     Step,
-    conditions_of,
     list_leaves,
-    texts_of,
     walk_parts,
 )
 from handrail.workflows.compiling.compilation import Trail
@@ -41,6 +39,7 @@ from handrail.workflows.model import (
     SourceWorkflow,
     walk_source,
 )
+from handrail.workflows.part_contents import conditions_of, texts_of
 from handrail.workflows.reading.findings import quote_name
 
 # Declared and never used: usually a misspelt name somewhere else

@@ -30,7 +30,6 @@ from handrail.workflows.compiled import (
     Until,
     UserOnly,
     While,
-    texts_of,
 )
 from handrail.workflows.compiling.children import ChildCompiler, check_delegate
 from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, Trail, walk
@@ -54,6 +53,7 @@ from handrail.workflows.model import (
     SourceWorkflow,
     When,
 )
+from handrail.workflows.part_contents import texts_of
 from handrail.workflows.problem import NO_EDIT, rename_key
 from handrail.workflows.prompt_sections import (
     ARTIFACT_TO_DELIVER,

@@ -12,10 +12,8 @@ from handrail.workflows.compiled import (
     InputSpec,
     Loop,
     Part,
-    conditions_of,
     loop_variables,
     names_set_inside,
-    texts_of,
 )
 from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop
 from handrail.workflows.compiling.condition_table import ConditionTable
@@ -26,6 +24,7 @@ from handrail.workflows.model import (
     SourceAction,
     SourceRepeat,
 )
+from handrail.workflows.part_contents import conditions_of, texts_of
 
 # Names in texts
 

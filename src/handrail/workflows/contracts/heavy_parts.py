@@ -22,9 +22,7 @@ from handrail.workflows.compiled import (
     Step,
     Until,
     While,
-    conditions_of,
     walk_parts,
-    walk_rules,
 )
 from handrail.workflows.conditions import Condition, LoopControl, comparisons
 from handrail.workflows.contracts.check import check_rule_schema, count_schema_places
@@ -39,6 +37,7 @@ from handrail.workflows.limits import (
     MAX_RULES,
     MAX_SCHEMA_PLACES,
 )
+from handrail.workflows.part_contents import conditions_of, walk_rules
 
 
 class HeavyPart(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,67 @@
+"""What a compiled part names and says: its conditions, its texts, its rules. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import assert_never
+
+from handrail.workflows.compiled import (
+    Action,
+    AllOf,
+    AnyOf,
+    Choice,
+    ContainsRule,
+    Delegate,
+    Leaf,
+    LengthRule,
+    Loop,
+    Part,
+    PatternRule,
+    Rule,
+    SchemaRule,
+    Step,
+    Until,
+    While,
+)
+from handrail.workflows.conditions import ConditionId
+
+
+def conditions_of(part: Part) -> Iterator[ConditionId]:
+    """The conditions that a part names: for itself, its rounds, its texts, its question, its children."""
+    named = [part.when]
+    match part:
+        case Loop(repeat=While(condition=name) | Until(condition=name)):
+            named.append(name)
+        case Step(fragments=fragments, require_confirmation=asked):
+            named += [*(one.when for one in fragments), asked if isinstance(asked, str) else ""]
+        case Delegate(children=children):
+            named += [child.when for child in children]
+        case _:
+            pass
+    return (name for name in named if name)
+
+
+def texts_of(leaf: Leaf, functions: Mapping[str, str]) -> list[str]:
+    """The texts of a part in which values are named."""
+    match leaf:
+        case Step():
+            named = [functions[name] for name in leaf.functions if name in functions]
+            return [leaf.prompt, *(fragment.text for fragment in leaf.fragments), *named]
+        case Choice():
+            return [leaf.prompt]
+        case Delegate(children=children):
+            given = [value for child in children for value in (child.brief, *child.inputs.values())]
+            return [value for value in given if isinstance(value, str)]
+        case Action():
+            return []
+        case never:
+            assert_never(never)
+
+
+def walk_rules(rules: Iterable[Rule]) -> Iterator[ContainsRule | PatternRule | LengthRule | SchemaRule]:
+    """Every rule that says something itself, those inside others included."""
+    for rule in rules:
+        if isinstance(rule, AllOf | AnyOf):
+            yield from walk_rules(rule.of)
+        else:
+            yield rule
