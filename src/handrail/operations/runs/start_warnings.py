@@ -74,10 +74,11 @@ def warn_of_missing_look(
             "first look that succeeds; what changed before that stays unknown. Tell the user when you report."
         )
     elif any(isinstance(rule, ChangedInRun) for rule in rules):
+        is_off = rt.settings.of(project).looking == "off"
+        why = "code.snapshots is off" if is_off else "there is no git repository here"
         message = (
-            "Nobody looks at the files of this run: there is no git repository here, or code.snapshots is "
-            "off. What it changes is your word. For the next run the user can set code.snapshots to always, "
-            "by `handrail settings set`."
+            f"Nobody looks at the files of this run: {why}. What it changes is your word. For the next run "
+            "the user can set code.snapshots to always, by `handrail settings set`."
         )
     else:
         return ()
