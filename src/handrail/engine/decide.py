@@ -26,7 +26,7 @@ from handrail.contract.ids import (
     first_node_of,
     node_after,
 )
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Fault, made_from
 from handrail.engine.ask import check_owners, collect_brought, digest_report, given_values, weigh_answers
 from handrail.engine.events import (
     RULES,
@@ -164,23 +164,8 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
     known = first_facts(facts.workflow, facts.context)
     move = first_move(facts.workflow, known)
     begun = change_at_start(history, facts.preferences, f"prf_{first}", facts.defaults)
-    started = RunStarted(
-        workflow_id=facts.workflow.id,
-        workflow_hash=facts.workflow_hash,
-        source_kind=facts.source_kind,
-        source_ref=facts.source_ref,
-        input_digest=facts.input_digest,
-        source_digest=facts.source_digest,
-        is_first_here=facts.is_first_here,
-        project=facts.project,
-        tags=facts.tags,
-        checks=facts.checks,
-        confirmations=facts.confirmations,
-        confirmations_from=facts.confirmations_from,
-        rules=RULES,
-        pins=tuple(sorted(facts.handed)),
-        agent=facts.agent,
-    )
+    pins = tuple(sorted(facts.handed))
+    started = made_from(RunStarted, facts, workflow_id=facts.workflow.id, rules=RULES, pins=pins)
     owners: dict[str, ValueOwner] = dict.fromkeys(facts.from_goal, "goal")
     initial = ContextSet(context=facts.context, source="initial", owners=owners)
     unsent = [gap_of(reason) for reason in assess_arrival(facts.workflow, move, known).reasons]

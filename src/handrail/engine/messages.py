@@ -43,7 +43,6 @@ class Verbs(msgspec.Struct, frozen=True, kw_only=True):
 
     artifacts: str
     notes: str
-    context: str
     call: str
     again: str
     read: str
@@ -53,7 +52,6 @@ VERBS: Final[Mapping[Reader, Verbs]] = {
     "agent": Verbs(
         artifacts="output.artifacts",
         notes="output.notesMarkdown",
-        context="the context",
         call="nextCall",
         again="make the call in nextCall",
         read="the stateToken",
@@ -61,7 +59,6 @@ VERBS: Final[Mapping[Reader, Verbs]] = {
     "shell": Verbs(
         artifacts="--artifacts",
         notes="--notes",
-        context="--context",
         call="the command below",
         again="run the command below",
         read="the command for lost context",
@@ -69,7 +66,6 @@ VERBS: Final[Mapping[Reader, Verbs]] = {
     "person": Verbs(
         artifacts="its report",
         notes="its notes",
-        context="its report",
         call="another report",
         again="it reports again",
         read="its link",

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from handrail.contract.ids import BlobRef, NodeId, blob_ref
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Fault, made_from
 from handrail.contract.wording import make_readable
 from handrail.engine.code_trees import (
     LONGEST_CHAIN,
@@ -79,7 +79,7 @@ class StoredTree(msgspec.Struct, frozen=True, kw_only=True):
             )
             for entry in self.entries
         )
-        return Tree(head=self.head, entries=entries, tree_id=self.tree_id, files=self.files, apart=self.apart)
+        return made_from(Tree, self, entries=entries)
 
 
 class KnownTree(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,12 +107,11 @@ def prepare_tree(tree: Tree, packed: Packed, base: KnownTree | None, cause: Tree
     listed = None if content is None else Blob(ref=blob_ref(content), content=content)
     pack = Blob(ref=blob_ref(packed.content), content=packed.content) if packed.content else None
     known = None if base is None or is_whole else base.recorded.fact
-    fact = TreeRecorded(
+    fact = made_from(
+        TreeRecorded,
+        tree,
         node_id=NodeId(""),
-        tree_id=tree.tree_id,
-        head=tree.head,
         cause=cause,
-        files=tree.files,
         listed=len(stored.entries),
         left_out=len(packed.left_out),
         base_node_id=None if known is None else known.node_id,
@@ -151,9 +150,7 @@ def restore_list(
     fact = recorded.fact
     if len(entries) != fact.listed:
         return None
-    return StoredTree(
-        head=fact.head, tree_id=fact.tree_id, files=fact.files, entries=entries, apart=fact.apart or {}
-    )
+    return made_from(StoredTree, fact, entries=entries, apart=fact.apart or {})
 
 
 def _may_build_on(base: KnownTree) -> bool:
@@ -175,13 +172,7 @@ def _store(tree: Tree, packed: Packed, before: Sequence[StoredEntry]) -> StoredT
         )
         for entry in tree.entries
     )
-    return StoredTree(
-        head=tree.head,
-        tree_id=tree.tree_id,
-        files=tree.files,
-        entries=tuple(sorted(entries, key=lambda entry: entry.path)),
-        apart=tree.apart,
-    )
+    return made_from(StoredTree, tree, entries=tuple(sorted(entries, key=lambda entry: entry.path)))
 
 
 def _encode_list(before: Sequence[StoredEntry], now: Sequence[StoredEntry]) -> bytes | None:

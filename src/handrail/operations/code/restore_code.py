@@ -22,7 +22,6 @@ from handrail.contract.wording import format_count, shorten
 from handrail.engine.code_trees import find_tree
 from handrail.engine.history import History, Node
 from handrail.operations.code.show_status import (
-    NOW,
     NamedTree,
     describe_change,
     find_run_here,
@@ -188,7 +187,7 @@ def _find_kept(
         stored = prepared.stored
         pack = prepared.fact.pack_ref
         coming = {entry.digest for entry in prepared.stored.entries if pack and entry.pack == pack}
-    named = NamedTree(name=NOW, tree=present, stored=None if isinstance(stored, Unseen) else stored)
+    named = NamedTree(tree=present, stored=None if isinstance(stored, Unseen) else stored)
     return coming | read_tree_contents(rt, project, named, set(digests) - coming, ()).keys()
 
 

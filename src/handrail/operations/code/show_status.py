@@ -180,7 +180,6 @@ NOW = "now"
 class NamedTree(msgspec.Struct, frozen=True, kw_only=True):
     """A tree, and where its contents are kept."""
 
-    name: str
     tree: Tree
     recorded: RecordedTree | None = None
     """None: the files that are there now."""
@@ -245,7 +244,7 @@ def read_named(
     E_IO when the files cannot be seen.
     """
     if name == NOW:
-        return NamedTree(name=NOW, tree=look(rt, project))
+        return NamedTree(tree=look(rt, project))
     if not name:
         recorded = find_nearest_tree(history, tip.node_id)
     elif name in history.nodes:
@@ -264,7 +263,7 @@ def read_named(
             details={"resource": "tree", "id": recorded.fact.tree_id},
             hint="Name another node; code status lists those with a tree.",
         )
-    return NamedTree(name=recorded.fact.node_id, tree=stored.tree, recorded=recorded, stored=stored)
+    return NamedTree(tree=stored.tree, recorded=recorded, stored=stored)
 
 
 def look(rt: ReadPorts, project: str) -> Tree:

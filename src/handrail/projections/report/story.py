@@ -178,7 +178,6 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     head_sha: str
     event_count: int
     head_digest: str
-    last_at: str
     health: str
     health_detail: str
     imported: Imported | None
