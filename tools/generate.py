@@ -12,7 +12,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from handrail.contract.conformance.cli_document import cli_contract, cli_contract_extension  # noqa: E402 - as below
 from handrail.surfaces.cli.self_description import command_tables  # noqa: E402 - as below
 from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - the line above makes `tools` importable
 from handrail.wiring import registry  # noqa: E402 - as above
@@ -21,6 +20,7 @@ from handrail_code.mcp.tool_set import code_tool_definitions  # noqa: E402 - as 
 from tools import packed_files, reference_pages  # noqa: E402 - the line above makes `tools` importable
 from tools.answers_page import answers_page  # noqa: E402 - the line above makes `tools` importable
 from tools.attacks_page import attacks_page  # noqa: E402 - the line above makes `tools` importable
+from tools.cli_contract import cli_contract, cli_contract_extension  # noqa: E402 - as above
 from tools.home_page import home_page  # noqa: E402 - the line above makes `tools` importable
 from tools.http_page import http_page  # noqa: E402 - the line above makes `tools` importable
 from tools.language_page import language_page  # noqa: E402 - the line above makes `tools` importable

@@ -64,8 +64,8 @@ REPORTS: Rows = (
     ("contract.printed_text", "MOST_WORDS", "Words of its command that a receipt shows."),
     ("contract.printed_text", "LONGEST_WORD", "Characters of such a word."),
     ("host.settings", "MOST_CHECKS", "Checks of a project."),
-    ("host.settings", "MOST_COMMAND_WORDS", "Words of a declared command."),
-    ("host.settings", "LONGEST_COMMAND_WORD", "Characters of such a word."),
+    ("ports.workspace", "MOST_COMMAND_WORDS", "Words of a declared command."),
+    ("ports.workspace", "LONGEST_COMMAND_WORD", "Characters of such a word."),
     ("host.settings", "MOST_CHECK_SECONDS", "Seconds that a declared check may take."),
     ("host.settings", "MOST_CHECK_VARIABLES", "Variables that a declared check sets."),
     (

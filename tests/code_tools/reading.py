@@ -10,6 +10,7 @@ from handrail_code.facts.model import NONE, FileFacts
 from handrail_code.languages.extensions import language_of
 from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource
+from tests.code_tools.symbols import symbol_at
 
 MARK = "^"
 
@@ -51,7 +52,7 @@ def project_with_mark(files: Mapping[str, str]) -> tuple[Project, Symbol | None,
     (path, at), *rest = [(path, text.index(MARK)) for path, text in files.items() if text != plain[path]]
     assert not rest, "one mark in all files"
     project = project_of(plain)
-    return project, project.symbol_at(path, len(files[path][:at].encode())), plain
+    return project, symbol_at(project, path, len(files[path][:at].encode())), plain
 
 
 def found_with_mark(files: Mapping[str, str]) -> tuple[Project, Found, dict[str, str]]:

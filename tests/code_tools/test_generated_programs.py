@@ -14,6 +14,7 @@ from handrail_code.facts.model import NONE
 from tests.code_tools.planning import apply_in_memory, plan_rename
 from tests.code_tools.programs import PROJECTS
 from tests.code_tools.reading import project_of
+from tests.code_tools.symbols import symbol_at
 
 pytestmark = pytest.mark.thorough
 
@@ -28,7 +29,7 @@ def symbols(project: Project) -> list[tuple[str, int, Symbol]]:
         facts = project.facts(path)
         assert facts is not None
         for use in facts.uses:
-            symbol = project.symbol_at(path, use.start)
+            symbol = symbol_at(project, path, use.start)
             if symbol is not None:
                 found.append((path, use.start, symbol))
     return found
@@ -67,7 +68,7 @@ def test_a_fresh_name_there_and_back_gives_the_same_bytes(
     split = (
         edit.replacement.index(NEW_NAME) for edit in there.edits if (edit.path, edit.start) == (path, start)
     )
-    back_symbol = again.symbol_at(path, start + shift + next(split, 0))
+    back_symbol = symbol_at(again, path, start + shift + next(split, 0))
     assert back_symbol is not None
     back = plan_rename(again, back_symbol, symbol.name, style)
 

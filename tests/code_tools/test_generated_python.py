@@ -12,6 +12,7 @@ from handrail_code.edit.plan import Plan
 from tests.code_tools.planning import plan_rename
 from tests.code_tools.python_programs import PYTHON_PROJECTS
 from tests.code_tools.reading import project_of
+from tests.code_tools.symbols import symbol_at
 from tests.code_tools.test_generated_programs import NEW_NAME, apply, partitions, symbols
 
 pytestmark = pytest.mark.thorough
@@ -54,7 +55,7 @@ def test_a_fresh_name_there_and_back_gives_the_same_bytes(files: dict[str, str],
         for edit in there.edits
         if edit.path == path and edit.start < start
     )
-    back_symbol = again.symbol_at(path, start + shift)
+    back_symbol = symbol_at(again, path, start + shift)
     assert back_symbol is not None
     back = plan_rename(again, back_symbol, symbol.name)
 

@@ -16,11 +16,14 @@ import msgspec
 from msgspec import Meta
 
 from handrail.contract.catalogue import E_CONFIG, E_IO, VALIDATION_ERROR
-from handrail.contract.ids import Autonomy, Confirmations, MaxEffect, OutwardKind, ReportFormat, RiskPolicy
+from handrail.contract.ids import Autonomy, Confirmations, MaxEffect, RiskPolicy
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.host.private_files import ensure_private_directory, lock_file, replace_private
 from handrail.ports.workspace import (
+    INSIDE,
+    LONGEST_COMMAND_WORD,
+    MOST_COMMAND_WORDS,
     DeclaredCheck,
     DesiredSettings,
     Notify,
@@ -66,22 +69,11 @@ class _Update(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
 
 
 MOST_CHECKS = 20
-MOST_COMMAND_WORDS = 40
-LONGEST_COMMAND_WORD = 1_000
 MOST_CHECK_VARIABLES = 20
 _OPEN_VARIABLE = r"^(?!HANDRAIL_|AI_NATIVE_CLI_)[A-Za-z_][A-Za-z0-9_]*\Z"
 """A name that a project may set: what is Handrail's own, it may not."""
 MOST_CHECK_SECONDS = 7_200
 _CHECK_NAME = r"^[a-z0-9][a-z0-9_-]{0,39}\Z"
-_INSIDE = r"^(?!/)(?!(?:[^/]*/)*\.\.(?:/|\Z))[^\x00-\x1f\\]+\Z"
-"""A path that does not begin at the root and has no way up."""
-
-
-class _Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    path: Annotated[str, Meta(max_length=500, pattern=_INSIDE)]
-    """Where the program writes its report, relative to the project; `-`: it is what the program prints."""
-    format: ReportFormat = "junit"
-    """JUnit XML, the JSON of Jest and Vitest, TAP, `go test -json`, or the sums of cargo and unittest."""
 
 
 class _Check(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -92,13 +84,13 @@ class _Check(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
         Meta(min_length=1, max_length=MOST_COMMAND_WORDS),
     ]
     """The program and its arguments, word by word; no shell reads them."""
-    directory: Annotated[str, Meta(max_length=500, pattern=_INSIDE)] = "."
+    directory: Annotated[str, Meta(max_length=500, pattern=INSIDE)] = "."
     """Where it starts, relative to the project."""
     timeout_seconds: Annotated[int, Meta(ge=1, le=MOST_CHECK_SECONDS)] = 600
     """When it is ended, and recorded as timed out."""
     description: Annotated[str, Meta(max_length=200)] = ""
     """What it checks, for people and agents."""
-    report: _Report | None = None
+    report: ReportPlace | None = None
     """A file in which its tests are counted."""
     environment: Annotated[
         dict[
@@ -108,24 +100,6 @@ class _Check(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
         Meta(max_length=MOST_CHECK_VARIABLES),
     ] = {}
     """Variables that it gets beside the caller's; those that steer a runner, only from here."""
-
-
-class _Notify(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    url: Annotated[str, Meta(max_length=2048, pattern=r"^(https?://[^\s]+)?\Z")] = ""
-    """Where the server of a team sends what happens in runs."""
-    key: Annotated[str, Meta(max_length=512)] = ""
-    """Signs each body: the header `X-Handrail-Signature` is its HMAC with this key."""
-    command: Annotated[
-        tuple[Annotated[str, Meta(min_length=1, max_length=LONGEST_COMMAND_WORD)], ...],
-        Meta(max_length=MOST_COMMAND_WORDS),
-    ] = ()
-    """What a local call starts after its answer, word by word; the notice is its last argument."""
-    kinds: Annotated[tuple[OutwardKind, ...], Meta(max_length=len(get_args(OutwardKind)))] = ()
-    """What to tell: needs_person, blocked, done, critical_gap, idle, stalled; all of it by default."""
-    with_text: bool = False
-    """Let texts of a run leave with it."""
-    allow_private: bool = False
-    """Send to an address of a private network, too."""
 
 
 class _Code(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -170,7 +144,7 @@ class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     preferences: _Preferences = _Preferences()
     update: _Update = _Update()
     code: _Code = _Code()
-    notify: _Notify = _Notify()
+    notify: Notify = Notify()
     limits: TeamLimits = TeamLimits()
     confirmations: Confirmations = "claimed"
     """Whose word confirms a step that asks for it: `claimed`, the agent's too; `person`, only a person's."""
@@ -225,7 +199,7 @@ class LocalSettings:
             checks=checks,
             snapshots=snapshots,
             looking=user.code.snapshots,
-            notify=_notify(user.notify),
+            notify=user.notify if user.notify.url or user.notify.command else None,
             limits=user.limits,
             project_name=named,
             confirmations=confirmations,
@@ -315,20 +289,6 @@ class LocalSettings:
         return min(ceiling, asked, key=_EFFECTS.index)
 
 
-def _notify(asked: _Notify) -> Notify | None:
-    """None where nobody is to be told."""
-    if not asked.url and not asked.command:
-        return None
-    return Notify(
-        url=asked.url,
-        key=asked.key,
-        command=asked.command,
-        kinds=asked.kinds,
-        with_text=asked.with_text,
-        allow_private=asked.allow_private,
-    )
-
-
 def _check_sources(document: dict[str, Json]) -> None:
     """What is lenient where it is read is refused where it is written."""
     from handrail.host.workflow_sources.settings import parse_user_settings
@@ -357,9 +317,7 @@ def _checks(file: _ProjectFile) -> tuple[DeclaredCheck, ...]:
             directory=check.directory,
             timeout_seconds=check.timeout_seconds,
             description=check.description,
-            report=None
-            if check.report is None
-            else ReportPlace(path=check.report.path, format=check.report.format),
+            report=check.report,
             environment=tuple(sorted(check.environment.items())),
         )
         for name, check in file.checks.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal, Protocol, get_args
 
 import msgspec
 from msgspec import Meta
@@ -147,12 +147,19 @@ class AuthoredFiles(Protocol):
         """For this user only, 0600, in a directory that exists; no file until all is durable."""
 
 
-class ReportPlace(msgspec.Struct, frozen=True, kw_only=True):
+MOST_COMMAND_WORDS = 40
+LONGEST_COMMAND_WORD = 1_000
+INSIDE = r"^(?!/)(?!(?:[^/]*/)*\.\.(?:/|\Z))[^\x00-\x1f\\]+\Z"
+"""A path that does not begin at the root and has no way up."""
+
+
+class ReportPlace(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The file in which a check's program counts its tests."""
 
-    path: str
-    """Relative to the project; `PRINTED`: what the program prints."""
-    format: ReportFormat
+    path: Annotated[str, Meta(max_length=500, pattern=INSIDE)]
+    """Where the program writes its report, relative to the project; `-`: it is what the program prints."""
+    format: ReportFormat = "junit"
+    """JUnit XML, the JSON of Jest and Vitest, TAP, `go test -json`, or the sums of cargo and unittest."""
 
 
 class DeclaredCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,21 +176,24 @@ class DeclaredCheck(msgspec.Struct, frozen=True, kw_only=True):
     """Names and values that it gets beside what the caller has."""
 
 
-class Notify(msgspec.Struct, frozen=True, kw_only=True):
+class Notify(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """Whom to tell what about runs."""
 
-    url: str = ""
-    """Where the server of a team sends it."""
-    key: str = ""
-    """Signs what is sent."""
-    command: tuple[str, ...] = ()
-    """What a local process starts, word by word."""
-    kinds: tuple[OutwardKind, ...] = ()
-    """Empty: all of them."""
+    url: Annotated[str, Meta(max_length=2048, pattern=r"^(https?://[^\s]+)?\Z")] = ""
+    """Where the server of a team sends what happens in runs."""
+    key: Annotated[str, Meta(max_length=512)] = ""
+    """Signs each body: the header `X-Handrail-Signature` is its HMAC with this key."""
+    command: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=LONGEST_COMMAND_WORD)], ...],
+        Meta(max_length=MOST_COMMAND_WORDS),
+    ] = ()
+    """What a local call starts after its answer, word by word; the notice is its last argument."""
+    kinds: Annotated[tuple[OutwardKind, ...], Meta(max_length=len(get_args(OutwardKind)))] = ()
+    """What to tell: needs_person, blocked, done, critical_gap, idle, stalled; all of it by default."""
     with_text: bool = False
-    """Texts of runs may leave."""
+    """Let texts of a run leave with it."""
     allow_private: bool = False
-    """The address may be one of a private network."""
+    """Send to an address of a private network, too."""
 
 
 class TeamLimits(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

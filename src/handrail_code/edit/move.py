@@ -17,7 +17,7 @@ from handrail_code.edit.moving.entries import is_entry
 from handrail_code.edit.moving.extent import Extent, read_extent
 from handrail_code.edit.moving.importers import rewrite_importers
 from handrail_code.edit.moving.leaving import leave_home
-from handrail_code.edit.moving.meanings import edited_project, verify_shift
+from handrail_code.edit.moving.meanings import verify_shift
 from handrail_code.edit.moving.named_modules import is_named, list_named, refuse_paths
 from handrail_code.edit.moving.needs import bring_needs, drop_needless
 from handrail_code.edit.moving.nested import lift_nested
@@ -69,11 +69,11 @@ def _plan(project: Project, symbol: Symbol, target: str, is_exporting: bool, is_
     drop_needless(shift)
     leave_home(shift)
     plan = Plan(edits=tuple(edit for path in sorted(shift.sheets) for edit in shift.sheets[path].edits()))
-    verify_shift(shift, plan)
-    refuse_cycles(shift, plan)
+    edited = verify_shift(shift, plan)
+    refuse_cycles(shift, plan, edited)
     if is_extract:
         return add_rest(project, symbol, extent, plan)
-    whole = add_rest(project, symbol, extent, _drop_emptied(shift, plan))
+    whole = add_rest(project, symbol, extent, _drop_emptied(shift, plan, edited))
     named = tuple(each for each in list_named(project, extent.path) if each not in whole.reasons)
     return msgspec.structs.replace(
         whole, reasons=(*whole.reasons, *named), complete=whole.complete and not named
@@ -186,9 +186,8 @@ def _is_statement_on_load(shift: Shift, use: Use) -> bool:
     return statement is not None and statement.kind == "other" and layout.runs_on_load(use.start)
 
 
-def _drop_emptied(shift: Shift, plan: Plan) -> Plan:
+def _drop_emptied(shift: Shift, plan: Plan, edited: Project) -> Plan:
     """The plan, which removes the old module where nothing but `export {}` and directives would stay."""
-    edited = edited_project(shift.project, plan)
     old = shift.project.source.text(shift.home)
     if old is None or is_entry(shift.project, shift.home):
         return plan

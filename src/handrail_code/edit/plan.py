@@ -8,8 +8,10 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from handrail_code.facts.join import Reference
+from handrail_code.facts.join import Project, Reference
+from handrail_code.facts.model import FileFacts
 from handrail_code.facts.slots import Trouble
+from handrail_code.facts.source import EditedSource
 
 RefusalCode: TypeAlias = Literal[
     "invalid_name",
@@ -102,6 +104,25 @@ class Placed(Protocol):
 
 def refuse_at(code: RefusalCode, message: str, path: str, place: Placed) -> Refusal:
     return Refusal(code=code, message=message, path=path, start=place.start, end=place.end)
+
+
+def refuse_troubles(path: str, facts: FileFacts) -> Refusal:
+    trouble = facts.troubles[0]
+    return refuse_at("parse_error", "The file has a syntax error; correct it first.", path, trouble)
+
+
+def edited_project(project: Project, plan: Plan) -> Project:
+    """The project as it would be. Raises Refusal where a file would not parse."""
+    paths = sorted({edit.path for edit in plan.edits})
+    texts = {path: text for path in paths if (text := project.source.text(path)) is not None}
+    edited = Project(EditedSource(project.source, apply_in_memory(plan, texts)))
+    for path in paths:
+        before, after = project.facts(path), edited.facts(path)
+        if before is not None and before.troubles:
+            raise refuse_troubles(path, before)
+        if after is None or after.troubles:
+            raise Refusal(code="parse_error", message="The edited file would not parse.", path=path)
+    return edited
 
 
 def hash_text(text: bytes) -> str:

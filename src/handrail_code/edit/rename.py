@@ -61,8 +61,7 @@ def plan_rename(
         text = project.source.text(token.path)
         assert text is not None, "a token stands in a file"
         replacement = spell(token, component.slots, symbol.name, new_name)
-        facts = project.facts(token.path)
-        assert facts is not None, "a token stands in facts"
+        facts = project.read_facts(token.path)
         gone = rejoin(facts, text, token, new_name) if replacement == new_name else None
         places = [(token.start, token.end, replacement)]
         if gone is not None:
@@ -72,9 +71,9 @@ def plan_rename(
             for start, end, spelled in sorted(places)
         ]
     plan = Plan(edits=tuple(edits))
-    verify_plan(project, plan)
+    edited = verify_plan(project, plan)
     if any(not isinstance(slot, Local) for slot in component.slots):
-        verify_importers(project, plan, new_name)
+        verify_importers(project, edited, plan, new_name)
     return _add_rest(project, symbol, plan, accepted)
 
 

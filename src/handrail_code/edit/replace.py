@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from handrail_code.edit.moving.extent import refuse_troubles
-from handrail_code.edit.moving.meanings import compare_kept, edited_project
-from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text, refuse_at
+from handrail_code.edit.moving.meanings import compare_kept
+from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project, hash_text, refuse_at, refuse_troubles
 from handrail_code.facts.join import Found, Project
 from handrail_code.facts.model import NONE, Definition, FileFacts
 from handrail_code.facts.python_words import BUILTIN_NAMES, is_python
@@ -82,9 +81,7 @@ def _edit(path: str, text: bytes, definition: Definition, placed: str) -> Edit:
 def _refuse_other_name(project: Project, edited: Project, found: Found, edit: Edit) -> None:
     """The text must define the name in the same place, and exports must be the same."""
     path, old = found.path, found.definition
-    before, after = project.facts(path), edited.facts(path)
-    assert before is not None, "the old text was read"
-    assert after is not None, "the new text was read"
+    before, after = project.read_facts(path), edited.read_facts(path)
     end = edit.start + len(edit.replacement.encode())
     if not any(
         each.name == old.name and edit.start <= each.start < end and _is_alike(before, old, after, each, edit)
@@ -99,8 +96,7 @@ def _refuse_other_name(project: Project, edited: Project, found: Found, edit: Ed
 
 def _refuse_twice(found: Found, before: FileFacts, edited: Project, edit: Edit) -> None:
     """What the text declares besides must not stand in its scope, or its class, already."""
-    after = edited.facts(found.path)
-    assert after is not None, "the new text was read"
+    after = edited.read_facts(found.path)
     end = edit.start + len(edit.replacement.encode())
     old = _count_declared(before, found.definition.extent_start, found.definition.extent_end)
     for key, (inside, outside) in _count_declared(after, edit.start, end).items():
@@ -161,8 +157,7 @@ def _is_outer(facts: FileFacts, definition: Definition, start: int, is_top: bool
 
 
 def _newly_unresolved(facts: FileFacts, edited: Project, edit: Edit) -> tuple[str, ...]:
-    after = edited.facts(edit.path)
-    assert after is not None, "the new text was read"
+    after = edited.read_facts(edit.path)
     known = {use.name for use in facts.uses if use.binding == NONE}
     known |= BUILTIN_NAMES if is_python(edit.path) else KNOWN_GLOBALS
     end = edit.start + len(edit.replacement.encode())
@@ -226,9 +221,7 @@ def refuse_more_than_one(edited: Project, found: Found, start: int, replacement:
 def refuse_lost_keywords(project: Project, edited: Project, found: Found, start: int) -> None:
     """A caller that names a parameter must find it in the new text."""
     path, old = found.path, found.definition
-    before, after = project.facts(path), edited.facts(path)
-    assert before is not None, "the old text was read"
-    assert after is not None, "the new text was read"
+    before, after = project.read_facts(path), edited.read_facts(path)
     new_index = next(
         (at for at, each in enumerate(after.definitions) if each.name == old.name and each.start >= start),
         None,

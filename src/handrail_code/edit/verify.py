@@ -11,31 +11,22 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory, refuse_at
+from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project, refuse_at
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts, Import, Use
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Slot
-from handrail_code.facts.source import EditedSource
 
 
-def verify_plan(project: Project, plan: Plan) -> None:
-    """None if the edited files still mean what they meant."""
-    texts: dict[str, bytes] = {}
+def verify_plan(project: Project, plan: Plan) -> Project:
+    """The project as it would be. Raises Refusal where an edited file would mean something else."""
+    edited = edited_project(project, plan)
     for path in sorted({edit.path for edit in plan.edits}):
-        text = project.source.text(path)
-        if text is None:
-            raise Refusal(code="not_found", message="The file is gone.", path=path)
-        texts[path] = text
-    changed = apply_in_memory(plan, texts)
-    edited = Project(EditedSource(project.source, changed))
-    for path in changed:
-        before, after = project.facts(path), edited.facts(path)
-        if before is None or after is None or after.troubles:
-            raise Refusal(code="parse_error", message="The edited file would not parse.", path=path)
+        before, after = project.read_facts(path), edited.read_facts(path)
         moved = Moved([edit for edit in plan.edits if edit.path == path], before)
         _compare_names(path, before, after, moved)
         _compare_modules(project, edited, path)
+    return edited
 
 
 class Moved:
@@ -111,9 +102,7 @@ def _explain(path: str, before: FileFacts, use: Use, owner: int, is_edited: bool
 
 def _compare_modules(project: Project, edited: Project, path: str) -> None:
     """Every import must still find its name, and no two exports may share one that did not before."""
-    before, after = project.facts(path), edited.facts(path)
-    assert before is not None, "the old text was read"
-    assert after is not None, "the new text was read"
+    before, after = project.read_facts(path), edited.read_facts(path)
     is_same_size = len(before.imports) == len(after.imports)
     if not is_python(path):  # in Python a name becomes public or private by its first letter
         is_same_size = is_same_size and len(before.exports) == len(after.exports)
@@ -138,11 +127,9 @@ def _compare_modules(project: Project, edited: Project, path: str) -> None:
             raise refuse_at("collision", "The module already exports this name.", path, place)
 
 
-def verify_importers(project: Project, plan: Plan, new_name: str) -> None:
+def verify_importers(project: Project, edited: Project, plan: Plan, new_name: str) -> None:
     """What other files import under the new name must come from where it came from before."""
-    texts = {path: project.source.text(path) or b"" for path in {edit.path for edit in plan.edits}}
-    changed = apply_in_memory(plan, texts)
-    edited = Project(EditedSource(project.source, changed))
+    changed = {edit.path for edit in plan.edits}
     is_from_python = is_python(plan.edits[0].path)
     for path in project.source.candidates(new_name):
         if is_python(path) != is_from_python:

@@ -238,6 +238,5 @@ def _modifiers(project: Project, path: str, definition: Definition) -> bytes:
 
 
 def _definition(project: Project, owner: Owner) -> Definition:
-    facts = project.facts(owner.path)
-    assert facts is not None, "an owner comes from facts"
+    facts = project.read_facts(owner.path)
     return facts.definitions[owner.index]

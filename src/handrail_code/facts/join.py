@@ -94,6 +94,9 @@ class Project:
     def facts(self, path: str) -> FileFacts | None:
         return self.slots.facts(path)
 
+    def read_facts(self, path: str) -> FileFacts:
+        return self.slots.read_facts(path)
+
     def symbol_of(self, path: str, index: int) -> Symbol | None:
         """The symbol of one definition; None for a method, a property or a key of an unknown object."""
         facts = self.facts(path)
@@ -101,65 +104,21 @@ class Project:
             return None
         definition = facts.definitions[index]
         if definition.binding != NONE:
-            return self._symbol(self.slots.slot_of_binding(path, definition.binding))
+            return self.symbol_of_slot(self.slots.slot_of_binding(path, definition.binding))
         for export in facts.exports:
             if export.definition == index and export.kind == "commonjs" and export.exported != "=":
-                return self._symbol(Exported(path=path, name=export.exported))
+                return self.symbol_of_slot(Exported(path=path, name=export.exported))
         return None
 
-    def symbol_at(self, path: str, offset: int) -> Symbol | None:
-        """What the identifier at this offset means in its own file: an import means its local name."""
-        facts = self.facts(path)
-        if facts is None:
-            return None
-        for use in facts.uses:
-            if use.start <= offset < use.end or offset == use.start:
-                if use.binding != NONE:
-                    return self._symbol(self.slots.slot_of_binding(path, use.binding))
-                return self._star(path, use) if is_python(path) else self._global(use.name)
-        for found in facts.imports:
-            span = found.imported_span
-            if span is not None and span.start <= offset < span.end:
-                slot = self.slots.slot_of_import(path, found)
-                return None if slot is None else self._symbol(slot)
-        for export in facts.exports:
-            for span, slot in ((export.exported_span, Exported(path=path, name=export.exported)),):
-                if span is not None and span.start <= offset < span.end:
-                    return self._symbol(slot)
-        for member in facts.members:
-            if member.start <= offset < member.end:
-                there = self.slots.slot_of_member(path, facts, member)
-                return None if there is None else self._symbol(there)
-        return None
-
-    def home(self, symbol: Symbol) -> Symbol:
-        """The symbol that this one stands for, through imports and re-exports."""
-        return self._symbol(self.slots.home_of(symbol.slot)) or symbol
-
-    def _star(self, path: str, use: Use) -> Symbol | None:
-        slot = self.slots.python.slot_of_use(path, use)
-        return None if slot is None else self._symbol(slot)
-
-    def _global(self, name: str) -> Symbol | None:
-        for path in self.slots.candidates(name):
-            facts = self.facts(path)
-            for at, each in enumerate(facts.bindings if facts is not None else ()):
-                if each.name == name and isinstance(self.slots.slot_of_binding(path, at), Shared):
-                    return self._symbol(Shared(name=name))
-        return None
-
-    def _symbol(self, slot: Slot) -> Symbol | None:
+    def symbol_of_slot(self, slot: Slot) -> Symbol | None:
         if isinstance(slot, Local):
-            facts = self.facts(slot.path)
-            assert facts is not None, "a binding comes from facts"
-            binding = facts.bindings[slot.binding]
+            binding = self.read_facts(slot.path).bindings[slot.binding]
             return Symbol(slot=slot, name=binding.name, kind=binding.kind)
         if isinstance(slot, Exported):
             below = self.slots.home_of(slot)
             kind: Kind = "property"
             if isinstance(below, Local):
-                facts = self.facts(below.path)
-                kind = facts.bindings[below.binding].kind if facts is not None else "property"
+                kind = self.read_facts(below.path).bindings[below.binding].kind
             return Symbol(slot=slot, name=slot.name, kind=kind)
         for path in self.slots.candidates(slot.name):
             facts = self.facts(path)
@@ -439,8 +398,7 @@ class Project:
                 links = self.slots.links(path)
                 for found in links.imports if links is not None else ():
                     if self._is_whole(path, found, module):
-                        facts = self.facts(path)
-                        assert facts is not None, "its links are a part of its facts"
+                        facts = self.read_facts(path)
                         code: TroubleCode = "whole_module_used"
                         if found.kind == "mentioned":
                             code = "module_named"
@@ -449,11 +407,10 @@ class Project:
 
     def _leaks_of_inner(self, slot: Local) -> Iterator[Trouble]:
         """Places where the enum or the namespace around a name goes somewhere as one thing."""
-        facts = self.facts(slot.path)
-        assert facts is not None, "a binding comes from facts"
+        facts = self.read_facts(slot.path)
         scope = facts.bindings[slot.binding].scope
         owner = next((at for at, each in enumerate(facts.bindings) if each.inner == scope), NONE)
-        around = None if owner == NONE else self._symbol(self.slots.slot_of_binding(slot.path, owner))
+        around = None if owner == NONE else self.symbol_of_slot(self.slots.slot_of_binding(slot.path, owner))
         received: dict[str, set[int]] = {}
         for whole in () if around is None else self._slots_that_mean(around)[0]:
             for token in self.slots.tokens(whole):

@@ -54,6 +54,12 @@ class Slots:
         found = self.source.facts(path)
         return found if isinstance(found, FileFacts) else None
 
+    def read_facts(self, path: str) -> FileFacts:
+        """Of a file that something known stands in."""
+        facts = self.facts(path)
+        assert facts is not None, "what is known of a file comes from its facts"
+        return facts
+
     def links(self, path: str) -> Links | None:
         """What ties a file to others. It is kept for every file; facts are asked of the source each time."""
         if path not in self._links:
@@ -189,8 +195,7 @@ class Slots:
     def slot_of_binding(self, path: str, binding: int) -> Slot:
         if is_python(path):
             return self.python.slot_of_binding(path, binding)
-        facts = self.facts(path)
-        assert facts is not None, "a binding comes from facts"
+        facts = self.read_facts(path)
         found = facts.bindings[binding]
         is_top = found.scope == 0 and not facts.is_module and found.kind != "label"
         if is_top or facts.scopes[found.scope].kind == "global":
@@ -353,8 +358,7 @@ class Slots:
             yield from self._tokens_of_shared(slot)
 
     def _tokens_of_local(self, slot: Local) -> Iterator[Token]:
-        facts = self.facts(slot.path)
-        assert facts is not None, "a binding comes from facts"
+        facts = self.read_facts(slot.path)
         binding = facts.bindings[slot.binding]
         ties = self._ties_of_local(slot, facts)
         for at in binding.uses:

@@ -15,7 +15,7 @@ import msgspec
 from handrail.contract.catalogue import ACTION_NOT_ALLOWED, E_USAGE
 from handrail.contract.fence import fence_text, flatten_text
 from handrail.contract.outcome import UNTRUSTED, Failure, Json, NextCall
-from handrail.contract.tokens.continuation import Continuation, frame, parse
+from handrail.contract.tokens.continuation import Continuation, read_unproven
 from handrail.contract.tokens.workflow import unwrap
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.surfaces.mcp.reply_text import call_text
@@ -61,8 +61,7 @@ def _tool_of(held: Continuation) -> str:
 
 
 def _read(token: str) -> Continuation | None:
-    framed = frame(unwrap(token))
-    return None if framed is None else parse(framed[0])
+    return read_unproven(unwrap(token))
 
 
 # Command-line words as arguments

@@ -13,9 +13,8 @@ from handrail.contract.outcome import Fault, Json, Success
 from handrail.contract.tokens.continuation import (
     Continuation,
     NextAction,
-    frame,
     missing_parameters,
-    parse,
+    read_unproven,
     restore_parameters,
 )
 from handrail.engine.judge.actions import PLAN
@@ -105,7 +104,6 @@ def _hash(content: bytes | None) -> str:
 
 def _read(token: str, given: Mapping[str, Json]) -> Continuation:
     """What a token that was minted here holds, its large parameters brought back from what was given."""
-    framed = frame(token)
-    held = None if framed is None else parse(framed[0])
+    held = read_unproven(token)
     assert held is not None, "it was minted a moment ago"
     return restore_parameters(held, dict(given)) or held

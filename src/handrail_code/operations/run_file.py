@@ -20,7 +20,7 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json, Success
-from handrail.contract.tokens.continuation import NextAction, frame, parse
+from handrail.contract.tokens.continuation import NextAction, read_unproven
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW, unwrap
 from handrail.engine.history import History, Node, context_at
@@ -335,8 +335,7 @@ def _add_recovery(rt: ReadPorts, desk: TokenDesk, token: str, fault: Fault) -> F
 
 def _mint_show(rt: ReadPorts, desk: TokenDesk, token: str) -> str:
     """A token that shows the step of an expired one, which may not be renewed because it writes."""
-    framed = frame(unwrap(token))
-    held = None if framed is None else parse(framed[0])
+    held = read_unproven(unwrap(token))
     assert held is not None, "it was read a moment ago"
     claims = read_token(rt.keys.verifying_keys(WORKFLOW), held.parameters["token"], ANY_KIND).claims
     parameters = {**held.parameters, "token": mint_state_token_for(rt.keys, claims)}

@@ -324,8 +324,7 @@ class Scanning:
         from handrail_code.scan.outline import outline
 
         path = check_file(self._source, str(asked.get("outline", "")))
-        facts = self._project.facts(path)
-        assert facts is not None, "a checked file has facts"
+        facts = self._project.read_facts(path)
         listed = list(outline(path, facts))
         limit, offset = int(asked.get("limit", MOST_LISTED)), int(asked.get("offset", 0))
         shown = listed[offset : offset + limit]
@@ -359,8 +358,7 @@ class Scanning:
         from handrail_code.scan.outline import ModuleGraph, list_dependencies, list_exports
 
         path = check_file(self._source, str(asked.get("deps", "")))
-        facts = self._project.facts(path)
-        assert facts is not None, "a checked file has facts"
+        facts = self._project.read_facts(path)
         text = self._source.text(path) or b""
         dependencies = list_dependencies(self._project, path, facts)
         importers = ModuleGraph(self._project).importers_of(path)

@@ -24,8 +24,7 @@ class AnalyzeAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def analyze(project: Project, found: Found) -> AnalyzeAnswer:
-    facts = project.facts(found.path)
-    assert facts is not None, "a definition comes from facts"
+    facts = project.read_facts(found.path)
     used = find_uses(project, found)
     callers = find_callers(project, found, used)
     levels = {"exact": 0, "alias": 0, "member": 0, "possible": 0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from handrail_code.facts.join import References
 from tests.code_tools.reading import project_of, project_with_mark
+from tests.code_tools.symbols import symbol_at
 
 FILES = {
     "lib/m.js": "export function ^load() {}\nload()",
@@ -72,7 +73,7 @@ def test_a_name_is_found_behind_more_star_exports_than_anyone_counts() -> None:
     barrel = "".join(f"export * from './m{at}'\n" for at in range(120))
     user = "import {n119} from './barrel'\nn119\n"
     project = project_of({**modules, "barrel.ts": barrel, "user.ts": user})
-    symbol = project.symbol_at("m119.ts", len("export const "))
+    symbol = symbol_at(project, "m119.ts", len("export const "))
     assert symbol is not None
 
     found = project.references(symbol)

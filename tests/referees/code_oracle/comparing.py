@@ -22,6 +22,7 @@ from handrail_code.languages.extensions import language_of
 from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource
 from tests.code_tools.planning import plan_member_rename, plan_rename
+from tests.code_tools.symbols import symbol_at
 from tests.referees.code_oracle.judged import Judged, Place, Verdict
 from tests.referees.code_oracle.packages import TYPESCRIPT, Package, fetch
 from tests.referees.equipment import NotAvailable
@@ -94,7 +95,7 @@ def _judge_one(
             **more,
         )
 
-    symbol = project.symbol_at(answer["file"], answer["start"])
+    symbol = symbol_at(project, answer["file"], answer["start"])
     if symbol is None:
         return verdict("refused", why="no symbol")
     plan = plan_rename(project, symbol, answer["name"] + "_new", style)
@@ -126,7 +127,7 @@ def _is_same_by_form(project: Project, answer: dict[str, Any], style: Style, wan
     What it does change is compared with what we change where they are two for us as well.
     """
     apart = keep_forms_apart(project)
-    symbol = apart.symbol_at(answer["file"], answer["start"])
+    symbol = symbol_at(apart, answer["file"], answer["start"])
     plan = None if symbol is None else plan_rename(apart, symbol, answer["name"] + "_new", style)
     return isinstance(plan, Plan) and wanted == {(edit.path, edit.start, edit.end) for edit in plan.edits}
 

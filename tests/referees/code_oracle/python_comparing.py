@@ -21,6 +21,7 @@ from handrail_code.languages.extensions import language_of
 from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource
 from tests.code_tools.planning import apply_in_memory, plan_rename
+from tests.code_tools.symbols import symbol_at
 from tests.referees.code_oracle.ask_pyright import PYRIGHT, ask_pyright, find_server
 from tests.referees.code_oracle.judged import Place
 from tests.referees.code_oracle.python_packages import PythonPackage, fetch_wheel
@@ -84,7 +85,7 @@ def _judge_one(
     answer: Mapping[str, Any],
     texts: Mapping[str, bytes],
 ) -> PythonJudged:
-    symbol = project.symbol_at(question.file, question.start)
+    symbol = symbol_at(project, question.file, question.start)
     plan = None if symbol is None else plan_rename(project, symbol, NEW_NAME, "follow")
     if not isinstance(plan, Plan):
         code = "no symbol" if plan is None else plan.code

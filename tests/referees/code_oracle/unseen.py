@@ -22,6 +22,7 @@ from handrail_code.languages.reading import read_facts
 from handrail_code.scan.trace import TraceAnswer, trace_callers
 from tests.code_tools.memory_source import MemorySource
 from tests.code_tools.planning import apply_in_memory, list_unrestored, plan_move, plan_rename
+from tests.code_tools.symbols import symbol_at
 from tests.referees.code_oracle.comparing import (
     SETTINGS,
     ask_service,
@@ -170,7 +171,7 @@ def _judge_python(named: re.Match[str], per_kind: int) -> tuple[Counter[str], li
     faults: list[str] = []
     for path, start, uses in _spread(list(list_python_uses(texts)), per_kind * 5):
         _judge_trace(project, path, start, uses, counts, faults)
-        symbol = project.symbol_at(path, start)
+        symbol = symbol_at(project, path, start)
         plan = None if symbol is None else plan_rename(project, symbol, NEW_NAME)
         if symbol is None or not isinstance(plan, Plan):
             counts["renames refused"] += 1

@@ -130,6 +130,12 @@ def parse(payload: bytes) -> Continuation | None:
         return None
 
 
+def read_unproven(token: str) -> Continuation | None:
+    """What a token says; None for anything else. Proves nothing about who wrote it."""
+    framed = frame(token)
+    return None if framed is None else parse(framed[0])
+
+
 def _parse_cut(token: str) -> Continuation | None:
     """What the payload says of a token that lost its end or got another one: it says itself where it ends."""
     data = sealed.decode(token[: len(token) // 4 * 4]) if len(token) <= LENGTH_LIMIT else None
@@ -381,9 +387,7 @@ def _gone(continuation: Continuation, resource: str, name: str) -> Fault:
 
 def _refuse_unproven(keys: Sequence[bytes], token: str, now: int, command: str) -> NoReturn:
     """Anyone can write a readable payload, so only a query is offered again, never a write."""
-    framed = frame(token)
-    claimed = None if framed is None else parse(framed[0])
-    claimed = claimed or _parse_cut(token)
+    claimed = read_unproven(token) or _parse_cut(token)
     first = _FIRST_LINES.get(command)
     recovery: dict[str, Json] = {"suggestion": _REPEAT if first is None else _RUN.format(first)}
     if claimed is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from handrail_code.edit.moving.meanings import edited_project
 from handrail_code.edit.moving.shift import Shift
 from handrail_code.edit.plan import Plan, Refusal
 from handrail_code.facts.join import Project
@@ -19,13 +18,12 @@ Early: TypeAlias = tuple[str, str, str]
 """A module that needs a name of another one when it is loaded: the module, the other, the name."""
 
 
-def refuse_cycles(shift: Shift, plan: Plan) -> None:
+def refuse_cycles(shift: Shift, plan: Plan, edited: Project) -> None:
     """Refused where a module of a circle would need a name before the other module has made it.
 
     Which module of a circle is loaded first is up to whoever imports it. So each is tried, and what is too
     early then must have been so before.
     """
-    edited = edited_project(shift.project, plan)
     graphs = (Graph(shift.project), Graph(edited))
     for path in sorted({edit.path for edit in plan.edits}):
         circle = {each for each in graphs[1].reach(path) if path in graphs[1].reach(each)}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from handrail_code.edit.plan import Refusal, refuse_at
+from handrail_code.edit.plan import Refusal, refuse_at, refuse_troubles
 from handrail_code.facts.join import Project, Symbol
 from handrail_code.facts.model import NONE, VALUE, Export, FileFacts, Span, Use
 from handrail_code.facts.slots import Exported, Local, Shared
@@ -66,11 +66,6 @@ def read_extent(project: Project, symbol: Symbol) -> Extent:
     if isinstance(home, Exported):
         return _read_assigned(home, facts, layout)
     return _read_declared(home, facts, layout)
-
-
-def refuse_troubles(path: str, facts: FileFacts) -> Refusal:
-    trouble = facts.troubles[0]
-    return refuse_at("parse_error", "The file has a syntax error; correct it first.", path, trouble)
 
 
 def _read_assigned(home: Exported, facts: FileFacts, layout: Layout) -> Extent:

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from handrail_code.edit.moving.entries import is_entry
-from handrail_code.edit.moving.extent import refuse_troubles
 from handrail_code.edit.moving.needs import drop_import, piece_of
 from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift
-from handrail_code.edit.plan import Refusal, refuse_at
+from handrail_code.edit.plan import Refusal, refuse_at, refuse_troubles
 from handrail_code.facts.model import NONE, Export, FileFacts, Import, Member
 
 

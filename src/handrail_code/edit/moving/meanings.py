@@ -12,14 +12,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from handrail_code.edit.moving.extent import refuse_troubles
 from handrail_code.edit.moving.importers import importing_files
 from handrail_code.edit.moving.shift import Shift
-from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory, refuse_at
+from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project, refuse_at
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts, Import, Use
 from handrail_code.facts.slots import Exported, Local, Shared
-from handrail_code.facts.source import EditedSource
 from handrail_code.languages.javascript.layout import Layout, read_layout
 
 Meaning: TypeAlias = tuple[str, ...]
@@ -29,25 +27,8 @@ Meaning: TypeAlias = tuple[str, ...]
 Translated: TypeAlias = Callable[[Use, Meaning], Meaning]
 
 
-def edited_project(project: Project, plan: Plan) -> Project:
-    """The project as it would be; refused where a file would not parse."""
-    texts: dict[str, bytes] = {}
-    for path in sorted({edit.path for edit in plan.edits}):
-        text = project.source.text(path)
-        if text is not None:
-            texts[path] = text
-    changed = apply_in_memory(plan, texts)
-    edited = Project(EditedSource(project.source, changed))
-    for path in changed:
-        before, after = project.facts(path), edited.facts(path)
-        if before is not None and before.troubles:
-            raise refuse_troubles(path, before)
-        if after is None or after.troubles:
-            raise Refusal(code="parse_error", message="The edited file would not parse.", path=path)
-    return edited
-
-
-def verify_shift(shift: Shift, plan: Plan) -> None:
+def verify_shift(shift: Shift, plan: Plan) -> Project:
+    """The project as it would be. Raises Refusal."""
     project = shift.project
     edited = edited_project(project, plan)
     changed = sorted({edit.path for edit in plan.edits})
@@ -63,6 +44,7 @@ def verify_shift(shift: Shift, plan: Plan) -> None:
     _compare_strictness(shift, edited)
     _compare_others(shift, edited, set(changed))
     _refuse_ambiguity(shift)
+    return edited
 
 
 def translate(shift: Shift, use: Use | None, meaning: Meaning) -> Meaning:
@@ -99,8 +81,7 @@ def meaning_of_import(project: Project, path: str, found: Import) -> Meaning:
         return ("module", resolved or place_of(path, found.module), found.imported)
     home = project.slots.home_of(slot)
     if isinstance(home, Local):
-        facts = project.facts(home.path)
-        assert facts is not None, "a slot comes from facts"
+        facts = project.read_facts(home.path)
         below = project.slots.import_of(home.path, home.binding)
         if below is not None:
             return ("module", place_of(home.path, below.module), below.imported)
@@ -148,9 +129,7 @@ def compare_kept(
     project: Project, edited: Project, path: str, edits: Sequence[Edit], translated: Translated
 ) -> None:
     """The uses that stay in a changed file."""
-    before, after = project.facts(path), edited.facts(path)
-    assert before is not None, "the old text was read"
-    assert after is not None, "the new text was read"
+    before, after = project.read_facts(path), edited.read_facts(path)
     places = Places(edits)
     found = {use.start: use for use in after.uses}
     pairs = []
@@ -172,9 +151,7 @@ def _compare_pairs(
     pairs: Sequence[tuple[Use, Use]],
     translated: Translated,
 ) -> None:
-    before, after = project.facts(path), edited.facts(new_path)
-    assert before is not None, "the old text was read"
-    assert after is not None, "the new text was read"
+    before, after = project.read_facts(path), edited.read_facts(new_path)
     same: dict[int, int] = {}
     back: dict[int, int] = {}
     for use, there in pairs:

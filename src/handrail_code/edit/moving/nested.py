@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from handrail_code.edit.moving.cycles import refuse_cycles
-from handrail_code.edit.moving.extent import Extent, Part, refuse_troubles
+from handrail_code.edit.moving.extent import Extent, Part
 from handrail_code.edit.moving.meanings import verify_shift
 from handrail_code.edit.moving.named_modules import refuse_paths
 from handrail_code.edit.moving.needs import bring_needs, drop_needless, rebase_inner
 from handrail_code.edit.moving.placing import place_spelled, splice
 from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift, refuse_target
-from handrail_code.edit.plan import Plan, Refusal, refuse_at
+from handrail_code.edit.plan import Plan, Refusal, refuse_at, refuse_troubles
 from handrail_code.facts.join import Project, Symbol
 from handrail_code.facts.model import NONE, FileFacts, Use
 from handrail_code.facts.slots import Local
@@ -64,8 +64,7 @@ def _finish(shift: Shift, inner: Inner, text: bytes) -> Plan:
         )
     )
     plan = Plan(edits=tuple(edit for path in sorted(shift.sheets) for edit in shift.sheets[path].edits()))
-    verify_shift(shift, plan)
-    refuse_cycles(shift, plan)
+    refuse_cycles(shift, plan, verify_shift(shift, plan))
     return plan
 
 

@@ -6,10 +6,10 @@ import posixpath
 from typing import Literal, TypeAlias
 
 from handrail_code.edit.moving.entries import package_of, package_type
-from handrail_code.edit.moving.extent import Extent, refuse_troubles
+from handrail_code.edit.moving.extent import Extent
 from handrail_code.edit.moving.sheet import Form, Sheet
 from handrail_code.edit.moving.specifiers import name_module
-from handrail_code.edit.plan import Refusal, refuse_at
+from handrail_code.edit.plan import Refusal, refuse_at, refuse_troubles
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts
 from handrail_code.languages.extensions import is_declaration_file, language_of
@@ -52,9 +52,7 @@ class Shift:
         return self.public_name if self.public_name != "default" else self.extent.name
 
     def facts(self, path: str) -> FileFacts:
-        facts = self.project.facts(path)
-        assert facts is not None, "the file was read"
-        return facts
+        return self.project.read_facts(path)
 
     def sheet(self, path: str) -> Sheet:
         if path not in self.sheets:

@@ -7,7 +7,7 @@ read any name of it, and then its import is not marked as followed.
 
 from __future__ import annotations
 
-import msgspec
+from dataclasses import replace
 
 from handrail_code.facts.model import EVERY_MEANING, NONE, VALUE, ImportKind
 from handrail_code.languages.draft import FoundImport, span_of
@@ -173,7 +173,7 @@ def _take_names(draft: Draft, pattern: Node, whole: FoundImport, declared: dict[
 
 def import_like(whole: FoundImport, name: str, span: tuple[int, int]) -> FoundImport:
     """One name of a module that is loaded as a whole."""
-    return msgspec.structs.replace(whole, imported=name, imported_span=span, use=NONE, is_followed=False)
+    return replace(whole, imported=name, imported_span=span, use=NONE, is_followed=False)
 
 
 def link_pattern(draft: Draft, pattern: Node, use: int, first_member: int, definition: int) -> None:
