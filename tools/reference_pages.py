@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, get_args
 
@@ -12,7 +12,8 @@ import msgspec
 from handrail.contract.catalogue import KINDS, SHARED_ERRORS, Kind
 from handrail.contract.conformance.cli_document import EXITS
 from handrail.engine.events import Event, Fact
-from handrail.surfaces.cli.reading.rows import CommandHelp, ParamHelp
+from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS
+from handrail.surfaces.cli.reading.rows import CommandHelp
 from handrail.surfaces.cli.self_description import command_tables
 from handrail.surfaces.cli.self_description.reference_data import cli_reference
 from handrail.surfaces.mcp.tools import SAID_BY_NAME, input_schema, tool_definitions
@@ -67,7 +68,17 @@ def cli_page() -> str:
         *(_command_section(entry) for entry in entries),
         "## Global flags",
         "They stand anywhere on the line.\nA flag beats its environment variable.",
-        _params_table(command_tables.global_help(), has_environment=True),
+        table(
+            ("flag", "environment", "what"),
+            (
+                [
+                    f"`{one.flag} {one.value}".rstrip() + "`",
+                    f"`{one.environment}`" if one.environment else "",
+                    one.text,
+                ]
+                for one in GLOBAL_FLAGS
+            ),
+        ),
         "## Parsing",
         "- Names are exact: no prefixes, no case folding.\n"
         "- `--a=b` is the same as `--a b`; `--` ends flags.\n"
@@ -85,7 +96,7 @@ def cli_page() -> str:
 
 def _flag_rows() -> list[list[str]]:
     """Every flag of every command once, sorted; flags of the same commands share a row."""
-    shared = {one["name"]: one["environment"] for one in command_tables.global_help()}
+    shared = {one.flag: one.environment for one in GLOBAL_FLAGS}
     commands = command_tables.commands(registry())
     offered: dict[str, list[str]] = {}
     for path, command in commands.items():
@@ -210,7 +221,15 @@ def _command_section(entry: CommandHelp) -> str:
         told.append("Errors: " + ", ".join(_code_link(code) for code in own) + ".")
     parts = [f"## {entry['path']}", "\n".join(told)]
     if entry["params"]:
-        parts.append(_params_table(entry["params"], has_environment=False))
+        rows = [
+            [
+                "`" + " ".join(filter(None, (param["flag"], param["value"]))) + "`",
+                "yes" if param["required"] else "",
+                text,
+            ]
+            for param, text in zip(entry["params"], entry["texts"], strict=True)
+        ]
+        parts.append(table(("argument", "required", "what"), rows))
     parts.append("```sh\n" + "\n".join(entry["examples"]) + "\n```")
     return "\n\n".join(parts)
 
@@ -294,18 +313,6 @@ def _argument_rows(schema: dict[str, Any], prefix: str) -> Iterator[list[str]]:
         yield [f"`{prefix}{name}`", type_text(field), is_required, text]
         if "properties" in field:
             yield from _argument_rows(field, f"{prefix}{name}.")
-
-
-def _params_table(params: Iterable[ParamHelp], *, has_environment: bool) -> str:
-    head = ("flag", "environment", "what") if has_environment else ("argument", "required", "what")
-    rows = []
-    for param in params:
-        label = "`" + " ".join(filter(None, (param["name"], param["value"]))) + "`"
-        middle = f"`{param['environment']}`" if param["environment"] else ""
-        rows.append(
-            [label, middle if has_environment else "yes" if param["is_required"] else "", param["text"]]
-        )
-    return table(head, rows)
 
 
 def _one_per_line(text: str) -> str:

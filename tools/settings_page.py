@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin
 import msgspec
 
 from handrail.host import settings
-from handrail.surfaces.cli.self_description import command_tables
+from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS
 from tools.page_parts import page, table
 
 UNSAID_DEFAULTS = {
@@ -128,16 +128,12 @@ def _defaults(struct: type[msgspec.Struct], prefix: str) -> Iterator[tuple[str, 
 
 def documented_variables() -> set[str]:
     """Every variable on the page; a star stands for the rest of a name."""
-    flags = {str(one["environment"]) for one in command_tables.global_help() if one["environment"]}
+    flags = {one.environment for one in GLOBAL_FLAGS if one.environment}
     return flags | set(ENVIRONMENT_ONLY) | set(NOT_OURS)
 
 
 def _variable_rows() -> list[list[str]]:
-    flags = [
-        [f"`{one['environment']}`", f"`{one['name']}`: {one['text']}"]
-        for one in command_tables.global_help()
-        if one["environment"]
-    ]
+    flags = [[f"`{one.environment}`", f"`{one.flag}`: {one.text}"] for one in GLOBAL_FLAGS if one.environment]
     return sorted([*flags, *([f"`{name}`", text] for name, text in ENVIRONMENT_ONLY.items())])
 
 

@@ -179,7 +179,7 @@ def test_every_command_is_described_with_an_example_and_its_flags() -> None:
         assert entry["summary"].endswith("."), path
         assert entry["examples"], path
         assert all(example.startswith(f"handrail {words_of(path)}") for example in entry["examples"])
-        assert all(param["text"].endswith((".", "?")) for param in entry["params"]), path
+        assert all(text.endswith((".", "?")) for text in entry["texts"]), path
         assert set(entry["errors"]) <= set(KINDS), path
 
 

@@ -54,12 +54,10 @@ MOST_JSON = 20_000
 """Characters of an artifact as JSON."""
 
 
-def node_page(
-    node: Payload, *, person: Child = None, actions: Child = None, files: Payload | None = None
-) -> Html:
+def node_page(node: Payload, *, person: Child = None, files: Payload | None = None) -> Html:
     """`node` is of run.node, `files` of code.diff with its parent.
 
-    `person` is the form in which a person answers for the pending step, `actions` are other buttons.
+    `person` is the form in which a person answers for the pending step.
     """
     session_id, run_id = node["session_id"], node["run_id"]
     return page(
@@ -74,7 +72,7 @@ def node_page(
             ),
         ),
         damage_notice(node["banner"]),
-        _toolbar(node, actions),
+        _toolbar(node),
         _blocked(node),
         element(
             "div",
@@ -109,48 +107,27 @@ def _badges(node: Payload) -> Html:
     return element("span", *shown, class_="cluster")
 
 
-def _toolbar(node: Payload, actions: Child) -> Html:
-    session_id, run_id = node["session_id"], node["run_id"]
-    parent = node["parent"]
-    tip = node["preferred_tip"]
-    pair = (
-        element(
-            "a",
-            "Compare with the newest",
-            href=compare_path(session_id, node["node_id"], tip),
-            class_="button",
-        )
-        if tip != node["node_id"] and not node["is_on_path"]
-        else None
-    )
+def _toolbar(node: Payload) -> Html:
+    session_id, tip = node["session_id"], node["preferred_tip"]
     straight = next((child for child in node["children"] if child["is_on_path"]), None)
+    is_left = tip != node["node_id"] and not node["is_on_path"]
+    pair = compare_path(session_id, node["node_id"], tip)
     return element(
         "div",
         copy_button(node["resume_prompt"], "Copy resume prompt", "y"),
-        element(
-            "a",
-            "Previous",
-            href=node_path(session_id, run_id, parent["id"]),
-            class_="button",
-            rel="prev",
-            data_key_press="k",
-        )
-        if parent
-        else None,
-        element(
-            "a",
-            "Next",
-            href=node_path(session_id, run_id, straight["id"]),
-            class_="button",
-            rel="next",
-            data_key_press="j",
-        )
-        if straight
-        else None,
-        pair,
-        actions,
+        _near(node, "Previous", node["parent"], rel="prev", key="k"),
+        _near(node, "Next", straight, rel="next", key="j"),
+        element("a", "Compare with the newest", href=pair, class_="button") if is_left else None,
         class_="cluster",
     )
+
+
+def _near(node: Payload, word: str, other: Payload | None, *, rel: str, key: str) -> Child:
+    """The button that leads to a node beside this one, and the letter that presses it."""
+    if other is None:
+        return None
+    path = node_path(node["session_id"], node["run_id"], other["id"])
+    return element("a", word, href=path, class_="button", rel=rel, data_key_press=key)
 
 
 def _blocked(node: Payload) -> Child:

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from handrail.contract.disclosure.estimate import estimate_tokens
+from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.reading.parse import parse, views_of, words_of
-from handrail.surfaces.cli.self_description import command_tables
 from handrail.surfaces.cli.self_description.help import help_text
 from handrail.wiring import registry
 
@@ -25,11 +25,9 @@ def test_help_names_every_flag_its_choices_and_its_variable(path: str) -> None:
         assert param["kind"] == "choices" or all(choice in text for choice in param["choices"])
     offered = {flag for view in views_of(words_of(path)) for flag in view["globals"]}
     own = {param["flag"] for view in views_of(words_of(path)) for param in view["params"]}
-    for flag in command_tables.global_help():
-        assert (f"  {flag['name']} " in text) is (flag["name"] in offered | own)
-        assert (
-            not flag["environment"] or flag["name"] not in offered or f"[env: {flag['environment']}]" in text
-        )
+    for flag in GLOBAL_FLAGS:
+        assert (f"  {flag.flag} " in text) is (flag.flag in offered | own)
+        assert not flag.environment or flag.flag not in offered or f"[env: {flag.environment}]" in text
     assert text.startswith(f"Usage: handrail {words_of(path)}")
     assert "Examples:\n  handrail " in text
 

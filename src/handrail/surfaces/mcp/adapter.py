@@ -42,6 +42,7 @@ from handrail.surfaces.mcp.questions import (
 )
 from handrail.surfaces.mcp.reply_text import call_text
 from handrail.surfaces.mcp.resources import (
+    FOR_BOTH,
     LONGEST_URI,
     SCHEME,
     TEMPLATES,
@@ -229,7 +230,7 @@ def _refuse_cursor(cursor: str | None, what: str) -> Refusal | None:
 
 _TEMPLATES: list[dict[str, Json]] = [
     {
-        "annotations": {"audience": list(template.audience)},
+        "annotations": FOR_BOTH,
         "description": template.description,
         "mimeType": template.mime_type,
         "name": template.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import msgspec
 
@@ -92,7 +92,6 @@ def _recap(runtime: Runtime, session_id: SessionId) -> Iterator[str]:
 
 # Addresses and listings
 
-Audience: TypeAlias = tuple[Literal["user", "assistant"], ...]
 
 SCHEME = "handrail://"
 WORKFLOWS = SCHEME + "workflows"
@@ -101,7 +100,7 @@ LISTED_WORKFLOWS, LISTED_SESSIONS = 25, 20
 """Per page; the latest sessions are on the first page only. Templates reach all of them."""
 LONGEST_URI = 512
 LONGEST_DESCRIPTION = 300
-_BOTH: Audience = ("user", "assistant")
+FOR_BOTH: dict[str, Json] = {"audience": ["user", "assistant"]}
 _OUTLINE = ("steps", "stepsOmitted")
 _ESCAPED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
@@ -114,7 +113,6 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     description: str
     mime_type: str
-    audience: Audience
     address: re.Pattern[str]
     read: Callable[[Runtime, str], str]
 
@@ -176,7 +174,7 @@ def _row(
 ) -> dict[str, Json]:
     """One resource as a client lists it."""
     return {
-        "annotations": {"audience": list(_BOTH)},
+        "annotations": FOR_BOTH,
         "description": description,
         "mimeType": mime_type,
         "name": name,
@@ -275,7 +273,6 @@ def _template(
         title=name.replace("_", " ").capitalize(),
         description=description,
         mime_type=mime_type,
-        audience=_BOTH,
         address=re.compile(opening + r"(?P<of>[^/?#]+)" + re.escape(after)),
         read=read,
     )

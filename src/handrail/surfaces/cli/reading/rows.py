@@ -76,30 +76,14 @@ class Command(TypedDict):
     """The payload field that `--out` puts into a new file; empty: not offered."""
 
 
-class ParamHelp(TypedDict):
-    """What help says about one flag or position."""
+class CommandHelp(Command):
+    """What help says about one command, beside what the parser knows."""
 
-    name: str
-    """The flag, or the position as usage lines call it."""
-    value: str
-    choices: tuple[str, ...]
-    is_required: bool
-    environment: str
-    text: str
-
-
-class CommandHelp(TypedDict):
-    """What help says about one command."""
-
-    path: str
     usage: str
-    summary: str
-    operation: str
-    effect: str
     authorised_by: str
     """The flag without which nothing is changed; empty for a read."""
     sort: str
-    params: tuple[ParamHelp, ...]
-    globals: tuple[str, ...]
+    texts: tuple[str, ...]
+    """What each of its `params` is for."""
     examples: tuple[str, ...]
     errors: tuple[str, ...]

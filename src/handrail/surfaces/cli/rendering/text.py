@@ -269,9 +269,9 @@ def heading(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name).upper()
 
 
-def spell_command(call: Json, page: Page, operation: str = "run.continue") -> str:
+def spell_command(call: Json, page: Page) -> str:
     """The command for a call, as a person types it."""
-    called = NextCall(operation=operation, params=call["params"])
+    called = NextCall(operation="run.continue", params=call["params"])
     return spell_for_people(command_line(called, page.program) or "")
 
 

@@ -35,7 +35,7 @@ from handrail.runtime.operation import Operation, Registry
 from handrail.surfaces.cli.call import operation_of
 from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, GlobalFlag, Row, Spelling
 from handrail.surfaces.cli.reading.parse import mark_of, words_of
-from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Kind, Param, ParamHelp
+from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Kind, Param
 
 FLAG_ERRORS = {BUDGET_EXCEEDED.code: "--budget", EXPAND_UNKNOWN.code: "--expand"}
 """Shared codes that only one flag brings."""
@@ -106,20 +106,6 @@ def global_params() -> tuple[Param, ...]:
     )
 
 
-def global_help() -> tuple[ParamHelp, ...]:
-    return tuple(
-        ParamHelp(
-            name=flag.flag,
-            value=flag.value,
-            choices=flag.choices,
-            is_required=False,
-            environment=flag.environment,
-            text=flag.text,
-        )
-        for flag in GLOBAL_FLAGS
-    )
-
-
 def called_of(registry: Registry, row: Row) -> Operation | None:
     """The operation of a row; None for a command that is not one."""
     return operation_of(registry, row.operation) if row.operation else None
@@ -154,30 +140,16 @@ def help_of(registry: Registry, path: str) -> CommandHelp:
     row, command = rows_of(registry)[path], command_of(registry, path)
     called = called_of(registry, row)
     fields = _fields(called)
-    texts = [spelling.text or _description(spelling, fields) for spelling in _spellings(row, called, fields)]
-    return CommandHelp(
-        path=row.path,
-        usage=_usage(command),
-        summary=command["summary"],
-        operation=row.operation,
-        effect=command["effect"],
-        authorised_by=AUTHORISES.get(command["effect"], ""),
-        sort="" if called is None else called.default_sort,
-        params=tuple(
-            ParamHelp(
-                name=param["flag"] or param["value"],
-                value=param["value"] if param["flag"] else "",
-                choices=param["choices"],
-                is_required=param["required"],
-                environment="",
-                text=text,
-            )
-            for param, text in zip(command["params"], texts, strict=True)
-        ),
-        globals=command["globals"],
-        examples=row.examples,
-        errors=row.errors if called is None else (*called.errors, *derive_errors(called, command)),
-    )
+    texts = (spelling.text or _description(spelling, fields) for spelling in _spellings(row, called, fields))
+    return {
+        **command,
+        "usage": _usage(command),
+        "authorised_by": AUTHORISES.get(command["effect"], ""),
+        "sort": "" if called is None else called.default_sort,
+        "texts": tuple(texts),
+        "examples": row.examples,
+        "errors": row.errors if called is None else (*called.errors, *derive_errors(called, command)),
+    }
 
 
 def derive_errors(called: Operation, command: Command) -> tuple[str, ...]:

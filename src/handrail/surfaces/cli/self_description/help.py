@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from handrail.runtime.operation import Registry
+from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, GlobalFlag
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.reading.parse import MORE_WORD, commands_under, views_of, words_of
-from handrail.surfaces.cli.reading.rows import Command, CommandHelp, ParamHelp
+from handrail.surfaces.cli.reading.parse import MORE_WORD, commands_under, label_of, views_of, words_of
+from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Param
 from handrail.surfaces.cli.rendering.text import USUAL_WIDTH, wrap
-from handrail.surfaces.cli.self_description.command_tables import global_help, help_of, rows_of
+from handrail.surfaces.cli.self_description.command_tables import help_of, rows_of
 from handrail.surfaces.cli.self_description.front_page import TOOL, front_page, lay_beside, other_commands
 
 _MOST_ROOM = 34
@@ -33,13 +34,19 @@ def _command_text(registry: Registry, words: str, width: int) -> str:
         return _missing_text(registry, views[0], width)
     entries = [help_of(registry, row["path"]) for row in views]
     first = entries[0]
-    taken = [flag for flag in global_help() if any(flag["name"] in entry["globals"] for entry in entries)]
+    taken = [flag for flag in GLOBAL_FLAGS if any(flag.flag in entry["globals"] for entry in entries)]
     lines = [f"Usage: {first['usage']}", *(f"       {entry['usage']}" for entry in entries[1:])]
     lines += ["", *wrap(first["summary"], width), *wrap(_effect(first), width)]
     if first["sort"]:
         lines += wrap(f"Sorted by {first['sort']}.", width)
-    params = {param["name"]: param for entry in reversed(entries) for param in entry["params"]}
-    lines += _section("Arguments", [*params.values()], width) + _section("Global flags", taken, width)
+    params = {
+        label_of(param): (f"{param['flag']} {param['value']}".strip(), _argument(param, text))
+        for entry in reversed(entries)
+        for param, text in zip(entry["params"], entry["texts"], strict=True)
+    }
+    lines += _section("Arguments", [*params.values()], width)
+    flags = [(f"{flag.flag} {flag.value}".rstrip(), _global_flag(flag)) for flag in taken]
+    lines += _section("Global flags", flags, width)
     examples = [f"  {example}" for entry in entries for example in entry["examples"]]
     lines += ["", "Examples:", *examples]
     errors = dict.fromkeys(code for entry in entries for code in entry["errors"])
@@ -95,18 +102,16 @@ def _effect(entry: CommandHelp) -> str:
     return _OTHER_EFFECTS[entry["effect"]]
 
 
-def _section(title: str, described: Sequence[ParamHelp], width: int) -> list[str]:
+def _section(title: str, described: Sequence[tuple[str, str]], width: int) -> list[str]:
     if not described:
         return []
-    labels = [" ".join(filter(None, (one["name"], one["value"]))) for one in described]
-    room = max((len(label) for label in labels if len(label) <= _MOST_ROOM), default=_MOST_ROOM)
-    lines = ["", f"{title}:"]
-    for label, one in zip(labels, described, strict=True):
-        lines += lay_beside(label, _describe(one), room, width)
-    return lines
+    room = max((len(label) for label, _ in described if len(label) <= _MOST_ROOM), default=_MOST_ROOM)
+    return ["", f"{title}:", *(line for one in described for line in lay_beside(*one, room, width))]
 
 
-def _describe(described: ParamHelp) -> str:
-    required = " Required." if described["is_required"] else ""
-    environment = f" [env:\0{described['environment']}]" if described["environment"] else ""
-    return described["text"] + required + environment
+def _argument(param: Param, text: str) -> str:
+    return text + (" Required." if param["required"] else "")
+
+
+def _global_flag(flag: GlobalFlag) -> str:
+    return flag.text + (f" [env:\0{flag.environment}]" if flag.environment else "")

@@ -178,7 +178,7 @@ def _command(registry: Registry, row: Row, schemas: _Schemas) -> dict[str, Any]:
         "description": helped["summary"],
         "usage": helped["usage"],
         "params": [
-            _param(param, one["text"]) for param, one in zip(command["params"], helped["params"], strict=True)
+            _param(param, text) for param, text in zip(command["params"], helped["texts"], strict=True)
         ],
         "global_flags": list(command["globals"]),
         "expand": [] if called is None else list(called.shape.on_demand),
