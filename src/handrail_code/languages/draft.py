@@ -7,8 +7,7 @@ resolving are two passes everywhere, because a name may be bound after its use.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import msgspec
+from dataclasses import dataclass, field
 
 from handrail_code.facts.model import (
     NONE,
@@ -26,15 +25,17 @@ LABEL = ":"
 """Before the name of a label while names are resolved: labels have names of their own."""
 
 
-class FoundScope(msgspec.Struct, gc=False):
+@dataclass(slots=True)
+class FoundScope:
     kind: ScopeKind
     start: int
     end: int
     parent: int
-    names: dict[str, int] = {}
+    names: dict[str, int] = field(default_factory=dict)
 
 
-class FoundBinding(msgspec.Struct, gc=False):
+@dataclass(slots=True)
+class FoundBinding:
     name: str
     kind: Kind
     scope: int
@@ -45,7 +46,8 @@ class FoundBinding(msgspec.Struct, gc=False):
     """Declared by `var` or as a function: a function in a block may join it."""
 
 
-class FoundDefinition(msgspec.Struct, gc=False):
+@dataclass(slots=True)
+class FoundDefinition:
     name: str
     kind: Kind
     start: int
@@ -55,7 +57,8 @@ class FoundDefinition(msgspec.Struct, gc=False):
     complexity: int = 0
 
 
-class FoundUse(msgspec.Struct, gc=False):
+@dataclass(slots=True)
+class FoundUse:
     name: str
     start: int
     end: int
@@ -66,7 +69,8 @@ class FoundUse(msgspec.Struct, gc=False):
     binding: int = NONE
 
 
-class FoundMember(msgspec.Struct, gc=False):
+@dataclass(slots=True)
+class FoundMember:
     name: str
     start: int
     end: int
@@ -78,7 +82,8 @@ class FoundMember(msgspec.Struct, gc=False):
     is_proven: bool = False
 
 
-class FoundImport(msgspec.Struct, gc=False):
+@dataclass(slots=True)
+class FoundImport:
     kind: ImportKind
     module: str
     module_span: tuple[int, int]

@@ -6,7 +6,7 @@ scopes, bindings and uses with the scope they stand in; nothing is resolved befo
 
 from __future__ import annotations
 
-import msgspec
+from dataclasses import dataclass, field
 
 from handrail_code.facts.model import NONE, VALUE, ExportKind, Kind, Role, ScopeKind
 from handrail_code.languages.draft import (
@@ -23,19 +23,22 @@ HOISTS_TO: frozenset[ScopeKind] = frozenset({"module", "function", "namespace", 
 """The kinds of scope in which a `var` lands."""
 
 
+@dataclass(slots=True)
 class DraftScope(FoundScope):
     is_strict: bool = False
     this: int = NONE
     """The definition of the class that `this` is an instance of; of a class's scope, the class."""
 
 
+@dataclass(slots=True)
 class DraftDefinition(FoundDefinition):
     binding: int = NONE
     head_end: int = NONE
     """Where the body begins."""
 
 
-class DraftExport(msgspec.Struct):
+@dataclass(slots=True)
+class DraftExport:
     kind: ExportKind
     exported: str
     statement: tuple[int, int]
@@ -50,7 +53,8 @@ class DraftExport(msgspec.Struct):
     is_type_only: bool = False
 
 
-class DraftAssignment(msgspec.Struct):
+@dataclass(slots=True)
+class DraftAssignment:
     """`left = right` where the left side may turn out to be `exports` or a member of it."""
 
     use: int
@@ -60,9 +64,9 @@ class DraftAssignment(msgspec.Struct):
     statement: tuple[int, int]
     right_use: int = NONE
     right_definition: int = NONE
-    spreads: list[tuple[int, int]] = []
+    spreads: list[tuple[int, int]] = field(default_factory=list)
     """Of an object on the right: what is spread into it and is no `require` call."""
-    stars: list[int] = []
+    stars: list[int] = field(default_factory=list)
     """Imports of whole modules that the right side is, or spreads."""
     keys: list[tuple[str, tuple[int, int], int, int]] | None = None
     """Of an object on the right: name, span, the use behind it or NONE, the member or NONE."""

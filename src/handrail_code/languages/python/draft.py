@@ -7,6 +7,7 @@ elsewhere. So the walk only notes who binds and who reads a name in which scope,
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import dataclass, field
 from typing import Literal
 
 from handrail_code.facts.model import NONE, DynamicKind, Kind, ReceiverKind, Role, ScopeKind
@@ -21,18 +22,20 @@ from handrail_code.languages.draft import (
 from handrail_code.languages.grammars import Node
 
 
+@dataclass(slots=True)
 class DraftScope(FoundScope):
     class_name: str = ""
     """The class around it, by which names such as `__a` are changed."""
-    branches: list[tuple[int, int]] = []
+    branches: list[tuple[int, int]] = field(default_factory=list)
     """Of a module or class: where statements stand that run perhaps, or more than once."""
     receiver: str = ""
     """Of a method: what it calls its object, usually `self`."""
-    declared: dict[str, Literal["global", "nonlocal"]] = {}
-    defined: set[str] = set()
+    declared: dict[str, Literal["global", "nonlocal"]] = field(default_factory=dict)
+    defined: set[str] = field(default_factory=set)
     """Names that have a definition already."""
 
 
+@dataclass(slots=True)
 class DraftDefinition(FoundDefinition):
     head: tuple[int, int] = (0, 0)
     """From the word `def` or `class` to the body."""
@@ -40,6 +43,7 @@ class DraftDefinition(FoundDefinition):
     use: int = NONE
 
 
+@dataclass(slots=True)
 class DraftUse(FoundUse):
     key: str = ""
     """The name by which it is looked up: that of `__a` in a class has the class in it."""
