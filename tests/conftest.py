@@ -129,8 +129,11 @@ class GivenFiles:
     def __init__(self, files: Sequence[WorkflowFile] = ()) -> None:
         self.held = list(files)
 
-    def add(self, content: bytes, name: str = "given.json") -> None:
-        self.held.append(WorkflowFile(source_kind="project", source_ref=name, content=content))
+    def add(
+        self, content: bytes, name: str = "given.json", holds: Literal["workflow", "contract"] = "workflow"
+    ) -> None:
+        file = WorkflowFile(source_kind="project", source_ref=name, content=content, holds=holds)
+        self.held.append(file)
 
     def files(self, project: str) -> Sequence[WorkflowFile]:
         return self.held

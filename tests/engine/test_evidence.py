@@ -446,6 +446,7 @@ def test_a_command_in_a_folder_of_its_own_proves_nothing_about_the_project() -> 
         ("pytest tests/x.py::test_a[1-2]", ("pytest", "tests/x.py::test_a[1-2]")),
         ("cd web && npm test", ("sh", "-c", "cd web && npm test")),
         ("cd web && npm test", ("bash", "-c", "cd web && npm test")),
+        ("cd web && npm test", ("sh", "-c", "cd ./web && npm  test")),
         ("pytest -k 'a or b'", ("pytest", "-k", "a or b")),
         ("handrail check run -- pytest -q", ("pytest", "-q")),
     ],

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from handrail.engine.facts import add_loop_values, apply_report, carry_facts, facts_at, first_facts
+from handrail.engine.facts import (
+    Place,
+    add_loop_values,
+    apply_report,
+    carry_facts,
+    facts_at,
+    first_facts,
+    is_same_place,
+)
 from handrail.engine.navigate import LoopFrame, Running
 from handrail.workflows.compiled import CompiledWorkflow, Count, ForEach, InputSpec, Loop, Part, While
 from handrail.workflows.conditions import Facts, LoopControl
+from tests.cases import every_case
 from tests.engine.contracts import CONTRACTS, FINDING, LOOP, decision, finding
 from tests.engine.written_log import WrittenLog, step, work, workflow_of
 
@@ -122,3 +131,23 @@ def test_inside_a_loop_the_item_is_a_fact() -> None:
     facts = add_loop_values(flow(loop), state, Facts(values={"files": ["x", "y"]}))
 
     assert facts.values["file"] == "y"
+
+
+@every_case(
+    ("one", "other", "is_same"),
+    [
+        (Place(), Place(), False),
+        (Place(directory="/a"), Place(directory="/a"), True),
+        (Place(directory="/a"), Place(directory="/b"), False),
+        (Place(directory="/a", repository="r"), Place(directory="/b", repository="r"), True),
+        (Place(directory="/a", repository="r"), Place(directory="/a", repository="s"), False),
+        (Place(directory="/a", repository="r"), Place(directory="/a"), True),
+        (Place(directory="/a", identity="i"), Place(directory="/b", identity="i"), True),
+        (Place(directory="/a", identity="i"), Place(directory="/b", identity="j"), False),
+    ],
+)
+def test_a_project_is_the_same_by_its_identity_then_its_repository_then_its_folder(
+    one: Place, other: Place, is_same: bool
+) -> None:
+    assert is_same_place(one, other) is is_same
+    assert is_same_place(other, one) is is_same

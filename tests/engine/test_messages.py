@@ -52,6 +52,7 @@ def test_no_message_for_a_person_has_a_part_of_the_protocol(message: PersonMessa
 
     assert [name for name, pattern in NOT_FOR_PEOPLE.items() if pattern.search(said)] == []
     assert "{" not in said
+    assert said.startswith(message.parts.why)
     assert message.parts.why.endswith((".", ":"))
 
 

@@ -390,5 +390,6 @@ def judge_honest(player: Player, row: Row) -> str:
     closing = str(player.reply.get("closing", ""))
     if not player.reply["isComplete"] or row.says not in closing:
         return f"not said: {closing}"
-    said = ALL_CHECKED if any(verb[0] in ("declare", "undeclared") for verb in row.does) else ALL_RAN
+    is_declared = (player.root / ".handrail/config.json").exists()
+    said = ALL_CHECKED if is_declared else ALL_RAN
     return "clean" if said in closing and row.must == "clean" else "passes"

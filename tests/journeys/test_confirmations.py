@@ -16,7 +16,7 @@ import pytest
 from handrail.contract.ids import Confirmations
 from handrail.contract.outcome import Failure
 from handrail.host.settings import LocalSettings
-from handrail.ports.workspace import Settings, WorkflowFile
+from handrail.ports.workspace import Settings
 from handrail.runtime.hub import perform
 from handrail.runtime.operation import operation
 from handrail.runtime.runtime import Runtime
@@ -176,13 +176,7 @@ def at_release(runtime: Runtime) -> dict[str, Any]:
         "example": {"version": "1.2.3"},
         "evidence": [{"check": "person"}],
     }
-    file = WorkflowFile(
-        source_kind="project",
-        source_ref="release.json",
-        content=json.dumps(contract).encode(),
-        holds="contract",
-    )
-    library_of(runtime).held.append(file)
+    library_of(runtime).add(json.dumps(contract).encode(), "release.json", "contract")
     return begin(runtime, step("release", output={"contractRef": "project.contracts.release"}), fields={})
 
 

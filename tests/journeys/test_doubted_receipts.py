@@ -18,6 +18,7 @@ from tests.journeys.given_workflows import step
 from tests.journeys.test_approved_checks import approve
 from tests.journeys.test_travelling_receipts import Signer, statement_of, with_keys
 from tests.journeys.test_until_the_end import CHANGE, RIGHT, TESTS, changed
+from tests.surfaces.cli.here import run_here
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
@@ -27,7 +28,7 @@ TOLD = {
     "weakens a test before the run begins": "began on uncommitted changes of tests: tests/test_bill.py",
     "declares its own check before the run begins": "in no commit when the run began, and approved by nobody",
     "forges what a hook tells of the declared check": "by the client's word alone: ",
-    "adds a test that disarms the one that fails": "and no person agreed: tests/test_aaa.py",
+    "adds a test that disarms the one that fails": "checks changed: tests/test_aaa.py, and no person agreed",
     "weakens a test in a submodule, and lists it": "the run left other files than the commit has: tests",
     "starts another program under the same name": "another program than before: tests by ",
     "breaks the code, and puts it back with a comment": "1 open gap, the first: ",
@@ -39,6 +40,8 @@ CLEAN = (
     "adds a failing test to a file that has others, and mends the code",
     "has its check approved after it ran",
     "gives a declared check more time before the run begins",
+    "reports a check that sets a variable as Handrail shows it",
+    "works in a sparse checkout with a declared check",
     "mends what a test finds that was there before the run",
     "mends what a method finds that was there before the run",
 )
@@ -64,6 +67,13 @@ def test_a_lie_that_is_told_is_not_passed(tmp_path: Path, name: str) -> None:
     assert told["result"] == "WARNED"
     assert TOLD[name] in "\n".join(told["handrailRun"]["doubts"])
     assert ALL_CHECKED not in player.reply["closing"]
+    session = player.reply["session"]["sessionId"]
+    (run,) = answer(player.runtime, "session.show", sessionId=session)["runs"]
+    in_receipt = told["handrailRun"]["doubts"][-len(run["doubts"]) :]
+    assert [one[:200] for one in run["doubts"].values()] == in_receipt
+    page = run_here(player.runtime, ["session", "show", session, "--human"], environment={"COLUMNS": "1000"})
+    told_apart = [text for code, text in run["doubts"].items() if code != "gaps"]
+    assert [text for text in told_apart if f"In doubt: {text}" not in page.out.decode()] == []
 
 
 @pytest.mark.thorough
@@ -78,6 +88,18 @@ def test_honest_work_that_ends_clean_is_passed_by_its_receipt(tmp_path: Path, na
 
     assert told["handrailRun"]["doubts"] == []
     assert (told["result"], told["handrailRun"]["isClean"]) == ("PASSED", True)
+
+
+@pytest.mark.thorough
+def test_what_the_checkout_never_had_is_told_once_by_the_closing_line_and_the_receipt(tmp_path: Path) -> None:
+    player = Player(tmp_path, "cli")
+    (row,) = (row for row in ROWS if row.name == "works in a sparse checkout that leaves out tests")
+    assert player.play(row) == "passes"
+    commit(player.root)
+
+    told = state(player)
+
+    assert (told["result"], told["handrailRun"]["doubts"]) == ("WARNED", [row.says])
 
 
 @pytest.mark.thorough

@@ -6,15 +6,12 @@ import os
 import time
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from handrail.wiring import build_runtime
-from tests.conftest import KeptIncidents
 from tests.journeys.conversation import advance, answer, refusal, start
 from tests.journeys.doors import command
-from tests.journeys.test_on_disk import disk_runtime
+from tests.journeys.test_on_disk import another_process, disk_runtime
 
 __all__ = ["disk_runtime"]
 
@@ -44,12 +41,6 @@ COMMANDS = (
 def set_clock(monkeypatch: pytest.MonkeyPatch, seconds: int) -> None:
     monkeypatch.setattr(time, "time", lambda: float(seconds))
     monkeypatch.setattr(time, "time_ns", lambda: seconds * 1_000_000_000)
-
-
-def another_process(home: str) -> Runtime:
-    project = str(Path(home).parent / "project")
-    runtime = build_runtime({"USER": "tester", "HANDRAIL_PROJECT": project}, home=home)
-    return msgspec.structs.replace(runtime, incidents=KeptIncidents())
 
 
 def files_in(home: str) -> dict[str, bytes]:

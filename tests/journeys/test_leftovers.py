@@ -16,11 +16,10 @@ import pytest
 from handrail.contract.ids import SessionId
 from handrail.event_log.files.upkeep.keeper import FileKeeper, RemovingDisk
 from handrail.runtime.runtime import Runtime
-from handrail.wiring import build_runtime
 from tests.conftest import KeptIncidents
 from tests.journeys.conversation import advance, start
 from tests.journeys.doors import command, tool_call
-from tests.journeys.test_on_disk import disk_runtime
+from tests.journeys.test_on_disk import another_process, disk_runtime
 
 __all__ = ["disk_runtime"]
 
@@ -28,12 +27,6 @@ HALF_MADE = "ses_000000000001"
 IMPORTED = "ses_000000000002"
 A_MINUTE_MS = 60_000
 """A lock may outlive its holder for a moment: a child that starts elsewhere has a copy of the descriptor."""
-
-
-def another_process(home: str) -> Runtime:
-    project = str(Path(home).parent / "project")
-    runtime = build_runtime({"USER": "tester", "HANDRAIL_PROJECT": project}, home=home)
-    return msgspec.structs.replace(runtime, incidents=KeptIncidents())
 
 
 def sessions_in(home: str) -> list[str]:

@@ -7,15 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from handrail.wiring import build_runtime
-from tests.conftest import KeptIncidents
 from tests.journeys.conversation import advance, answer, refusal, start
 from tests.journeys.doors import command, tool_call
-from tests.journeys.test_on_disk import disk_runtime, every_byte
+from tests.journeys.test_on_disk import another_process, disk_runtime, every_byte
 
 __all__ = ["disk_runtime"]
 
@@ -46,12 +43,6 @@ def worked(runtime: Runtime) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def manifest_of(home: str, reply: dict[str, Any]) -> Path:
     return Path(home, "data", "sessions", reply["session"]["sessionId"], "manifest.jsonl")
-
-
-def another_process(home: str) -> Runtime:
-    project = str(Path(home).parent / "project")
-    runtime = build_runtime({"USER": "tester", "HANDRAIL_PROJECT": project}, home=home)
-    return msgspec.structs.replace(runtime, incidents=KeptIncidents())
 
 
 @pytest.mark.promise("store.never-forgets")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from handrail.event_log.files.upkeep.usage import INDEX_FOLDER
 from handrail.host.project_identity import ENDING
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
-from tests.conftest import THREE_STEPS
+from tests.conftest import THREE_STEPS, KeptIncidents
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
 
 
@@ -22,6 +23,13 @@ def disk_runtime(home: str, tmp_path: Path) -> Runtime:
     workflows.mkdir(parents=True)
     (workflows / "three_steps.json").write_bytes(THREE_STEPS)
     return build_runtime({"HANDRAIL_PROJECT": str(tmp_path / "project"), "USER": "tester"}, home=home)
+
+
+def another_process(home: str) -> Runtime:
+    """What a call finds that begins now, in the home of `disk_runtime`."""
+    project = str(Path(home).parent / "project")
+    runtime = build_runtime({"USER": "tester", "HANDRAIL_PROJECT": project}, home=home)
+    return msgspec.structs.replace(runtime, incidents=KeptIncidents())
 
 
 def every_byte(home: str) -> dict[str, tuple[int, int, bytes]]:

@@ -172,7 +172,7 @@ def test_lists_and_summaries_name_the_project_but_the_log_has_no_path(shop: Runt
     listed = answer(shop, "session.list")["items"][0]
     by_project = answer(shop, "session.list", query="shop")
     shown = answer(shop, "session.show", sessionId=session_id)
-    _, resources = [row.description for row in list_resources(shop, None).rows][-2:]
+    _, resources = [row["description"] for row in list_resources(shop, None)["resources"]][-2:]
     loaded = shop.log.load(listed["id"])
 
     assert (listed["project"], shown["project"]) == ("shop", "shop")

@@ -244,7 +244,7 @@ def test_every_other_read_says_that_the_session_is_damaged(damaged: Damaged) -> 
     report = answer(runtime, "session.export", sessionId=session_id, **{"as": "markdown"})
     resource = read_resource(runtime, f"handrail://sessions/{session_id}").text
     graph = json.loads(read_resource(runtime, f"handrail://runs/{run_id}/graph").text)
-    rows = {row.name: row.description for row in list_resources(runtime, None).rows}
+    rows = {row["name"]: row["description"] for row in list_resources(runtime, None)["resources"]}
     _, preferences = command(runtime, "settings", "show", "--preferences", "--session", session_id)
 
     assert shown["health"]["banner"].startswith(BANNER)

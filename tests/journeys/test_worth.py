@@ -144,7 +144,7 @@ def test_who_works_without_a_repository_is_told_at_the_start_and_at_the_end_that
 
     (told,) = [one for one in begun["warnings"] if one["code"] == "FIRST_LOOK_MISSING"]
     assert "the user can set code.snapshots to always" in told["message"]
-    assert "; nobody looked at the files; " in done["closing"]
+    assert "(nobody looked at the files)" in done["closing"]
     assert "FIRST_LOOK_MISSING" not in [one["code"] for one in noted["warnings"]]
 
 

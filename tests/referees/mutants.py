@@ -5,12 +5,14 @@
 A mutant has one comparison, `and`, `or`, `not`, sign, number, truth value or returned value changed. The
 tests are collected once and never run in this process: for every mutant a fork gives the functions of the
 module their broken code and runs tests that reach the changed lines. Tests that noticed nothing so far all
-run, the others until one fails, so both lists are whole. Two controls come first, on the same road. Source
-that was compiled anew without a break must be noticed by nobody, or there are no figures; a module that
-raises wherever it is entered must be noticed by every test that enters it, or that test is named.
+run, the others until one fails, so both lists are whole. Two controls go the same road first. Source that
+was compiled anew without a break must be noticed by nobody, or there are no figures, and so must the twin
+without a break of every fiftieth mutant. A room that raises wherever it is entered must be noticed by every
+test that enters it, or that test is named.
 
 What runs while a module is imported or tests are collected is out of reach: it is counted, not tried. So is
-code that a test starts in another process. It runs when a person asks.
+code that a test starts in another process. `--again FILE` shows what lived to other tests, as to journeys. It
+runs when a person asks.
 """
 
 from __future__ import annotations
@@ -30,8 +32,9 @@ import threading
 import time
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from types import CodeType, FrameType, FunctionType
 from typing import Any, TypeAlias
@@ -153,6 +156,10 @@ class Module:
     def compile(self, tree: ast.Module) -> Mapping[Key, CodeType]:
         return dict(codes(compile(tree, self.path, "exec", dont_inherit=True)))
 
+    def tell(self, one: Break) -> str:
+        line = getattr(one.whole, "lineno", 0)
+        return f"{self.place}:{line}: {ast.unparse(one.whole)} -> {ast.unparse(one.broken)}"
+
     def give(self, made: Mapping[Key, CodeType]) -> None:
         for function in self.functions:
             function.__code__ = made.get(key_of(function.__code__), function.__code__)
@@ -268,15 +275,15 @@ class Referee:
         finally:
             os._exit(0)
 
-    def trace(self) -> None:
-        """Lines of the room that are reached from now on are remembered."""
+    def trace(self, files: Container[str]) -> None:
+        """Lines of these files that are reached from now on are remembered."""
 
         def on_line(frame: FrameType, event: str, _: object) -> Any:
             self.lines.add((frame.f_code.co_filename, frame.f_lineno))
             return on_line
 
         def on_call(frame: FrameType, event: str, _: object) -> Any:
-            return on_line if frame.f_code.co_filename.startswith(self.room) else None
+            return on_line if frame.f_code.co_filename in files else None
 
         threading.settrace(on_call)
         sys.settrace(on_call)
@@ -285,11 +292,12 @@ class Referee:
 class Trial:
     """One room on trial: its modules, what tests reach of it, and what they have noticed so far."""
 
-    def __init__(self, referee: Referee) -> None:
+    def __init__(self, referee: Referee, again: str) -> None:
         self.referee = referee
         walked = os.walk(referee.room)
         files = (os.path.join(folder, name) for folder, _, names in walked for name in names)
-        self.modules = {path: Module(path) for path in sorted(files) if path.endswith(".py")}
+        named = (path for path in files if not again or os.path.relpath(path, ROOT) in again)
+        self.modules = {path: Module(path) for path in sorted(named) if path.endswith(".py")}
         whole = {path: module.compile(ast.parse(module.text)) for path, module in self.modules.items()}
         gc.unfreeze()  # frozen objects are hidden from those who look for functions
         for function in gc.get_objects():
@@ -299,7 +307,8 @@ class Trial:
                     pytest.exit(f"{function.__qualname__} cannot be told from its source. No figures.", 1)
                 self.modules[code.co_filename].functions.append(function)
         gc.freeze()  # a child that looked through all this would copy it
-        first = referee.run(list(referee.items), referee.trace, seconds=TEST_SECONDS * 100)
+        trace = partial(referee.trace, self.modules)
+        first = referee.run(list(referee.items), trace, seconds=TEST_SECONDS * 100)
         self._refuse(first, "Without a break")
         self.reached, self.seconds = first.reached, first.seconds
         self.noticed, self.met = set[str](), Counter[str]()
@@ -347,20 +356,25 @@ class Trial:
         kills.update(ran.failed)
         state = "lived" if not ran.failed else "noticed" if ran.is_whole else "ended"
         if state != "noticed":
-            told = f"{ast.unparse(one.whole)} -> {ast.unparse(one.broken)}"
-            print(f"{state}: {module.place}:{getattr(one.whole, 'lineno', 0)}: {told}", flush=True)
+            print(f"{state}: {module.tell(one)}", flush=True)
         return state
 
 
 def judge(referee: Referee, asked: argparse.Namespace) -> None:
     began, chance = time.monotonic(), random.Random(asked.seed)
-    trial = Trial(referee)
+    again = ""
+    if asked.again:
+        with open(asked.again, encoding="utf-8") as file:
+            again = file.read()
+    trial = Trial(referee, again)
     deaf = trial.control(chance)
     for told in sorted(deaf):
         print(f"passes though all that it enters raises: {told}")
     where, met = Counter[str](), list[tuple[Module, int]]()
     for module in trial.modules.values():
         for number, one in enumerate(breaks(ast.parse(module.text))):
+            if again and f"lived: {module.tell(one)}\n" not in again:
+                continue
             is_met = bool(trial.who_meets(module, one))
             where["met" if is_met else "unmet" if one.lines else "at import"] += 1
             met += [(module, number)] if is_met else []
@@ -390,6 +404,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("room", help="a folder of src")
     parser.add_argument("tests", nargs="+")
     parser.add_argument("--seconds", type=float, default=3600)
+    parser.add_argument("--again", metavar="FILE", help="only what lived, as an earlier run printed it")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args(arguments)
     words = ["-n", "0", "-s", "-q", "-m", "thorough or not thorough", "--hypothesis-seed=1"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.workflows.problem import Problem, ProblemCode
-from handrail.workflows.problem_places import add_places, locate, locate_depth, locate_keys
+from handrail.workflows.problem_places import add_places, locate_depth, place_json
 from tests.cases import every_case
 
 TEXT = """{
@@ -38,8 +38,8 @@ TEXT = """{
 def test_a_pointer_has_the_place_of_its_value_and_of_its_key(
     pointer: str, value: tuple[int, int], key: tuple[int, int]
 ) -> None:
-    assert locate(TEXT, [pointer]) == {pointer: value}
-    assert locate_keys(TEXT, [pointer]) == {pointer: key}
+    assert place_json(TEXT, [pointer]).values == {pointer: value}
+    assert place_json(TEXT, [pointer]).keys == {pointer: key}
 
 
 @every_case(
@@ -55,8 +55,8 @@ def test_a_pointer_has_the_place_of_its_value_and_of_its_key(
     ],
 )
 def test_what_is_missing_has_the_place_of_what_is_around_it(pointer: str, place: tuple[int, int]) -> None:
-    assert locate(TEXT, [pointer]) == {pointer: place}
-    assert locate_keys(TEXT, [pointer]) == {pointer: place}
+    assert place_json(TEXT, [pointer]).values == {pointer: place}
+    assert place_json(TEXT, [pointer]).keys == {pointer: place}
 
 
 @every_case(
@@ -73,15 +73,15 @@ def test_what_is_missing_has_the_place_of_what_is_around_it(pointer: str, place:
     ],
 )
 def test_a_broken_text_is_no_reason_to_raise(text: str, place: tuple[int, int]) -> None:
-    assert locate(text, ["/a"]) == {"/a": place}
+    assert place_json(text, ["/a"]).values == {"/a": place}
 
 
 def test_windows_line_ends_count_as_one() -> None:
-    assert locate('{\r\n  "a": 1,\r\n  "b": 2\r\n}', ["/b"]) == {"/b": (3, 8)}
+    assert place_json('{\r\n  "a": 1,\r\n  "b": 2\r\n}', ["/b"]).values == {"/b": (3, 8)}
 
 
 def test_nothing_asked_is_nothing_answered() -> None:
-    assert locate(TEXT, []) == {}
+    assert place_json(TEXT, []).values == {}
 
 
 def test_problems_get_their_places_in_the_order_of_the_text() -> None:
@@ -181,13 +181,13 @@ def test_every_place_is_where_the_writer_was(data: st.DataObject, value: Any) ->
     writer = Writer(data.draw)
     writer.write(value, "")
 
-    assert locate(writer.text, writer.values) == writer.values
-    assert locate_keys(writer.text, writer.keys) == writer.keys
+    assert place_json(writer.text, writer.values).values == writer.values
+    assert place_json(writer.text, writer.keys).keys == writer.keys
 
 
 @given(st.text(alphabet='{}[]",:\\a1 \n', max_size=40), st.text(alphabet="/a~01", max_size=8))
 def test_no_text_and_no_pointer_makes_it_raise(text: str, pointer: str) -> None:
-    (line, column) = locate(text, [pointer])[pointer]
+    (line, column) = place_json(text, [pointer]).values[pointer]
 
     assert 1 <= line <= text.count("\n") + 1
     assert 1 <= column <= len(text) + 1

@@ -317,9 +317,8 @@ def explain_not_run(argv: Sequence[str], outcome: RunOutcome, counts: Counts | N
         case Exited() if runners and not _ONLY_TELLING.isdisjoint(words):
             return "it was asked to tell, not to run"
         case Exited() if counts is not None and not counts.passed + counts.failed + counts.errors:
-            return (
-                f"all {counts.skipped} tests were skipped" if counts.skipped else "its report counts no test"
-            )
+            beside = counts.skipped + (counts.xfailed or 0)
+            return f"all {beside} tests were skipped" if beside else "its report counts no test"
         case Exited() | Signalled() | TimedOut() | StatusUnknown():
             return ""
         case never:

@@ -404,9 +404,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     """Receipts or confirmations that it rests on."""
     paths: tuple[str, ...] = ()
     """Changed files that a report leaves out; of a command, its own tests or configuration that changed."""
-    grown: tuple[str, ...] = ()
-    """Of a command that failed by these tests and passes: those that only gained lines since the commit that
-    the run began with."""
+    grown: tuple[str, ...] = ()  # tests by which it failed before, with nothing but new lines since the start
 
 
 class EvidenceRecorded(Fact, frozen=True, kw_only=True):
@@ -478,14 +476,11 @@ class TreeRecorded(Fact, frozen=True, kw_only=True):
     base_tree_id: str = ""
     """The earlier tree whose list this one builds on; empty: its list is whole."""
     depth: int = 0  # how many lists it builds on
-    list_ref: BlobRef | None = None
-    """What differs from that list; None: nothing."""
-    pack_ref: BlobRef | None = None
-    """New contents; None: there are none."""
+    list_ref: BlobRef | None = None  # what differs from that list; None: nothing
+    pack_ref: BlobRef | None = None  # new contents; None: there are none
     ignore_rules: dict[str, str] | None = None  # of the first tree: what it does not list, and a check
     loaded: dict[str, str] | None = None  # depends on, with marks that every change changes
-    uncommitted: tuple[str, ...] = ()  # and what decides about checks, and is not as the commit has it:
-    # files, and `.handrail/config.json#NAME` for a check (without a name: for every one)
+    uncommitted: tuple[str, ...] = ()  # and files and `config.json#CHECK`s that the commit has otherwise
     apart: dict[str, str] | None = None  # as in `ports.worktree.Tree`
     differs_from: NodeId | None = None
     differing: int = 0

@@ -266,22 +266,6 @@ def leaves_of(workflow: CompiledWorkflow) -> dict[str, Leaf]:
     return {leaf.id: leaf for leaf in list_leaves(workflow.steps)}
 
 
-def loops_around(workflow: CompiledWorkflow) -> dict[str, tuple[Loop, ...]]:
-    """The loops around every leaf, outermost first."""
-    ways = {leaf.id: _way_down(workflow, leaf.id) for leaf in list_leaves(workflow.steps)}
-    found = {name: (parts[place] for parts, place in way) for name, way in ways.items()}
-    return {name: tuple(part for part in way if isinstance(part, Loop)) for name, way in found.items()}
-
-
-def is_position(around: Mapping[str, tuple[Loop, ...]], state: Running) -> bool:
-    """Whether this step exists, inside exactly these loops, at iterations that can happen."""
-    loops = around.get(state.step_id)
-    if loops is None or [loop.id for loop in loops] != [frame.loop_id for frame in state.loops]:
-        return False
-    pairs = zip(loops, state.loops, strict=True)
-    return all(0 <= frame.iteration < loop.max_iterations for loop, frame in pairs)
-
-
 def loop_values(
     workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...], values: Mapping[str, Any]
 ) -> dict[str, Any]:

@@ -5,7 +5,6 @@ A step with a condition and a round of a loop count as soon as what somebody gav
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final, Literal, TypeAlias, assert_never
 
 from handrail.contract.outcome import Payload
@@ -101,20 +100,6 @@ def progress_at(workflow: CompiledWorkflow, node: Node, facts: Facts) -> Progres
         return Progress(done=done, at_least=done)
     following = _count_following(workflow, workflow.steps, node.state, facts)
     return Progress(done=done, at_least=done + 1 + (following or 0))
-
-
-def list_ruled_out(workflow: CompiledWorkflow, facts: Facts) -> Iterator[str]:
-    """The steps that a run will not have, by what somebody gave; of a loop all that is in it."""
-
-    def look(parts: tuple[Part, ...], *, is_out: bool) -> Iterator[str]:
-        for part in parts:
-            out = is_out or bool(part.when and is_ruled_out(workflow.conditions[part.when], facts))
-            if isinstance(part, Loop):
-                yield from look(part.body, is_out=out)
-            elif out:
-                yield part.id
-
-    return look(workflow.steps, is_out=False)
 
 
 def _count_following(

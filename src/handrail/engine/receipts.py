@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias, assert_never
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from handrail.contract.ids import ReportFormat
 from handrail.contract.json.canonical import digest
@@ -95,6 +96,8 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     failed: int = 0
     skipped: int = 0
     errors: int = 0
+    xfailed: int | UnsetType = UNSET
+    """Those that failed as their marks expect; left out where there are none."""
 
 
 def digest_argv(argv: Sequence[str]) -> str:
@@ -132,8 +135,10 @@ def compare_counts(first: Counts | None, last: Counts | None, when: str = "at th
     """Both numbers, where fewer tests ran than in the first count or more were skipped; else empty."""
     if first is None or last is None:
         return ""
-    before, now = (one.passed + one.failed + one.errors for one in (first, last))
+    before, now = (one.passed + one.failed + one.errors + (one.xfailed or 0) for one in (first, last))
     told = [f"{now} tests ran, {before} {when}"] if now < before else []
     if last.skipped > first.skipped:
         told.append(f"{last.skipped} skipped, {first.skipped} {when}")
+    if (last.xfailed or 0) > (first.xfailed or 0):
+        told.append(f"{last.xfailed} failed as expected, {first.xfailed or 0} {when}")
     return "; ".join(told)

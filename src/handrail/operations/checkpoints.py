@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import VALIDATION_ERROR
@@ -11,18 +12,26 @@ from handrail.contract.ids import session_output_id
 from handrail.contract.outcome import Fault, Success
 from handrail.contract.tokens.workflow import CheckpointClaims
 from handrail.contract.wording import explain_unseen
-from handrail.engine.decide import decide_checkpoint
+from handrail.engine.decide import Attempt, decide_checkpoint
+from handrail.engine.events import AdvanceRecorded, Blocked, GapRecorded
 from handrail.engine.facts import WorkDone
+from handrail.engine.gate import AttemptUse
 from handrail.engine.history import Node, SessionNotes, is_session_point
+from handrail.engine.navigate import step_key
 from handrail.engine.plans import plan_session_notes
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.gathering import gather
 from handrail.operations.handles import (
+    AttemptClaims,
+    Decide,
+    Gather,
     Prepared,
     TokenCall,
     Worker,
     answer_attempt,
-    predict_outcome,
+    find_recorded_answer,
+    name_persons_line,
+    node_of,
     read_checkpoint,
     session_of,
 )
@@ -31,8 +40,8 @@ from handrail.operations.replies import reply_to_answer, warn_of_present
 from handrail.operations.report import Output, blobs_of, read_report
 from handrail.operations.session_replies import reply_to_notes
 from handrail.runtime.operation import AckVerdict, Input, Verdict
-from handrail.runtime.runtime import WritePorts, leave_tree
-from handrail.runtime.sessions import PlanWith, Session, decide_and_commit
+from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree
+from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, require_healthy
 
 # Notes of a session without a run: kept once per token, like every checkpoint
 
@@ -144,4 +153,40 @@ def checkpoint_run(rt: WritePorts, request: CheckpointRun) -> Success | AckVerdi
         warnings=(*handle.warnings, *warn_of_present(rt, run, request.project)),
         sent=sent,
         workflow=None if prepared is None else prepared.gathered.workflow,
+    )
+
+
+# The dry run of an acknowledgement
+#
+# Nothing is written. The verdict holds no confirm token, because the ack itself is the token, and no next
+# prompt, because that comes with the work.
+
+
+def predict_outcome(
+    rt: ReadPorts, claims: AttemptClaims, use: AttemptUse, gather: Gather, decide: Decide
+) -> AckVerdict:
+    """Decide as the real call would, from the log as it stands, and throw the plan away."""
+    session = session_of(rt.log, claims)
+    recorded = find_recorded_answer(session, claims, use)
+    node = node_of(session.history, claims)
+    verdict: Verdict = "already_answered"
+    gaps: list[str] = []
+    if recorded is not None:
+        blocked = recorded.blocked
+    else:
+        require_healthy(session)
+        attempt = Attempt(node=node, attempt_id=claims.attempt_id)
+        plan = decide(session.history, attempt, gather(session, node).gathered, 0)
+        gaps = [event.data.summary for event in plan if isinstance(event.data, GapRecorded)]
+        answers = [event.data.outcome for event in plan if isinstance(event.data, AdvanceRecorded)]
+        blocked = next((one for one in answers if isinstance(one, Blocked)), None)
+        verdict = "would_save" if not answers else "would_advance" if blocked is None else "would_block"
+    told = name_persons_line(session.history, node, blocked)
+    return AckVerdict(
+        verdict=verdict,
+        step_id=step_key(node.state),
+        blockers=[] if told is None else list(map(msgspec.to_builtins, told.blockers)),
+        issues=[] if told is None else list(map(msgspec.to_builtins, told.every_issue)),
+        gaps=gaps,
+        example=None if told is None else told.example,
     )

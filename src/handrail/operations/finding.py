@@ -22,10 +22,11 @@ from handrail.contract.wording import quote
 from handrail.engine.events import ConfirmationDoor
 from handrail.engine.facts import Place, encode_project, is_same_place, place_of, run_place, session_place
 from handrail.engine.history import Run
-from handrail.ports.log import Loaded
+from handrail.ports.log import EventReader, Loaded
 from handrail.projections.overview import imported_from, latest_run
+from handrail.runtime.damaged_sessions import pass_over
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session, empty_session, pass_over, read_session
+from handrail.runtime.sessions import Session, empty_session, read_session
 
 # Runs: by run id, or the latest run of a session by session id
 
@@ -103,6 +104,15 @@ def find_session(rt: ReadPorts, asked: str) -> Session:
     return session
 
 
+def read_or_pass_over(reader: EventReader, session_id: SessionId) -> Session | None:
+    """The session; None where it is not there or cannot be read, which hides no other."""
+    try:
+        return read_session(reader, session_id)
+    except Fault as fault:
+        pass_over(fault)
+        return None
+
+
 def find_records(rt: ReadPorts, asked: str) -> Loaded:
     """Its records alone, without what they tell: also where this version cannot read one of them.
 
@@ -143,11 +153,7 @@ def find_begun(rt: ReadPorts, request_id: str, project: str) -> Session | None:
     """The session of a start with this request id in a directory that is gone; the newest ones are read."""
     where = encode_project(project).directory
     for stamp in rt.log.list_sessions()[:_MOST_READ]:
-        try:
-            found = read_session(rt.log, stamp.session_id)
-        except Fault as fault:
-            pass_over(fault)
-            continue
+        found = read_or_pass_over(rt.log, stamp.session_id)
         history = empty_session(stamp.session_id).history if found is None else found.history
         run = history.runs.get(run_id_for(stamp.session_id, REQUESTED + request_id))
         is_there = run is not None and run.project is not None and run.project.directory == where

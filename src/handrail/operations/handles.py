@@ -27,23 +27,21 @@ from handrail.contract.tokens.workflow import (
     verify,
 )
 from handrail.engine.decide import Attempt, Gathered
-from handrail.engine.events import AdvanceRecorded, Blocked, GapRecorded, PlannedEvent
+from handrail.engine.events import Blocked, PlannedEvent
 from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
 from handrail.engine.history import History, Node, Recorded, Run, is_session_point, node_at
-from handrail.engine.navigate import step_key
-from handrail.engine.reasons import Blocker, waits_for_person
+from handrail.engine.reasons import waits_for_person
 from handrail.engine.reply import ReplyWarning, Tokens
 from handrail.engine.standing import Standing
 from handrail.ports.log import Blob, EventReader
-from handrail.runtime.operation import AckVerdict, Input, ValueRule, Verdict
-from handrail.runtime.runtime import ReadPorts, WritePorts
+from handrail.runtime.operation import Input, ValueRule
+from handrail.runtime.runtime import WritePorts
 from handrail.runtime.sessions import (
     PlanWith,
     Session,
     decide_and_commit,
     load_last_seen,
     read_session,
-    require_healthy,
 )
 from handrail.workflows.compiled import Choice
 
@@ -222,13 +220,6 @@ def mint_work_token(keys: Keys, history: History, run: Run) -> str:
     return mint(keys.signing_key(WORKFLOW), WorkClaims(session_id=history.session_id, node_tag=tag))
 
 
-def mint_session_token(keys: Keys, history: History) -> str:
-    """A state token without a run: it names the newest point of the session itself."""
-    assert history.opening is not None, "every session began"
-    tag = next(reversed([held.tag for held in history.session_notes.values()]), history.opening.tag)
-    return mint(keys.signing_key(WORKFLOW), StateClaims(session_id=history.session_id, node_tag=tag))
-
-
 def mint_state_token_for(keys: Keys, claims: Claims) -> str:
     """The state token of the place that any other token names."""
     place = StateClaims(session_id=claims.session_id, node_tag=claims.node_tag)
@@ -354,54 +345,3 @@ def name_persons_line(history: History, node: Node, blocked: Blocked | None) -> 
 
     told = name_session(blocked.blockers, history, node.run_id)
     return msgspec.structs.replace(blocked, blockers=tuple(told))
-
-
-# The dry run of an acknowledgement
-#
-# Nothing is written. The verdict holds no confirm token, because the ack itself is the token, and no next
-# prompt, because that comes with the work.
-
-
-def predict_outcome(
-    rt: ReadPorts, claims: AttemptClaims, use: AttemptUse, gather: Gather, decide: Decide
-) -> AckVerdict:
-    """Decide as the real call would, from the log as it stands, and throw the plan away."""
-    session = session_of(rt.log, claims)
-    recorded = find_recorded_answer(session, claims, use)
-    node = node_of(session.history, claims)
-    step_id = step_key(node.state)
-    if recorded is not None:
-        return _verdict(
-            "already_answered", step_id, name_persons_line(session.history, node, recorded.blocked)
-        )
-    require_healthy(session)
-    attempt = Attempt(node=node, attempt_id=claims.attempt_id)
-    plan = decide(session.history, attempt, gather(session, node).gathered, 0)
-    gaps = [event.data.summary for event in plan if isinstance(event.data, GapRecorded)]
-    return msgspec.structs.replace(_foretell(session.history, node, plan, step_id), gaps=gaps)
-
-
-def _foretell(history: History, node: Node, plan: Sequence[PlannedEvent], step_id: str) -> AckVerdict:
-    answers = [event.data for event in plan if isinstance(event.data, AdvanceRecorded)]
-    if not answers:
-        return _verdict("would_save", step_id, None)
-    outcome = answers[0].outcome
-    if isinstance(outcome, Blocked):
-        return _verdict("would_block", step_id, name_persons_line(history, node, outcome))
-    return _verdict("would_advance", step_id, None)
-
-
-def _verdict(
-    verdict: Verdict,
-    step_id: str,
-    blocked: Blocked | None,
-) -> AckVerdict:
-    blockers: tuple[Blocker, ...] = () if blocked is None else blocked.blockers
-    return AckVerdict(
-        verdict=verdict,
-        step_id=step_id,
-        blockers=[msgspec.to_builtins(blocker) for blocker in blockers],
-        issues=[] if blocked is None else [msgspec.to_builtins(issue) for issue in blocked.every_issue],
-        gaps=[],
-        example=None if blocked is None else blocked.example,
-    )

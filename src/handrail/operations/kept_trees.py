@@ -30,8 +30,9 @@ from handrail.operations.same_project import is_project
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.workspace import Workspace
 from handrail.ports.worktree import MOST_FILES, MOST_PACK_BYTES, FileMode, Packed, Tree, TreeEntry, Unseen
+from handrail.runtime.damaged_sessions import read_blob
 from handrail.runtime.runtime import ReadPorts, TreeDue, WritePorts, keeps_code, looks_at_code
-from handrail.runtime.sessions import Session, commit, healthy_session, read_blob, read_session
+from handrail.runtime.sessions import Session, commit, healthy_session, read_session
 
 LARGE_LIST = 2_000
 MOST_LIST_BYTES = 64_000_000

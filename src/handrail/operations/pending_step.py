@@ -156,20 +156,14 @@ def _no_run(told: str, sessions: list[str], waiting: Sequence[str] = ()) -> Faul
     others = [one for one in sessions if one not in waiting]
     named = f" Waiting for a person: {', '.join(waiting)}." if waiting else ""
     named += f" {'Others' if waiting else 'Sessions'}: {', '.join(others)}." if others else ""
+    hint = "Say which run it is for: --session SESSION_ID, or --state STATE_TOKEN of its newest reply."
+    call = NextCall(operation="session.resume", params={"query": sessions[0]} if sessions else {})
     if waiting:
-        return Fault(
-            CONTEXT_MISSING,
-            f"{told}{named} Nothing was done.",
-            details={"missing": ["session"]},
-            hint=f"Say which one you answer: {RUN_CONFIRM} --session {waiting[0]}",
-            next_call=NextCall(operation="run.confirm", params={"session": waiting[0]}),
-        )
+        hint = f"Say which one you answer: {RUN_CONFIRM} --session {waiting[0]}"
+        call = NextCall(operation="run.confirm", params={"session": waiting[0]})
+    details = {"missing": ["session"]}
     return Fault(
-        CONTEXT_MISSING,
-        f"{told}{named} Nothing was done.",
-        details={"missing": ["session"]},
-        hint="Say which run it is for: --session SESSION_ID, or --state STATE_TOKEN of its newest reply.",
-        next_call=NextCall(operation="session.resume", params={"query": sessions[0]} if sessions else {}),
+        CONTEXT_MISSING, f"{told}{named} Nothing was done.", details=details, hint=hint, next_call=call
     )
 
 

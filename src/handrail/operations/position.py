@@ -9,7 +9,7 @@ from handrail.contract.ids import NodeId, RunId, attempt_for_other
 from handrail.contract.outcome import made_from
 from handrail.contract.redaction import redact_named_secrets
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, ChoiceClaims, choice_attempt, mint
-from handrail.contract.wording import explain_unseen, shorten
+from handrail.contract.wording import explain_unseen, format_count, shorten
 from handrail.engine.facts import WorkDone
 from handrail.engine.history import History, Recorded, attached_to, closing_of, context_at
 from handrail.engine.reasons import Purpose
@@ -173,12 +173,10 @@ def warn_of_other_start(
 def _since(found: NewerPosition) -> str:
     count = len(found.done_since) + found.omitted
     earlier = f"{found.omitted} earlier, " if found.omitted else ""
-    steps = f"{count} step{'' if count == 1 else 's'}"
     pending = found.pending_step_id
     now = f"now pending: {found.title} ({pending})" if pending else "it is finished"
-    return (
-        f"Since that reply the run has advanced by {steps} ({earlier}{', '.join(found.done_since)}); {now}."
-    )
+    told = f"{earlier}{', '.join(found.done_since)}"
+    return f"Since that reply the run has advanced by {format_count(count, 'step')} ({told}); {now}."
 
 
 def _call_to(keys: Keys, history: History, found: NewerPosition) -> ToolCall:

@@ -13,7 +13,6 @@ from handrail.contract.catalogue import RESULTS_STALE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId, WorkflowHash
 from handrail.contract.outcome import LedgerRef, Success
-from handrail.contract.wording import shorten
 from handrail.engine.events import Blocked
 from handrail.engine.history import (
     Closing,
@@ -297,7 +296,7 @@ def show_children(
     from handrail.engine.children.joins import UNDONE, was_done, write_brief
 
     if is_present:  # whoever is alone does what can be done before asking a person
-        shown = [_describe_child(reader, keys, history, workflow, join.step, one) for one in join.children]
+        shown = [describe_child(reader, keys, history, workflow, join.step, one) for one in join.children]
         left = [one for one in shown if one.status in UNDONE]
         left.sort(key=lambda one: one.status == "needs_person")
     else:
@@ -315,7 +314,7 @@ def show_children(
     return shown, msgspec.structs.replace(tokens, work=first.work_token)
 
 
-def _describe_child(
+def describe_child(
     reader: EventReader,
     keys: Keys,
     history: History,
@@ -345,26 +344,6 @@ def _find_status(reader: EventReader, history: History, child: ChildState) -> Ch
 
     workflow = load_pinned_workflow(reader, child.run.workflow_hash)
     return "open" if find_ask(history, workflow, child.tip) is None else "needs_person"
-
-
-def list_handed(
-    reader: EventReader, keys: Keys, history: History, workflow: CompiledWorkflow, node: Node
-) -> list[HandedOut]:
-    """What a waiting run handed out, for who finds it in a new chat: what was delivered, what is open."""
-    if workflow.v < WITH_CHILDREN:
-        return []
-    from handrail.engine.children.joins import UNDONE, find_join
-    from handrail.projections.overview import last_notes
-
-    join = find_join(history, workflow, node)
-    told = []
-    for child in () if join is None else join.children:
-        assert join is not None, "a child is one of a join"
-        one = _describe_child(reader, keys, history, workflow, join.step, child)
-        result = shorten(last_notes(history, child.tip.node_id)) if child.is_done else ""
-        token = one.work_token if child.status in UNDONE else ""
-        told.append(msgspec.structs.replace(one, work_token=token, result=result))
-    return told
 
 
 def describe_closing(history: History, workflow: CompiledWorkflow, node: Node) -> str:

@@ -25,10 +25,11 @@ from handrail.projections.needs import needs_of
 from handrail.projections.overview import UNDER_WAY, SessionFacts, add_standing, session_facts
 from handrail.projections.resume_candidates import Subject, subjects_of, words_in
 from handrail.projections.run_graph import run_graphs
+from handrail.runtime.damaged_sessions import pass_over
 from handrail.runtime.history_cache import FOLD_VERSION
 from handrail.runtime.permission import settings_or_defaults
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import pass_over, read_session
+from handrail.runtime.sessions import read_session
 from handrail.workflows.compiled import CompiledWorkflow
 
 _T = TypeVar("_T")

@@ -64,6 +64,7 @@ def closing_line(history: History, name: str, node_id: NodeId) -> str:
 # What rests on the agent's word alone, at the end
 
 ALL_CHECKED = "everything that can be checked was checked"
+_WHAT_RAN = "what ran: "
 _PROOFS: dict[EvidenceCheck, str] = {
     "ran": "a check that Handrail runs",
     "red_then_green": "a check that Handrail runs",
@@ -85,7 +86,7 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
         if _could_be_proven(placed.claim) and placed.claim.check == "red_then_green" and placed.claim.refs:
             doubted.append(placed.claim.fact)
         elif _could_be_proven(placed.claim):
-            named.setdefault(_say_claim(history, placed), f"{_PROOFS[placed.claim.check]} would show it")
+            named.setdefault(_say_claim(history, placed), _say_proof(history, placed))
         elif worth_of(placed.claim) == "claimed":
             unprovable.setdefault(text_of(history, placed), "no check is about it")
     if not named and not doubted:
@@ -99,6 +100,16 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     said = [f"only the agent's word: {told}{more}"] if named else []
     return "; ".join([*said, *doubted[:MOST_NAMED]])
+
+
+def _say_proof(history: History, placed: PlacedClaim) -> str:
+    """What would show it; of a file that no look tells about, why."""
+    claim = placed.claim
+    if claim.check == "changed_in_run" and find_baseline(history, placed.node_id) is None:
+        return "nobody looked at the files"
+    if claim.check == "changed_in_run" and claim.fact:
+        return claim.fact.removeprefix(f"{text_of(history, placed)}: ")
+    return f"{_PROOFS[claim.check]} would show it"
 
 
 def _say_claim(history: History, placed: PlacedClaim) -> str:
@@ -116,7 +127,7 @@ def _say_all_checked(history: History, node_id: NodeId, claims: Sequence[PlacedC
     return _name_commands(history, node_id, claims) + said
 
 
-_TOLD_HERE = ("began_changed", "apart", "declared_here", "client", "program", "fewer", "opposite")
+_TOLD_HERE = ("began_changed", "sparse", "apart", "declared_here", "client", "program", "fewer", "opposite")
 """The other doubts have their own words in this line."""
 
 
@@ -131,7 +142,7 @@ def _name_commands(history: History, node_id: NodeId, claims: Sequence[PlacedCla
     ran = _list_ran(history, claims)
     run = history.runs[history.nodes[node_id].run_id]
     told = f", {NO_TEST_COUNTED}" if is_uncounted(run, ran) else ""
-    return f"what ran: {list_names(_name_each(ran))}{told}; " if ran else ""
+    return f"{_WHAT_RAN}{list_names(_name_each(ran))}{told}; " if ran else ""
 
 
 def _list_ran(history: History, claims: Sequence[PlacedClaim]) -> list[ReceiptRecorded]:
@@ -174,9 +185,10 @@ def describe_beside(history: History, node_id: NodeId) -> str:
         f"not listed, {OF_ANOTHER_RUN}": sorted(others),
         "passed without checking": list_unchecked(history, node_id),
     }
+    is_all_told = describe_unproven(history, node_id).startswith(_WHAT_RAN)
     runs = {
         "failed, and did not pass since": list_still_failing(history, placed),
-        "in another folder": _list_ran_elsewhere(history, placed),
+        "in another folder": [] if is_all_told else _list_ran_elsewhere(history, placed),
     }
     cut = {what: [cut_name(name) for name in names] for what, names in told.items()}
     return "; ".join(f"{what}: {list_names(names)}" for what, names in (cut | runs).items() if names)
@@ -199,10 +211,8 @@ def _are_counted(history: History, claims: Sequence[PlacedClaim]) -> bool:
 def describe_late_look(history: History, node_id: NodeId) -> str:
     """Of a run whose first look was not made before its start was answered."""
     first = find_baseline(history, node_id)
-    if first is None:
-        unseen = (one.claim for one in list_claims(history, node_id) if one.claim.check == "changed_in_run")
-        return "nobody looked at the files" if any(worth_of(one) == "claimed" for one in unseen) else ""
-    return "the files of its start were not recorded" if first.fact.cause != "start" else ""
+    is_late = first is not None and first.fact.cause != "start"
+    return "the files of its start were not recorded" if is_late else ""
 
 
 def _could_be_proven(claim: Claim) -> bool:

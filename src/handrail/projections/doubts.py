@@ -18,7 +18,7 @@ from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_latest_tree, list_unclear
 from handrail.engine.events import EvidenceCheck, ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
-from handrail.engine.judge.named_places import DECLARATIONS, is_of_checks
+from handrail.engine.judge.named_places import DECLARATIONS, is_of_checks, sort_by_use
 from handrail.engine.judge.run_claims import is_command_of, name_folder, name_others, own_program, write_line
 from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Complete
@@ -45,6 +45,7 @@ Code: TypeAlias = Literal[
     "failing",
     "changed_checks",
     "began_changed",
+    "sparse",
     "apart",
     "declared_here",
     "undeclared",
@@ -62,8 +63,9 @@ _SAYS: dict[Code, str] = {
     "imported": "{}",
     "unchecked": "passed without checking: {}",
     "failing": "failed, and did not pass since: {}",
-    "changed_checks": "tests, configuration or program of the checks changed, and no person agreed: {}",
+    "changed_checks": "{}, and no person agreed",
     "began_changed": "the run began on uncommitted changes of tests: {}",
+    "sparse": "tests that the checkout leaves out since before the run: {}",
     "apart": "another repository in it changed: {}",
     "declared_here": "in no commit when the run began, and approved by nobody (handrail check approve): {}",
     "undeclared": ALL_RAN,
@@ -106,6 +108,7 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
         "failing": list_still_failing(history, claims),
         "changed_checks": _list_changed_checks(history, claims),
         "began_changed": _list_uncommitted_tests(history, node_id, claims),
+        "sparse": _list_sparse_tests(history, node_id, claims),
         "apart": _list_apart(history, node_id),
         "declared_here": _list_declared_here(history, node_id, claims, approved),
         "undeclared": _list_undeclared(history, claims),
@@ -204,7 +207,8 @@ def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> lis
         program = "" if receipt is None else own_program(receipt)
         if receipt is not None:
             found |= {path for path in placed.claim.paths if is_of_checks(path) or path == program}
-    return sorted(found - list_grown(claims))
+    uses = sort_by_use(sorted(found - list_grown(claims)))
+    return [f"{use} of the checks changed: {list_names(paths)}" for use, paths in uses.items()]
 
 
 def list_grown(claims: Sequence[PlacedClaim]) -> set[str]:
@@ -228,6 +232,13 @@ def _list_uncommitted_tests(
         return ()
     files = [path for path in first.fact.uncommitted if path.partition("#")[0] != DECLARATIONS]
     return sorted({*files} - list_grown(claims))
+
+
+def _list_sparse_tests(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:
+    first = find_baseline(history, node_id)
+    is_rested_on = any(worth_of(placed.claim) == "ran" for placed in claims)
+    marks = (first.fact.apart or {}) if first is not None and is_rested_on else {}
+    return [path for path, mark in marks.items() if mark == "sparse" and is_of_checks(path)]
 
 
 def _list_apart(history: History, node_id: NodeId) -> list[str]:

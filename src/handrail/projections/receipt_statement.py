@@ -6,6 +6,7 @@ knows beside that is in its member `handrailRun`, which other readers ignore.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -131,8 +132,9 @@ def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], s
     tip = run_graph(history, run.run_id).preferred_tip
     said = [f"{one['name']} did not pass" for one in checks if not one["hasPassed"]]
     off = [one["name"] for one in checks if not one["isOnCommit"]]
-    said += [f"on other files than those of the commit: {', '.join(off)}"] if off else []
     said += [] if checks else ["no check ran"]
+    if off and not subject.last:
+        said.append(f"on other files than those of the commit: the check {', '.join(off)}")
     if subject.last:
         said.append(f"the run left other files than the commit has: {', '.join(_name_paths(subject.last))}")
     said += [say_doubt(one) for one in list_doubts(history, tip, subject.approved)]
@@ -393,7 +395,9 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     guards = "; ".join(map(_describe_guard, run["redThenGreen"]))
     people = ", ".join(_plain(f"{one['who']} ({one['door']})") for one in run["confirmedBy"])
     words = "; ".join(_plain(one) for one in run["onlyAgentsWord"][:5])
-    tests = ", ".join(map(_code, run["testsTouched"][:5]))
+    new = [one for one in run["testsTouched"] if not any(one in doubt for doubt in run["doubts"])]
+    said = ["as said above"] if len(new) < len(run["testsTouched"]) else []
+    tests = ", ".join([*map(_code, new[:5]), *said])
     left = ", ".join(_code(one.get("path") or one["step"]) for one in run["leftOut"][:5])
     signed = f" ([signed receipt](<{place}>))" if place else ""
     named = "FILE" if not place or "://" in place else place
@@ -429,19 +433,21 @@ def _describe_children(children: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _describe_check_of_child(check: dict[str, Any]) -> str:
-    return _describe_check(check) + (
-        "" if check["isOnCommit"] else ", on other files than those of the commit"
-    )
+    fewer = f" ({_plain(check['fewer'])})" if check["fewer"] else ""
+    off = "" if check["isOnCommit"] else ", on other files than those of the commit"
+    return _describe_check(check) + fewer + off
 
 
 def _describe_check(check: dict[str, Any]) -> str:
     counts = check["counts"]
     counted = "" if counts is None else f", {counts['passed']} passed, {counts['failed']} failed"
-    fewer = f" ({_plain(check['fewer'])})" if check["fewer"] else ""
+    more = {"skipped": "skipped", "xfailed": "failed as expected", "errors": "errors"}
+    told = [(counts[name], word) for name, word in more.items() if counts and counts.get(name)]
+    counted += "".join(f", {number} {word}" for number, word in told)
     verdict: Literal["passed", "not passed"] = "passed" if check["hasPassed"] else "not passed"
     where = "" if check["directory"] == "." or check["isDeclared"] else f" in {_code(check['directory'])}"
     where += f" ({_code(_cut_line(check['command']))})" if check["isDeclared"] else ""
-    return f"{_code(check['name'])}{where} {verdict} ({check['outcome']}{counted}, by {check['door']}){fewer}"
+    return f"{_code(check['name'])}{where} {verdict} ({check['outcome']}{counted}, by {check['door']})"
 
 
 def _cut_line(words: Sequence[str]) -> str:
@@ -464,4 +470,4 @@ def _code(text: str) -> str:
 def _plain(text: str) -> str:
     """Outside text in a line of Markdown: nothing in it is a link, a heading or HTML."""
     flat = " ".join(text.split())
-    return "".join(f"\\{one}" if one in "\\`*_[]<>#|!~@" else one for one in flat)
+    return re.sub(r"[\\`*\[\]<>#|!~@]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\\g<0>", flat)

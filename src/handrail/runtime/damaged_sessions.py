@@ -5,12 +5,18 @@ A session whose log is not proven whole can be read and exported, but not contin
 
 from __future__ import annotations
 
-from handrail.contract.catalogue import SESSION_NOT_HEALTHY, STORE_HISTORY_LOST, STORE_UNSUPPORTED_VERSION
-from handrail.contract.ids import SessionId
+from handrail.contract.catalogue import (
+    SESSION_NOT_HEALTHY,
+    STORE_CORRUPT,
+    STORE_HISTORY_LOST,
+    STORE_UNAVAILABLE,
+    STORE_UNSUPPORTED_VERSION,
+)
+from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault, NextCall, Notice
 from handrail.engine.events import is_newer
 from handrail.engine.reply import ReplyWarning
-from handrail.ports.log import Health
+from handrail.ports.log import EventReader, Health
 
 UPDATE = "Ask the user to update Handrail: handrail update."
 """What helps with a session that a newer version wrote; nothing is wrong with it."""
@@ -107,3 +113,30 @@ def _facts(session_id: SessionId, health: Health, event_count: int) -> dict[str,
         "reason": health.reason,
         "eventCount": event_count,
     }
+
+
+# Going on without what cannot be read
+
+
+def pass_over(fault: Fault) -> None:
+    """Go on to the next session: one that cannot be read hides no other. A store that is away hides all of
+    them, and raises what it said.
+    """
+    if fault.kind is STORE_UNAVAILABLE:
+        raise fault
+
+
+def read_blob(reader: EventReader, ref: BlobRef) -> bytes | None:
+    """A content that the store may have lost, or never had. Raises Fault for other trouble of the store."""
+    try:
+        return reader.get_blob(ref)
+    except Fault as fault:
+        if fault.kind is STORE_CORRUPT:
+            return None
+        raise
+
+
+def read_text(reader: EventReader, ref: BlobRef) -> str | None:
+    """Long notes; None where they are gone."""
+    content = read_blob(reader, ref)
+    return None if content is None else content.decode()

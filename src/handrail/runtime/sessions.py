@@ -38,8 +38,6 @@ from handrail.contract.catalogue import (
     INVARIANT_VIOLATION,
     SESSION_LOCKED,
     SESSION_NOT_FOUND,
-    STORE_CORRUPT,
-    STORE_UNAVAILABLE,
     TOKEN_SESSION_LOCKED,
     TOKEN_UNKNOWN_NODE,
 )
@@ -147,14 +145,6 @@ def read_session(reader: EventReader, session_id: SessionId) -> Session | None:
     return _keep_if_sound(reader, Session(history=fold(session_id, loaded.records), health=loaded.health))
 
 
-def pass_over(fault: Fault) -> None:
-    """Go on to the next session: one that cannot be read hides no other. A store that is away hides all of
-    them, and raises what it said.
-    """
-    if fault.kind is STORE_UNAVAILABLE:
-        raise fault
-
-
 def load_last_seen(reader: EventReader, session_id: SessionId) -> Session | None:
     """The session as this process saw it last; only for starting a hold, which brings it up to date."""
     known = memory_of(reader).get_folded(session_id)
@@ -172,22 +162,6 @@ def load_history_before(reader: EventReader, history: History, index: int) -> Hi
 
         raise refuse_lost_work(history.session_id, 0 if loaded is None else loaded.head)
     return fold(history.session_id, loaded.records[:index])
-
-
-def read_blob(reader: EventReader, ref: BlobRef) -> bytes | None:
-    """A content that the store may have lost, or never had. Raises Fault for other trouble of the store."""
-    try:
-        return reader.get_blob(ref)
-    except Fault as fault:
-        if fault.kind is STORE_CORRUPT:
-            return None
-        raise
-
-
-def read_text(reader: EventReader, ref: BlobRef) -> str | None:
-    """Long notes; None where they are gone."""
-    content = read_blob(reader, ref)
-    return None if content is None else content.decode()
 
 
 def empty_session(session_id: SessionId) -> Session:

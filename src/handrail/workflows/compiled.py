@@ -151,6 +151,15 @@ class SchemaRule(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", ta
 Rule: TypeAlias = AllOf | AnyOf | ContainsRule | PatternRule | LengthRule | SchemaRule
 
 
+def walk_rules(rules: "Iterable[Rule]") -> "Iterator[ContainsRule | PatternRule | LengthRule | SchemaRule]":
+    """Every rule that says something itself, those inside others included."""
+    for rule in rules:
+        if isinstance(rule, AllOf | AnyOf):
+            yield from walk_rules(rule.of)
+        else:
+            yield rule
+
+
 class Gate(Compiled, frozen=True, kw_only=True):
     """An assessment the step must report; a listed level demands a follow-up before the run goes on."""
 

@@ -3,6 +3,7 @@
 This file says what they are, whether one holds, and how a reader sees it as a short phrase.
 """
 
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, Literal, TypeAlias, assert_never
@@ -309,12 +310,12 @@ def is_same_value(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def _ordered(left: Any, right: Any) -> tuple[Any, Any] | None:
-    """The pair if it can be ordered: two numbers or two texts."""
+def _are_ordered(left: Any, right: Any) -> bool:
+    """Whether the two can be ordered: two numbers or two texts."""
     numbers = isinstance(left, int | float) and isinstance(right, int | float)
     if numbers and not isinstance(left, bool) and not isinstance(right, bool):
-        return left, right
-    return (left, right) if isinstance(left, str) and isinstance(right, str) else None
+        return True
+    return isinstance(left, str) and isinstance(right, str)
 
 
 def _contains(holder: Any, wanted: Any) -> bool:
@@ -325,14 +326,8 @@ def _contains(holder: Any, wanted: Any) -> bool:
     return isinstance(holder, list | tuple) and any(is_same_value(item, wanted) for item in holder)
 
 
-def _greater(left: Any, right: Any) -> bool:
-    pair = _ordered(left, right)
-    return pair is not None and pair[0] > pair[1]
-
-
-def _less(left: Any, right: Any) -> bool:
-    pair = _ordered(left, right)
-    return pair is not None and pair[0] < pair[1]
+def _ordering(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    return lambda left, right: _are_ordered(left, right) and compare(left, right)
 
 
 _OPERATORS: dict[Operator, Callable[[Any, Any], bool]] = {
@@ -340,10 +335,10 @@ _OPERATORS: dict[Operator, Callable[[Any, Any], bool]] = {
     "not_equals": lambda left, right: not is_same_value(left, right),
     "in": lambda left, right: _contains(right, left),
     "contains": _contains,
-    "gt": _greater,
-    "gte": lambda left, right: _ordered(left, right) is not None and not _less(left, right),
-    "lt": _less,
-    "lte": lambda left, right: _ordered(left, right) is not None and not _greater(left, right),
+    "gt": _ordering(operator.gt),
+    "gte": _ordering(operator.ge),
+    "lt": _ordering(operator.lt),
+    "lte": _ordering(operator.le),
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET
 
-from handrail.contract.json.places import join_pointer
+from handrail.contract.json.places import join_pointer, unescape_key
 from handrail.contract.outcome import Json
 
 # Edits: operations of a JSON Patch, or a stretch of the text
@@ -67,6 +67,24 @@ def rename_key(pointer: str, key: str) -> Edit:
 
 def rewrite_text(line: int, column: int, length: int, text: str) -> Edit:
     return (EditOperation(op="rewrite", line=line, column=column, length=length, text=text),)
+
+
+def is_within(place: str, holder: str) -> bool:
+    """Whether a place is another one, or inside it."""
+    return place == holder or place.startswith(f"{holder}/")
+
+
+def value_at(document: Json, pointer: str) -> Json:
+    """What a pointer leads to; None where that is nothing."""
+    value = document
+    for part in pointer.split("/")[1:]:
+        if isinstance(value, dict):
+            value = value.get(unescape_key(part))
+        elif isinstance(value, list) and part.isdecimal() and len(part) < 9 and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None
+    return value
 
 
 def edit_rows(edit: Edit) -> list[dict[str, Any]]:

@@ -25,18 +25,14 @@ _KEY_PROBLEMS = frozenset({"unknown_key", "bad_name"})
 """Problems with a key itself: the place of the key is shown, not that of its value."""
 
 
-def locate(text: str, pointers: Iterable[str]) -> dict[str, Place]:
-    """The place of the value at each pointer; of the nearest value around it where there is none."""
+def place_json(text: str, pointers: Iterable[str]) -> Decoded:
+    """Where the values at these pointers begin, and their keys; what is missing is at what is around it."""
     asked = list(pointers)
     root = _scan(text, asked)
-    return {pointer: find_place(text, _value_offset(root, pointer)) for pointer in asked}
-
-
-def locate_keys(text: str, pointers: Iterable[str]) -> dict[str, Place]:
-    """The place of the key that each pointer ends with; as `locate` where there is no such key."""
-    asked = list(pointers)
-    root = _scan(text, asked)
-    return {pointer: find_place(text, _key_offset(root, pointer)) for pointer in asked}
+    return Decoded(
+        values={pointer: find_place(text, _value_offset(root, pointer)) for pointer in asked},
+        keys={pointer: find_place(text, _key_offset(root, pointer)) for pointer in asked},
+    )
 
 
 def add_places(
@@ -120,8 +116,10 @@ _IN_PAGE = {
 
 def _find_places(content: bytes, problems: list[Problem], spelling: Spelling) -> list[Place]:
     if spelling == "json":
-        return _json_places(content.decode(), problems)
-    return _known_places(decode_spelled(content, spelling), problems)
+        decoded = place_json(content.decode(), [problem.pointer for problem in problems])
+    else:
+        decoded = decode_spelled(content, spelling)
+    return [_known_place(decoded, problem) for problem in problems]
 
 
 def _name_other(problem: Problem, place: Place) -> Problem:
@@ -139,20 +137,6 @@ def _places_within(text: str, problems: list[Problem], places: list[Place]) -> l
         at = text.find(problem.within, starts[line - 1] + column - 1) if problem.within else -1
         refined.append((line, column) if at < 0 else find_place(text, at))
     return refined
-
-
-def _json_places(text: str, problems: list[Problem]) -> list[Place]:
-    root = _scan(text, [problem.pointer for problem in problems])
-    return [
-        find_place(
-            text, (_key_offset if problem.code in _KEY_PROBLEMS else _value_offset)(root, problem.pointer)
-        )
-        for problem in problems
-    ]
-
-
-def _known_places(decoded: Decoded, problems: list[Problem]) -> list[Place]:
-    return [_known_place(decoded, problem) for problem in problems]
 
 
 def _known_place(decoded: Decoded, problem: Problem) -> Place:

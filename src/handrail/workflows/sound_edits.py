@@ -13,7 +13,7 @@ import msgspec
 
 from handrail.contract.json.places import unescape_key
 from handrail.contract.outcome import Json
-from handrail.workflows.problem import NO_EDIT, Edit, EditOperation, Problem, is_patch
+from handrail.workflows.problem import NO_EDIT, Edit, EditOperation, Problem, is_patch, is_within
 
 _MOST_TRIALS = 20
 _FEW_TRIALS = 2
@@ -62,7 +62,7 @@ def _apart(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
 
 def _meet(one: EditOperation, other: EditOperation) -> bool:
     ours, theirs = _places(one), _places(other)
-    return any(_is_within(left, right) or _is_within(right, left) for left in ours for right in theirs)
+    return any(is_within(left, right) or is_within(right, left) for left in ours for right in theirs)
 
 
 def _places(operation: EditOperation) -> list[str]:
@@ -71,10 +71,6 @@ def _places(operation: EditOperation) -> list[str]:
     if operation.op in ("remove", "move"):
         places = [_holder(one) if one.rpartition("/")[2].isdecimal() else one for one in places]
     return places
-
-
-def _is_within(place: str, holder: str) -> bool:
-    return place == holder or place.startswith(f"{holder}/")
 
 
 def _holder(place: str) -> str:
@@ -98,7 +94,7 @@ def _is_caused(error: Problem, operation: EditOperation) -> bool:
     """
     if error.code in _OF_THE_HOLDER and error.pointer == _holder(operation.path):
         return True
-    if operation.op == "remove" or not _is_within(error.pointer, operation.path):
+    if operation.op == "remove" or not is_within(error.pointer, operation.path):
         return False
     return operation.op != "move" or error.code in _OF_THE_SHAPE
 

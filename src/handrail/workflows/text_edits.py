@@ -24,9 +24,9 @@ from handrail.workflows.problem import (
     drop_edits,
     is_patch,
     rewrite_text,
+    value_at,
 )
-from handrail.workflows.problem_places import locate, locate_keys
-from handrail.workflows.reading.reader import value_at
+from handrail.workflows.problem_places import place_json
 from handrail.workflows.sound_edits import apply_operations
 from handrail.workflows.spellings.decoded import Comment, Decoded, Place
 from handrail.workflows.spellings.spelling import decode_spelled, write_document, write_flow
@@ -62,7 +62,7 @@ def apply_edit(text: str, spelling: Spelling, edit: Edit) -> str:
         document = loads(text)
         wanted = apply_operations(document, edit)
         around = {way for one in edit for way in (*_ways(one.path), *_ways(one.source))}
-        decoded = Decoded(document=document, values=locate(text, around), keys=locate_keys(text, around))
+        decoded = msgspec.structs.replace(place_json(text, around), document=document)
         tried = _candidates(text, spelling, decoded, edit, wanted)
         kept = next((one for one in tried if _loaded(one) == wanted), None)
         return kept or write_document(wanted, spelling, {})

@@ -15,11 +15,6 @@ from tests.host.worktree.project import blob_digest, commit, make_project, open_
 MOST = 1_000_000
 
 
-@pytest.fixture
-def worktree(tmp_path: Path) -> LocalWorktree:
-    return open_worktree(tmp_path / "home")
-
-
 def list_files(worktree: LocalWorktree, root: Path, *suffixes: str) -> dict[str, TreeEntry]:
     listed = worktree.list_files(str(root), suffixes)
     assert isinstance(listed, FileList), listed

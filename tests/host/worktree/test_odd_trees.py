@@ -17,7 +17,6 @@ from tests.host.worktree.project import (
     commit,
     make_project,
     modes,
-    open_worktree,
     picture,
     refuse,
     take,
@@ -34,17 +33,6 @@ from tests.hostile.repository.checkout import (
 )
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    make_project(tmp_path / "project")
-    return tmp_path / "project"
-
-
-@pytest.fixture
-def worktree(tmp_path: Path) -> LocalWorktree:
-    return open_worktree(tmp_path / "home")
 
 
 def name_of(trick: GitTrick) -> str:

@@ -11,7 +11,7 @@ import pytest
 from handrail.host.worktree import packs
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.ports.worktree import Tree, TreeEntry
-from tests.host.worktree.project import open_worktree, take, write
+from tests.host.worktree.project import take, write
 
 
 @pytest.fixture
@@ -19,11 +19,6 @@ def root(tmp_path: Path) -> Path:
     write(tmp_path / "project", "a.txt", "text\r\n")
     write(tmp_path / "project", "b.bin", b"\0\xff")
     return tmp_path / "project"
-
-
-@pytest.fixture
-def worktree(tmp_path: Path) -> LocalWorktree:
-    return open_worktree(tmp_path / "home")
 
 
 def why_left_out(worktree: LocalWorktree, root: Path, tree: Tree) -> dict[str, str]:

@@ -15,7 +15,7 @@ from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.host.worktree.restore import Disk, Journals
 from handrail.ports.worktree import FileWrite, Tree, TreeEntry, Written
-from tests.host.worktree.project import commit, make_project, open_worktree, picture, take, write
+from tests.host.worktree.project import commit, make_project, picture, take, write
 from tests.hostile.repository.checkout import run_git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -46,17 +46,6 @@ class DyingDisk(Disk):
             return found(*arguments, **named)
 
         return counted
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    make_project(tmp_path / "project")
-    return tmp_path / "project"
-
-
-@pytest.fixture
-def worktree(tmp_path: Path) -> LocalWorktree:
-    return open_worktree(tmp_path / "home")
 
 
 def files_of(root: Path) -> dict[str, tuple[str, bytes, bool]]:

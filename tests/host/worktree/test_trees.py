@@ -13,7 +13,6 @@ from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.ports.worktree import Changes, Tree, Unseen
 from tests.host.worktree.project import (
     commit,
-    make_project,
     modes,
     open_worktree,
     picture,
@@ -24,17 +23,6 @@ from tests.host.worktree.project import (
 from tests.hostile.repository.checkout import run_git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    make_project(tmp_path / "project")
-    return tmp_path / "project"
-
-
-@pytest.fixture
-def worktree(tmp_path: Path) -> LocalWorktree:
-    return open_worktree(tmp_path / "home")
 
 
 def changes(worktree: LocalWorktree, root: Path, before: Tree, after: Tree) -> Changes:

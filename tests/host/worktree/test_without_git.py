@@ -11,7 +11,7 @@ import pytest
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.host.worktree.walking import matches_name
 from handrail.ports.worktree import Changes, Unseen
-from tests.host.worktree.project import commit, modes, open_worktree, take, write
+from tests.host.worktree.project import commit, modes, take, write
 from tests.hostile.repository.checkout import run_git
 
 FILES = (
@@ -48,11 +48,6 @@ RULES = (
     "[z-a]\nabc[\n",
     "a.txt\r\n",
 )
-
-
-@pytest.fixture
-def worktree(tmp_path: Path) -> LocalWorktree:
-    return open_worktree(tmp_path / "home")
 
 
 def make_files(root: Path) -> None:

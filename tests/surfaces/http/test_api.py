@@ -59,15 +59,6 @@ def test_a_read_answers_as_the_command_line_does(app: App, runtime: Runtime) -> 
     assert by_query.header("content-type") == "application/json"
 
 
-def test_a_creation_needs_its_key_and_the_refusal_offers_the_call(app: App) -> None:
-    body = {"workflowId": "project.three_steps", "goal": "Look."}
-
-    problem = refused(ask(app, "POST", "/api/run.start", body=body), 428, "E_CONFIRMATION_REQUIRED")
-    offered = problem["details"]["next_call"]
-
-    assert ask(app, "POST", f"/api/{offered['operation']}", body=offered["params"]).status == 200
-
-
 def test_a_gated_write_is_previewed_and_then_made(app: App) -> None:
     asked = {"autonomy": "guided", "riskPolicy": "balanced"}
 

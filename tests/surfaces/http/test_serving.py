@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import socket
-import stat
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -131,13 +130,6 @@ def test_the_command_refuses_another_address_too(server: ServedTool) -> None:
     ran = server.tool.run("serve", "--host", "0.0.0.0", "--port", "0")
 
     assert (ran.status, json.loads(ran.out)["error"]["code"]) == (4, "E_FORBIDDEN")
-
-
-def test_the_runtime_files_are_private(server: ServedTool) -> None:
-    folder = Path(server.tool.home, "run")
-
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
 
 def test_it_serves_the_shell_the_operations_and_mcp(server: ServedTool) -> None:

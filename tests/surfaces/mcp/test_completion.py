@@ -7,7 +7,7 @@ import pytest
 
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.adapter import complete_address, complete_prompt
+from handrail.surfaces.mcp.adapter import filter_by_start, known_addresses, known_arguments
 from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to
 from tests.surfaces.mcp.test_prompts import give
 from tests.surfaces.mcp.test_resources import payload
@@ -31,7 +31,7 @@ def test_the_variable_part_of_an_address_is_completed(
 ) -> None:
     give(runtime, "project.beta", tags=["rounding", "bug"])
 
-    assert list(complete_address(runtime, template, typed).values) == values
+    assert filter_by_start(known_addresses(runtime, template), typed)["values"] == values
 
 
 def test_sessions_and_runs_are_offered_latest_first(runtime: Runtime) -> None:
@@ -40,15 +40,15 @@ def test_sessions_and_runs_are_offered_latest_first(runtime: Runtime) -> None:
         for number in range(3)
     ]
 
-    offered = complete_prompt(runtime, "resume", "query", "ses_")
-    runs = complete_address(runtime, "handrail://runs/{id}/graph", "")
+    offered = known_arguments(runtime, "resume", "query")
+    runs = known_addresses(runtime, "handrail://runs/{id}/graph")
 
-    assert list(offered.values) == [one["sessionId"] for one in reversed(started)]
-    assert list(runs.values) == [one["runId"] for one in reversed(started)]
+    assert list(offered) == [one["sessionId"] for one in reversed(started)]
+    assert list(runs) == [one["runId"] for one in reversed(started)]
 
 
 def test_a_goal_is_the_persons_own_words(runtime: Runtime) -> None:
-    assert complete_prompt(runtime, "project.three_steps", "goal", "").values == ()
+    assert known_arguments(runtime, "project.three_steps", "goal") == ()
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -56,7 +56,7 @@ def test_a_broken_file_a_routine_and_a_namesake_of_resume_are_no_prompts(runtime
     give(runtime, "resume")
     library_of(runtime).add(b"{", "torn.json")
 
-    names = [row.name for row in list_prompts(runtime, None).rows]
+    names = [row["name"] for row in list_prompts(runtime, None)["prompts"]]
 
     assert names == ["resume", "project.three_steps"]
 
@@ -66,11 +66,11 @@ def test_many_workflows_come_in_pages_and_resume_stands_on_the_first_only(runtim
         give(runtime, f"project.w{number:03}")
 
     first = list_prompts(runtime, None)
-    second = list_prompts(runtime, first.next_cursor)
+    second = list_prompts(runtime, first["nextCursor"])
 
-    names = [row.name for row in (*first.rows, *second.rows)]
-    assert len(first.rows) == PROMPTS_PER_PAGE + 1
-    assert second.next_cursor is None
+    names = [row["name"] for row in (*first["prompts"], *second["prompts"])]
+    assert len(first["prompts"]) == PROMPTS_PER_PAGE + 1
+    assert "nextCursor" not in second
     assert len(set(names)) == len(names) == PROMPTS_PER_PAGE + 5 + 2
     assert names.count("resume") == 1
 

@@ -194,7 +194,7 @@ def test_one_workflow_that_does_not_compile_does_not_hide_the_others(runtime: Ru
     give(runtime, "project.broken", steps=steps)
     library_of(runtime).add(b"{", "torn.json")
 
-    names = [row.name for row in list_resources(runtime, None).rows]
+    names = [row["name"] for row in list_resources(runtime, None)["resources"]]
 
     assert names == ["workflows", "project.three_steps"]
 
@@ -206,11 +206,11 @@ def test_many_workflows_come_in_pages_and_sessions_stand_on_the_first(
         give(runtime, f"project.w{number:03}")
 
     first = list_resources(runtime, None)
-    second = list_resources(runtime, first.next_cursor)
+    second = list_resources(runtime, first["nextCursor"])
 
-    assert [row.name for row in first.rows][-1] == session["sessionId"]
-    assert [row.name for row in second.rows] == ["project.w024"]
-    assert second.next_cursor is None
+    assert [row["name"] for row in first["resources"]][-1] == session["sessionId"]
+    assert [row["name"] for row in second["resources"]] == ["project.w024"]
+    assert "nextCursor" not in second
 
 
 def test_reading_every_resource_and_prompt_writes_nothing(runtime: Runtime, session: dict[str, str]) -> None:

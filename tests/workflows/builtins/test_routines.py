@@ -331,26 +331,26 @@ def test_the_example_of_a_routine_compiles() -> None:
 
 
 def test_a_routine_from_elsewhere_has_its_arguments_in_single_braces() -> None:
-    workflow = routine(
-        step("a", 'Write {deliverableName}; keep {{subject}}, {"json": 1} and {not a name}.'),
-        {
-            "type": "loop",
-            "loopId": "l",
-            "count": 2,
-            "maxIterations": 2,
-            "body": [step("b", "See {deliverableName}.")],
-        },
-        inputs={"subject": {"type": "string"}},
-        conditions=[],
-    )
+    repeated = {
+        "type": "loop",
+        "id": "l",
+        "title": "Twice",
+        "loop": {"type": "for", "count": 2, "maxIterations": 2},
+        "body": [step("b", "See {deliverableName}.")],
+    }
+    kept = '{{subject}}, {"json": 1} and {not a name}.'
+    steps = [step("a", f"Write {{deliverableName}}; keep {kept}"), repeated]
+    written = {"id": "routine-look", "name": "Look", "description": "It looks.", "steps": steps}
+    workflow = read_workflow(json.dumps(written).encode()).workflow
+    assert workflow is not None
 
-    spec = make_routine_template(replace(workflow, has_open_names=True))
+    spec = make_routine_template(workflow)
     first, loop = spec.expand({"deliverableName": "plan.md"}, TemplateContext(prefix="look"))
 
     assert set(spec.args) == {"subject", "deliverableName"}
     assert spec.args["deliverableName"].implicit
     assert isinstance(first, SourceStep)
-    assert first.prompt == 'Write plan.md; keep {{subject}}, {"json": 1} and {not a name}.'
+    assert first.prompt == f"Write plan.md; keep {kept}"
     assert isinstance(loop, SourceLoop)
     assert isinstance(loop.body[0], SourceStep)
     assert loop.body[0].prompt == "See plan.md."

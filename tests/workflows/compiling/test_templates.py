@@ -239,12 +239,13 @@ def test_in_a_file_from_elsewhere_a_step_stands_in_for_an_unknown_routine() -> N
 
 
 def test_a_routine_from_elsewhere_takes_its_arguments_in_single_braces() -> None:
-    theirs = routine("greet", step("hello", "Greet {whom}."))
+    told = {"metaGuidance": ["Never shout at {whom}."]}
+    theirs = document(step("hello", "Greet {whom}."), **told) | {"id": "routine-greet"}
     written = document(call("wr.templates.routine.greet", args={"whom": "the user"}))
 
-    workflow = compiled(open_source(written), Surroundings(routines=(open_source(theirs),)))
+    workflow = compiled(open_source(written), Surroundings(routines=(source(theirs),)))
 
-    assert step_of(workflow, "greet").prompt == "Greet the user."
+    assert step_of(workflow, "greet").prompt == ("Greet the user.\n\n## Guidance\n- Never shout at the user.")
 
 
 def test_of_two_routines_with_one_name_the_first_counts_and_ours_before_theirs() -> None:

@@ -48,7 +48,7 @@ from handrail.engine.events import (
     TreeRecorded,
 )
 from handrail.engine.folding import StoredRecord
-from handrail.engine.navigate import Running, is_position, loops_around
+from handrail.engine.navigate import Running
 from handrail.workflows import limits
 from handrail.workflows.compiled import (
     VERSIONS,
@@ -241,7 +241,7 @@ class _Check:
 
     def __init__(self, workflows: Mapping[str, CompiledWorkflow]) -> None:
         self._workflows = workflows
-        self._positions = {held: loops_around(flow) for held, flow in workflows.items()}
+        self._positions = {held: dict(_loops_around(flow.steps)) for held, flow in workflows.items()}
         self._runs: dict[RunId, str] = {}
         """The hash of the workflow of each."""
         self._nodes: dict[NodeId, _Seen] = {}
@@ -334,7 +334,7 @@ class _Check:
             raise self._malformed("creates a node without an id of its own")
         self._check_parent(run_id, created)
         positions = self._positions[self._runs[run_id]]
-        if isinstance(created.state, Running) and not is_position(positions, created.state):
+        if isinstance(created.state, Running) and not _is_position(positions, created.state):
             raise self._malformed("stands at a position that its workflow does not have")
         if created.node_kind == "checkpoint" and not _is_attempt(created.attempt_id):
             raise self._malformed("is a checkpoint without its attempt")
@@ -441,6 +441,26 @@ class _Check:
 
     def _malformed(self, what: str) -> Fault:
         return malformed_fault(f"Event {self._path.rpartition('/')[2]} {what}.", self._path)
+
+
+def _loops_around(
+    parts: tuple[Part, ...], around: tuple[Loop, ...] = ()
+) -> Iterator[tuple[str, tuple[Loop, ...]]]:
+    """Every leaf by its id, with the loops around it, outermost first."""
+    for part in parts:
+        if isinstance(part, Loop):
+            yield from _loops_around(part.body, (*around, part))
+        else:
+            yield part.id, around
+
+
+def _is_position(around: Mapping[str, tuple[Loop, ...]], state: Running) -> bool:
+    """Whether this step exists, inside exactly these loops, at iterations that can happen."""
+    loops = around.get(state.step_id)
+    if loops is None or [loop.id for loop in loops] != [frame.loop_id for frame in state.loops]:
+        return False
+    pairs = zip(loops, state.loops, strict=True)
+    return all(0 <= frame.iteration < loop.max_iterations for loop, frame in pairs)
 
 
 def _is_attempt(attempt_id: AttemptId | None) -> bool:

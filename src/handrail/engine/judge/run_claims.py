@@ -10,10 +10,12 @@ import posixpath
 import re
 import shlex
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any, TypeAlias
 
 import msgspec
 
+from handrail.contract.json.canonical import digest
 from handrail.contract.wording import make_readable, spell_argv
 from handrail.engine.command_lines import (
     explain_not_run,
@@ -225,9 +227,18 @@ def _find_asked_by(known: Witnessed, line: str) -> set[Identity]:
     if rest[:1] == ("--",):
         whole.append(rest[1:])
     found |= {(digest_argv(one), ".") for one in whole}
-    if len(rest) == 1:
-        found |= {(one.argv_digest, one.directory or ".") for one in known.checks if one.name == rest[0]}
+    own = _split_variables(command.words)
+    for one in known.checks:
+        if rest == (one.name,) or own == (one.environment_digest, one.argv_digest):
+            found.add((one.argv_digest, one.directory or "."))
     return found
+
+
+def _split_variables(words: tuple[str, ...]) -> tuple[str, str]:
+    """Digests of the variables in front of a command, and of its words: so is one shown that sets some."""
+    given = tuple(takewhile(lambda word: "=" in word, words[1:])) if words[:1] == ("env",) else ()
+    variables = digest(dict(one.split("=", 1) for one in given)) if given else "-"
+    return variables, digest_argv(words[len(given) + 1 :])
 
 
 def names_check(known: Witnessed, text: str) -> bool:

@@ -27,8 +27,6 @@ from handrail.engine.judge.requirements import fit_example, list_broken_rules
 from handrail.engine.navigate import Running, leaves_of
 from handrail.engine.owners import decided_names
 from handrail.workflows.compiled import (
-    AllOf,
-    AnyOf,
     CompiledWorkflow,
     ContainsRule,
     Delegate,
@@ -45,6 +43,7 @@ from handrail.workflows.compiled import (
     Step,
     conditions_of,
     walk_parts,
+    walk_rules,
 )
 from handrail.workflows.conditions import MISSING, Compare, Condition, Facts, comparisons, holds, nest_values
 from handrail.workflows.contracts.check import find_violations, make_invalid_variants
@@ -115,9 +114,14 @@ def notes_for(rules: tuple[Rule, ...]) -> str | None:
     """Make up notes that keep every rule; None if that fails."""
     if not rules:
         return "Done, with the evidence in the report."
-    notes = " ".join(piece for rule in rules for piece in _pieces(rule))
-    least = max((held.minimum for rule in rules for held in _lengths(rule)), default=0)
-    notes = notes.ljust(least, ".")
+    every = list(walk_rules(rules))
+    texts = [
+        one.value if isinstance(one, ContainsRule) else make_text(one.pattern)
+        for one in every
+        if isinstance(one, ContainsRule | PatternRule)
+    ]
+    least = max((one.minimum for one in every if isinstance(one, LengthRule)), default=0)
+    notes = " ".join(texts).ljust(least, ".")
     if not list_broken_rules(rules, notes):
         return notes
     try:
@@ -232,35 +236,6 @@ def _user_input(step: Step) -> list[dict[str, Any]]:
     if step.user_only is None:
         return []
     return [{"kind": USER_INPUT, "answer": "yes", "givenBy": "user"}]
-
-
-def _pieces(rule: Rule) -> list[str]:
-    """Text that helps to keep a rule."""
-    match rule:
-        case ContainsRule(value=value):
-            return [value]
-        case PatternRule(pattern=pattern):
-            return [make_text(pattern)]
-        case AllOf(of=parts):
-            return [piece for part in parts for piece in _pieces(part)]
-        case AnyOf(of=parts):
-            return [piece for part in parts for piece in _pieces(part)]
-        case LengthRule() | SchemaRule():
-            return []
-        case never:
-            assert_never(never)
-
-
-def _lengths(rule: Rule) -> list[LengthRule]:
-    match rule:
-        case LengthRule():
-            return [rule]
-        case AllOf(of=parts) | AnyOf(of=parts):
-            return [held for part in parts for held in _lengths(part)]
-        case ContainsRule() | PatternRule() | SchemaRule():
-            return []
-        case never:
-            assert_never(never)
 
 
 # Values worth trying: some that make each comparison hold and some that do not.

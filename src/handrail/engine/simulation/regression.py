@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from handrail.contract.ids import NodeId
-from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer
 from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION
 from handrail.engine.events import Preferences
@@ -45,8 +44,6 @@ class RecordedReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
     step: str
     """The step instance, with its loops."""
-    digest: str
-    """Of everything that was sent."""
     context: dict[str, Any] = {}
     artifacts: tuple[dict[str, Any], ...] = ()
     notes: str = ""
@@ -174,7 +171,6 @@ def _report_to(history: History, node: Node) -> RecordedReport:
     artifacts = tuple(held.artifact.body for held in attached_to(history, node.node_id).artifacts)
     return RecordedReport(
         step=_place(before.state),
-        digest=digest({"context": context, "artifacts": list(artifacts), "notes": text}),
         context=context,
         artifacts=(*artifacts, *_seen_beside(history, node, artifacts)),
         notes=text,

@@ -11,6 +11,7 @@ from typing import Literal, assert_never
 from xml.parsers import expat
 
 import msgspec
+from msgspec import UNSET
 
 from handrail.contract.ids import ReportFormat
 from handrail.engine.receipts import Counts
@@ -43,7 +44,7 @@ class _Cases:
     """The walk through a JUnit file: one verdict per `testcase`, the worst that is inside it."""
 
     def __init__(self) -> None:
-        self.ended = {"passed": 0, "failed": 0, "skipped": 0, "errors": 0}
+        self.ended = {"passed": 0, "failed": 0, "skipped": 0, "errors": 0, "xfailed": 0}
         self.depth = 0
         self.has_suites = False
         self.told = {"passed": 0, "failed": 0, "skipped": 0, "errors": 0}
@@ -66,7 +67,7 @@ class _Cases:
             case "failure" if self._verdict and self._verdict != "errors":
                 self._verdict = "failed"
             case "skipped" if self._verdict == "passed":
-                self._verdict = "skipped"
+                self._verdict = "xfailed" if attributes.get("type") == "pytest.xfail" else "skipped"
             case _:
                 pass
 
@@ -105,7 +106,8 @@ def _count_junit(content: bytes) -> Counts:
         raise UnreadableReport("it is not XML") from error
     if not cases.has_suites:
         raise UnreadableReport("it has no test suite")
-    return Counts(**(cases.ended if any(cases.ended.values()) else cases.told))
+    counted = cases.ended if any(cases.ended.values()) else cases.told
+    return Counts(**{name: number for name, number in counted.items() if number})
 
 
 _SUM = re.compile(r"[0-9]{1,9}")
@@ -240,10 +242,13 @@ def count_unittest(text: str) -> Counts | None:
     told = dict(pair.strip().split("=", 1) for pair in ends[-1].split(",") if "=" in pair)
     sums = {name: int(number) for name, number in told.items() if number.isdigit()}
     skipped, raised = sums.get("skipped", 0), sums.get("errors", 0)
+    xfailed = sums.get("expected failures", 0)
     errors = min(raised, len(_NOT_A_TEST.findall(text)))
     failed = sums.get("failures", 0) + sums.get("unexpected successes", 0) + raised - errors
-    passed = max(0, int(ran[-1]) - failed - errors - skipped)
-    return Counts(passed=passed, failed=failed, skipped=skipped, errors=errors)
+    passed = max(0, int(ran[-1]) - failed - errors - skipped - xfailed)
+    return Counts(
+        passed=passed, failed=failed, skipped=skipped, errors=errors, xfailed=xfailed if xfailed else UNSET
+    )
 
 
 def count_pytest(text: str) -> Counts | None:
@@ -258,8 +263,9 @@ def count_pytest(text: str) -> Counts | None:
     return Counts(
         passed=sums.get("passed", 0) + sums.get("xpassed", 0),
         failed=sums.get("failed", 0) + (0 if is_broken else raised),
-        skipped=sums.get("skipped", 0) + sums.get("xfailed", 0),
+        skipped=sums.get("skipped", 0),
         errors=raised if is_broken else 0,
+        xfailed=sums.get("xfailed", UNSET),
     )
 
 

@@ -29,6 +29,7 @@ from handrail.operations.code.show_status import (
     look,
     read_named,
     read_tree_contents,
+    require_comparison,
 )
 from handrail.operations.finding import find_session
 from handrail.operations.kept_trees import load_tree, prepare_node_tree, record_tree
@@ -118,14 +119,7 @@ def restore_code(rt: WritePorts, request: RestoreCode) -> DryRun | Success:
 def _resolve(rt: ReadPorts, history: History, tip: Node, name: str, project: str) -> _Restoring:
     target = read_named(rt, history, tip, name, project)
     present = look(rt, project)
-    worktree = rt.worktree()
-    differing = worktree.list_differences(project, present, target.tree)
-    if isinstance(differing, Unseen):
-        raise Fault(
-            E_IO,
-            f"The two trees cannot be compared: {differing.reason}.",
-            details={"reason": shorten(differing.reason)},
-        )
+    differing = require_comparison(rt, project, present, target.tree)
     wanted = {one.after.digest for one in differing if one.after.mode != "absent"}
     contents = read_tree_contents(rt, project, target, wanted, present.entries)
     missing = tuple(
@@ -156,7 +150,7 @@ def _resolve(rt: ReadPorts, history: History, tip: Node, name: str, project: str
         for one in differing
         if one.path not in left
     )
-    obstacles = worktree.find_obstacles(project, writes)
+    obstacles = rt.worktree().find_obstacles(project, writes)
     return _Restoring(
         present=present,
         target=target,

@@ -8,11 +8,9 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_IO
 from handrail.contract.credential_files import holds_credentials
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Fault
-from handrail.contract.wording import shorten
+from handrail.contract.outcome import Answer
 from handrail.operations.code.show_status import (
     NOW,
     FileChange,
@@ -20,10 +18,11 @@ from handrail.operations.code.show_status import (
     find_run_here,
     read_named,
     read_tree_contents,
+    require_comparison,
 )
 from handrail.operations.code.unified_diff import diff_texts
 from handrail.operations.same_project import find_own_project
-from handrail.ports.worktree import Difference, TreeEntry, Unseen
+from handrail.ports.worktree import Difference, TreeEntry
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
 
@@ -82,13 +81,7 @@ def show_diff(rt: ReadPorts, request: ShowDiff) -> CodeDiff:
     project = find_own_project(rt.workspace, rt.places, history.runs[tip.run_id], request.project) or here
     before = read_named(rt, history, tip, request.before, project)
     after = read_named(rt, history, tip, NOW if request.after is UNSET else request.after, project)
-    differing = rt.worktree().list_differences(project, before.tree, after.tree)
-    if isinstance(differing, Unseen):
-        raise Fault(
-            E_IO,
-            f"The two trees cannot be compared: {differing.reason}.",
-            details={"reason": shorten(differing.reason)},
-        )
+    differing = require_comparison(rt, project, before.tree, after.tree)
     shown = differing[:MOST_DIFF_FILES]
     present = after.tree.entries if after.recorded is None else ()
     contents: dict[str, bytes] = {}

@@ -20,16 +20,17 @@ from handrail.contract.wording import quote, shorten
 from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_of, list_recorded
 from handrail.engine.history import History, Node, RecordedTree
 from handrail.engine.navigate import step_key
-from handrail.operations.finding import find_session
+from handrail.operations.finding import find_session, read_or_pass_over
 from handrail.operations.kept_trees import StoredTree, load_tree
 from handrail.operations.pending_step import find_open_work, open_by_token
 from handrail.ports.worktree import Difference, Tree, TreeEntry, Unseen
 from handrail.projections.overview import latest_run
 from handrail.projections.run_graph import preferred_tip
+from handrail.runtime.damaged_sessions import read_blob
 from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, looks_at_code, project_of
-from handrail.runtime.sessions import Session, pass_over, read_blob, read_session
+from handrail.runtime.sessions import Session
 
 MOST_SHOWN = 200
 """Files that one answer names."""
@@ -124,6 +125,15 @@ def show_status(rt: ReadPorts, request: ShowStatus) -> CodeStatus:
     )
 
 
+def require_comparison(rt: ReadPorts, project: str, one: Tree, other: Tree) -> tuple[Difference, ...]:
+    """How two trees differ. Raises Fault E_IO where they cannot be compared."""
+    differing = rt.worktree().list_differences(project, one, other)
+    if isinstance(differing, Unseen):
+        message = f"The two trees cannot be compared: {differing.reason}."
+        raise Fault(E_IO, message, details={"reason": shorten(differing.reason)})
+    return differing
+
+
 def _compare(rt: ReadPorts, project: str, then: Tree, now: Tree | Unseen) -> tuple[Difference, ...] | Unseen:
     return now if isinstance(now, Unseen) else rt.worktree().list_differences(project, then, now)
 
@@ -213,11 +223,7 @@ def _find_by_node(rt: ReadPorts, node_id: NodeId) -> tuple[Session, Node]:
     """A node id does not say its session, so sessions are read, newest first."""
     for stamp in rt.log.list_sessions()[:MOST_SESSIONS]:
         rt.interruptions.end_here()
-        try:
-            session = read_session(rt.log, stamp.session_id)
-        except Fault as fault:
-            pass_over(fault)
-            continue
+        session = read_or_pass_over(rt.log, stamp.session_id)
         if session is not None and node_id in session.history.nodes:
             return session, preferred_tip(session.history, session.history.nodes[node_id].run_id)
     raise Fault(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -39,9 +40,10 @@ from handrail.projections.receipt_statement import (
     write_markdown,
 )
 from handrail.projections.run_graph import run_graph
+from handrail.runtime.damaged_sessions import pass_over
 from handrail.runtime.operation import Chunked, Input, Operation, ValueRule
 from handrail.runtime.runtime import ReadPorts, Runtime, project_of
-from handrail.runtime.sessions import Session, pass_over, read_session, require_healthy
+from handrail.runtime.sessions import Session, read_session, require_healthy
 
 MOST_SESSIONS = 50
 """That are looked at for the newest run of a project: of those with its name, and of all."""
@@ -195,6 +197,8 @@ def _describe_subject(rt: Runtime, history: History, run: Run, project: str, nam
     seen = [find_latest_tree(history, tip.node_id) for tip in tips]
     last = max((one for one in seen if one is not None), key=lambda one: one.index, default=None)
     first = find_baseline(history, tips[0].node_id)
+    marks = {} if first is None else first.fact.apart or {}
+    sparse = [name for name, mark in marks.items() if mark == "sparse"]
     is_seen = last is not None and (history.imported is None or last.index >= history.imported.index)
     guards = {
         (red.tree_after, green.tree_after): _compare(
@@ -207,7 +211,9 @@ def _describe_subject(rt: Runtime, history: History, run: Run, project: str, nam
         project=encode_project(project).name,
         commit=named.commit,
         tree=named.tree,
-        differing={tree: _list(_compare(rt, history, project, tree, committed)) for tree in trees if tree},
+        differing={
+            tree: _list(_compare(rt, history, project, tree, committed), sparse) for tree in trees if tree
+        },
         between={pair: _list(found) for pair, found in guards.items()},
         gone={pair: found.deleted for pair, found in guards.items() if found is not None},
         tests=_list_tests(rt, project, "" if first is None else first.fact.head, committed),
@@ -217,7 +223,7 @@ def _describe_subject(rt: Runtime, history: History, run: Run, project: str, nam
             for receipt_id, paths in find_broken(rt, history, tip, project).items()
         },
         approved=list_approved(rt, run, project),
-        last=_list(_compare(rt, history, project, last.fact.tree_id, committed))
+        last=_list(_compare(rt, history, project, last.fact.tree_id, committed), sparse)
         if last and is_seen
         else None,
     )
@@ -242,8 +248,9 @@ def _compare(
     return None if isinstance(found, Unseen) else found
 
 
-def _list(found: Changes | None) -> tuple[str, ...] | None:
-    return None if found is None else tuple(sorted({*found.changed, *found.arrived}))
+def _list(found: Changes | None, beside: Sequence[str] = ()) -> tuple[str, ...] | None:
+    """What differs, but for what the checkout never had."""
+    return None if found is None else tuple(sorted({*found.changed, *found.arrived}.difference(beside)))
 
 
 def _load(rt: ReadPorts, history: History, tree_id: str) -> Tree | None:

@@ -109,10 +109,13 @@ def find_commit(rt: ReadPorts, project: str, ref: str) -> NamedCommit:
     found = rt.committed().find(project, ref)
     if found is None:
         problem = {"param": "commit", "problem": "is no commit here", "expected": "a commit of the project"}
+        seen = rt.workspace.observations(project)
+        why = "" if "repo_root_hash" in seen else ": there is no git repository"
+        hint = "git init, and commit." if why else "run it in a checkout that has it; git fetch brings one."
         raise Fault(
             VALIDATION_ERROR,
-            f"There is no commit {quote(ref)} of this project here.",
+            f"There is no commit {quote(ref)} of this project here{why}.",
             details={"problems": [problem]},
-            hint="A receipt is about a commit: run it in a checkout that has it; git fetch brings one.",
+            hint=f"A receipt is about a commit: {hint}",
         )
     return found

@@ -85,7 +85,7 @@ def advance(
         return _gather_report(rt, session, node, work, request)
 
     if request.dry_run is True:
-        from handrail.operations.handles import predict_outcome
+        from handrail.operations.checkpoints import predict_outcome
 
         return predict_outcome(rt, claims, "advance", gather_report, decide_advance)
     try:

@@ -15,7 +15,7 @@ from handrail.contract.outcome import Json
 from handrail.contract.redaction import Secrets
 from handrail.engine.ask import Ask, ask_about
 from handrail.engine.events import ConfirmationRecorded
-from handrail.engine.history import History, Node, confirmation_of
+from handrail.engine.history import History, Node, Recorded, confirmation_of
 from handrail.engine.navigate import Running
 from handrail.engine.reasons import Blocker, WaitKind, wait_of
 from handrail.operations.handles import find_recorded_answer, node_of, read_ack, session_of
@@ -57,11 +57,11 @@ def find_needed_answer(ports: RehydratePorts, secrets: Secrets, retry_ack: str) 
     history = session.history
     node = node_of(history, claims)
     attempt = _find_attempt(history, node)
-    if attempt is None or not isinstance(node.state, Running):
+    if attempt is None or attempt.blocked is None or not isinstance(node.state, Running):
         return None
     workflow = load_pinned_workflow(ports.log, history.runs[node.run_id].workflow_hash)
     ask = ask_about(history, workflow, node)
-    if {_asked_for(blocker) for blocker in attempt.blockers} != {ask.kind}:
+    if {_asked_for(blocker) for blocker in attempt.blocked.every_blocker} != {ask.kind}:
         return None
     shown = secrets.redact_text(show_to_person(history, workflow, node, FORM))
     needed = NeededAnswer(ask=ask, shown=shown, workflow=workflow)
@@ -112,26 +112,17 @@ def record_persons_answer(rt: Runtime, retry_ack: str, needed: NeededAnswer, mea
     record_answer(own, pending, needed.ask, meant, "elicitation", needed.shown)
 
 
-class _Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """A blocked attempt: its report, and what stood in its way."""
-
-    input_digest: str
-    blockers: tuple[Blocker, ...]
+def _find_attempt(history: History, node: Node) -> Recorded | None:
+    """The attempt that made this node; None where none did."""
+    return next((held for held in history.advances.values() if held.to_node_id == node.node_id), None)
 
 
-def _find_attempt(history: History, node: Node) -> _Attempt | None:
-    """The blocked attempt that made this node; None where none did."""
-    found = next((held for held in history.advances.values() if held.to_node_id == node.node_id), None)
-    if found is None or found.blocked is None:
-        return None
-    return _Attempt(input_digest=found.input_digest, blockers=found.blocked.every_blocker)
-
-
-def _is_declined_before(history: History, node: Node, asked: _Attempt, shown_digest: str) -> bool:
+def _is_declined_before(history: History, node: Node, asked: Recorded, shown_digest: str) -> bool:
     """Whether a person declined the same report, or saw the same text then."""
     said = confirmation_of(history, node.node_id)
     if said is None or said.fact.answer != "declined":
         return False
     declined = _find_attempt(history, history.nodes[said.fact.node_id])
-    is_same = declined is not None and declined.input_digest == asked.input_digest
-    return is_same or said.fact.what_digest == shown_digest
+    if declined is not None and declined.blocked and declined.input_digest == asked.input_digest:
+        return True
+    return said.fact.what_digest == shown_digest

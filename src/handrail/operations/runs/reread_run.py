@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET
 
-from handrail.contract.catalogue import CONTEXT_MISSING, STEP_WAITS, VALIDATION_ERROR
-from handrail.contract.outcome import Fault, NextCall, Success
+from handrail.contract.catalogue import CONTEXT_MISSING, STEP_WAITS
+from handrail.contract.outcome import Fault, NextCall, Success, refuse_argument
 from handrail.contract.tokens.workflow import AckClaims, ChoiceClaims, StateClaims, WorkClaims
 from handrail.engine.ask import standing_now
 from handrail.engine.children.tips import find_newest_wait
@@ -75,13 +75,13 @@ def rehydrate(ports: RehydratePorts, request: ContinueRun) -> Success:
         require_healthy(session)
         raise _nothing_stored(request, tokens.ack)
     recap = recap_at(history, workflow, node.node_id)
-    place = _place(ports, request, standing.run)
+    project, read_in = _place(ports, request, standing.run)
     reply = reply_at(
         standing,
         history.session_id,
         tokens,
         recap=add_current_place(
-            add_closing(msgspec.structs.replace(recap, read_in=place.read_in), history, standing.run.run_id),
+            add_closing(msgspec.structs.replace(recap, read_in=read_in), history, standing.run.run_id),
             ports.keys,
             history,
             workflow,
@@ -94,7 +94,7 @@ def rehydrate(ports: RehydratePorts, request: ContinueRun) -> Success:
             *warn_of_drift(ports.library, ports.workspace, request.project, standing.run, workflow),
             *_warn_of_other_files(ports, request, history, node),
         ),
-        project=place.project,
+        project=project,
         is_healthy=session.is_sound,
         children=children,
         closing=describe_closing(history, workflow, node),
@@ -115,25 +115,20 @@ def _warn_of_other_files(
     return warn_of_present(ports, history, node, own)
 
 
-class _Place(NamedTuple):
-    """The project of a run, as far as it is known, and that of the call if it is another."""
+def _place(ports: RehydratePorts, request: ContinueRun, run: Run) -> tuple[str, str]:
+    """The directory where the run is at home, if the call comes from there; else its name.
 
-    project: str
-    read_in: str = ""
-
-
-def _place(ports: RehydratePorts, request: ContinueRun, run: Run) -> _Place:
-    """The directory where the run is at home, if the call comes from there; else its name."""
+    Beside it the project of the call, if that is known to be another.
+    """
     begun = run_place(run)
     try:
         project = ports.workspace.project("" if request.project is UNSET else request.project)
         is_here = is_begun_here(ports.workspace, begun, project)
     except Fault:  # a directory that is not there is no reason to withhold the step
-        return _Place(begun.name)
+        return begun.name, ""
     if is_here:
-        return _Place(project)
-    is_known = bool(begun.directory or begun.repository)
-    return _Place(begun.name, project if is_known else "")
+        return project, ""
+    return begun.name, project if begun.directory or begun.repository else ""
 
 
 def _reread_session(
@@ -141,10 +136,10 @@ def _reread_session(
 ) -> Success:
     """The token names the session itself: its notes, its runs and a fresh token to keep more."""
     if request.output is not UNSET or request.context is not UNSET:
-        raise Fault(
-            VALIDATION_ERROR,
+        raise refuse_argument(
             "This token names a session without a run, where no step is pending: nothing was stored.",
-            details={"problems": [{"param": "ackToken", "problem": "missing"}]},
+            "ackToken",
+            "missing",
             hint="The call offered here reads it; its checkpointToken keeps notes, a start makes a run.",
             next_call=NextCall(operation="run.continue", params={"stateToken": request.state_token}),
         )
@@ -156,30 +151,20 @@ def _nothing_stored(request: ContinueRun, fresh_ack: str) -> Fault:
     """output or context without an ack: reading and advancing differ, so it is never guessed."""
     given = msgspec.to_builtins(request)
     sent = [name for name in ("output", "context") if name in given]
-    details = {"problems": [{"param": "ackToken", "problem": "missing"}], "not_stored": sent}
     message = f"{' and '.join(sent)} came without an ackToken: nothing was stored."
+    params = {"ackToken": fresh_ack} | {name: given[name] for name in sent}
+    hint = "Make the call offered here if the pending step is done; it stores what you sent."
     if not fresh_ack:
+        params = {}
         hint = (
             "If a choice is pending, answer with the token of an option; "
             "if the run is complete, start a new one for new work."
         )
-        return Fault(VALIDATION_ERROR, message, details=details, hint=hint)
-    params = {"ackToken": fresh_ack} | {name: given[name] for name in sent}
-    if len(msgspec.json.encode(params)) > OFFERED_CALL_BYTES:
-        return Fault(
-            VALIDATION_ERROR,
-            message,
-            details=details,
-            hint="Read the step with the call offered here, then send the same content with its ackToken.",
-            next_call=NextCall(operation="run.continue", params={"stateToken": given["stateToken"]}),
-        )
-    return Fault(
-        VALIDATION_ERROR,
-        message,
-        details=details,
-        hint="Make the call offered here if the pending step is done; it stores what you sent.",
-        next_call=NextCall(operation="run.continue", params=params),
-    )
+    elif len(msgspec.json.encode(params)) > OFFERED_CALL_BYTES:
+        params = {"stateToken": given["stateToken"]}
+        hint = "Read the step with the call offered here, then send the same content with its ackToken."
+    call = NextCall(operation="run.continue", params=params) if params else None
+    return refuse_argument(message, "ackToken", "missing", hint=hint, next_call=call, not_stored=sent)
 
 
 def add_children(ports: RehydratePorts, claims: AckClaims | ChoiceClaims, fault: Fault) -> Fault:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Annotated
 
@@ -30,7 +30,7 @@ from handrail.engine.history import (
     path_to,
 )
 from handrail.engine.navigate import NO_ROUND_WORDS, Running, leaves_of, step_key
-from handrail.engine.progress import list_ruled_out, progress_at
+from handrail.engine.progress import progress_at
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.stored_sessions import find_silence
@@ -51,8 +51,8 @@ from handrail.runtime.damaged_sessions import refuse_unsound
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session
-from handrail.workflows.compiled import CompiledWorkflow
-from handrail.workflows.conditions import Facts
+from handrail.workflows.compiled import CompiledWorkflow, Loop, Part
+from handrail.workflows.conditions import Facts, is_ruled_out
 
 MOST_AHEAD = 100
 """Steps that a run has not reached."""
@@ -350,10 +350,24 @@ def _list_ahead(
     seen = {state.step_id for node in way if isinstance(state := node.state, Running)}
     passed = not_run_at(history, tip.node_id)
     seen |= {part.part_id for part in (*passed.parts, *passed.not_needed)}
-    seen |= set(list_ruled_out(workflow, facts))
+    seen |= set(_list_ruled_out(workflow, facts))
     every = leaves_of(workflow).items()
     rows = (AheadRow(step_id=key, title=leaf.title) for key, leaf in every if key not in seen)
     return list(islice(rows, MOST_AHEAD))
+
+
+def _list_ruled_out(workflow: CompiledWorkflow, facts: Facts) -> Iterator[str]:
+    """The steps that a run will not have, by what somebody gave; of a loop all that is in it."""
+
+    def look(parts: tuple[Part, ...], *, is_out: bool) -> Iterator[str]:
+        for part in parts:
+            out = is_out or bool(part.when and is_ruled_out(workflow.conditions[part.when], facts))
+            if isinstance(part, Loop):
+                yield from look(part.body, is_out=out)
+            elif out:
+                yield part.id
+
+    return look(workflow.steps, is_out=False)
 
 
 def find_graph(session: Session, graphs: Graphs, asked: str | UnsetType) -> RunGraph:

@@ -53,9 +53,10 @@ from handrail.projections.overview import session_title
 from handrail.projections.report.phrases import describe_way
 from handrail.projections.report.story import Moment, moment_at
 from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_graph, title_at
+from handrail.runtime.damaged_sessions import read_text
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session, read_text
+from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
 
 PROMPT_BYTES = 65_536

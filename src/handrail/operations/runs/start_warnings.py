@@ -15,8 +15,9 @@ from handrail.operations.workflow_catalog import explain_undeclared
 from handrail.operations.workflows.overlay_drift import explain_changed_base
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
+from handrail.runtime.damaged_sessions import read_blob
 from handrail.runtime.runtime import ReadPorts, WritePorts, looks_at_code
-from handrail.runtime.sessions import Session, read_blob, read_session
+from handrail.runtime.sessions import Session, read_session
 from handrail.workflows.catalog import suggest_id
 from handrail.workflows.compiled import CompiledWorkflow, list_wanted_checks
 from handrail.workflows.evidence import ChangedInRun
@@ -73,10 +74,11 @@ def warn_of_missing_look(
             "first look that succeeds; what changed before that stays unknown. Tell the user when you report."
         )
     elif any(isinstance(rule, ChangedInRun) for rule in rules):
+        is_off = rt.settings.of(project).looking == "off"
+        why = "code.snapshots is off" if is_off else "there is no git repository here"
         message = (
-            "Nobody looks at the files of this run: there is no git repository here, or code.snapshots is "
-            "off. What it changes is your word. For the next run the user can set code.snapshots to always, "
-            "by `handrail settings set`."
+            f"Nobody looks at the files of this run: {why}. What it changes is your word. For the next run "
+            "the user can set code.snapshots to always, by `handrail settings set`."
         )
     else:
         return ()

@@ -21,9 +21,9 @@ from handrail.operations.finding import find_records
 from handrail.ports.log import Health, Loaded, Record
 from handrail.projections.report.markdown import markdown_report, report_page
 from handrail.projections.report.story import story_of
+from handrail.runtime.damaged_sessions import read_blob, read_text
 from handrail.runtime.operation import Chunked, Input, Operation
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import read_blob, read_text
 from handrail.workflows.compiled import decode_compiled
 
 ExportedAs: TypeAlias = Literal["bundle", "markdown", "html"]

@@ -10,11 +10,12 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Answer, Fault, Success, made_from
+from handrail.contract.outcome import Answer, Success, made_from
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import GapRecorded, GapSeverity
 from handrail.engine.history import Node, attached_to, list_tellers
 from handrail.engine.messages import explain_gap
+from handrail.operations.finding import read_or_pass_over
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
@@ -31,7 +32,7 @@ from handrail.projections.run_graph import RunGraph, completed_step, run_graphs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session, pass_over, read_session
+from handrail.runtime.sessions import Session
 
 GapState: TypeAlias = Literal["open", "settled", "noted"]
 """`noted` only informs: nothing is missing."""
@@ -146,11 +147,7 @@ def _with_gaps(
         if not sessions.facts(stamp.session_id).gap_count:
             continue
         rt.interruptions.end_here()
-        try:
-            session = read_session(rt.log, stamp.session_id)
-        except Fault as fault:
-            pass_over(fault)
-            continue
+        session = read_or_pass_over(rt.log, stamp.session_id)
         if session is not None:
             yield stamp.order, session
 

@@ -16,22 +16,24 @@ from handrail.contract.catalogue import KEYRING_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import ObservationKey, SessionId, is_run_id, is_session_id
 from handrail.contract.outcome import Fault, Page, Payload, Success, made_from
-from handrail.contract.wording import format_count
+from handrail.contract.tokens.workflow import WORKFLOW, StateClaims, mint
+from handrail.contract.wording import format_count, shorten
 from handrail.engine.ask import describe_answer
+from handrail.engine.children.joins import UNDONE, find_join
 from handrail.engine.events import is_newer
 from handrail.engine.facts import Place, is_same_place, place_of, run_place, title_of_goal
-from handrail.engine.history import Confirmation, confirmation_of
+from handrail.engine.history import Confirmation, History, Node, confirmation_of
 from handrail.engine.progress import HandedOut
 from handrail.engine.reply import ReplyWarning, ToolCall
-from handrail.operations.finding import find_session
-from handrail.operations.handles import mint_session_token, mint_state_token
-from handrail.operations.replies import list_handed, load_pinned_workflow
+from handrail.operations.finding import find_session, read_or_pass_over
+from handrail.operations.handles import mint_state_token
+from handrail.operations.replies import describe_child, load_pinned_workflow
 from handrail.operations.source_drift import warn_of_drift
 from handrail.operations.stored_sessions import Sessions, ask_sessions, describe_unsound
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
 from handrail.projections.evidence import EvidenceSum, sum_evidence
-from handrail.projections.overview import SessionFacts, imported_from
+from handrail.projections.overview import SessionFacts, imported_from, last_notes
 from handrail.projections.resume_candidates import (
     MOST_FOUND,
     RankedSubject,
@@ -44,9 +46,11 @@ from handrail.projections.resume_candidates import (
     words_of,
 )
 from handrail.projections.run_graph import preferred_tip, title_at
+from handrail.runtime.damaged_sessions import pass_over
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
-from handrail.runtime.sessions import pass_over, read_session, require_healthy
+from handrail.runtime.sessions import require_healthy
+from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow
 
 LATEST_SESSIONS = 200
 """Without a question the work of this project is looked for among these."""
@@ -181,11 +185,7 @@ def _in_progress(rt: ReadPorts, project: str, here: Place, sessions: Sessions) -
 
 def _is_of(rt: ReadPorts, session_id: SessionId, here: Place) -> bool:
     """Whether what is proven of a damaged session says that it belongs to a project."""
-    try:
-        session = read_session(rt.log, session_id)
-    except Fault as fault:
-        pass_over(fault)
-        return False
+    session = read_or_pass_over(rt.log, session_id)
     runs = () if session is None else session.history.runs.values()
     return any(is_same_place(run_place(run), here) for run in runs)
 
@@ -295,7 +295,7 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
     said: Confirmation | None = None
     children: list[HandedOut] = []
     if subject.run_id is None:
-        title, token = "", mint_session_token(rt.keys, history)
+        title, token = "", _mint_session_token(rt, history)
     else:
         run = history.runs[subject.run_id]
         tip = preferred_tip(history, subject.run_id)
@@ -304,7 +304,7 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
         token = mint_state_token(rt.keys, history.session_id, tip)
         evidence = sum_evidence(history, tip.node_id)
         said = confirmation_of(history, tip.node_id)
-        children = list_handed(rt.log, rt.keys, history, workflow, tip)
+        children = _list_handed(rt, history, workflow, tip)
         if found.is_here:
             warnings = warn_of_drift(rt.library, rt.workspace, project, run, workflow)
     return made_from(
@@ -323,6 +323,28 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
         children=children,
         next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
     )
+
+
+def _list_handed(rt: ReadPorts, history: History, workflow: CompiledWorkflow, node: Node) -> list[HandedOut]:
+    """What a waiting run handed out, for who finds it in a new chat: what was delivered, what is open."""
+    if workflow.v < WITH_CHILDREN:
+        return []
+    join = find_join(history, workflow, node)
+    told = []
+    for child in () if join is None else join.children:
+        assert join is not None, "a child is one of a join"
+        one = describe_child(rt.log, rt.keys, history, workflow, join.step, child)
+        result = shorten(last_notes(history, child.tip.node_id)) if child.is_done else ""
+        token = one.work_token if child.status in UNDONE else ""
+        told.append(msgspec.structs.replace(one, work_token=token, result=result))
+    return told
+
+
+def _mint_session_token(rt: ReadPorts, history: History) -> str:
+    """A state token without a run: it names the newest point of the session itself."""
+    assert history.opening is not None, "every session began"
+    tag = next(reversed([held.tag for held in history.session_notes.values()]), history.opening.tag)
+    return mint(rt.keys.signing_key(WORKFLOW), StateClaims(session_id=history.session_id, node_tag=tag))
 
 
 OPERATION = Operation(

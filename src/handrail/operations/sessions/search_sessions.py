@@ -14,6 +14,7 @@ from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, Success
 from handrail.engine.facts import notes_at
 from handrail.engine.history import History, Node, attached_to
+from handrail.operations.finding import read_or_pass_over
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
     Sessions,
@@ -26,10 +27,11 @@ from handrail.projections.overview import session_title
 from handrail.projections.plain_words import artifact_lines
 from handrail.projections.resume_candidates import words_of
 from handrail.projections.run_graph import completed_step
+from handrail.runtime.damaged_sessions import pass_over
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session, pass_over, read_session
+from handrail.runtime.sessions import Session, read_session
 
 MOST_READ = 200
 """Sessions that one search reads; the latest that may match."""
@@ -120,11 +122,7 @@ class Texts:
             return False
         self._left -= 1
         self._rt.interruptions.end_here()
-        try:
-            session = read_session(self._rt.log, stamp.session_id)
-        except Fault as fault:
-            pass_over(fault)
-            return False
+        session = read_or_pass_over(self._rt.log, stamp.session_id)
         if session is None:
             return False
         goals = " ".join(run.seen.get("goal", "") for run in session.history.runs.values())

@@ -35,6 +35,7 @@ from handrail.engine.progress import describe_not_run
 from handrail.engine.reasons import shorten_message
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
+from handrail.projections.doubts import list_doubts, say_doubt
 from handrail.projections.evidence import (
     EvidenceSum,
     PlacedClaim,
@@ -238,6 +239,8 @@ class RunRow(Answer, frozen=True, kw_only=True):
     """Its claims by what they are worth: ran, seen, confirmed, exists, claimed, contradicted, stale."""
     evidence_caveat: str
     """What is true of every level and count here: who recorded it, where that was another store."""
+    doubts: dict[str, str] = {}
+    """Why the run is not clean, by the code of each doubt: what its closing line and its receipt tell."""
     claims: list[ClaimRow]
     """The newest, oldest first."""
     confirmations: list[ConfirmationRow] = []
@@ -396,7 +399,8 @@ def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
     evidence = sum_evidence(history, tip) or EvidenceSum()
     claims = take_newest_rows(list_claims(history, tip), partial(_claim_row, history), LIST_BYTES)
     answers = (held for told in history.confirmations.values() for held in told)
-    said = [held for held in answers if _run_of(history, held) == run.run_id]  # on every branch of the run
+    held_at = history.nodes  # on every branch of the run
+    said = [held for held in answers if held_at[held.fact.node_id].run_id == run.run_id]
     said.sort(key=lambda held: held.index)
     confirmations = take_newest_rows(said, partial(_confirmation_row, history), LIST_BYTES)
     divergences = take_newest_rows(divergences_at(history, tip), _divergence_row, LIST_BYTES)
@@ -437,6 +441,7 @@ def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
         artifacts=artifacts[0],
         evidence=msgspec.structs.asdict(evidence),
         evidence_caveat=caveat_of(history),
+        doubts={one.code: say_doubt(one) for one in list_doubts(history, tip)},
         claims=claims[0],
         confirmations=confirmations[0],
         divergences=divergences[0],
@@ -466,10 +471,6 @@ def _claim_row(history: History, placed: PlacedClaim) -> ClaimRow:
         is_imported=is_from_elsewhere(history, placed.node_id),
         refs=list(claim.refs),
     )
-
-
-def _run_of(history: History, said: Confirmation) -> RunId:
-    return history.nodes[said.fact.node_id].run_id
 
 
 def _confirmation_row(history: History, said: Confirmation) -> ConfirmationRow:
@@ -538,7 +539,7 @@ OPERATION = Operation(
         untrusted=(
             *("goal", "project", "branch", "notes.text", "runs.workflow_name", "runs.graph"),
             *("runs.notes.text", "runs.closed.note", "runs.gaps.summary", "runs.divergences.summary"),
-            "runs.confirmations.note",
+            *("runs.confirmations.note", "runs.doubts"),
         ),
     ),
     errors=("SESSION_NOT_FOUND", "RUN_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),

@@ -37,7 +37,7 @@ from handrail.workflows.limits import (
     kind_if_renamed,
     spelling_of,
 )
-from handrail.workflows.problem import Problem, replace_value
+from handrail.workflows.problem import Problem, is_within, replace_value
 from handrail.workflows.problem_places import add_places
 from handrail.workflows.reading.reader import Reading
 from handrail.workflows.reading.sound_rest import is_follow_up
@@ -339,7 +339,7 @@ def _compiled_rest(catalog: Catalog, entry: CatalogEntry, reading: Reading) -> l
         one
         for one in wrong
         if not is_follow_up(one, rest.document, rest.lost)
-        and not any(one.pointer == place or one.pointer.startswith(f"{place}/") for place in places)
+        and not any(is_within(one.pointer, place) for place in places)
     ]
 
 

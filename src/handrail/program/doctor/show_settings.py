@@ -17,7 +17,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.redaction import redact_credentials
 from handrail.ports.process import McpProcess
-from handrail.ports.workspace import DesiredSettings, SettingProblem, Settings
+from handrail.ports.workspace import DesiredSettings, Settings
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_or_root
 
@@ -134,7 +134,7 @@ def show_settings(rt: Runtime, request: ShowSettings) -> ShownSettings:
         user_file=desired.user_file,
         project_file=desired.project_file,
         settings=[_row(one, desired, in_force, servers) for one in list_packed(rt)],
-        problems=[_problem(one) for one in rt.settings.problems(project)],
+        problems=msgspec.convert(rt.settings.problems(project), list[ProblemRow], from_attributes=True),
         servers=servers,
     )
 
@@ -152,16 +152,9 @@ def list_packed(rt: Runtime) -> list[PackedSetting]:
 
 
 def _server_row(server: McpProcess, in_force: Settings | None) -> ServerRow:
-    return ServerRow(
-        pid=server.pid,
-        version=server.version,
-        transport=server.transport,
-        project=server.project,
-        tools=list(server.tools),
-        started_at=server.started_at,
-        restart_needed=server.version != __version__
-        or (in_force is not None and _offers_sessions(server.tools) != in_force.start_session),
-    )
+    is_other = in_force is not None and _offers_sessions(server.tools) != in_force.start_session
+    told = msgspec.structs.asdict(server) | {"restart_needed": server.version != __version__ or is_other}
+    return msgspec.convert(told, ServerRow)
 
 
 def _offers_sessions(tools: Collection[str]) -> bool:
@@ -229,10 +222,6 @@ def redact_value(value: Json) -> Json:
             return {str(name): redact_value(held) for name, held in value.items()}
         case _:
             return value
-
-
-def _problem(one: SettingProblem) -> ProblemRow:
-    return ProblemRow(place=one.place, message=one.message, fix=one.fix)
 
 
 OPERATION = Operation(

@@ -45,8 +45,8 @@ from handrail.surfaces.mcp.resources import (
     LONGEST_URI,
     SCHEME,
     TEMPLATES,
-    ResourceRow,
     list_resources,
+    make_page,
     read_payload,
     read_resource,
 )
@@ -100,10 +100,7 @@ class Adapter:
         return self.refusal(failure) if tool is None else self._result(render(self.tools, tool, {}, failure))
 
     def list_prompts(self, runtime: Runtime, cursor: str | None) -> ResultOrRefusal:
-        page = self._run_or_refuse(runtime, lambda: list_prompts(runtime, cursor))
-        if isinstance(page, Refusal):
-            return page
-        return _page("prompts", [_prompt(row) for row in page.rows], page.next_cursor)
+        return self._run_or_refuse(runtime, lambda: list_prompts(runtime, cursor))
 
     def get_prompt(self, runtime: Runtime, name: str, arguments: dict[str, str]) -> ResultOrRefusal:
         text = self._run_or_refuse(runtime, lambda: prompt_text(runtime, name, arguments))
@@ -112,10 +109,7 @@ class Adapter:
         return {"messages": [{"content": {"text": text, "type": "text"}, "role": "user"}]}
 
     def list_resources(self, runtime: Runtime, cursor: str | None) -> ResultOrRefusal:
-        page = self._run_or_refuse(runtime, lambda: list_resources(runtime, cursor))
-        if isinstance(page, Refusal):
-            return page
-        return _page("resources", [_resource(row) for row in page.rows], page.next_cursor)
+        return self._run_or_refuse(runtime, lambda: list_resources(runtime, cursor))
 
     def list_templates(self, cursor: str | None) -> ResultOrRefusal:
         return _refuse_cursor(cursor, "templates") or {"resourceTemplates": _TEMPLATES}
@@ -135,17 +129,14 @@ class Adapter:
     ) -> ResultOrRefusal:
         """`reference` has the `name` of a prompt or the `uri` of a template."""
 
-        def found() -> Completed:
-            if "name" in reference:
-                return complete_prompt(runtime, reference["name"], argument, typed)
-            return complete_address(runtime, reference["uri"], typed)
+        def found() -> dict[str, Json]:
+            if "uri" in reference:
+                known = known_addresses(runtime, reference["uri"])
+            else:
+                known = known_arguments(runtime, reference["name"], argument)
+            return {"completion": filter_by_start(known, typed)}
 
-        completed = self._run_or_refuse(runtime, found)
-        if isinstance(completed, Refusal):
-            return completed
-        values = list(completed.values)
-        has_more = completed.total > len(values)
-        return {"completion": {"hasMore": has_more, "total": completed.total, "values": values}}
+        return self._run_or_refuse(runtime, found)
 
     def refusal(self, failure: Failure) -> Refusal:
         """The failure as a protocol error, with the text that a tool result would have."""
@@ -236,27 +227,6 @@ def _refuse_cursor(cursor: str | None, what: str) -> Refusal | None:
     return Refusal(code=INVALID_PARAMS, message=f"All {what} are on one page; send no cursor.")
 
 
-def _page(name: str, rows: list[dict[str, Json]], next_cursor: str | None) -> dict[str, Json]:
-    return {name: rows} if next_cursor is None else {"nextCursor": next_cursor, name: rows}
-
-
-def _prompt(row: PromptRow) -> dict[str, Json]:
-    argument = {"description": row.about, "name": row.argument, "required": False}
-    return {"arguments": [argument], "description": row.description, "name": row.name, "title": row.title}
-
-
-def _resource(row: ResourceRow) -> dict[str, Json]:
-    return {
-        "annotations": {"audience": list(row.audience)},
-        "description": row.description,
-        "mimeType": row.mime_type,
-        "name": row.name,
-        "size": row.size_bytes,
-        "title": row.title,
-        "uri": row.uri,
-    }
-
-
 _TEMPLATES: list[dict[str, Json]] = [
     {
         "annotations": {"audience": list(template.audience)},
@@ -300,40 +270,25 @@ LONGEST_TITLE, LONGEST_DESCRIPTION = 80, 200
 _KNOWN_AT_MOST = 500
 
 
-class PromptRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One prompt as a client lists it, with its only argument."""
-
-    name: str
-    title: str
-    description: str
-    argument: str
-    about: str
-    """What the argument is for."""
-
-
-class PromptPage(msgspec.Struct, frozen=True, kw_only=True):
-    """One window of the listing."""
-
-    rows: tuple[PromptRow, ...]
-    next_cursor: str | None = None
-
-
-_RESUME_ROW = PromptRow(
-    name=RESUME,
-    title="Go on with earlier work",
-    description="Find a session again and go on where it stands.",
-    argument=QUERY,
-    about="Words, a ticket, a branch or a session id; empty for the latest work.",
-)
-
-
-def list_prompts(runtime: Runtime, cursor: str | None) -> PromptPage:
+def list_prompts(runtime: Runtime, cursor: str | None) -> dict[str, Json]:
     """The prompts in the order of the catalog, `resume` first. Raises Fault for a cursor that is not ours."""
     params: dict[str, Json] = {"kind": "workflow", "limit": PROMPTS_PER_PAGE}
     listed = read_payload(runtime, "workflow.list", params | ({"cursor": cursor} if cursor else {}))
-    rows = [_row(row) for row in listed["items"] if _can_start(row) and row["id"] != RESUME]
-    first = () if cursor else (_RESUME_ROW,)
-    return PromptPage(rows=(*first, *rows), next_cursor=listed["next_cursor"])
+    rows = [_workflow_prompt(row) for row in listed["items"] if _can_start(row) and row["id"] != RESUME]
+    first = _prompt(
+        RESUME,
+        "Go on with earlier work",
+        "Find a session again and go on where it stands.",
+        QUERY,
+        "Words, a ticket, a branch or a session id; empty for the latest work.",
+    )
+    return make_page("prompts", rows if cursor else [first, *rows], listed["next_cursor"])
+
+
+def _prompt(name: str, title: str, description: str, argument: str, about: str) -> dict[str, Json]:
+    """One prompt as a client lists it; `about` says what its only argument is for."""
+    taken: dict[str, Json] = {"description": about, "name": argument, "required": False}
+    return {"arguments": [taken], "description": description, "name": name, "title": title}
 
 
 def prompt_text(runtime: Runtime, name: str, arguments: dict[str, str]) -> str:
@@ -344,14 +299,10 @@ def prompt_text(runtime: Runtime, name: str, arguments: dict[str, str]) -> str:
     return _start_text(_inspect(runtime, name), arguments.get(GOAL, "").strip())
 
 
-def _row(row: dict[str, Any]) -> PromptRow:
-    return PromptRow(
-        name=row["id"],
-        title=flatten_text(row["name"])[:LONGEST_TITLE],
-        description=flatten_text(row["description"])[:LONGEST_DESCRIPTION],
-        argument=GOAL,
-        about="What you want to reach, in one sentence.",
-    )
+def _workflow_prompt(row: dict[str, Any]) -> dict[str, Json]:
+    title = flatten_text(row["name"])[:LONGEST_TITLE]
+    description = flatten_text(row["description"])[:LONGEST_DESCRIPTION]
+    return _prompt(row["id"], title, description, GOAL, "What you want to reach, in one sentence.")
 
 
 def _can_start(row: dict[str, Any]) -> bool:
@@ -427,43 +378,36 @@ LOOKED_AT = 500
 """Sessions and builtins, the latest or first ones; a search finds more."""
 
 
-class Completed(msgspec.Struct, frozen=True, kw_only=True):
-    """The values to offer, and how many there are."""
-
-    values: tuple[str, ...]
-    total: int
-
-
-def complete_prompt(runtime: Runtime, name: str, argument: str, typed: str) -> Completed:
+def known_arguments(runtime: Runtime, name: str, argument: str) -> Iterable[str]:
     """For the query of `resume` the sessions; a goal is the person's own words."""
-    if (name, argument) == (RESUME, QUERY):
-        return _filter_by_start(_session_ids(runtime, "id"), typed)
-    return Completed(values=(), total=0)
+    return _session_ids(runtime, "id") if (name, argument) == (RESUME, QUERY) else ()
 
 
-def complete_address(runtime: Runtime, template: str, typed: str) -> Completed:
+def known_addresses(runtime: Runtime, template: str) -> Iterable[str]:
     """For the variable part of a resource template; a template that is not ours has no values."""
     match template.removeprefix(SCHEME):
         case "workflows{?query}":
-            return _filter_by_start(_tags(runtime), typed)
+            return _tags(runtime)
         case "workflows/{id}":
-            return _filter_by_start(_workflow_ids(runtime), typed)
+            return _workflow_ids(runtime)
         case "sessions/{id}":
-            return _filter_by_start(_session_ids(runtime, "id"), typed)
+            return _session_ids(runtime, "id")
         case "runs/{id}/graph":
-            return _filter_by_start(_session_ids(runtime, "run_id"), typed)
+            return _session_ids(runtime, "run_id")
         case "contracts/{id}":
-            return _filter_by_start(_contract_ids(runtime), typed)
+            return _contract_ids(runtime)
         case "errors/{code}":
-            return _filter_by_start(KINDS, typed)
+            return KINDS
         case _:
-            return Completed(values=(), total=0)
+            return ()
 
 
-def _filter_by_start(known: Iterable[str], typed: str) -> Completed:
+def filter_by_start(known: Iterable[str], typed: str) -> dict[str, Json]:
+    """The values to offer, and how many there are."""
     folded = typed.casefold()
     fitting = [value for value in dict.fromkeys(known) if value.casefold().startswith(folded)]
-    return Completed(values=tuple(fitting[:MOST_VALUES]), total=len(fitting))
+    values: list[Json] = [*fitting[:MOST_VALUES]]
+    return {"hasMore": len(fitting) > MOST_VALUES, "total": len(fitting), "values": values}
 
 
 def _workflow_ids(runtime: Runtime) -> list[str]:

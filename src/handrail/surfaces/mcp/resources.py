@@ -127,25 +127,6 @@ class Content(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-class ResourceRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One resource as a client lists it."""
-
-    uri: str
-    name: str
-    title: str
-    description: str
-    mime_type: str
-    audience: Audience
-    size_bytes: int
-
-
-class ResourcePage(msgspec.Struct, frozen=True, kw_only=True):
-    """One window of the listing."""
-
-    rows: tuple[ResourceRow, ...]
-    next_cursor: str | None = None
-
-
 def read_resource(runtime: Runtime, uri: str) -> Content:
     """The content of the address. Raises Fault; with the native code of E_NOT_FOUND if there is none."""
     if uri == WORKFLOWS:
@@ -161,24 +142,27 @@ def read_resource(runtime: Runtime, uri: str) -> Content:
     )
 
 
-def list_resources(runtime: Runtime, cursor: str | None) -> ResourcePage:
+def list_resources(runtime: Runtime, cursor: str | None) -> dict[str, Json]:
     """The listing of workflows, every workflow, and the latest sessions, each with its size."""
     params: dict[str, Json] = {"limit": LISTED_WORKFLOWS} | ({"cursor": cursor} if cursor else {})
     listed = read_payload(runtime, "workflow.list", params)
-    rows = tuple(_readable(listed["items"], lambda row: _workflow_row(runtime, row)))
+    rows = [*_readable(listed["items"], lambda row: _workflow_row(runtime, row))]
     if not cursor:
         sessions = read_payload(runtime, "session.list", {"limit": LISTED_SESSIONS})["items"]
-        rows = (
-            _index_row(runtime),
-            *rows,
-            *_readable(sessions, lambda row: _session_row(runtime, row)),
-        )
-    return ResourcePage(rows=rows, next_cursor=listed["next_cursor"])
+        told = "Every workflow that can be started here."
+        first = _row(runtime, WORKFLOWS, "workflows", "Workflows", told, JSON)
+        rows = [first, *rows, *_readable(sessions, lambda row: _session_row(runtime, row))]
+    return make_page("resources", rows, listed["next_cursor"])
+
+
+def make_page(name: str, rows: list[dict[str, Json]], next_cursor: str | None) -> dict[str, Json]:
+    """One window of a listing."""
+    return {name: rows} if next_cursor is None else {"nextCursor": next_cursor, name: rows}
 
 
 def _readable(
-    items: list[dict[str, Any]], row: Callable[[dict[str, Any]], ResourceRow]
-) -> Iterator[ResourceRow]:
+    items: list[dict[str, Any]], row: Callable[[dict[str, Any]], dict[str, Json]]
+) -> Iterator[dict[str, Json]]:
     """One workflow that does not compile, or one damaged session, never hides the others."""
     for item in items:
         try:
@@ -187,42 +171,30 @@ def _readable(
             continue
 
 
-def _index_row(runtime: Runtime) -> ResourceRow:
-    return ResourceRow(
-        uri=WORKFLOWS,
-        name="workflows",
-        title="Workflows",
-        description="Every workflow that can be started here.",
-        mime_type=JSON,
-        audience=_BOTH,
-        size_bytes=_size(runtime, WORKFLOWS),
-    )
+def _row(
+    runtime: Runtime, uri: str, name: str, title: str, description: str, mime_type: str
+) -> dict[str, Json]:
+    """One resource as a client lists it."""
+    return {
+        "annotations": {"audience": list(_BOTH)},
+        "description": description,
+        "mimeType": mime_type,
+        "name": name,
+        "size": _size(runtime, uri),
+        "title": title,
+        "uri": uri,
+    }
 
 
-def _workflow_row(runtime: Runtime, row: dict[str, Any]) -> ResourceRow:
-    uri = f"{WORKFLOWS}/{row['id']}"
-    return ResourceRow(
-        uri=uri,
-        name=row["id"],
-        title=flatten_text(row["name"])[:80],
-        description="A workflow: what it is for, its inputs and its steps without their prompts.",
-        mime_type=JSON,
-        audience=_BOTH,
-        size_bytes=_size(runtime, uri),
-    )
+def _workflow_row(runtime: Runtime, row: dict[str, Any]) -> dict[str, Json]:
+    about = "A workflow: what it is for, its inputs and its steps without their prompts."
+    title = flatten_text(row["name"])[:80]
+    return _row(runtime, f"{WORKFLOWS}/{row['id']}", row["id"], title, about, JSON)
 
 
-def _session_row(runtime: Runtime, row: dict[str, Any]) -> ResourceRow:
-    uri = f"{SCHEME}sessions/{row['id']}"
-    return ResourceRow(
-        uri=uri,
-        name=row["id"],
-        title=f"Session {row['id']}",
-        description=flatten_text(", ".join(part for part in _about(row) if part))[:LONGEST_DESCRIPTION],
-        mime_type=MARKDOWN,
-        audience=_BOTH,
-        size_bytes=_size(runtime, uri),
-    )
+def _session_row(runtime: Runtime, row: dict[str, Any]) -> dict[str, Json]:
+    about = flatten_text(", ".join(part for part in _about(row) if part))[:LONGEST_DESCRIPTION]
+    return _row(runtime, f"{SCHEME}sessions/{row['id']}", row["id"], f"Session {row['id']}", about, MARKDOWN)
 
 
 def _about(row: dict[str, Any]) -> tuple[str, ...]:

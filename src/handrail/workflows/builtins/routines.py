@@ -108,14 +108,6 @@ Rewrite: TypeAlias = Callable[[Any], Any]
 """Of a JSON value: the same with other texts in it. A text that is read stays a text."""
 
 
-def rewrite_tree(part: SourcePart, rewrite: Rewrite) -> SourcePart:
-    """A part and everything inside it."""
-    moved = rewrite_texts(part, rewrite)
-    if isinstance(moved, SourceLoop):
-        return replace(moved, body=tuple(rewrite_tree(inner, rewrite) for inner in moved.body))
-    return moved
-
-
 def rewrite_texts(part: SourcePart, rewrite: Rewrite) -> SourcePart:
     """Every text that an agent or a person reads, rewritten; ids, conditions and loop bodies stay."""
 
@@ -173,7 +165,6 @@ def rewrite_json(value: Any, rewrite: Callable[[str], Any]) -> Any:
 
 
 _ROUTINE = re.compile(r"^routine[-_]")
-_SINGLE_BRACES = re.compile(r"(?<!\{)\{([A-Za-z][A-Za-z0-9_]*)\}(?!\})")
 
 
 # The template of a routine
@@ -190,8 +181,6 @@ def routine_template_id(workflow_id: str) -> str:
 
 def make_routine_template(routine: SourceWorkflow) -> TemplateSpec:
     """The template that a routine stands for; its declared inputs are the arguments."""
-    if routine.has_open_names:
-        routine = _declare_braced_names(routine)
 
     def expand(args: dict[str, Any], context: TemplateContext) -> tuple[SourcePart, ...]:
         binding = _Binding(routine, args)
@@ -215,26 +204,6 @@ def make_routine_template(routine: SourceWorkflow) -> TemplateSpec:
             features=routine.features,
             capabilities=routine.capabilities,
         ),
-    )
-
-
-def _declare_braced_names(routine: SourceWorkflow) -> SourceWorkflow:
-    """A routine with open names has its arguments in single braces, and does not declare them."""
-    found: dict[str, InputSpec] = {}
-
-    def noted(text: str) -> str:
-        for name in _SINGLE_BRACES.findall(text):
-            found.setdefault(name, InputSpec(implicit=True))
-        return _SINGLE_BRACES.sub(r"{{\1}}", text)
-
-    def noted_inside(value: Any) -> Any:
-        return rewrite_json(value, noted)
-
-    steps = tuple(rewrite_tree(part, noted_inside) for part in routine.steps)
-    guidance = tuple(noted(text) for text in routine.guidance)
-    functions = {name: noted(text) for name, text in routine.functions.items()}
-    return replace(
-        routine, steps=steps, guidance=guidance, functions=functions, inputs=found | routine.inputs
     )
 
 

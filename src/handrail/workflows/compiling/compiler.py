@@ -57,6 +57,7 @@ from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.contracts.heavy_parts import find_heavy_parts
 from handrail.workflows.limits import RESERVED_NAMESPACE
 from handrail.workflows.model import Displaced, SourceOverlay, SourceSlot, SourceWorkflow
+from handrail.workflows.problem import is_within
 
 
 def compile_workflow(
@@ -232,8 +233,7 @@ def _prompt_of(leaf: Leaf) -> str:
 
 def _is_meant(displaced: Displaced, part_id: str, pointer: str) -> bool:
     """Whether a compiled step is the displaced part, stands in it, or was made from it."""
-    place = displaced.base_pointer
-    return part_id in displaced.ids or pointer == place or pointer.startswith(f"{place}/")
+    return part_id in displaced.ids or is_within(pointer, displaced.base_pointer)
 
 
 def _guard_of(leaf: Leaf, workflow: CompiledWorkflow) -> str:

@@ -29,12 +29,6 @@ from handrail.workflows.model import ConditionRef, InlineCondition, When
 # with the way its text was read. A hash must not depend on that.
 
 
-class _Field(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    encode_name: str
-    default: Any
-
-
 def to_plain_json(value: Any) -> Json:
     """Structs become objects with wire names; tuples become lists."""
     if isinstance(value, msgspec.Struct):
@@ -49,28 +43,25 @@ def to_plain_json(value: Any) -> Json:
 def _object(value: msgspec.Struct) -> dict[str, Json]:
     config = value.__struct_config__
     form: dict[str, Json] = {config.tag_field: config.tag} if config.tag_field is not None else {}
-    for field in _fields(type(value)):
-        held = getattr(value, field.name)
-        if held is msgspec.UNSET or (config.omit_defaults and _is_default(held, field.default)):
-            continue
-        form[field.encode_name] = to_plain_json(held)
+    for name, encoded, default in _fields(type(value)):
+        held = getattr(value, name)
+        is_default = type(held) is type(default) and held == default
+        if held is not msgspec.UNSET and not (config.omit_defaults and is_default):
+            form[encoded] = to_plain_json(held)
     return form
 
 
-def _is_default(held: Any, default: Any) -> bool:
-    return type(held) is type(default) and held == default
-
-
 @cache
-def _fields(kind: type[msgspec.Struct]) -> tuple[_Field, ...]:
-    return tuple(
-        _Field(
-            name=field.name,
-            encode_name=field.encode_name,
-            default=field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory(),
+def _fields(kind: type[msgspec.Struct]) -> list[tuple[str, str, Any]]:
+    """Each field by its name, its wire name and its default."""
+    return [
+        (
+            field.name,
+            field.encode_name,
+            field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory(),
         )
         for field in msgspec.structs.fields(kind)
-    )
+    ]
 
 
 # The table: declared conditions by their id, the others by a derived one

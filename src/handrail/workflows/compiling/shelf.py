@@ -19,10 +19,17 @@ from handrail.workflows.contracts.schema_subset import Trouble
 from handrail.workflows.evidence import Consistent, Demand, Evidence
 from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_DESCRIPTION_CHARACTERS
 from handrail.workflows.model import RefPart, SourceWorkflow, TightenedContract
-from handrail.workflows.problem import NO_EDIT, Problem, add_value, remove_value, rename_key, replace_value
+from handrail.workflows.problem import (
+    NO_EDIT,
+    Problem,
+    add_value,
+    remove_value,
+    rename_key,
+    replace_value,
+    value_at,
+)
 from handrail.workflows.problem_places import add_places, suggest_repair
 from handrail.workflows.reading.findings import guess_name, guess_surely, quote_name
-from handrail.workflows.reading.reader import value_at
 from handrail.workflows.reading.value_fit import json_type
 
 # A project's own contract: one JSON file with a schema, embedded into every workflow that names it

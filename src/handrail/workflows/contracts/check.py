@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from handrail.contract.catalogue import WORK_LIMIT_EXCEEDED
 from handrail.contract.effort import Effort
 from handrail.contract.json.canonical import canonical_bytes
-from handrail.contract.json.places import join_pointer, unescape_key
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.suggest import find_nearest, find_same_word
 from handrail.contract.wording import explain_unseen, quote
-from handrail.workflows.compiled import TYPE_WORDS, Schema, list_definitions, resolve_ref
+from handrail.workflows.compiled import TYPE_WORDS, Contract, Schema, list_definitions, resolve_ref
 from handrail.workflows.contracts.patterns import count_atoms, explain_refusal
 from handrail.workflows.contracts.samples import make_sample, spoil_document
 from handrail.workflows.contracts.schema_subset import (
@@ -37,7 +37,7 @@ from handrail.workflows.limits import (
     MAX_PATTERN_SIZE,
     MAX_SCHEMA_PLACES,
 )
-from handrail.workflows.problem import replace_value
+from handrail.workflows.problem import replace_value, value_at
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
@@ -110,16 +110,8 @@ def _led_to(reference: str, root: Json, effort: Effort) -> Json:
     effort.where = reference[:80]
     if not reference.startswith("#") or reference[1:2] not in ("", "/"):
         return {}
-    here: Any = root
-    for step in reference.split("/")[1:]:
-        name = unescape_key(step)
-        if isinstance(here, dict) and name in here:
-            here = here[name]
-        elif isinstance(here, list) and name.isascii() and name.isdigit() and int(name) < len(here):
-            here = here[int(name)]
-        else:
-            return {}
-    return here
+    found = value_at(root, reference[1:])
+    return {} if found is None else found
 
 
 def find_schema_fault(schema: Json) -> Fault | None:
@@ -154,17 +146,6 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     meant: str = ""
     """Of a member that is not known: the one that it nearly is."""
-
-
-class HasExample(Protocol):
-    """A contract, as builtin or as compiled."""
-
-    @property
-    def artifact_kind(self) -> str: ...
-    @property
-    def schema(self) -> dict[str, Any]: ...
-    @property
-    def example(self) -> dict[str, Any]: ...
 
 
 def find_violations(schema: Schema, document: Json) -> list[Violation]:
@@ -309,7 +290,7 @@ def explain_unsatisfiable(schema: Schema) -> str | None:
     return _impossible(schema, schema, "the artifact", 0)
 
 
-def make_example(contract: HasExample) -> dict[str, Any]:
+def make_example(contract: Contract) -> dict[str, Any]:
     """A document that fits: the contract's own example, or one made up; empty if that fails.
 
     Agents copy what is shown, so nothing is shown that does not fit.
@@ -326,7 +307,7 @@ def make_example(contract: HasExample) -> dict[str, Any]:
     return {} if find_violations(contract.schema, whole) else whole
 
 
-def make_invalid_variants(contract: HasExample) -> list[dict[str, Any]]:
+def make_invalid_variants(contract: Contract) -> list[dict[str, Any]]:
     """Documents that differ from the example in one thing and do not fit; `kind` is kept in all of them.
 
     Each required member missing, each member of a wrong type or outside its bounds, a member too many
@@ -391,10 +372,7 @@ def _word_violations(error: ValidationError, schema: Schema, suggesting: Effort)
 
 
 def _pointer_to(error: ValidationError) -> str:
-    pointer = ""
-    for step in error.instance_path:
-        pointer = join_pointer(pointer, step)
-    return pointer
+    return reduce(join_pointer, error.instance_path, "")
 
 
 def _names(value: Any) -> set[str]:
@@ -494,9 +472,7 @@ def _misused(error: ValueError) -> Trouble:
     path, kind = getattr(error, "instance_path", None), getattr(error, "kind", None)
     if not path or kind is None:
         return _whole(f"The schema is not valid: {_first_line(error)}", "Correct that keyword.")
-    pointer = ""
-    for step in path:
-        pointer = join_pointer(pointer, step)
+    pointer = reduce(join_pointer, path, "")
     sentence = _sentence(kind.name, kind.as_dict(), getattr(error, "instance", None))
     message = f"The keyword {quote(str(path[-1]))} cannot have this value. {sentence}"
     written = getattr(error, "instance", None)

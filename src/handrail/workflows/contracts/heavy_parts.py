@@ -12,23 +12,19 @@ import msgspec
 
 from handrail.contract.outcome import Fault
 from handrail.workflows.compiled import (
-    AllOf,
-    AnyOf,
     CompiledWorkflow,
-    ContainsRule,
     Count,
     ForEach,
-    LengthRule,
     Loop,
     Part,
     PatternRule,
-    Rule,
     SchemaRule,
     Step,
     Until,
     While,
     conditions_of,
     walk_parts,
+    walk_rules,
 )
 from handrail.workflows.conditions import Condition, LoopControl, comparisons
 from handrail.workflows.contracts.check import check_rule_schema, count_schema_places
@@ -65,7 +61,7 @@ def find_heavy_parts(workflow: CompiledWorkflow) -> Iterator[HeavyPart]:
     measure.passed(workflow.steps)
     yield from measure.heavy
     steps = [part for part in walk_parts(workflow.steps) if isinstance(part, Step)]
-    held = [rule for step in steps for rule in _rules(step.rules)]
+    held = [rule for step in steps for rule in walk_rules(step.rules)]
     count = sum(1 for rule in held if isinstance(rule, PatternRule | SchemaRule))
     if count > MAX_RULES:
         message = f"The rules of all steps have {count} patterns and schemas; the limit is {MAX_RULES}."
@@ -188,7 +184,7 @@ class _Measure:
 
 def _heavy_rules(step: Step) -> Iterator[HeavyPart]:
     """Patterns and schemas of its rules: they are handed to libraries that nothing interrupts."""
-    patterns = [rule.pattern for rule in _rules(step.rules) if isinstance(rule, PatternRule)]
+    patterns = [rule.pattern for rule in walk_rules(step.rules) if isinstance(rule, PatternRule)]
     if patterns:
         work = 0
         for pattern in patterns:
@@ -198,22 +194,9 @@ def _heavy_rules(step: Step) -> Iterator[HeavyPart]:
                 fix = "Use fewer patterns, shorter ones, or a contains rule."
                 yield HeavyPart(part_id=step.id, key="validation", message=message, fix=fix)
                 break
-    for rule in _rules(step.rules):
+    for rule in walk_rules(step.rules):
         if isinstance(rule, SchemaRule):
             trouble = check_rule_schema(rule.schema)
             if trouble is not None:
                 message = f"A schema of {step.id} cannot be used. {trouble.message}"
                 yield HeavyPart(part_id=step.id, key="validation", message=message, fix=trouble.fix)
-
-
-def _rules(rules: tuple[Rule, ...]) -> Iterator[Rule]:
-    waiting = list(rules)
-    while waiting:
-        rule = waiting.pop()
-        match rule:
-            case AllOf(of=inner) | AnyOf(of=inner):
-                waiting += inner
-            case ContainsRule() | PatternRule() | LengthRule() | SchemaRule():
-                yield rule
-            case never:
-                assert_never(never)

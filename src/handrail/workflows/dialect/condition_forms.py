@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import msgspec
+
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_only_near
 from handrail.contract.wording import quote
+from handrail.workflows.conditions import Condition, describe_condition
 from handrail.workflows.dialect.crossing import Crossing, Object, as_json, native_path, show_value
 
 NATIVE_KINDS = (
@@ -226,42 +229,10 @@ _COMPARISONS: dict[str, Callable[[str, Json], Object]] = {
     "matches": _matches,
 }
 
-_OPERATOR_WORDS = {
-    "equals": "is",
-    "not_equals": "is not",
-    "gt": "is more than",
-    "gte": "is at least",
-    "lt": "is less than",
-    "lte": "is at most",
-    "in": "is one of",
-    "contains": "contains",
-}
-
 
 def describe_native_condition(condition: Object) -> str:
-    """Describe a native condition in words."""
-    match condition.get("kind"):
-        case "and" | "or" as joint:
-            parts = [describe_native_condition(part) for part in condition["of"]]
-            return f" {joint} ".join(
-                f"({part})" if " or " in part or " and " in part else part for part in parts
-            )
-        case "not":
-            return f"not ({describe_native_condition(condition['of'])})"
-        case "compare":
-            return _compared(condition)
-        case "always_false":
-            return "never"
-        case "condition_ref":
-            return f"{condition.get('conditionId')} holds"
-        case _:
-            return "always"
-
-
-def _compared(condition: Object) -> str:
-    name = condition.get("input") or f"{condition.get('artifact')} {condition.get('field', '')}".strip()
-    if condition.get("op") == "exists":
-        return f"{name} has a value" if condition.get("value") is not False else f"{name} has no value"
-    value = condition.get("value")
-    shown = ", ".join(as_json(one) for one in value) if isinstance(value, list) and value else as_json(value)
-    return f"{name} {_OPERATOR_WORDS.get(str(condition.get('op')), 'is')} {shown}"
+    """A native condition in words; one that is none, as it is written."""
+    try:
+        return describe_condition(msgspec.convert(condition, Condition))
+    except msgspec.ValidationError:
+        return as_json(condition)

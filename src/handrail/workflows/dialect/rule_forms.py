@@ -142,9 +142,6 @@ def _unnamed_blocks(crossing: Crossing, step: Object, pointer: str) -> list[Obje
 
 # Rules for notes
 
-_ALL = ("and", "all", "allOf")
-_ANY = ("or", "any", "anyOf")
-_LISTS = ("rules", "criteria", "of", "conditions")
 _NAMED_GROUP = re.compile(r"\(\?<(?=[A-Za-z_])")
 _NAMED_REFERENCE = re.compile(r"\\k<([A-Za-z_]\w*)>")
 _FIX = "Ask for it in words, or write a rule without it."
@@ -191,23 +188,20 @@ class _Reading:
         if value.get("condition"):
             self._conditional(value, pointer)
             return None
-        rule = self._joined(value, pointer) if _joint_key(value) else self._single(value)
-        if rule is None and not _joint_key(value):
-            self._advise(_describe_check(value), pointer, "no rule here can say it")
-        return rule
-
-    def _single(self, value: Object) -> Object | None:
+        if (joined := _joint_key(value)) is not None:
+            kind, name, members = joined
+            place = join_pointer(pointer, name)
+            return (
+                self._negated(value, members[0], place)
+                if kind == "not"
+                else self._joint(kind, members, place)
+            )
         rule = _native_rule(value)
-        if rule is not None and isinstance(value.get("message"), str) and value["message"].strip():
+        if rule is None:
+            self._advise(_describe_check(value), pointer, "no rule here can say it")
+        elif isinstance(value.get("message"), str) and value["message"].strip():
             rule["message"] = value["message"]
         return rule
-
-    def _joined(self, value: Object, pointer: str) -> Object | None:
-        kind, name, members = _joint_key(value) or ("all", "", [])
-        place = join_pointer(pointer, name) if name in value else pointer
-        if kind == "not":
-            return self._negated(value, members[0], place)
-        return self._joint(kind, members, place)
 
     def _joint(self, kind: str, members: list[Json], pointer: str) -> Object | None:
         of = [self.rule(one, join_pointer(pointer, index)) for index, one in enumerate(members)]
@@ -247,17 +241,10 @@ class _Reading:
 
 def _joint_key(value: Object) -> tuple[str, str, list[Json]] | None:
     """How the rules inside a rule are joined, under which key, and the rules themselves."""
-    for kind, names in (("all", _ALL), ("any", _ANY)):
-        for name in names:
-            if isinstance(value.get(name), list):
-                return kind, name, value[name]
-    if value.get("not") is not None:
-        return "not", "not", [value["not"]]
-    listed = next((name for name in _LISTS if isinstance(value.get(name), list)), "")
-    if not listed:
-        return None
-    how = str(value.get("operator") or value.get("mode") or value.get("type") or "").lower()
-    return ("any" if how in ("or", "any", "anyof") else "all"), listed, value[listed]
+    for kind, name in (("all", "and"), ("any", "or")):
+        if isinstance(value.get(name), list):
+            return kind, name, value[name]
+    return ("not", "not", [value["not"]]) if value.get("not") is not None else None
 
 
 def _native_rule(value: Object) -> Object | None:

@@ -67,6 +67,8 @@ _OWN = (
     "extra",
 )
 _ROUTINE = "routine-"
+_WITH_ARGUMENTS = ("steps", "guidance", "metaGuidance", "functions", "functionDefinitions")
+"""Where a routine names what it is called with, in single braces."""
 _PREFERENCES = {
     "recommendedAutonomy": ("autonomy", ("guided", "full_auto_stop_on_user_deps", "full_auto_never_stop")),
     "recommendedRiskPolicy": ("riskPolicy", ("conservative", "balanced", "aggressive")),
@@ -113,15 +115,16 @@ def _prepared(crossing: Crossing, document: Object) -> Object:
     filled: Object = fill_document(document, bindings)
     if not _is_routine(document):
         return filled
-    routine: Object = {**filled, "steps": double_braces(filled.get("steps"))}
-    if routine["steps"] != filled.get("steps"):
+    routine = {name: double_braces(one) if name in _WITH_ARGUMENTS else one for name, one in filled.items()}
+    if routine.get("steps") != filled.get("steps"):
         crossing.read_as("{name}", "/steps", "in the prompts of a routine it is read as {{name}}")
-    return routine if "steps" in filled else filled
+    return routine
 
 
 def _is_routine(document: Object) -> bool:
     name = document.get("id")
-    return isinstance(name, str) and name.rpartition(".")[2].startswith(_ROUTINE)
+    is_called_so = isinstance(name, str) and name.rpartition(".")[2].startswith(_ROUTINE)
+    return is_called_so or document.get("kind") == "routine"
 
 
 def _add_id(crossing: Crossing, document: Object, native: Object) -> None:
@@ -273,7 +276,8 @@ def _add_inputs(crossing: Crossing, document: Object, native: Object) -> None:
         native["inputs"] = declared
         return
     inputs: dict[str, Json] = {**crossing.inputs, **(declared or {})}
-    for name in find_implicit_names(native.get("steps")):
+    named = ("steps", "guidance", "functions") if native.get("kind") == "routine" else ("steps",)
+    for name in find_implicit_names([native.get(key) for key in named]):
         # The compiler adds those that are over the limit of what an author may declare.
         if name not in inputs and len(inputs) < MAX_INPUTS:
             inputs[name] = {"type": "any", "implicit": True}

@@ -45,23 +45,7 @@ class Findings:
         edit: Edit = NO_EDIT,
         within: str = "",
         beside: str = "",
-    ) -> None:
-        self._add(code, pointer, message, fix, self._severity, edit, within, beside)
-
-    def warn(self, code: ProblemCode, pointer: str, message: str, fix: str, edit: Edit = NO_EDIT) -> None:
-        """Report something that may go wrong."""
-        self._add(code, pointer, message, fix, "warning", edit)
-
-    def _add(
-        self,
-        code: ProblemCode,
-        pointer: str,
-        message: str,
-        fix: str,
-        severity: Severity,
-        edit: Edit,
-        within: str = "",
-        beside: str = "",
+        severity: Severity | None = None,
     ) -> None:
         if len(self.problems) < MAX_PROBLEMS:
             problem = Problem(
@@ -69,7 +53,7 @@ class Findings:
                 message=message,
                 pointer=pointer,
                 fix=fix,
-                severity=severity,
+                severity=severity or self._severity,
                 edit=edit,
                 within=within,
                 beside=beside,
@@ -77,6 +61,10 @@ class Findings:
             self.problems.append(problem)
         elif not self.is_full:
             self.problems.append(more_problems(self._severity))
+
+    def warn(self, code: ProblemCode, pointer: str, message: str, fix: str, edit: Edit = NO_EDIT) -> None:
+        """Report something that may go wrong."""
+        self.report(code, pointer, message, fix, edit, severity="warning")
 
 
 def more_problems(severity: Severity) -> Problem:

@@ -23,7 +23,7 @@ from handrail.workflows.limits import (
     MAX_PATTERN_CHARACTERS,
     MAX_RULES,
 )
-from handrail.workflows.problem import NO_EDIT, Edit, remove_value, replace_value
+from handrail.workflows.problem import NO_EDIT, Edit, remove_value, replace_value, value_at
 from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, label_pointer, quote_name
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.repairs import find_free_id, make_id
@@ -327,9 +327,7 @@ def _unique(found: Findings, value: Object, ids: list[tuple[str, str]], pointer:
 
 def _own_id(value: Object, place: str, name: str, taken: Set[str]) -> str:
     """A free id for a part: what its title says, as a part without an id gets it, or the id with a number."""
-    holder: Json = value
-    for step in place.split("/")[1:-1]:
-        holder = holder[int(step)] if isinstance(holder, list) else holder[step]
+    holder = value_at(value, place.rpartition("/")[0])
     said = make_id(str(holder.get("title", "")))
     return said if said and said not in taken else find_free_id(name, taken)
 

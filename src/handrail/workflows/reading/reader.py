@@ -14,7 +14,16 @@ from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.dialect.translation import to_native
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES, Spelling
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.problem import NO_EDIT, Edit, EditOperation, Problem, rename_key, rewrite_text
+from handrail.workflows.problem import (
+    NO_EDIT,
+    Edit,
+    EditOperation,
+    Problem,
+    is_within,
+    rename_key,
+    rewrite_text,
+    value_at,
+)
 from handrail.workflows.problem_places import add_places, locate_depth, suggest_repair
 from handrail.workflows.reading.build import Origin, build_workflow
 from handrail.workflows.reading.compose_overlay import compose
@@ -48,32 +57,15 @@ def origin_in(document: Json, pointers: Mapping[str, str]) -> Callable[[str], st
     return origin
 
 
-def value_at(document: Json, pointer: str) -> Json:
-    """What a pointer leads to; None where that is nothing."""
-    value = document
-    for part in pointer.split("/")[1:]:
-        value = _member(value, part)
-    return value
-
-
 def _existing(value: Json, rest: str) -> str:
     """The beginning of `rest` that leads to something."""
     kept = ""
     for part in rest.split("/")[1:]:
-        value = _member(value, part)
+        value = value_at(value, f"/{part}")
         if value is None:
             break
         kept += f"/{part}"
     return kept
-
-
-def _member(value: Json, part: str) -> Json:
-    """A member or an item; None where there is none."""
-    if isinstance(value, dict):
-        return value.get(unescape_key(part))
-    if isinstance(value, list) and part.isdecimal() and len(part) < 9 and int(part) < len(value):
-        return value[int(part)]
-    return None
 
 
 def carry_problem(problem: Problem, made: Json, origin: Origin, document: Json) -> Problem:
@@ -219,7 +211,7 @@ def _read_damaged(found: Decoded, content: bytes, spelling: Spelling) -> Reading
     told = [
         one
         for one in _check_native(written)
-        if not any(one.pointer == place or one.pointer.startswith(f"{place}/") for place in found.damaged)
+        if not any(is_within(one.pointer, place) for place in found.damaged)
     ]
     problems = (*found.problems, *add_places(content, told, spelling))
     return msgspec.structs.replace(reading, problems=problems, rest=_find_rest(written, found))

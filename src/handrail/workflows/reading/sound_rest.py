@@ -12,7 +12,7 @@ import msgspec
 
 from handrail.contract.json.places import unescape_key
 from handrail.contract.outcome import Json
-from handrail.workflows.problem import Problem
+from handrail.workflows.problem import Problem, value_at
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.shapes import ID, NAME, PATH, Record
 from handrail.workflows.sound_edits import apply_operations
@@ -68,9 +68,7 @@ def keep_sound(document: Json, check: FindProblems, damaged: Collection[str] = (
 def is_follow_up(problem: Problem, document: Json, lost: Collection[str]) -> bool:
     """Whether what stands at the place of a problem names something that went with what was taken away."""
     holder, key = _holder_of(document, problem.pointer)
-    value = holder.get(key) if isinstance(holder, dict) else None
-    if isinstance(holder, list) and key.isdecimal() and int(key) < len(holder):
-        value = holder[int(key)]
+    value = value_at(document, problem.pointer)
     if key == "value" and isinstance(holder, dict):  # what it may be follows from who sets the input
         value = [value, holder.get("input")]
     said = [found[0] for text in _texts_in(value) for found in _WORD.finditer(text)]
@@ -142,16 +140,8 @@ def _empty_part(document: Json, pointer: str, lost: set[str], *, keeps_text: boo
 
 def _holder_of(document: Json, pointer: str) -> tuple[Json, str]:
     """What holds the value at a pointer, and its key there; nothing where the way ends before."""
-    *way, last = (unescape_key(part) for part in pointer.split("/"))
-    value = document
-    for part in way[1:]:
-        if isinstance(value, dict) and part in value:
-            value = value[part]
-        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
-            value = value[int(part)]
-        else:
-            return None, last
-    return value, last
+    way, _, last = pointer.rpartition("/")
+    return value_at(document, way), unescape_key(last)
 
 
 def _names_in(value: Json) -> Iterator[str]:

@@ -8,6 +8,7 @@ from json import dumps
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
+from handrail.workflows.problem import is_within
 from handrail.workflows.spellings.decoded import Comment
 from handrail.workflows.spellings.markdown_text import BLOCKS, split_title, write_block, write_text
 from handrail.workflows.spellings.strict_yaml import read_plain
@@ -151,7 +152,7 @@ _PLAIN_ID = re.compile(r"[^{}\s]+")
 def write_markdown(document: dict[str, Json], comments: Comments) -> str:
     """The Markdown text of a workflow; the same document and comments, the same text."""
     front = {key: value for key, value in document.items() if key != "steps"}
-    kept = {pointer: one for pointer, one in comments.items() if not _is_below("/steps", pointer)}
+    kept = {pointer: one for pointer, one in comments.items() if not is_within(pointer, "/steps")}
     ends = [comments[name] for name in ("/steps", "") if name in comments]
     if ends:
         kept[""] = Comment(before=tuple(words for one in ends for words in _all_words(one)))
@@ -225,7 +226,7 @@ def _prose(fence: dict[str, Json], level: int, links: dict[str, str]) -> list[st
     lines: list[str] = []
     for key, value in sorted(blocks.items(), key=lambda block: block[0] != "goal"):
         at = join_pointer("", key)
-        own = {place[len(at) :]: words for place, words in links.items() if _is_below(at, place)}
+        own = {place[len(at) :]: words for place, words in links.items() if is_within(place, at)}
         written = write_block(key, value, own)
         if written is None and isinstance(value, str) and key != "outputRequired":
             written = _fenced(value)
@@ -249,7 +250,7 @@ def _fenced(text: str) -> list[str]:
 
 def _step_fence(fence: dict[str, Json], pointer: str, comments: Comments) -> Iterator[str]:
     """What is no prose. Comments that have no other place in Markdown stand at its top."""
-    own = {at[len(pointer) :]: one for at, one in comments.items() if _is_below(pointer, at)}
+    own = {at[len(pointer) :]: one for at, one in comments.items() if is_within(at, pointer)}
     inner = {at: one for at, one in own.items() if at.split("/")[1:2] and at.split("/")[1] in fence}
     others = [one for at, one in own.items() if at not in inner and not re.match(r"/body/[0-9]+(?:/|\Z)", at)]
     if not fence and not others:
@@ -262,7 +263,3 @@ def _step_fence(fence: dict[str, Json], pointer: str, comments: Comments) -> Ite
 
 def _all_words(comment: Comment) -> tuple[str, ...]:
     return (*comment.before, *((comment.beside,) if comment.beside else ()))
-
-
-def _is_below(holder: str, pointer: str) -> bool:
-    return pointer == holder or pointer.startswith(f"{holder}/")

@@ -35,6 +35,8 @@ from handrail.surfaces.cli.rendering.text import (
 
 _LEGEND = "o step   # checkpoint   x blocked attempt   * where the run stands"
 _MOST_FACTS = 10
+_TOLD_OTHERWISE = ("blocked", "unfinished", "contradicted", "gaps", "imported")
+"""Doubts that other lines of a run tell: its status, its evidence and its gaps."""
 _FINISHED = ("complete", "complete_with_gaps", "closed")
 
 
@@ -207,6 +209,12 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         where = spell_step(one_line(said["step_id"]))
         told = f"A person {what} at {where}: {one_line(said['who'])} ({door}){note}"
         lines += wrap(told, page.width, INDENT)
+    for code, doubt in run.get("doubts", {}).items():
+        if code not in _TOLD_OTHERWISE:
+            lines += wrap(f"In doubt: {one_line(doubt)}", page.width, INDENT)
+    words = [one["text"] for one in run.get("claims", []) if _is_agents_word(one)]
+    for text in list(dict.fromkeys(map(one_line, words)))[-_MOST_FACTS:]:
+        lines += wrap(f"{WORTH_WORDS['claimed'].capitalize()}: {text}", page.width, INDENT)
     held = (one for one in run.get("claims", []) if one["verdict"] == "holds" and one["level"] in PROOF)
     proofs = {(WORTH_WORDS[one["level"]], one_line(one["text"]), one_line(one["fact"])) for one in held}
     for worth, text, fact in sorted(proofs)[:_MOST_FACTS]:
@@ -217,6 +225,12 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         said = f"{one_line(claim['verdict']).capitalize()} at {place}: {one_line(claim['fact'])}"
         lines += wrap(said, page.width, INDENT)
     return lines + [INDENT + line for line in _notes(run, "Notes:")]
+
+
+def _is_agents_word(claim: dict[str, Json]) -> bool:
+    """As the sum counts it: what came by a commit is nobody's claim."""
+    is_arrival = claim["check"] == "changed_in_run" and str(claim["pointer"]).endswith("/-")
+    return claim["level"] == "claimed" and claim["verdict"] != "contradicted" and not is_arrival
 
 
 def _evidence(counts: dict[str, Json]) -> str:
