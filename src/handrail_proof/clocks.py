@@ -52,7 +52,7 @@ def check_clocks(place: str, seed: int) -> ProofPart:
                 f"{name}, from step {moved}: {one}" for one in _troubles(place, moved, seconds, seed)
             ]
             cases += 1
-    return ProofPart(name="clocks", cases=cases, facts={"clocks": len(HOURS)}, problems=tuple(problems[:20]))
+    return ProofPart(name="clocks", cases=cases, facts={"clocks": len(HOURS)}, problems=tuple(problems))
 
 
 def _troubles(place: str, moved: int, seconds: int, seed: int) -> list[str]:

@@ -42,7 +42,6 @@ _LARGEST_SMALL: Final = 64
 _OLDER_STEPS: Final = 3
 _LIMITS: Final = SegmentLimits(max_events=12)
 """So that a session has several segments."""
-_MOST_PROBLEMS: Final = 20
 _NO_PROOF: Final = ("lock", "cache", "audit")
 """Files that can be damaged without any loss; an alarm about them is false."""
 _TOKEN: Final = re.compile(rb"\b(?:st1|ak1|ck1)[0-9a-z]{40,60}\b")
@@ -99,7 +98,7 @@ def check_damages(place: str, small: int, every: int, seed: int) -> ProofPart:
         name="stretches",
         cases=cases,
         facts=dict(sorted(facts.items())),
-        problems=tuple(problems[:_MOST_PROBLEMS]),
+        problems=tuple(problems),
     )
 
 

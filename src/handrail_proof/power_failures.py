@@ -309,9 +309,7 @@ def check_power_failures(place: str, limit: int, seed: int) -> ProofPart:
         recording = record_script(script, f"{place}/recorded", seed)
         problems += check_recording(recording, f"{place}/state", limit, seed, count)
     facts = {"moments": count.moments, "moments_sampled": count.sampled_moments, "most_per_moment": limit}
-    return ProofPart(
-        name="power_failures", cases=count.states, facts=facts, problems=tuple(problems[:MOST_PROBLEMS])
-    )
+    return ProofPart(name="power_failures", cases=count.states, facts=facts, problems=tuple(problems))
 
 
 def record_script(

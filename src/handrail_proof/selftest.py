@@ -20,7 +20,7 @@ from handrail_proof.clocks import check_clocks
 from handrail_proof.conformance import check_conformance
 from handrail_proof.damages import check_damages
 from handrail_proof.kills import WriterOrder, run_order
-from handrail_proof.power_failures import check_power_failures
+from handrail_proof.power_failures import MOST_PROBLEMS, check_power_failures
 from handrail_proof.refusals import EVERY_WAY, ONCE, check_refusals
 from handrail_proof.scratch import find_memory_directory
 
@@ -73,7 +73,8 @@ class ScratchProof:
         with ExitStack() as scope:
             place = scope.enter_context(_scratch(order.directory or _existing(self._home)))
             quiet = scope.enter_context(_scratch(find_memory_directory(place)))
-            yield from _parts(order, place, quiet)
+            for part in _parts(order, place, quiet):
+                yield msgspec.structs.replace(part, problems=part.problems[:MOST_PROBLEMS])
 
 
 def _parts(order: ProofOrder, place: str, quiet: str) -> Iterator[ProofPart]:

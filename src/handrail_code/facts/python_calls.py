@@ -6,14 +6,17 @@ tokens of the parameter. Calls that may mean the function and cannot be proven m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from handrail_code.facts.model import NONE, Definition, FileFacts, Member
 from handrail_code.facts.python_words import BUILTIN_NAMES, is_python
-from handrail_code.facts.spelled_names import Local, Slot, Token
+from handrail_code.facts.spelled_names import Local, Shared, Slot, Token
+
+if TYPE_CHECKING:
+    from handrail_code.facts.python_names import PythonNames
 
 CALLED_FOR_US: Final = frozenset({"__init_subclass__", "__prepare__", "__class_getitem__", "__call__"})
 """Methods that a call or a class statement reaches without their name."""
@@ -37,18 +40,6 @@ class Keywords(msgspec.Struct, frozen=True, kw_only=True):
     unclear: tuple[Unclear, ...] = ()
 
 
-class Resolver(msgspec.Struct, frozen=True, kw_only=True):
-    """What this needs to know about names: `PythonNames` says it."""
-
-    facts: Callable[[str], FileFacts | None]
-    candidates: Callable[[str], list[str]]
-    slot_of_binding: Callable[[str, int], Slot]
-    slot_of_callee: Callable[[str, FileFacts, Member], Slot | None]
-    """The home of what a call with this keyword calls; None where only a run tells."""
-    definition_of: Callable[[Slot], tuple[FileFacts, int] | None]
-    tokens: Callable[[Slot], Iterator[Token]]
-
-
 class _Function(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     facts: FileFacts
@@ -62,8 +53,8 @@ class _Function(msgspec.Struct, frozen=True, kw_only=True):
     is_passed_on: bool
 
 
-def find_keywords(resolver: Resolver, slot: Local) -> Keywords:
-    facts = resolver.facts(slot.path)
+def find_keywords(python: PythonNames, slot: Local) -> Keywords:
+    facts = python.facts(slot.path)
     if facts is None or facts.bindings[slot.binding].kind != "parameter":
         return Keywords()
     declared = next(
@@ -78,17 +69,17 @@ def find_keywords(resolver: Resolver, slot: Local) -> Keywords:
     )
     if declared is None:  # only a place in the call tells it
         return Keywords()
-    function = _describe(resolver, slot, facts, declared)
+    function = _describe(python, slot, facts, declared)
     unclear = [*_look_at_names(function)]
     tokens: list[Token] = []
-    for path in _files(resolver, function):
-        other = resolver.facts(path)
+    for path in _files(python, function):
+        other = python.facts(path)
         for member in other.members if other is not None else ():
             if other is None or member.role != "keyword" or member.receiver == "this":
                 continue
             if member.name not in (function.parameter, "**"):
                 continue
-            found = _judge(resolver, function, path, other, member)
+            found = _judge(python, function, path, other, member)
             if isinstance(found, Token):
                 tokens.append(found)
             elif found is not None:
@@ -96,7 +87,7 @@ def find_keywords(resolver: Resolver, slot: Local) -> Keywords:
     return Keywords(tokens=tuple(tokens), unclear=tuple(unclear))
 
 
-def _describe(resolver: Resolver, slot: Local, facts: FileFacts, declared: Member) -> _Function:
+def _describe(python: PythonNames, slot: Local, facts: FileFacts, declared: Member) -> _Function:
     definition = facts.definitions[declared.definition] if declared.definition != NONE else None
     target: Slot | None = None
     names: set[str] = set()
@@ -104,14 +95,14 @@ def _describe(resolver: Resolver, slot: Local, facts: FileFacts, declared: Membe
     if definition is not None:
         names.add(definition.name)
         if definition.binding != NONE:
-            target = resolver.slot_of_binding(slot.path, definition.binding)
-            is_passed_on = any(token.role == "read" for token in resolver.tokens(target))
+            target = python.slot_of_binding(slot.path, definition.binding)
+            is_passed_on = _is_read(python, target)
         elif definition.name in MAKERS:
             owner = facts.definitions[definition.container]
             names |= {owner.name, "cls", "super", "type"}
             if owner.binding != NONE:
-                target = resolver.slot_of_binding(slot.path, owner.binding)
-                is_passed_on = any(token.role == "read" for token in resolver.tokens(target))
+                target = python.slot_of_binding(slot.path, owner.binding)
+                is_passed_on = _is_read(python, target)
         else:
             is_passed_on = True
     return _Function(
@@ -125,10 +116,14 @@ def _describe(resolver: Resolver, slot: Local, facts: FileFacts, declared: Membe
     )
 
 
-def _files(resolver: Resolver, function: _Function) -> list[str]:
-    found = set(resolver.candidates(function.parameter))
+def _is_read(python: PythonNames, slot: Slot) -> bool:
+    return not isinstance(slot, Shared) and any(token.role == "read" for token in python.tokens(slot))
+
+
+def _files(python: PythonNames, function: _Function) -> list[str]:
+    found = set(python.source.candidates(function.parameter))
     for name in function.names - {"cls", "super", "type"}:
-        found |= set(resolver.candidates(name))
+        found |= set(python.source.candidates(name))
     return sorted(path for path in found if is_python(path))
 
 
@@ -176,10 +171,10 @@ def _is_known_base(facts: FileFacts, binding: int, name: str) -> bool:
 
 
 def _judge(
-    resolver: Resolver, function: _Function, path: str, facts: FileFacts, member: Member
+    python: PythonNames, function: _Function, path: str, facts: FileFacts, member: Member
 ) -> Token | Unclear | None:
     called = _called_name(facts, member)
-    callee = resolver.slot_of_callee(path, facts, member)
+    callee = python.slot_of_callee(path, facts, member)
     if callee is not None and callee == function.target:
         if member.name != "**":
             return Token(
@@ -194,7 +189,7 @@ def _judge(
     if callee is not None:
         # Another thing of this project or of another package: it may still hand its keywords on.
         is_maker = function.definition is not None and function.definition.name in MAKERS
-        is_possible = is_maker and member.name != "**" and _may_inherit(resolver, callee)
+        is_possible = is_maker and member.name != "**" and _may_inherit(python, callee)
         is_possible = is_possible or (function.is_passed_on and called in PASSING_ON)
     elif function.is_passed_on and member.name != "**":
         is_possible = is_possible or member.receiver in ("unknown", "use")
@@ -203,9 +198,9 @@ def _judge(
     return Unclear(path=path, start=member.start, end=member.end, why="This call may name the parameter.")
 
 
-def _may_inherit(resolver: Resolver, callee: Slot) -> bool:
+def _may_inherit(python: PythonNames, callee: Slot) -> bool:
     """Whether what is called is a class of this project without an `__init__` of its own."""
-    found = resolver.definition_of(callee)
+    found = python.definition_of(callee)
     if found is None:
         return False
     facts, at = found

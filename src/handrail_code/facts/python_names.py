@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from handrail_code.facts.model import NONE, FileFacts, Import, Links, Member, Use
-from handrail_code.facts.python_calls import Keywords, Resolver, find_keywords
+from handrail_code.facts.python_calls import Keywords, find_keywords
 from handrail_code.facts.python_modules import PythonModules
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.source import Source
-from handrail_code.facts.spelled_names import Exported, Local, Shared, Slot, Split, Token, Trouble
+from handrail_code.facts.spelled_names import Exported, Local, Slot, Split, Token, Trouble
 
 LIST: Final = "__all__"
 
@@ -26,8 +26,8 @@ class PythonNames:
         facts: Callable[[str], FileFacts | None],
         links: Callable[[str], Links | None],
     ) -> None:
-        self._source = source
-        self._facts = facts
+        self.source = source
+        self.facts = facts
         self._links = links
         self._modules: PythonModules | None = None
         self._keywords: dict[Local, Keywords] = {}
@@ -39,7 +39,7 @@ class PythonNames:
     def modules(self) -> PythonModules:
         """Listed on first need: a project without Python never asks."""
         if self._modules is None:
-            self._modules = PythonModules(self._source)
+            self._modules = PythonModules(self.source)
         return self._modules
 
     # One file
@@ -47,7 +47,7 @@ class PythonNames:
     def top(self, path: str) -> dict[str, int]:
         """The names at the top of a module, with their bindings."""
         if path not in self._tops:
-            facts = self._facts(path)
+            facts = self.facts(path)
             self._tops[path] = {
                 each.name: at
                 for at, each in enumerate(facts.bindings if facts is not None else ())
@@ -80,7 +80,7 @@ class PythonNames:
 
     def is_only_imported(self, path: str, binding: int) -> bool:
         """Nothing but one import binds this name."""
-        facts = self._facts(path)
+        facts = self.facts(path)
         found = self.imports_of(path, binding)
         if facts is None or len(found) != 1:
             return False
@@ -115,7 +115,7 @@ class PythonNames:
         return Exported(path=other if other is not None and name in self.top(other) else path, name=name)
 
     def slot_of_binding(self, path: str, binding: int) -> Slot:
-        facts = self._facts(path)
+        facts = self.facts(path)
         assert facts is not None, "a binding comes from facts"
         if facts.bindings[binding].scope == 0:
             return self._shared(path, facts.bindings[binding].name)
@@ -158,7 +158,7 @@ class PythonNames:
 
     def _is_first_part(self, path: str, found: Import) -> bool:
         """`import a.b` binds `a`; `import a.b as c` binds the whole."""
-        facts = self._facts(path)
+        facts = self.facts(path)
         if facts is None or found.binding == NONE:
             return False
         return any(
@@ -237,13 +237,13 @@ class PythonNames:
         for path in (slot.path, self.modules.beside(slot.path)):
             if path is not None and slot.name in self.top(path):
                 yield from self._tokens_of_binding(path, self.top(path)[slot.name])
-        for path in self._source.candidates(slot.name):
-            facts = self._facts(path) if is_python(path) else None
+        for path in self.source.candidates(slot.name):
+            facts = self.facts(path) if is_python(path) else None
             if facts is not None:
                 yield from self._tokens_elsewhere(slot, path, facts)
 
     def _tokens_of_binding(self, path: str, binding: int) -> Iterator[Token]:
-        facts = self._facts(path)
+        facts = self.facts(path)
         assert facts is not None, "a binding comes from facts"
         imports = {
             each.imported_span.start: each
@@ -294,8 +294,8 @@ class PythonNames:
 
     def _twin_parameters(self, slot: Local) -> Iterator[tuple[str, int]]:
         """The same parameter in the stub of the module, or in the module of the stub."""
-        facts, beside = self._facts(slot.path), self.modules.beside(slot.path)
-        there = None if beside is None else self._facts(beside)
+        facts, beside = self.facts(slot.path), self.modules.beside(slot.path)
+        there = None if beside is None else self.facts(beside)
         if facts is None or there is None or beside is None:
             return
         if facts.bindings[slot.binding].kind != "parameter":
@@ -311,30 +311,22 @@ class PythonNames:
 
     def keywords_of(self, slot: Local) -> Keywords:
         """Where callers name a parameter."""
-        facts = self._facts(slot.path)
+        facts = self.facts(slot.path)
         if facts is None or facts.bindings[slot.binding].kind != "parameter":
             return Keywords()
         if slot not in self._keywords:
-            resolver = Resolver(
-                facts=self._facts,
-                candidates=lambda name: list(self._source.candidates(name)),
-                slot_of_binding=self.slot_of_binding,
-                slot_of_callee=self._slot_of_callee,
-                definition_of=self._definition_of,
-                tokens=lambda wanted: self.tokens(wanted) if not isinstance(wanted, Shared) else iter(()),
-            )
-            self._keywords[slot] = find_keywords(resolver, slot)
+            self._keywords[slot] = find_keywords(self, slot)
         return self._keywords[slot]
 
-    def _definition_of(self, slot: Slot) -> tuple[FileFacts, int] | None:
+    def definition_of(self, slot: Slot) -> tuple[FileFacts, int] | None:
         binding = self._binding_of(slot)
-        facts = None if binding is None else self._facts(binding[0])
+        facts = None if binding is None else self.facts(binding[0])
         for at, each in enumerate(facts.definitions if facts is not None else ()):
             if binding is not None and facts is not None and each.binding == binding[1]:
                 return facts, at
         return None
 
-    def _slot_of_callee(self, path: str, facts: FileFacts, member: Member) -> Slot | None:
+    def slot_of_callee(self, path: str, facts: FileFacts, member: Member) -> Slot | None:
         """What a call with this keyword calls. A variable or a parameter may hold anything."""
         slot: Slot | None = None
         if member.receiver == "use":
@@ -345,7 +337,7 @@ class PythonNames:
             return None
         home = self.home_of(slot)
         binding = self._binding_of(home)
-        there = None if binding is None else self._facts(binding[0])
+        there = None if binding is None else self.facts(binding[0])
         if binding is None or there is None:
             return None
         kind = there.bindings[binding[1]].kind
@@ -355,8 +347,8 @@ class PythonNames:
         """Names in other places that stand for this one."""
         if not isinstance(slot, Exported):
             return
-        for path in self._source.candidates(slot.name):
-            facts = self._facts(path) if is_python(path) else None
+        for path in self.source.candidates(slot.name):
+            facts = self.facts(path) if is_python(path) else None
             for found in facts.imports if facts is not None else ():
                 is_bound = found.imported == slot.name and found.binding != NONE
                 if is_bound and self.slot_of_import(path, found) == slot:
@@ -367,18 +359,18 @@ class PythonNames:
     def importers_of(self, path: str) -> list[str]:
         """At least every file that imports this module."""
         name = self.modules.name_in_imports(path)
-        files = self._source.candidates(name) if name else self._source.files()
+        files = self.source.candidates(name) if name else self.source.files()
         found = {each for each in files if is_python(each)}
         folder = self.modules.folder_of(path)
         if folder is not None:  # what lies in the package may call it `.` or `..`
             inside = folder + "/" if folder else ""
-            found |= {each for each in self._source.files() if each.startswith(inside) and is_python(each)}
+            found |= {each for each in self.source.files() if each.startswith(inside) and is_python(each)}
         return sorted(found)
 
     def leaks(self, slot: Exported) -> Iterator[Trouble]:
         """Places where the module goes somewhere as a whole, and star imports that nobody can look behind."""
         for path in self.importers_of(slot.path):
-            facts = self._facts(path)
+            facts = self.facts(path)
             for found in facts.imports if facts is not None else ():
                 if facts is None or found.kind == "star":
                     continue
@@ -405,7 +397,7 @@ class PythonNames:
 
     def unknown_stars(self, path: str, name: str) -> Iterator[Trouble]:
         """Star imports of other people's modules in a file that uses a name nobody here binds."""
-        facts = self._facts(path)
+        facts = self.facts(path)
         if facts is None or not any(use.name == name and use.binding == NONE for use in facts.uses):
             return
         for star in self.stars_of(path):

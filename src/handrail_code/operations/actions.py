@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -23,6 +22,7 @@ from handrail.runtime.hub import decode_input
 from handrail.runtime.runtime import WritePorts
 from handrail_code.operations.code_answers import plain_fields
 from handrail_code.operations.continuing import TokenDesk
+from handrail_code.operations.planned_files import hash_content
 from handrail_code.operations.project_source import ProjectSource, read_sources
 
 _FRAME = frozenset({"continuation_tokens", "next_actions", "warnings", "skipped"})
@@ -92,14 +92,9 @@ class CodeAction:
         """Whether every file that the plan changes is as the plan leaves it."""
 
         def compare(source: ProjectSource) -> bool:
-            return all(_hash(source.text(one.file)) == one.after_hash for one in preview.changes)
+            return all(hash_content(source.text(one.file)) == one.after_hash for one in preview.changes)
 
         return bool(preview.changes) and read_sources(self._rt, self._project, compare)
-
-
-def _hash(content: bytes | None) -> str:
-    """As a preview names contents: nothing for a file that is not there."""
-    return "" if content is None else f"sha256:{sha256(content).hexdigest()}"
 
 
 def _read(token: str, given: Mapping[str, Json]) -> Continuation:

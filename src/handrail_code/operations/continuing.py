@@ -7,10 +7,8 @@ next call types nothing again: its parameters are merged with those of the call,
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from typing import Protocol
 
 import msgspec
-from msgspec import UnsetType
 
 from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_USAGE, TOKEN_EXPIRED
 from handrail.contract.json.canonical import digest
@@ -42,17 +40,6 @@ _FLAGS = {"with_text": "--with-file"}
 """Parameters that a command line calls otherwise."""
 _NONCE_BYTES = 6
 _ID_CHARACTERS = 12
-
-
-class Continuable(Protocol):
-    """The input of an operation that goes on from a token."""
-
-    @property
-    def continuation(self) -> str | UnsetType: ...
-    @property
-    def refetch(self) -> bool | UnsetType: ...
-    @property
-    def refresh(self) -> bool | UnsetType: ...
 
 
 class Resumed(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,20 +79,17 @@ class TokenDesk:
         """Whether the files are as a killed edit left them."""
         return self._rt.worktree().is_unfinished(self._project)
 
-    def resume(self, call: Continuable, given: Mapping[str, Json]) -> Resumed | None:
-        """What the caller's token stands for; None for a call without one.
+    def resume(self, text: str, given: Mapping[str, Json], *, is_refetch: bool, is_refresh: bool) -> Resumed:
+        """What the caller's token stands for.
 
         Raises Fault INVALID_TOKEN, TOKEN_EXPIRED, ACTION_NOT_ALLOWED, and E_USAGE where the call contradicts
         the token or leaves out what has to be fetched again.
         """
-        text = call.continuation
-        if isinstance(text, UnsetType):
-            return None
-        continuation = self._read(text, is_refresh=call.refresh is True)
+        continuation = self._read(text, is_refresh=is_refresh)
         action = allowed_action(continuation, self._command)
         lacking = missing_parameters(continuation)
         if lacking:
-            restored = restore_parameters(continuation, dict(given)) if call.refetch is True else None
+            restored = restore_parameters(continuation, dict(given)) if is_refetch else None
             if restored is None:
                 raise _refuse_without(lacking)
             continuation = restored

@@ -110,7 +110,10 @@ def edit_code(rt: WritePorts, request: EditCode) -> Success:
     project = project_of(rt, request.project)
     desk = TokenDesk(rt, project, COMMAND)
     given = plain_fields(request, _CONTROL)
-    resumed = desk.resume(request, given)
+    resumed = None
+    if request.continuation is not UNSET:
+        is_refetch, is_refresh = request.refetch is True, request.refresh is True
+        resumed = desk.resume(request.continuation, given, is_refetch=is_refetch, is_refresh=is_refresh)
     if resumed is not None:
         require_fix(resumed, is_fix=request.fix is True)
         if request.fix is True:  # a preview was of the files as they were before a process was killed

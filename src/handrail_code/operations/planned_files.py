@@ -142,15 +142,16 @@ def _write(one: PlannedFile) -> FileWrite:
 
 
 def _hash_before(one: PlannedFile) -> str:
-    return "" if one.before.mode == "absent" else _hash(one.old)
+    return hash_content(None if one.before.mode == "absent" else one.old)
 
 
 def _hash_after(one: PlannedFile) -> str:
-    return "" if one.is_removed else _hash(one.new)
+    return hash_content(None if one.is_removed else one.new)
 
 
-def _hash(content: bytes) -> str:
-    return f"sha256:{sha256(content).hexdigest()}"
+def hash_content(content: bytes | None) -> str:
+    """As a preview names contents: nothing for a file that is not there."""
+    return "" if content is None else f"sha256:{sha256(content).hexdigest()}"
 
 
 class LocatedCode(CodeAnswer, frozen=True, kw_only=True):

@@ -120,14 +120,6 @@ class WorkflowAnswer(Answer, frozen=True, kw_only=True):
     next_actions: list[OfferedAction]
 
 
-class _Token(msgspec.Struct, frozen=True, kw_only=True):
-    """A token as the desk takes it; its parameters always fit."""
-
-    continuation: str
-    refresh: bool | UnsetType
-    refetch: bool | UnsetType = UNSET
-
-
 class _Way(msgspec.Struct, frozen=True, kw_only=True):
     """One way on: what it is, and the token of the run that it stands for."""
 
@@ -176,10 +168,9 @@ def _resume(rt: WritePorts, request: RunCodeWorkflow, token: str) -> Success:
     project = project_of(rt, request.project)
     desk = TokenDesk(rt, project, COMMAND)
     try:
-        resumed = desk.resume(_Token(continuation=token, refresh=request.refresh), {})
+        resumed = desk.resume(token, {}, is_refetch=False, is_refresh=request.refresh is True)
     except Fault as fault:
         raise _add_recovery(rt, desk, token, fault) from None
-    assert resumed is not None, "a token stands for something"
     require_fix(resumed, is_fix=request.fix is True)
     held = resumed.parameters
     call = ContinueRun(

@@ -77,7 +77,10 @@ def scan_code(rt: WritePorts, request: ScanCode) -> Success:
     project = project_of(rt, request.project)
     desk = TokenDesk(rt, project, COMMAND)
     given = plain_fields(request, _CONTROL)
-    resumed = desk.resume(request, given)
+    resumed = None
+    if request.continuation is not UNSET:
+        is_refetch, is_refresh = request.refetch is True, request.refresh is True
+        resumed = desk.resume(request.continuation, given, is_refetch=is_refetch, is_refresh=is_refresh)
     mode = _find_mode(given) if resumed is None else ""
 
     def scan(source: ProjectSource) -> Success:

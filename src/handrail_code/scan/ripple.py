@@ -60,15 +60,9 @@ def ripple(project: Project, graph: ModuleGraph, found: Found) -> RippleAnswer:
         front = further
     entries = sorted(reached & set(_list_entry_points(project)))
     tests = sorted(path for path in reached if is_test(path))
-    score = _score(
-        is_exported=is_public,
-        has_entry=bool(entries),
-        direct=len(layers[0]),
-        indirect=len(reached) - 1 - len(layers[0]),
-        unsure=len(used.unsure),
-        has_troubles=bool(used.troubles),
-        has_tests=bool(tests),
-    )
+    direct, unsure = len(layers[0]), min(MOST_UNSURE_POINTS, 2 * len(used.unsure))
+    points = 10 * is_public + 20 * bool(entries) + 3 * direct + (len(reached) - 1 - direct)
+    score = min(HIGHEST_SCORE, points + unsure + 10 * bool(used.troubles) + 10 * (not tests))
     return RippleAnswer(
         layers=tuple(tuple(layer) for layer in layers),
         entry_points=tuple(entries),
@@ -78,21 +72,6 @@ def ripple(project: Project, graph: ModuleGraph, found: Found) -> RippleAnswer:
         unsure=used.unsure,
         troubles=used.troubles,
     )
-
-
-def _score(
-    *,
-    is_exported: bool,
-    has_entry: bool,
-    direct: int,
-    indirect: int,
-    unsure: int,
-    has_troubles: bool,
-    has_tests: bool,
-) -> int:
-    points = 10 * is_exported + 20 * has_entry + 3 * direct + indirect
-    points += min(MOST_UNSURE_POINTS, 2 * unsure) + 10 * has_troubles + 10 * (not has_tests)
-    return min(HIGHEST_SCORE, points)
 
 
 def _list_entry_points(project: Project) -> Iterator[str]:

@@ -32,10 +32,6 @@ def visit_assigned_shorthand(draft: Draft, node: Node, scope: int, definition: i
     draft.use(node, "pattern", scope, VALUE, definition)
 
 
-def visit_private_name(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    draft.use(node, "read", scope, VALUE, definition)
-
-
 def visit_stray_property(draft: Draft, node: Node, scope: int, definition: int) -> None:  # noqa: ARG001 - one shape for all
     draft.member(node, "read", definition)
 

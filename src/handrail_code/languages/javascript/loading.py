@@ -7,8 +7,6 @@ read any name of it, and then its import is not marked as followed.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from handrail_code.facts.model import EVERY_MEANING, NONE, VALUE, ImportKind
 from handrail_code.languages.draft import FoundImport, span_of
 from handrail_code.languages.grammars import Node
@@ -173,7 +171,9 @@ def _take_names(draft: Draft, pattern: Node, whole: FoundImport, declared: dict[
 
 def import_like(whole: FoundImport, name: str, span: tuple[int, int]) -> FoundImport:
     """One name of a module that is loaded as a whole."""
-    return replace(whole, imported=name, imported_span=span, use=NONE, is_followed=False)
+    return FoundImport(
+        whole.kind, whole.module, whole.module_span, whole.statement, whole.definition, name, span
+    )
 
 
 def link_pattern(draft: Draft, pattern: Node, use: int, first_member: int, definition: int) -> None:

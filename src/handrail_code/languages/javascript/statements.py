@@ -94,10 +94,6 @@ def _read_required(
     return True
 
 
-def visit_for(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    draft.push(node.named_children, draft.open_scope("block", node, scope), definition)
-
-
 def visit_for_in(draft: Draft, node: Node, scope: int, definition: int) -> None:
     inside = draft.open_scope("block", node, scope)
     left, kind = node.child_by_field_name("left"), node.child_by_field_name("kind")
@@ -158,7 +154,7 @@ def visit_decision(draft: Draft, node: Node, scope: int, definition: int) -> Non
         draft.definitions[definition].complexity += 1
     match node.type:
         case "for_statement":
-            visit_for(draft, node, scope, definition)
+            visit_block(draft, node, scope, definition)
         case "for_in_statement":
             visit_for_in(draft, node, scope, definition)
         case "catch_clause":

@@ -10,8 +10,6 @@ from handrail_code.languages.javascript.declarations import (
     declare_type_parameters,
     quoted,
     visit_key,
-    visit_method,
-    visit_signature,
 )
 from handrail_code.languages.javascript.draft import Draft
 from handrail_code.languages.javascript.expressions import read_chain, read_name
@@ -136,14 +134,6 @@ def visit_infer(draft: Draft, node: Node, scope: int, definition: int) -> None:
             declare_named(draft, child, "type_parameter", TYPE, target, definition, node)
         else:
             draft.stack.append((child, scope, definition))
-
-
-def visit_call_signature(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    visit_signature(draft, node, scope, definition)
-
-
-def visit_method_signature(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    visit_method(draft, node, scope, definition)
 
 
 def visit_tuple_member(draft: Draft, node: Node, scope: int, definition: int) -> None:
