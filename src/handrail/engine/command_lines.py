@@ -122,6 +122,18 @@ def list_programs(line: str) -> list[tuple[str, ...]]:
     return found
 
 
+_DRESSED = re.compile(
+    r"(?P<tick>`{0,3})\s*(?:\$\s+)?(?P<line>[^`]*?)"
+    r"(?:\s+2>&1)?(?:\s+\(exit(?: status| code)? -?\d+\))?\s*(?P=tick)"
+)
+
+
+def undress_line(text: str) -> str:
+    """The command line of a text, without what people put around one when they write it down."""
+    found = _DRESSED.fullmatch(text.strip())
+    return text.strip() if found is None or not found["line"] else found["line"].strip()
+
+
 def find_counting(line: str) -> tuple[str, ...]:
     """The first program of a line that does more than prepare another; empty: none is found."""
     return next((words for words in list_programs(line) if words[0] not in _SETTING), ())

