@@ -20,9 +20,15 @@ def loose_structs(sources: Sequence[Source]) -> list[str]:
     return [
         f"{source.path}:{node.lineno}: {node.name} is not {missing}=True; repeat it on the class"
         for source, node in classes
-        if structs & _bases(node)
+        if structs & _bases(node) - _typed_dicts(source)
         for missing in _missing_options(node)
     ]
+
+
+def _typed_dicts(source: Source) -> set[str]:
+    """Names that mean no struct in this file, whatever they mean in others."""
+    classes = [node for node in nodes(source) if isinstance(node, ast.ClassDef)]
+    return {node.name for node in classes if "TypedDict" in _bases(node)}
 
 
 def _struct_names(classes: Sequence[ast.ClassDef]) -> set[str]:
