@@ -79,7 +79,8 @@ def test_a_receipt_has_a_section_for_each_child_with_what_it_proved(tmp_path: Pa
         "- Handed out, and what each could prove:\n  - a (complete, done by helper-0 by their own word)"
         in text
     )
-    assert f"`{TESTS}` passed (exit 0, by handrail), on other files than those of the commit" in text
+    by = f"by handrail with `{shutil.which('grep')}`"
+    assert f"`{TESTS}` passed (exit 0, {by}), on other files than those of the commit" in text
 
 
 @pytest.mark.promise("delegation.travels")
