@@ -247,11 +247,10 @@ def _catalogue() -> dict[str, dict[str, Any]]:
 
 
 def _error_section(kind: Kind) -> str:
-    facts = [
-        f"- Native code `{kind.native}`, exit {kind.exit_status}, HTTP {kind.http_status}.",
-        f"- LAFS: `{kind.lafs_code}`, category {kind.category}, agent action `{kind.agent_action}`.",
-        f"- {_retry(kind)}",
-    ]
+    """What the table above does not have."""
+    facts = [f"- LAFS category {kind.category}, agent action `{kind.agent_action}`."]
+    if kind.is_retryable and kind.wait_ms is not None:
+        facts.append(f"- The same call may be sent again after {kind.wait_ms} ms.")
     if kind.needs_escalation:
         facts.append("- A person has to look at it.")
     if kind.is_reserved:
@@ -259,13 +258,6 @@ def _error_section(kind: Kind) -> str:
     if kind.details:
         facts.append("- Details: " + ", ".join(f"`{name}`" for name in kind.details) + ".")
     return f"## {kind.code}\n\n{kind.hint}\n\n" + "\n".join(facts)
-
-
-def _retry(kind: Kind) -> str:
-    if not kind.is_retryable:
-        return "The same call will fail again."
-    wait = "" if kind.wait_ms is None else f" after {kind.wait_ms} ms"
-    return f"The same call may be sent again{wait}."
 
 
 def _event_section(fact: type[Fact], schemas: dict[str, Any]) -> str:
