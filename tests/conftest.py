@@ -129,8 +129,11 @@ class GivenFiles:
     def __init__(self, files: Sequence[WorkflowFile] = ()) -> None:
         self.held = list(files)
 
-    def add(self, content: bytes, name: str = "given.json") -> None:
-        self.held.append(WorkflowFile(source_kind="project", source_ref=name, content=content))
+    def add(
+        self, content: bytes, name: str = "given.json", holds: Literal["workflow", "contract"] = "workflow"
+    ) -> None:
+        file = WorkflowFile(source_kind="project", source_ref=name, content=content, holds=holds)
+        self.held.append(file)
 
     def files(self, project: str) -> Sequence[WorkflowFile]:
         return self.held
@@ -380,6 +383,21 @@ def memory_runtime() -> Runtime:
         installation=lambda: installation,
         mcp_processes=lambda: processes,
     )
+
+
+def library_of(runtime: Runtime) -> GivenFiles:
+    assert isinstance(runtime.library, GivenFiles)
+    return runtime.library
+
+
+def settings_of(runtime: Runtime) -> GivenSettings:
+    assert isinstance(runtime.settings, GivenSettings)
+    return runtime.settings
+
+
+def workspace_of(runtime: Runtime) -> GivenWorkspace:
+    assert isinstance(runtime.workspace, GivenWorkspace)
+    return runtime.workspace
 
 
 def pytest_collection_finish() -> None:

@@ -8,12 +8,11 @@ from handrail.host import workflow_library
 from handrail.operations import workflow_catalog
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.catalog import Catalog
-from tests.conftest import GivenFiles, memory_runtime
+from tests.conftest import library_of, memory_runtime
 
 
 def with_bundled(runtime: Runtime) -> Catalog:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.held = list(workflow_library.list_bundled_files())
+    library_of(runtime).held = list(workflow_library.list_bundled_files())
     return workflow_catalog.load_catalog(runtime, "")
 
 

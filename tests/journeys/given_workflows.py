@@ -6,16 +6,15 @@ import json
 from typing import Any
 
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.journeys.conversation import start
 
 
 def give(runtime: Runtime, *steps: dict[str, Any], **fields: Any) -> str:
     """Put a workflow of these steps into the library; its id."""
-    assert isinstance(runtime.library, GivenFiles)
-    workflow_id = f"project.given{len(runtime.library.held)}"
+    workflow_id = f"project.given{len(library_of(runtime).held)}"
     document = {"id": workflow_id, "name": "Given", "description": "For a journey.", "steps": list(steps)}
-    runtime.library.add(json.dumps(document | fields).encode(), f"{workflow_id}.json")
+    library_of(runtime).add(json.dumps(document | fields).encode(), f"{workflow_id}.json")
     return workflow_id
 
 

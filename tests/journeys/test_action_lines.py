@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.conftest import GivenSettings
+from tests.conftest import settings_of
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.code_project import CodeProject
 from tests.journeys.conversation import answer
@@ -63,8 +63,7 @@ def test_where_nobody_is_asked_no_prompt_says_to_ask_and_the_write_is_disclosed(
 
 @pytest.mark.promise("code.workflow.guard")
 def test_an_action_that_did_not_run_says_so(code: CodeProject) -> None:
-    assert isinstance(code.runtime.settings, GivenSettings)
-    settings = code.runtime.settings
+    settings = settings_of(code.runtime)
     settings.settings = msgspec.structs.replace(settings.settings, confirmations="person")
     before = code.texts()
     waiting = start(code, FIND, PREVIEW, ALONE)

@@ -19,7 +19,7 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.results import Rendered
-from tests.conftest import GivenFiles
+from tests.conftest import GivenFiles, library_of
 from tests.filled_in import PLACEHOLDER, in_own_words
 from tests.journeys.conversation import answer
 from tests.journeys.doors import tool_call
@@ -193,8 +193,7 @@ def test_no_public_workflow_ends_with_steps_skipped_in_silence(
     document = json.loads(path.read_bytes())
     document["id"] = "project.public"
     runtime = msgspec.structs.replace(runtime, library=GivenFiles())
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.add(json.dumps(document).encode())
+    library_of(runtime).add(json.dumps(document).encode())
 
     driven = drive(runtime, "project.public", mode)
 
@@ -233,8 +232,7 @@ def counted(**loop: Any) -> dict[str, Any]:
 def test_a_loop_that_is_counted_by_a_value_tells_its_own_rounds(
     runtime: Runtime, value: int, rounds: list[str], told: list[str]
 ) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.add(json.dumps(counted(count="howMany", maxIterations=5)).encode())
+    library_of(runtime).add(json.dumps(counted(count="howMany", maxIterations=5)).encode())
     params: dict[str, Any] = {"workflowId": "project.counted", "context": {"howMany": value}}
 
     replies = [tool_call(runtime, "start_workflow", **params).structured]
@@ -258,8 +256,7 @@ def test_a_loop_that_is_counted_by_a_value_tells_its_own_rounds(
 def test_an_agent_that_answers_only_what_is_asked_ends_a_loop_counted_by_a_value(
     runtime: Runtime, mode: str
 ) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.add(json.dumps(counted(count="howMany", maxIterations=5)).encode())
+    library_of(runtime).add(json.dumps(counted(count="howMany", maxIterations=5)).encode())
 
     driven = drive(runtime, "project.counted", mode)
 

@@ -9,7 +9,7 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.registry import all_contracts, all_features, all_templates
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.journeys.conversation import advance, answer, refusal, start
 from tests.journeys.given_workflows import begin, give, step
 from tests.journeys.test_blocked import report, shown
@@ -120,8 +120,7 @@ def test_a_loop_names_its_limit_and_no_expression_is_a_condition(runtime: Runtim
     [b"id: project.yaml\nname: Y\n", b"workflow 'x' { step 'a' }", b'{"id": "project.cut", ', b"\xff\xfe{}"],
 )
 def test_another_format_is_refused_with_its_place(runtime: Runtime, content: bytes) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.add(content, "strange.json")
+    library_of(runtime).add(content, "strange.json")
 
     (row,) = [row for row in answer(runtime, "workflow.list")["items"] if row["id"] == "strange.json"]
 
@@ -193,9 +192,8 @@ def test_the_role_of_a_step_stands_instead_of_that_of_the_workflow(runtime: Runt
 
 
 def test_a_broken_file_is_told_by_the_id_it_was_meant_to_have(runtime: Runtime) -> None:
-    assert isinstance(runtime.library, GivenFiles)
     document = {"id": "project.meant", "name": "M", "description": "D", "steps": []}
-    runtime.library.add(json.dumps(document).encode(), "some_file.json")
+    library_of(runtime).add(json.dumps(document).encode(), "some_file.json")
 
     failure = refusal(runtime, "run.start", workflowId="project.meant")
     other = refusal(runtime, "run.start", workflowId="project.other")

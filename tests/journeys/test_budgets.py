@@ -10,9 +10,8 @@ import pytest
 
 from handrail.contract.ids import blob_ref
 from handrail.contract.json.canonical import canonical_bytes
-from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.engine.bundles.made import Document, rechained
 from tests.journeys.conversation import answer, rehydrate, start
 from tests.journeys.doors import command, tool_call
@@ -148,15 +147,8 @@ CONTRACTS: dict[str, tuple[dict[str, Any], str]] = {
 
 def given_contract(runtime: Runtime, schema: dict[str, Any]) -> str:
     """A workflow whose one step asks for an artifact of this schema."""
-    assert isinstance(runtime.library, GivenFiles)
     content = json.dumps({"id": "project.contracts.hostile", "schema": schema}).encode()
-    file = WorkflowFile(
-        source_kind="project",
-        source_ref="contracts/project.contracts.hostile.json",
-        content=content,
-        holds="contract",
-    )
-    runtime.library.held.append(file)
+    library_of(runtime).add(content, "contracts/project.contracts.hostile.json", "contract")
     return give(runtime, step("a", output={"contractRef": "project.contracts.hostile"}))
 
 

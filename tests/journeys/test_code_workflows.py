@@ -13,7 +13,7 @@ import pytest
 
 from handrail.host.clock import SystemRandomness
 from handrail.operations.runs import own_actions
-from tests.conftest import GivenFiles, GivenSettings
+from tests.conftest import library_of, settings_of
 from tests.host.worktree.project import write
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.code_project import CodeProject
@@ -84,9 +84,8 @@ def put(code: CodeProject, workflow: dict[str, Any], *steps: dict[str, Any]) -> 
 
 def start(code: CodeProject, *steps: dict[str, Any], **params: Any) -> dict[str, Any]:
     """The first reply over MCP, of the same workflow in the library."""
-    assert isinstance(code.runtime.library, GivenFiles)
     put(code, REFACTOR, *steps)
-    code.runtime.library.add(code.text("my-refactor.json").encode(), "my-refactor.json")
+    library_of(code.runtime).add(code.text("my-refactor.json").encode(), "my-refactor.json")
     return tool_call(code.runtime, "start_workflow", workflowId="project.my_refactor", **params).structured
 
 
@@ -357,8 +356,7 @@ def test_an_agent_is_led_back_to_the_preview(code: CodeProject) -> None:
 def test_where_a_persons_word_is_wanted_nothing_is_written_without_it(
     code: CodeProject, said: str, is_written: bool
 ) -> None:
-    assert isinstance(code.runtime.settings, GivenSettings)
-    settings = code.runtime.settings
+    settings = settings_of(code.runtime)
     settings.settings = msgspec.structs.replace(settings.settings, confirmations="person")
     told = code.told("js-tools --workflow my-refactor.json")
     before = code.texts()

@@ -16,12 +16,12 @@ import pytest
 from handrail.contract.ids import Confirmations
 from handrail.contract.outcome import Failure
 from handrail.host.settings import LocalSettings
-from handrail.ports.workspace import Settings, WorkflowFile
+from handrail.ports.workspace import Settings
 from handrail.runtime.hub import perform
 from handrail.runtime.operation import operation
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.tools import OFFERED, SWITCHED_ON
-from tests.conftest import THREE_STEPS, GivenFiles, GivenSettings
+from tests.conftest import THREE_STEPS, library_of, settings_of
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import command, events_of, of_kind, tool_call, worth
@@ -35,8 +35,7 @@ PATIENCE_SECONDS = 60
 
 
 def insist(runtime: Runtime, on: Confirmations = "person") -> None:
-    assert isinstance(runtime.settings, GivenSettings)
-    runtime.settings.settings = Settings(confirmations=on)
+    settings_of(runtime).settings = Settings(confirmations=on)
 
 
 def at_third(runtime: Runtime, **params: Any) -> dict[str, Any]:
@@ -210,14 +209,7 @@ def at_release(runtime: Runtime) -> dict[str, Any]:
         "example": {"version": "1.2.3"},
         "evidence": [{"check": "person"}],
     }
-    assert isinstance(runtime.library, GivenFiles)
-    file = WorkflowFile(
-        source_kind="project",
-        source_ref="release.json",
-        content=json.dumps(contract).encode(),
-        holds="contract",
-    )
-    runtime.library.held.append(file)
+    library_of(runtime).add(json.dumps(contract).encode(), "release.json", "contract")
     return begin(runtime, step("release", output={"contractRef": "project.contracts.release"}), fields={})
 
 

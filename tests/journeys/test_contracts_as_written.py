@@ -10,9 +10,8 @@ import pytest
 
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.host.workflow_sources.settings import read_project_settings
-from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.journeys.conversation import answer, refusal, start
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import give, step
@@ -27,14 +26,7 @@ def contract(member: Any, **fields: Any) -> dict[str, Any]:
 
 
 def put(runtime: Runtime, document: dict[str, Any]) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    file = WorkflowFile(
-        source_kind="project",
-        source_ref="table.json",
-        content=json.dumps(document).encode(),
-        holds="contract",
-    )
-    runtime.library.held.append(file)
+    library_of(runtime).add(json.dumps(document).encode(), "table.json", "contract")
 
 
 def errors_of(runtime: Runtime, document: dict[str, Any], source: str) -> list[dict[str, Any]]:
@@ -200,12 +192,7 @@ def test_two_contract_files_of_one_id_are_an_error_for_validate_as_for_list(runt
 
 @pytest.mark.promise("truth.files.misplaced")
 def test_a_workflow_names_the_file_of_a_contract_that_cannot_be_read(runtime: Runtime) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.held.append(
-        WorkflowFile(
-            source_kind="project", source_ref="table.json", content=b'{"id": oops}', holds="contract"
-        )
-    )
+    library_of(runtime).add(b'{"id": oops}', "table.json", "contract")
     workflow_id = give(runtime, step("a", **ASKED))
 
     failure = refusal(runtime, "run.start", workflowId=workflow_id)

@@ -8,7 +8,7 @@ import pytest
 
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, refusal, rehydrate
 from tests.journeys.doors import TOOLS, command, events_of, of_kind, tool_call
@@ -568,9 +568,8 @@ def test_the_step_means_the_same_in_every_spelling(runtime: Runtime, spelling: s
     inputs = {"topic": {"type": "string", "default": "the till"}, "risk": {"default": "low"}}
     workflow_id = give(runtime, *steps, inputs=inputs)
     made = answer(runtime, "workflow.convert", workflowId=workflow_id, to=spelling)
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.held.pop()
-    runtime.library.add(made["text"].encode(), f"{workflow_id}.{spelling}")
+    library_of(runtime).held.pop()
+    library_of(runtime).add(made["text"].encode(), f"{workflow_id}.{spelling}")
 
     waiting = advance(runtime, answer(runtime, "run.start", workflowId=workflow_id))
     finish(runtime, waiting["children"][0])

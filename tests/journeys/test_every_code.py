@@ -26,7 +26,7 @@ from handrail.wiring import registry
 from tests.conformance.calls import code_of
 from tests.conformance.forked import ForkServer
 from tests.conformance.leaves import LEAVES
-from tests.conftest import GivenFiles, memory_runtime
+from tests.conftest import library_of, memory_runtime
 from tests.house.tree import python_files, room_of
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate, start
@@ -200,9 +200,8 @@ def warned(reply: dict[str, Any]) -> set[str]:
 
 
 def add_overlay(runtime: Runtime, workflow_id: str, base: str, steps: dict[str, Any]) -> None:
-    assert isinstance(runtime.library, GivenFiles)
     document = {"extends": base, "id": workflow_id, "steps": steps}
-    runtime.library.add(json.dumps(document).encode(), f"{workflow_id}.json")
+    library_of(runtime).add(json.dumps(document).encode(), f"{workflow_id}.json")
 
 
 DECIDED = {"kind": "compare", "artifact": "wr.decision", "field": "question", "op": "equals", "value": "?"}
@@ -267,8 +266,7 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     heard |= warned(advance(runtime, twin, ""))
     doubted: Any = msgspec.structs.replace(runtime, log=DoubtedLog(runtime.log))
     heard |= warned(rehydrate(doubted, first))
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.held.clear()
+    library_of(runtime).held.clear()
     heard |= warned(rehydrate(runtime, twin))
     moved = imported(runtime, exported(runtime, twin["session"]["sessionId"]))["session_id"]
     (found,) = answer(runtime, "session.resume", query=moved)["items"]

@@ -11,7 +11,7 @@ import pytest
 
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.journeys.conversation import advance, answer, refusal, start
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import choice, equals, give, option, step
@@ -56,8 +56,7 @@ def test_a_name_that_nothing_gives_is_refused_before_a_run(
 def told_by_file(runtime: Runtime, *steps: dict[str, Any], **fields: Any) -> list[tuple[str, str]]:
     """What validate, list and start say about a file whose names are wrong; they agree."""
     workflow_id = give(runtime, *steps, **fields)
-    assert isinstance(runtime.library, GivenFiles)
-    content = runtime.library.held[-1].content.decode()
+    content = library_of(runtime).held[-1].content.decode()
     failure = refusal(runtime, "run.start", workflowId=workflow_id)
     report = answer(
         runtime,
@@ -193,8 +192,7 @@ FOREIGN = {
 def test_a_file_from_elsewhere_compares_in_any_case_and_is_never_refused_for_a_name(
     runtime: Runtime, size: str, expected: str
 ) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.add(json.dumps(FOREIGN).encode(), "elsewhere.json")
+    library_of(runtime).add(json.dumps(FOREIGN).encode(), "elsewhere.json")
 
     first = start(runtime, workflowId="project.from_elsewhere")
     second = advance(runtime, first, "Looked.", context={"size": size})

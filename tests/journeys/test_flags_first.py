@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenSettings
+from tests.conftest import settings_of
 from tests.journeys.conversation import start
 from tests.surfaces.cli.here import run_here
 
@@ -60,9 +60,8 @@ def test_a_setting_gives_way_to_a_flag_without_a_word(
     runtime: Runtime, line: tuple[str, ...], name: str
 ) -> None:
     spelt = with_session(runtime, line)
-    assert isinstance(runtime.settings, GivenSettings)
     value = {"output_format": "raw", "output_envelope": "lafs"}[name]
-    runtime.settings.settings = msgspec.structs.replace(runtime.settings.settings, **{name: value})
+    settings_of(runtime).settings = msgspec.structs.replace(settings_of(runtime).settings, **{name: value})
 
     assert run_here(runtime, spelt).status == 0
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.conftest import THREE_STEPS, FixedClock, GivenFiles, GivenWorkspace
+from tests.conftest import THREE_STEPS, FixedClock, GivenWorkspace, library_of
 from tests.journeys.conversation import advance, answer, refusal, start
 from tests.journeys.doors import tool_call
 from tests.journeys.doubted_log import DoubtedLog
@@ -152,9 +152,8 @@ def test_resume_says_in_its_text_that_the_file_of_a_run_changed(runtime: Runtime
     start(runtime, goal="drifter")
     held = json.loads(THREE_STEPS)
     held["steps"][0]["prompt"] = "Something else."
-    assert isinstance(runtime.library, GivenFiles)
-    (file,) = runtime.library.held
-    runtime.library.held[:] = [msgspec.structs.replace(file, content=json.dumps(held).encode())]
+    (file,) = library_of(runtime).held
+    library_of(runtime).held[:] = [msgspec.structs.replace(file, content=json.dumps(held).encode())]
 
     found = tool_call(runtime, "resume_session", query="drifter")
 
@@ -194,8 +193,7 @@ def test_resume_says_in_its_text_that_more_may_match(runtime: Runtime) -> None:
 
 @pytest.mark.promise("finding.runs-are-counted")
 def test_a_list_of_workflows_shows_an_edit_as_json(runtime: Runtime) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.add(json.dumps(json.loads(THREE_STEPS) | {"id": "wr.mine"}).encode(), "mine.json")
+    library_of(runtime).add(json.dumps(json.loads(THREE_STEPS) | {"id": "wr.mine"}).encode(), "mine.json")
 
     listed = tool_call(runtime, "list_workflows")
 
@@ -221,10 +219,9 @@ def test_exports_of_one_state_are_the_same_bytes_whenever_they_are_made(runtime:
 
 @pytest.mark.promise("finding.one-suggestion-per-file")
 def test_no_two_files_are_told_to_take_the_same_id(runtime: Runtime) -> None:
-    assert isinstance(runtime.library, GivenFiles)
     for name in ("bug-hunt", "bug_hunt", "a-b_c", "a_b-c", "lone-one"):
         content = json.dumps(json.loads(THREE_STEPS) | {"id": name}).encode()
-        runtime.library.add(content, f"{name}.json")
+        library_of(runtime).add(content, f"{name}.json")
 
     rows = answer(runtime, "workflow.list")["items"]
     told = {row["id"]: row["suggestedId"] for row in rows if "suggestedId" in row}
@@ -232,7 +229,8 @@ def test_no_two_files_are_told_to_take_the_same_id(runtime: Runtime) -> None:
         runtime,
         "workflow.validate",
         documents=[
-            {"source": file.source_ref, "text": file.content.decode()} for file in runtime.library.held[1:]
+            {"source": file.source_ref, "text": file.content.decode()}
+            for file in library_of(runtime).held[1:]
         ],
     )
 

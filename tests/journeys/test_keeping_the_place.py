@@ -8,18 +8,13 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.conftest import THREE_STEPS, GivenFiles, GivenWorkspace
+from tests.conftest import THREE_STEPS, library_of, workspace_of
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
-
-
-def library(runtime: Runtime) -> GivenFiles:
-    assert isinstance(runtime.library, GivenFiles)
-    return runtime.library
 
 
 def add_other(runtime: Runtime) -> None:
     other = json.dumps(json.loads(THREE_STEPS) | {"id": "project.other"}).encode()
-    library(runtime).add(other, "other.json")
+    library_of(runtime).add(other, "other.json")
 
 
 def codes(reply: dict[str, Any]) -> list[str]:
@@ -195,9 +190,8 @@ def test_the_call_of_a_duplicate_leads_to_the_first_run(runtime: Runtime) -> Non
 def test_a_request_id_or_another_repository_makes_no_duplicate(runtime: Runtime) -> None:
     start(runtime)
     keyed = start(runtime, requestId="mine")
-    assert isinstance(runtime.workspace, GivenWorkspace)
-    runtime.workspace.seen["repo_root_hash"] = "f" * 32
-    runtime.workspace.directory = "/elsewhere"
+    workspace_of(runtime).seen["repo_root_hash"] = "f" * 32
+    workspace_of(runtime).directory = "/elsewhere"
 
     elsewhere = start(runtime)
 
@@ -227,8 +221,8 @@ def test_the_first_run_of_a_project_file_is_announced_with_source_and_hash(runti
 @pytest.mark.promise("start.first-here")
 def test_a_changed_file_is_announced_again(runtime: Runtime) -> None:
     start(runtime)
-    library(runtime).held.clear()
-    library(runtime).add(THREE_STEPS.replace(b"first thing", b"worst thing"), "three_steps.json")
+    library_of(runtime).held.clear()
+    library_of(runtime).add(THREE_STEPS.replace(b"first thing", b"worst thing"), "three_steps.json")
 
     assert codes(start(runtime, requestId="changed")) == ["WORKFLOW_FIRST_RUN"]
 
@@ -239,12 +233,12 @@ def test_a_rehydrate_says_that_the_file_changed_or_vanished_and_goes_on(
 ) -> None:
     first = start(runtime)
     unchanged = rehydrate(runtime, first)
-    library(runtime).held.clear()
-    library(runtime).add(THREE_STEPS.replace(b"second thing", b"new thing"), "three_steps.json")
+    library_of(runtime).held.clear()
+    library_of(runtime).add(THREE_STEPS.replace(b"second thing", b"new thing"), "three_steps.json")
 
     changed = rehydrate(runtime, first)
     second = advance(runtime, first)
-    library(runtime).held.clear()
+    library_of(runtime).held.clear()
     vanished = rehydrate(runtime, second)
 
     assert "warnings" not in unchanged
@@ -257,9 +251,8 @@ def test_a_rehydrate_says_that_the_file_changed_or_vanished_and_goes_on(
 @pytest.mark.promise("source.differs")
 def test_a_caller_in_another_repository_hears_nothing_about_the_file(runtime: Runtime) -> None:
     first = start(runtime)
-    library(runtime).held.clear()
-    assert isinstance(runtime.workspace, GivenWorkspace)
-    runtime.workspace.seen["repo_root_hash"] = "f" * 32
-    runtime.workspace.directory = "/elsewhere"
+    library_of(runtime).held.clear()
+    workspace_of(runtime).seen["repo_root_hash"] = "f" * 32
+    workspace_of(runtime).directory = "/elsewhere"
 
     assert "warnings" not in rehydrate(runtime, first)

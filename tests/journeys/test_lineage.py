@@ -12,7 +12,7 @@ import pytest
 from handrail.event_log.memory import MemoryLog
 from handrail.ports.log import Draft, EventReader
 from handrail.runtime.runtime import RehydratePorts, Runtime
-from tests.conftest import GivenWorkspace
+from tests.conftest import GivenWorkspace, workspace_of
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
 from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, declared, equals, give, step
@@ -128,8 +128,7 @@ def test_an_inner_run_gives_its_result_to_the_outer_one_as_output(runtime: Runti
 
 @pytest.mark.promise("observations.recorded")
 def test_the_branch_and_the_goal_of_a_start_are_in_the_log_and_help_to_find_it(runtime: Runtime) -> None:
-    assert isinstance(runtime.workspace, GivenWorkspace)
-    runtime.workspace.seen |= {"git_branch": "fix/rounding", "git_head_sha": "a" * 40}
+    workspace_of(runtime).seen |= {"git_branch": "fix/rounding", "git_head_sha": "a" * 40}
 
     first = start(runtime, goal="Fix the rounding of prices")
 

@@ -20,6 +20,7 @@ from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, choice, option, step
 from tests.journeys.rich_session import report
 from tests.journeys.test_confirmations import at_console, at_third, claims_of, insist
+from tests.journeys.test_moving_sessions import exported, imported
 
 
 def checkpoint(runtime: Runtime, reply: dict[str, Any], notes: str) -> dict[str, Any]:
@@ -308,11 +309,8 @@ def test_an_import_keeps_a_no_and_makes_a_yes_a_claim(
     runtime: Runtime, typed: str, kind: str, fact: str
 ) -> None:
     blocked = at_claimed(runtime, typed)
-    exported = answer(runtime, "session.export", sessionId=blocked["session"]["sessionId"])
     other = memory_runtime()
-    bundle = {"source": "work.handrail.json", "text": json.dumps(exported["content"])}
-    plan = answer(other, "session.import", bundle=bundle, dryRun=True)
-    made = answer(other, "session.import", bundle=bundle, confirm=plan["confirm_token"])
+    made = imported(other, exported(runtime, blocked["session"]["sessionId"]))
 
     found = answer(other, "session.resume", query=made["session_id"])
     state = found["items"][0]["nextCall"]["params"]["stateToken"]

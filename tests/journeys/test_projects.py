@@ -10,7 +10,7 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.hook import answer_hook
 from handrail.surfaces.mcp.resources import list_resources, read_resource
-from tests.conftest import THREE_STEPS, GivenFiles, GivenWorkspace
+from tests.conftest import THREE_STEPS, library_of, workspace_of
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.doors import command, tool_call
 from tests.surfaces.cli.here import run_here
@@ -21,9 +21,8 @@ HERE, THERE = "/home/me/shop", "/home/me/blog"
 @pytest.fixture
 def shop(runtime: Runtime) -> Runtime:
     """A caller who stands in one of two projects, neither of which is a git repository."""
-    assert isinstance(runtime.workspace, GivenWorkspace)
-    runtime.workspace.directory = HERE
-    runtime.workspace.seen = {}
+    workspace_of(runtime).directory = HERE
+    workspace_of(runtime).seen = {}
     return runtime
 
 
@@ -150,12 +149,11 @@ def test_a_step_that_is_read_again_names_its_project(shop: Runtime) -> None:
 
 @pytest.mark.promise("finding.branch-by-name")
 def test_a_branch_is_found_in_any_case_and_the_whole_name_comes_first(shop: Runtime) -> None:
-    assert isinstance(shop.workspace, GivenWorkspace)
     found_at = {}
     for branch in ("Feature/Login", "feature/login-page"):
-        shop.workspace.seen = {"git_branch": branch}
+        workspace_of(shop).seen = {"git_branch": branch}
         found_at[branch] = start(shop)["session"]["sessionId"]
-    shop.workspace.seen = {}
+    workspace_of(shop).seen = {}
 
     _, by_query = resumed(shop, query="FEATURE/LOGIN")
     _, by_flag = command(shop, "session", "resume", "--branch", "feature/LOGIN")
@@ -188,9 +186,8 @@ def test_lists_and_summaries_name_the_project_but_the_log_has_no_path(shop: Runt
 
 @pytest.mark.promise("finding.words-cover-tags")
 def test_the_tags_of_a_workflow_find_its_runs(shop: Runtime) -> None:
-    assert isinstance(shop.library, GivenFiles)
     tagged = json.loads(THREE_STEPS) | {"id": "project.tagged", "tags": ["zeppelin", "night shift"]}
-    shop.library.add(json.dumps(tagged).encode(), "tagged.json")
+    library_of(shop).add(json.dumps(tagged).encode(), "tagged.json")
     start(shop)
     session_id = start(shop, workflowId="project.tagged")["session"]["sessionId"]
 

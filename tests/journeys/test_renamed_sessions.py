@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import answer, start
 from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.test_confirmations import at_console
+from tests.journeys.test_moving_sessions import exported, imported
 
 GOAL = "Repair the parser"
 TITLE = "Release 7, the last bug"
@@ -121,11 +121,8 @@ def test_a_title_that_shows_nothing_or_too_much_is_refused(runtime: Runtime, tit
 @pytest.mark.promise("sessions.title")
 def test_a_title_travels_in_a_bundle(runtime: Runtime) -> None:
     _, session_id = renamed(runtime)
-    exported = answer(runtime, "session.export", sessionId=session_id)
     other = memory_runtime()
-    bundle = {"source": "work.json", "text": json.dumps(exported["content"])}
 
-    plan = answer(other, "session.import", bundle=bundle, dryRun=True)
-    made = answer(other, "session.import", bundle=bundle, confirm=plan["confirm_token"])
+    made = imported(other, exported(runtime, session_id))
 
     assert answer(other, "session.show", sessionId=made["session_id"])["goal"] == TITLE

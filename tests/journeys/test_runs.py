@@ -9,7 +9,7 @@ import pytest
 from handrail.contract.outcome import Success
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from tests.conftest import THREE_STEPS, GivenFiles
+from tests.conftest import THREE_STEPS, library_of
 from tests.journeys.conversation import (
     advance,
     answer,
@@ -18,11 +18,6 @@ from tests.journeys.conversation import (
     rehydrate,
     start,
 )
-
-
-def library(runtime: Runtime) -> GivenFiles:
-    assert isinstance(runtime.library, GivenFiles)
-    return runtime.library
 
 
 @pytest.mark.promise("start.first-step")
@@ -73,11 +68,11 @@ def test_acks_move_the_run_to_its_end(runtime: Runtime) -> None:
 @pytest.mark.promise("start.pins-the-workflow")
 def test_a_run_keeps_its_workflow_when_the_file_changes_or_vanishes(runtime: Runtime) -> None:
     first = start(runtime, requestId="pinned")
-    library(runtime).held.clear()
-    library(runtime).add(THREE_STEPS.replace(b"Do the second thing.", b"Something else."))
+    library_of(runtime).held.clear()
+    library_of(runtime).add(THREE_STEPS.replace(b"Do the second thing.", b"Something else."))
 
     second = advance(runtime, first)
-    library(runtime).held.clear()
+    library_of(runtime).held.clear()
     third = advance(runtime, second)
     again = start(runtime, requestId="pinned")
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenSettings, memory_runtime
+from tests.conftest import memory_runtime, settings_of
 from tests.journeys.conversation import (
     advance,
     answer,
@@ -21,8 +21,7 @@ from tests.journeys.test_moving_sessions import exported, imported, told
 
 @pytest.fixture
 def switched_on(runtime: Runtime) -> Runtime:
-    assert isinstance(runtime.settings, GivenSettings)
-    runtime.settings.settings = msgspec.structs.replace(runtime.settings.settings, start_session=True)
+    settings_of(runtime).settings = msgspec.structs.replace(settings_of(runtime).settings, start_session=True)
     return runtime
 
 

@@ -18,7 +18,7 @@ from handrail.ports.process import McpProcess
 from handrail.ports.workspace import Settings
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
-from tests.conftest import GivenProcesses, GivenSettings
+from tests.conftest import GivenProcesses, settings_of
 from tests.journeys.conversation import answer
 from tests.journeys.doors import command
 from tests.surfaces.cli.tool import PROGRAM
@@ -101,8 +101,7 @@ def test_a_login_in_an_address_is_not_shown(runtime: Runtime, tmp_path: Path) ->
 def test_a_server_with_another_tool_set_must_start_again(
     runtime: Runtime, is_on: bool, is_needed: bool
 ) -> None:
-    assert isinstance(runtime.settings, GivenSettings)
-    runtime.settings.settings = Settings(start_session=is_on)
+    settings_of(runtime).settings = Settings(start_session=is_on)
     processes = runtime.mcp_processes()
     assert isinstance(processes, GivenProcesses)
     processes.announce(SERVER)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any, get_args
@@ -29,6 +28,7 @@ from tests.journeys.given_workflows import NEVER_STOP, begin, step
 from tests.journeys.test_confirmations import at_console
 from tests.journeys.test_facts_of_every_call import REPORTING
 from tests.journeys.test_facts_of_every_call import report as verified
+from tests.journeys.test_moving_sessions import exported, imported
 from tests.journeys.test_told_where_it_is import words_of
 from tests.journeys.test_until_the_end import Site, changed
 from tests.journeys.test_until_the_end import verified as confirmed
@@ -109,12 +109,9 @@ def test_a_gap_that_is_not_there_is_refused(runtime: Runtime) -> None:
 def test_what_a_person_settled_travels_in_a_bundle(runtime: Runtime) -> None:
     first, gap_id = ended_with_gap(runtime)
     answer(at_console(runtime), "session.settle_gap", gap=gap_id, note="I looked at it.")
-    exported = answer(runtime, "session.export", sessionId=first["session"]["sessionId"])
     other = memory_runtime()
-    bundle = {"source": "work.json", "text": json.dumps(exported["content"])}
 
-    plan = answer(other, "session.import", bundle=bundle, dryRun=True)
-    made = answer(other, "session.import", bundle=bundle, confirm=plan["confirm_token"])
+    made = imported(other, exported(runtime, first["session"]["sessionId"]))
 
     shown = answer(other, "session.show", sessionId=made["session_id"])
     assert shown["runs"][0]["status"] == "complete"

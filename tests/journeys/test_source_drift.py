@@ -9,7 +9,7 @@ import pytest
 
 from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.journeys.conversation import answer, rehydrate, start
 from tests.journeys.doors import tool_call
 
@@ -31,8 +31,7 @@ WORKFLOW: dict[str, Any] = {
 
 
 def put(runtime: Runtime, workflow: bytes, contract: bytes) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.held[:] = [
+    library_of(runtime).held[:] = [
         WorkflowFile(source_kind="project", source_ref="noted.json", content=workflow),
         WorkflowFile(source_kind="project", source_ref="note.json", content=contract, holds="contract"),
     ]
@@ -94,9 +93,8 @@ def test_another_spelling_of_the_same_workflow_is_no_drift(
 ) -> None:
     put(runtime, json.dumps(WORKFLOW).encode(), json.dumps(CONTRACT).encode())
     first = start(runtime, workflowId="project.noted")
-    assert isinstance(runtime.library, GivenFiles)
 
-    runtime.library.held[0] = WorkflowFile(
+    library_of(runtime).held[0] = WorkflowFile(
         source_kind="project", source_ref="noted.md", content=MARKDOWN % prompt
     )
 
@@ -161,8 +159,7 @@ def test_the_file_that_changed_is_the_one_that_is_named(
 
     put(runtime, workflow.encode(), contract.encode())
     if not contract:
-        assert isinstance(runtime.library, GivenFiles)
-        del runtime.library.held[1]
+        del library_of(runtime).held[1]
 
     assert [name for name, _ in told_of(runtime, first)] == expected
 
@@ -178,7 +175,6 @@ ROUTINE: dict[str, Any] = {
 
 @pytest.mark.promise("truth.drift-names-its-file")
 def test_a_routine_that_changed_is_named_instead_of_the_workflow_that_calls_it(runtime: Runtime) -> None:
-    assert isinstance(runtime.library, GivenFiles)
     calling = {
         "type": "template_call",
         "templateId": "project.templates.routine.look",
@@ -186,14 +182,14 @@ def test_a_routine_that_changed_is_named_instead_of_the_workflow_that_calls_it(r
         "args": {},
     }
     caller = WORKFLOW | {"steps": [calling]}
-    runtime.library.held[:] = [
+    library_of(runtime).held[:] = [
         WorkflowFile(source_kind="project", source_ref="caller.json", content=json.dumps(caller).encode()),
         WorkflowFile(source_kind="project", source_ref="look.json", content=json.dumps(ROUTINE).encode()),
     ]
     first = start(runtime, workflowId="project.noted")
     changed = ROUTINE | {"steps": [{"id": "see", "title": "See", "prompt": "Look twice."}]}
 
-    runtime.library.held[1] = WorkflowFile(
+    library_of(runtime).held[1] = WorkflowFile(
         source_kind="project", source_ref="look.json", content=json.dumps(changed).encode()
     )
 

@@ -10,7 +10,7 @@ import pytest
 
 from handrail.ports.workspace import DeclaredCheck, Settings
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenSettings
+from tests.conftest import settings_of
 from tests.journeys.conversation import answer
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import choice, equals, give, option, step
@@ -548,8 +548,7 @@ def test_a_file_under_a_name_that_nobody_looks_for_is_told_by_everyone(disk: OnD
 def test_a_check_that_nobody_declares_is_told_by_everyone(
     disk: OnDisk, declared: list[str], fix: str
 ) -> None:
-    assert isinstance(disk.runtime.settings, GivenSettings)
-    disk.runtime.settings.settings = Settings(
+    settings_of(disk.runtime).settings = Settings(
         checks=tuple(DeclaredCheck(name=name, command=("true",)) for name in declared)
     )
     proven = step("prove", evidence={"check": "tests"})

@@ -10,7 +10,7 @@ from handrail.runtime.runtime import Runtime
 from handrail_serve.accounts.forms import join_names
 from handrail_serve.pages.run_rail import rail_list
 from handrail_serve.pages.sessions import sessions_page
-from tests.conftest import GivenWorkspace
+from tests.conftest import workspace_of
 from tests.journeys.conversation import advance, answer, refusal, rehydrate
 from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import begin, step
@@ -111,11 +111,10 @@ def test_a_name_is_refused_where_nothing_was_handed_out_and_where_it_is_no_name(
 def test_a_variable_names_the_helper_of_every_call_that_gives_no_name(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"))
     a, b = (read(runtime, one) for one in waiting["children"])
-    assert isinstance(runtime.workspace, GivenWorkspace)
 
-    runtime.workspace.worker_name = "two words"
+    workspace_of(runtime).worker_name = "two words"
     refused = refusal(runtime, "run.continue", ackToken=a["ackToken"], output={"notesMarkdown": "x"})
-    runtime.workspace.worker_name = "builder-3"
+    workspace_of(runtime).worker_name = "builder-3"
     advance(runtime, advance(runtime, a), worker="builder-4")
     advance(runtime, b)
     alone = advance(runtime, begin(runtime, step("plan"), fields={}))

@@ -11,16 +11,15 @@ import rfc8785
 
 from handrail.contract.ids import BlobRef
 from handrail.runtime.runtime import Runtime
-from tests.conftest import THREE_STEPS, GivenFiles
+from tests.conftest import THREE_STEPS, library_of
 from tests.journeys.conversation import advance, answer, refusal, start
 from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, give, step
 from tests.journeys.test_blocked import report, shown
 
 
 def add(runtime: Runtime, workflow_id: str, **fields: Any) -> None:
-    assert isinstance(runtime.library, GivenFiles)
     document = {"id": workflow_id, "name": "Given", "description": "For a journey.", "steps": [step("do")]}
-    runtime.library.add(json.dumps(document | fields).encode(), f"{workflow_id}.json")
+    library_of(runtime).add(json.dumps(document | fields).encode(), f"{workflow_id}.json")
 
 
 def pinned(runtime: Runtime, workflow_id: str, **params: Any) -> tuple[str, bytes]:
@@ -139,10 +138,9 @@ def test_the_hash_changes_with_steps_templates_features_and_contracts(runtime: R
 @pytest.mark.promise("start.hash-covers")
 def test_the_hash_does_not_change_with_the_form_of_the_file(runtime: Runtime) -> None:
     one = pinned(runtime, "project.three_steps")[0]
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.held.clear()
+    library_of(runtime).held.clear()
     turned = dict(reversed(json.loads(THREE_STEPS).items()))
-    runtime.library.add(json.dumps(turned, indent=7).encode(), "elsewhere.json")
+    library_of(runtime).add(json.dumps(turned, indent=7).encode(), "elsewhere.json")
 
     assert pinned(runtime, "project.three_steps")[0] == one
 

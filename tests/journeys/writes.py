@@ -36,7 +36,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from handrail.wiring import build_runtime, registry
 from handrail_team.companion.team_file import KeptServer, change_team_file
-from tests.conftest import THREE_STEPS, GivenSettings, KeptIncidents
+from tests.conftest import THREE_STEPS, GivenSettings, KeptIncidents, settings_of
 from tests.host.worktree.project import ENVIRONMENT, commit
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.at_a_terminal import Person
@@ -180,8 +180,7 @@ def _restored(world: World) -> dict[str, Any]:
     runtime = world.runtime
     session = read_session(runtime.log, SessionId(_session(runtime)))
     assert session is not None
-    assert isinstance(runtime.settings, GivenSettings)
-    runtime.settings.settings = msgspec.structs.replace(runtime.settings.settings, snapshots="always")
+    settings_of(runtime).settings = msgspec.structs.replace(settings_of(runtime).settings, snapshots="always")
     (node_id,) = session.history.nodes
     tree = runtime.worktree().take_tree(world.project)
     assert isinstance(tree, Tree)

@@ -13,7 +13,7 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.registry import all_builtins
 from handrail.workflows.editor_schema import workflow_json_schema
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.operations.asked import answered, refused, text, workflow
 
 
@@ -50,9 +50,8 @@ def test_settings_have_name_type_and_description(runtime: Runtime) -> None:
 
 
 def test_a_routine_of_the_project_is_listed_as_a_template(runtime: Runtime) -> None:
-    assert isinstance(runtime.library, GivenFiles)
     routine = workflow(id="project.routine_look", kind="routine")
-    runtime.library.add(json.dumps(routine).encode(), "look.json")
+    library_of(runtime).add(json.dumps(routine).encode(), "look.json")
 
     items = answered(runtime, "workflow.builtins", query="routine.look")["items"]
 
@@ -83,9 +82,8 @@ def test_the_schema_takes_no_argument(runtime: Runtime) -> None:
 
 
 def test_a_listing_shows_the_inputs_without_their_descriptions(runtime: Runtime) -> None:
-    assert isinstance(runtime.library, GivenFiles)
     size = {"type": "string", "enum": ["s", "l"], "default": "s", "description": "How large."}
-    runtime.library.add(text(workflow(inputs={"size": size}))["text"].encode(), "given.json")
+    library_of(runtime).add(text(workflow(inputs={"size": size}))["text"].encode(), "given.json")
 
     items = answered(runtime, "workflow.list", query="given")["items"]
 
@@ -98,14 +96,13 @@ def test_a_listing_can_be_of_some_sources_only(runtime: Runtime) -> None:
 
 
 def test_a_run_can_be_compared_with_the_file_of_today(runtime: Runtime) -> None:
-    assert isinstance(runtime.library, GivenFiles)
     answered(runtime, "run.start", workflowId="project.three_steps", requestId="compared")
     session = answered(runtime, "session.list")["items"][0]["id"]
     params = {"workflowId": "project.three_steps", "part": "diff", "run": session}
 
     same = answered(runtime, "workflow.inspect", **params)["workflow"]["diff"]
-    held = runtime.library.held.pop()
-    runtime.library.add(held.content.replace(b"Do the second", b"Do another"), "three_steps.json")
+    held = library_of(runtime).held.pop()
+    library_of(runtime).add(held.content.replace(b"Do the second", b"Do another"), "three_steps.json")
     changed = answered(runtime, "workflow.inspect", **params)["workflow"]["diff"]
 
     assert (same["isSame"], same["changeCount"]) == (True, 0)

@@ -12,7 +12,14 @@ from handrail.contract.tokens.confirm import LIFETIME_SECONDS, fingerprint
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.starters import Starter
-from tests.conftest import FixedClock, FixedKeys, GivenFiles, GivenWorkspace, KeptClaims, KeptFiles
+from tests.conftest import (
+    FixedClock,
+    FixedKeys,
+    GivenWorkspace,
+    KeptClaims,
+    KeptFiles,
+    library_of,
+)
 from tests.operations.asked import answered, refused, text
 
 NEW: dict[str, Any] = {"workflowId": "project.fresh"}
@@ -282,8 +289,7 @@ def test_every_starter_is_sound_and_simulates_to_its_end(runtime: Runtime, templ
 
 def test_the_new_workflow_can_be_started(runtime: Runtime) -> None:
     answered(runtime, "workflow.new", **NEW, template="blank", confirm=token_of(runtime, template="blank"))
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.add(files_of(runtime)[PATH], "project.fresh.json")
+    library_of(runtime).add(files_of(runtime)[PATH], "project.fresh.json")
 
     reply = answered(runtime, "run.start", workflowId="project.fresh", requestId="fresh")
 

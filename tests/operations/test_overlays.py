@@ -10,7 +10,7 @@ import pytest
 
 from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.operations.asked import answered, refused, text
 
 FINDINGS = "wr.contracts.review_findings"
@@ -56,8 +56,7 @@ def base(workflow_id: str = "house.review", **more: Any) -> dict[str, Any]:
 
 
 def hold(runtime: Runtime, *documents: dict[str, Any]) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.held = [
+    library_of(runtime).held = [
         WorkflowFile(
             source_kind="bundled" if one["id"].startswith("wr.") else "project",
             source_ref=f"{one['id']}.json",

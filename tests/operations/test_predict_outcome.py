@@ -9,7 +9,7 @@ import pytest
 
 from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.operations.asked import answered, refused
 
 STRICT = {
@@ -72,8 +72,7 @@ def test_the_real_call_after_a_dry_run_advances(runtime: Runtime) -> None:
 
 
 def test_a_report_that_would_block_is_told_why(runtime: Runtime) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.add(json.dumps(STRICT).encode(), "strict.json")
+    library_of(runtime).add(json.dumps(STRICT).encode(), "strict.json")
     reply = started(runtime, "project.strict")
     before = events(runtime)
 

@@ -9,7 +9,7 @@ import pytest
 from handrail.contract.outcome import Success
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenFiles, KeptFiles
+from tests.conftest import KeptFiles, library_of
 from tests.operations.asked import answered, refused, text, workflow
 
 YAML = """# Ours.
@@ -121,8 +121,7 @@ def test_a_comment_in_brackets_beside_a_text_is_no_link(runtime: Runtime) -> Non
 
 
 def test_a_workflow_of_the_library_is_converted_by_its_id(runtime: Runtime) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.add(PAGE.encode(), "given.md")
+    library_of(runtime).add(PAGE.encode(), "given.md")
 
     shown = answered(runtime, "workflow.convert", workflowId="project.given", to="yaml")
 

@@ -9,7 +9,7 @@ import pytest
 
 from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.operations.asked import answered, refused, text, workflow
 
 TEN_MISTAKES = """{
@@ -75,9 +75,8 @@ def test_a_report_only_is_an_answer(runtime: Runtime) -> None:
 
 
 def test_an_id_is_told_with_the_file_that_has_it(runtime: Runtime) -> None:
-    assert isinstance(runtime.library, GivenFiles)
     content = json.dumps(workflow(description="")).encode()
-    runtime.library.held = [WorkflowFile(source_kind="project", source_ref="sub/a.json", content=content)]
+    library_of(runtime).held = [WorkflowFile(source_kind="project", source_ref="sub/a.json", content=content)]
 
     report = answered(runtime, "workflow.validate", workflowIds=["project.given"], reportOnly=True)
 
@@ -136,8 +135,7 @@ def test_a_name_that_a_project_could_not_use_is_a_warning_in_a_file(
 
 
 def test_a_reserved_name_is_an_error_in_the_catalog(runtime: Runtime) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.add(text(workflow(id="wr.mine"))["text"].encode(), "mine.json")
+    library_of(runtime).add(text(workflow(id="wr.mine"))["text"].encode(), "mine.json")
 
     failure = refused(runtime, "workflow.validate", workflowIds=["wr.mine"])
 

@@ -15,7 +15,7 @@ from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.catalog import Catalog, build_catalog
 from handrail.workflows.compiling.compilation import Compilation
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.operations.asked import answered
 
 
@@ -136,8 +136,7 @@ def test_a_file_that_cannot_be_used_is_refused_with_its_problems(workflow_id: st
 
 
 def test_a_list_tells_the_file_and_the_line_of_each_that_cannot_be_used(runtime: Runtime) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.held = [
+    library_of(runtime).held = [
         file("project.x", step("a")),
         msgspec.structs.replace(file("project.x", step("b")), source_ref="twin.json"),
         file("wr.mine", step("a")),
@@ -168,8 +167,7 @@ def test_a_list_tells_the_file_and_the_line_of_each_that_cannot_be_used(runtime:
     ],
 )
 def test_a_source_is_named_by_its_kind_or_its_folder(runtime: Runtime, source: str, ids: list[str]) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.held = [
+    library_of(runtime).held = [
         file("project.x", step("a")),
         file("wr.y", step("a"), source_kind="bundled"),
     ]
@@ -188,10 +186,9 @@ def foreign(workflow_id: str, description: str = "D.") -> WorkflowFile:
 
 
 def test_a_collection_of_others_stands_last_and_costs_little(runtime: Runtime) -> None:
-    assert isinstance(runtime.library, GivenFiles)
     long = f"Converts code (e.g. Swift) to other code. {'It does much more than that. ' * 50}"
     others = [foreign(f"their.w{number}", long) for number in range(20)]
-    runtime.library.held = [
+    library_of(runtime).held = [
         *others,
         file("wr.y", step("a"), source_kind="bundled"),
         file("team.x", step("a")),
@@ -208,8 +205,7 @@ def test_a_collection_of_others_stands_last_and_costs_little(runtime: Runtime) -
 
 
 def test_a_sentence_that_does_not_end_is_cut(runtime: Runtime) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.held = [foreign("their.x", "many words " * 40)]
+    library_of(runtime).held = [foreign("their.x", "many words " * 40)]
 
     row = answered(runtime, "workflow.list")["items"][0]
 

@@ -38,7 +38,7 @@ from handrail.workflows.catalog import Catalog, build_catalog
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Delegate, Step
 from handrail.workflows.limits import Spelling, spelling_of
 from handrail.workflows.spellings.spelling import decode_document, write_document
-from tests.conftest import GivenFiles, memory_runtime
+from tests.conftest import library_of, memory_runtime
 from tests.filled_in import filled_in, in_own_words
 from tests.operations.intended_files import FOREIGN, INTENDED, OVERLAY
 from tests.workflows.test_corpus import FILES as CORPUS
@@ -179,8 +179,7 @@ class Judge:
         is_fine = all(problem.severity != "error" for problem in examined.problems)
         is_stopped = any(problem.code in _STOPPING for problem in examined.problems)
         runtime = memory_runtime()
-        assert isinstance(runtime.library, GivenFiles)
-        runtime.library.held = [
+        library_of(runtime).held = [
             *self._bundled,
             WorkflowFile(source_kind="project", source_ref=source, content=text.encode()),
         ]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenSettings, memory_runtime
+from tests.conftest import memory_runtime, settings_of
 from tests.journeys.conversation import answer, start
 from tests.journeys.test_moving_sessions import exported, imported, told
 
@@ -69,8 +69,7 @@ def test_out_and_in_again_changes_nothing_that_is_told(
 
 def noted(runtime: Runtime, goal: str, play: list[tuple[str, str]]) -> str:
     """A session of its own: notes and runs in any order."""
-    assert isinstance(runtime.settings, GivenSettings)
-    runtime.settings.settings = msgspec.structs.replace(runtime.settings.settings, start_session=True)
+    settings_of(runtime).settings = msgspec.structs.replace(settings_of(runtime).settings, start_session=True)
     point = opened = answer(runtime, "session.start", goal=f"goal {goal}")
     run: dict[str, Any] = {}
     for kind, text in play:

@@ -17,7 +17,7 @@ from handrail.ports.workspace import Settings
 from handrail.runtime.hub import perform
 from handrail.runtime.permission import Caller, write_server_start_line
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenSettings, KeptAudit
+from tests.conftest import GivenSettings, KeptAudit, settings_of
 from tests.operations.asked import answered, refused
 
 START: dict[str, Any] = {"workflowId": "project.three_steps"}
@@ -109,8 +109,7 @@ def test_reads_leave_no_line(runtime: Runtime) -> None:
 
 
 def test_reads_leave_lines_where_a_setting_asks_for_them(runtime: Runtime) -> None:
-    assert isinstance(runtime.settings, GivenSettings)
-    runtime.settings.settings = Settings(audit_reads=True)
+    settings_of(runtime).settings = Settings(audit_reads=True)
 
     answered(runtime, "session.list")
 

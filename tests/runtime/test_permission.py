@@ -13,7 +13,7 @@ from handrail.ports.workspace import Settings
 from handrail.runtime.hub import perform
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenSettings
+from tests.conftest import settings_of
 from tests.operations.asked import answered, refused
 
 START = {"workflowId": "project.three_steps"}
@@ -21,8 +21,7 @@ SHELL = Caller(tool="shell", command="run start", needs_key=True)
 
 
 def allow(rt: Runtime, ceiling: MaxEffect) -> None:
-    assert isinstance(rt.settings, GivenSettings)
-    rt.settings.settings = Settings(max_effect=ceiling)
+    settings_of(rt).settings = Settings(max_effect=ceiling)
 
 
 def sessions(rt: Runtime) -> int:

@@ -28,7 +28,7 @@ from handrail.workflows.dialect.translation import to_native
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.reading.reader import read_workflow
 from tests.cases import every_case
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = Path(os.environ.get("HANDRAIL_TEST_CORPUS", ROOT.parent / "shared" / "corpus" / "workflows"))
@@ -192,8 +192,7 @@ def test_every_warning_and_every_pointer_leads_into_the_file(path: Path) -> None
 
 
 def test_as_a_source_under_a_namespace_of_its_own_every_file_can_be_started(runtime: Runtime) -> None:
-    assert isinstance(runtime.library, GivenFiles)
-    runtime.library.held = [
+    library_of(runtime).held = [
         *list_bundled_files(),
         *(
             WorkflowFile(

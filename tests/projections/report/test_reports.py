@@ -16,7 +16,7 @@ from handrail.projections.report.markdown import markdown_report, report_page
 from handrail.projections.report.story import story_of
 from handrail.runtime.runtime import Runtime
 from tests.cases import every_case
-from tests.conftest import GivenSettings, memory_runtime
+from tests.conftest import memory_runtime, settings_of
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.rich_session import rich_session, to_the_end
 from tests.journeys.test_moving_sessions import exported, imported
@@ -41,8 +41,7 @@ def report(runtime: Runtime, session_id: str, form: str) -> str:
 def written(text: str) -> tuple[Runtime, str]:
     """A session in which this text is everywhere that text can be."""
     runtime = memory_runtime()
-    assert isinstance(runtime.settings, GivenSettings)
-    runtime.settings.settings = msgspec.structs.replace(runtime.settings.settings, start_session=True)
+    settings_of(runtime).settings = msgspec.structs.replace(settings_of(runtime).settings, start_session=True)
     alone = begin(runtime, goal=text)
     note(runtime, alone, text)
     first = start(runtime, session=alone["sessionToken"], goal=text, context={"constraints": [text]})
@@ -234,8 +233,7 @@ def test_notes_of_the_session_itself_are_told_before_the_runs(form: str) -> None
 @pytest.mark.parametrize("form", ["html", "markdown"])
 def test_a_session_of_notes_alone_says_that_no_run_was_started(form: str) -> None:
     runtime = memory_runtime()
-    assert isinstance(runtime.settings, GivenSettings)
-    runtime.settings.settings = msgspec.structs.replace(runtime.settings.settings, start_session=True)
+    settings_of(runtime).settings = msgspec.structs.replace(settings_of(runtime).settings, start_session=True)
     alone = begin(runtime)
     note(runtime, alone, "Read the parser.")
 

@@ -16,6 +16,7 @@ from handrail.contract.outcome import Fault
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.hook import HookAnswer, answer_hook
 from tests.operations.asked import answered
+from tests.surfaces.cli.test_streams import in_shell
 from tests.surfaces.cli.tool import DEADLINE_SECONDS, Tool
 
 COMPACTED = json.dumps({"hook_event_name": "PreCompact", "trigger": "auto"}).encode()
@@ -329,14 +330,7 @@ def test_a_message_of_two_megabytes_is_read_to_its_end_and_understood(fresh_tool
 def test_a_closed_stdin_is_a_message_that_says_nothing(fresh_tool: Tool) -> None:
     started = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
 
-    ran = subprocess.run(
-        ["sh", "-c", 'exec "$@" <&-', "sh", *fresh_tool.command, "hook", "PreCompact"],
-        capture_output=True,
-        env=fresh_tool.environment,
-        cwd=fresh_tool.project,
-        timeout=DEADLINE_SECONDS,
-        check=False,
-    )
+    ran = in_shell(fresh_tool, "<&-", "hook", "PreCompact")
 
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+    assert (ran.status, ran.out, ran.err) == (0, b"", b"")
     assert checkpoints(fresh_tool, started) == ["The chat was compacted here (unknown)."]

@@ -8,7 +8,7 @@ from handrail.contract.catalogue import E_IO, NOT_CONFORMANT
 from handrail.contract.outcome import Call, Failure, NextCall, Notice, Page, Success
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.rendering.render import Output, Rendered, measure_widest, render, render_bare
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.tool import checked_document
 
@@ -20,10 +20,9 @@ WORKFLOW = """{"id": "project.number_%02d", "name": "Number %d", "description": 
 @pytest.fixture
 def many(runtime: Runtime) -> Runtime:
     """A runtime with workflows of different sizes."""
-    assert isinstance(runtime.library, GivenFiles)
     for number in range(12):
         content = WORKFLOW % (number, number, "é" * (7 * number % 23))
-        runtime.library.add(content.encode(), f"{number}.json")
+        library_of(runtime).add(content.encode(), f"{number}.json")
     return runtime
 
 

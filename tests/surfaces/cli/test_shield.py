@@ -6,10 +6,11 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
-from handrail.contract.ids import BlobRef, SessionId
+from handrail.contract.ids import SessionId
 from handrail.event_log.memory import MemoryLog
 from handrail.ports.log import (
     Appended,
@@ -18,10 +19,7 @@ from handrail.ports.log import (
     Conflict,
     Draft,
     EventLog,
-    Loaded,
-    Remembered,
     SessionHold,
-    SessionStamp,
 )
 from handrail.ports.process import Claim
 from handrail.surfaces.cli.call import shield, shield_log
@@ -44,18 +42,12 @@ class SignallingHold:
     def __init__(self, hold: SessionHold) -> None:
         self._hold = hold
 
-    def load(self) -> Loaded | None:
-        return self._hold.load()
-
-    def load_since(self, index: int) -> Loaded | None:
-        return self._hold.load_since(index)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._hold, name)
 
     def append(self, expected_head: int, drafts: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
         os.kill(os.getpid(), signal.SIGTERM)
         return self._hold.append(expected_head, drafts, blobs)
-
-    def remember(self, content: bytes) -> None:
-        self._hold.remember(content)
 
 
 class SignallingLog:
@@ -64,31 +56,12 @@ class SignallingLog:
     def __init__(self, log: EventLog) -> None:
         self._log = log
 
-    def load(self, session_id: SessionId) -> Loaded | None:
-        return self._log.load(session_id)
-
-    def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
-        return self._log.load_since(session_id, index)
-
-    def recall(self, session_id: SessionId) -> Remembered | None:
-        return self._log.recall(session_id)
-
-    def list_sessions(self) -> Sequence[SessionStamp]:
-        return self._log.list_sessions()
-
-    def get_blob(self, ref: BlobRef) -> bytes:
-        return self._log.get_blob(ref)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
 
     @contextmanager
-    def hold(self, session_id: SessionId, wait_ms: int, known: int | None = None) -> Iterator[SessionHold]:
+    def hold(self, session_id: SessionId, wait_ms: int, known: int | None = None) -> Iterator[Any]:
         with self._log.hold(session_id, wait_ms, known) as hold:
-            yield SignallingHold(hold)
-
-    @contextmanager
-    def hold_existing(
-        self, session_id: SessionId, wait_ms: int, known: int | None = None
-    ) -> Iterator[SessionHold]:
-        with self._log.hold_existing(session_id, wait_ms, known) as hold:
             yield SignallingHold(hold)
 
 
@@ -111,7 +84,7 @@ def process() -> Iterator[Process]:
 
 
 def test_a_signal_inside_a_commit_lets_it_end_and_the_success_stand(process: Process) -> None:
-    store = SignallingLog(MemoryLog())
+    store: Any = SignallingLog(MemoryLog())
 
     answer = append(shield_log(store, process), A, 0, plan("a:1"))
 
@@ -120,7 +93,7 @@ def test_a_signal_inside_a_commit_lets_it_end_and_the_success_stand(process: Pro
 
 
 def test_a_signal_inside_an_append_that_wrote_nothing_is_answered_after_it(process: Process) -> None:
-    store = SignallingLog(MemoryLog())
+    store: Any = SignallingLog(MemoryLog())
 
     with pytest.raises(Interrupted):
         append(shield_log(store, process), A, 7, plan("a:1"))

@@ -13,7 +13,7 @@ from mcp.client import ClientRequestContext
 
 from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to, text_of
 
 Asked: TypeAlias = list[mcp_types.ElicitRequestFormParams]
@@ -52,7 +52,7 @@ def give(
             then or {"id": "go", "title": "Go", "prompt": "Go."},
         ],
     }
-    cast(GivenFiles, runtime.library).add(json.dumps(document).encode(), "asks.json")
+    library_of(runtime).add(json.dumps(document).encode(), "asks.json")
 
 
 def person(

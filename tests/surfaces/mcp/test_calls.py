@@ -17,7 +17,7 @@ from handrail.surfaces.mcp import calls
 from handrail.surfaces.mcp.calls import LIST_BYTES, answer_call
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import offered_tools
-from tests.conftest import GivenFiles, GivenSettings, KeptIncidents
+from tests.conftest import KeptIncidents, library_of, settings_of
 from tests.filled_in import filled_in
 
 TOOLS = offered_tools()
@@ -66,8 +66,7 @@ def check_complete(rendered: Rendered) -> None:
 
 @pytest.mark.parametrize("mvi", ["minimal", "standard"])
 def test_a_session_without_a_run_is_told_whole_in_both_channels(runtime: Runtime, mvi: Level) -> None:
-    assert isinstance(runtime.settings, GivenSettings)
-    runtime.settings.settings = Settings(start_session=True)
+    settings_of(runtime).settings = Settings(start_session=True)
     tools = offered_tools(start_session=True)
 
     begun = answer_call(runtime, tools, tools["start_session"], {"goal": "look around"}, mvi)
@@ -189,7 +188,7 @@ def test_output_without_an_ack_stores_nothing_and_offers_the_call_that_would(run
 
 
 def test_a_long_list_goes_on_with_a_cursor_and_loses_nothing(runtime: Runtime) -> None:
-    library = cast(GivenFiles, runtime.library)
+    library = library_of(runtime)
     for number in range(60):
         library.add(_workflow(number, "d" * 400), f"w{number:02}.json")
     seen: list[str] = []
@@ -209,7 +208,7 @@ def test_a_long_list_goes_on_with_a_cursor_and_loses_nothing(runtime: Runtime) -
 
 
 def test_one_item_larger_than_a_page_is_still_shown(runtime: Runtime) -> None:
-    cast(GivenFiles, runtime.library).add(_workflow(0, "🚂" * 2_000), "long.json")
+    library_of(runtime).add(_workflow(0, "🚂" * 2_000), "long.json")
 
     page = call(runtime, "list_workflows", {"query": "many"})
 

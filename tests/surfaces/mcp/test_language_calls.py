@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from handrail.contract.disclosure.fields import Level
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.filled_in import filled_in, in_own_words
 from tests.surfaces.mcp.test_calls import call, check_complete, next_call_in_text
 
@@ -67,7 +67,7 @@ EXAMPLE_LINE = "An artifact that would be accepted, once it has your own values:
 
 @pytest.fixture(autouse=True)
 def every_reply(runtime: Runtime) -> None:
-    cast(GivenFiles, runtime.library).add(json.dumps(EVERY_REPLY).encode(), "every_reply.json")
+    library_of(runtime).add(json.dumps(EVERY_REPLY).encode(), "every_reply.json")
 
 
 def started(runtime: Runtime, **params: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from handrail.event_log.memory import MemoryLog
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.resources import LISTED_WORKFLOWS, TEMPLATES, list_resources, read_resource
-from tests.conftest import GivenFiles
+from tests.conftest import library_of
 from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to
 from tests.surfaces.mcp.test_prompts import give
 
@@ -192,7 +192,7 @@ def test_what_is_not_there_is_told_in_the_words_of_the_revision(
 def test_one_workflow_that_does_not_compile_does_not_hide_the_others(runtime: Runtime) -> None:
     steps = [{"id": "a", "title": "A", "prompt": "Do.", "output": {"contractRef": "nobody.knows"}}]
     give(runtime, "project.broken", steps=steps)
-    cast(GivenFiles, runtime.library).add(b"{", "torn.json")
+    library_of(runtime).add(b"{", "torn.json")
 
     names = [row["name"] for row in list_resources(runtime, None)["resources"]]
 

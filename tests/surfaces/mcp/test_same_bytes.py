@@ -7,7 +7,7 @@ the door serves (fractional ids, halves of surrogate pairs, a logging level) is 
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -19,7 +19,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.eras import UNNAMED
 from handrail_serve.mcp_door import HttpDoor
-from tests.conftest import GivenFiles, memory_runtime
+from tests.conftest import library_of, memory_runtime
 from tests.quick_set import all_but_thorough
 from tests.surfaces.mcp.conversations import (
     ASKED,
@@ -63,7 +63,7 @@ def fresh_runtime() -> Runtime:
     """Two of them give the same ids, tokens and times."""
     runtime = memory_runtime()
     give(runtime, REGION)
-    library = cast(GivenFiles, runtime.library)
+    library = library_of(runtime)
     library.add(json.dumps(CHOICE).encode(), "chooses.json")
     return runtime
 

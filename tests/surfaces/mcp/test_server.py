@@ -16,7 +16,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.messages import INSTRUCTIONS, Results
 from handrail.surfaces.mcp.tools import tool_definitions
-from tests.conftest import GivenSettings
+from tests.conftest import settings_of
 from tests.journeys.conversation import answer
 from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to, text_of
 
@@ -193,8 +193,7 @@ def test_a_minimal_server_tells_only_what_the_next_call_needs(runtime: Runtime) 
 @pytest.mark.promise("session.switched-off")
 @pytest.mark.parametrize("is_on", [False, True])
 def test_the_tool_that_a_setting_switches_on_is_listed_only_then(runtime: Runtime, is_on: bool) -> None:
-    assert isinstance(runtime.settings, GivenSettings)
-    runtime.settings.settings = Settings(start_session=is_on)
+    settings_of(runtime).settings = Settings(start_session=is_on)
 
     async def test() -> None:
         async with talking_to(runtime, "auto") as client:

@@ -14,7 +14,7 @@ from handrail.ports.workspace import Settings
 from handrail.runtime.runtime import Due, Runtime, TreeDue
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.calls_in_progress import LIMITS, MOST_TREES_WAITING
-from tests.conftest import GivenSettings, KeptIncidents
+from tests.conftest import KeptIncidents, settings_of
 from tests.surfaces.mcp.conversations import WORKFLOW, opening
 from tests.surfaces.mcp.pipes import BOUND_SECONDS, Client, TakeTree, connected
 from tests.surfaces.mcp.test_calls_in_progress import call
@@ -42,8 +42,7 @@ class SlowLook:
 
 @contextmanager
 def opened(runtime: Runtime, take_tree: TakeTree) -> Iterator[Client]:
-    assert isinstance(runtime.settings, GivenSettings)
-    runtime.settings.settings = Settings(snapshots="always", looking="always")
+    settings_of(runtime).settings = Settings(snapshots="always", looking="always")
     with connected(Adapter(runtime), ONE_WORKER, take_tree) as client:
         for message in opening():
             assert isinstance(message, dict)
