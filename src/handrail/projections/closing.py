@@ -134,7 +134,6 @@ _TOLD_HERE = (
     "declared_here",
     "client",
     "program",
-    "temporary",
     "rules",
     "fewer",
     "opposite",

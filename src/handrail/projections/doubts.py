@@ -65,7 +65,6 @@ Code: TypeAlias = Literal[
     "undeclared",
     "client",
     "program",
-    "temporary",
     "rules",
     "fewer",
     "opposite",
@@ -88,23 +87,11 @@ _SAYS: dict[Code, str] = {
     "undeclared": ALL_RAN,
     "client": "by the client's word alone: {} (handrail check run would show it)",
     "program": "another program than before: {}",
-    "temporary": "by a program that anybody may have put there: {}",
     "rules": "ignore rules that no commit has changed in the run: {}",
     "fewer": "{}",
     "opposite": "{}",
     "unshown": "{}",
 }
-_OF_EVERYBODY = (
-    "tmp",
-    "var/tmp",
-    "dev/shm",
-    "private/tmp",
-    "private/var/tmp",
-    "var/folders",
-    "private/var/folders",
-)
-_TEMPORARY = tuple(f"/{one}/" for one in _OF_EVERYBODY)
-"""Folders in which everybody may write, by their names."""
 OWN_RUNS: tuple[EvidenceCheck, ...] = ("ran", "red_then_green")
 NO_TEST_COUNTED = "no test counted"
 MOST_NAMED = 5
@@ -145,7 +132,6 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
         "undeclared": _list_undeclared(history, claims),
         "client": _list_by_client(history, claims),
         "program": _list_other_programs(history, claims),
-        "temporary": _list_temporary(history, claims),
         "rules": _list_rules(history, node_id),
         "fewer": list_fewer(history, node_id),
         "opposite": list_opposite(history, node_id),
@@ -176,10 +162,8 @@ def is_uncounted(
     history: History, node_id: NodeId, ran: Sequence[ReceiptRecorded], approved: Sequence[str] = ()
 ) -> bool:
     """Whether what ran is worth its declaration alone: nobody counted a test, and no person approved it."""
-    agreed, checks = (
-        list_agreed(history, node_id, approved),
-        history.runs[history.nodes[node_id].run_id].checks,
-    )
+    agreed = list_agreed(history, node_id, approved)
+    checks = history.runs[history.nodes[node_id].run_id].checks
     digests = {one.argv_digest for one in checks if one.name in agreed}
     return bool(ran) and not any(one.counts or one.argv_digest in digests for one in ran)
 
@@ -375,12 +359,6 @@ def _list_other_programs(history: History, claims: Sequence[PlacedClaim]) -> lis
         if len(digests) > 1:
             found[f"{name_check(shown)} by {shown.program[-LONGEST_NAMED:]}"] = None
     return list(found)
-
-
-def _list_temporary(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
-    ran = [receipt_of(history, placed) for placed in claims if worth_of(placed.claim) == "ran"]
-    found = [one for one in ran if one is not None and one.program.startswith(_TEMPORARY)]
-    return list(dict.fromkeys(f"{name_check(one)} by {one.program[-LONGEST_NAMED:]}" for one in found))
 
 
 def _list_rules(history: History, node_id: NodeId) -> list[str]:
