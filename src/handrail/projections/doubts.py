@@ -153,9 +153,14 @@ def find_pinned(history: History, placed: PlacedClaim) -> PinnedCheck | None:
         one
         for one in checks
         if one.argv_digest == receipt.argv_digest
-        and (one.name == receipt.check or (one.directory or ".") == receipt.directory)
+        and (one.name == receipt.check or _is_run_plainly(one, receipt))
     )
     return next(own, None)
+
+
+def _is_run_plainly(check: PinnedCheck, receipt: ReceiptRecorded) -> bool:
+    """Whether the same words in the same folder are the check: not where it sets variables of its own."""
+    return not check.environment_digest and (check.directory or ".") == receipt.directory
 
 
 def is_uncounted(
