@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from handrail.engine.judge.earlier_reports import find_failing
-from handrail.engine.judge.red_then_green import match_red_then_green
+from handrail.engine.judge.red_then_green import list_own, match_red_then_green
 from handrail.engine.judge.witnessed import (
     AskedPlace,
     ChangedPaths,
@@ -545,3 +545,12 @@ def test_a_test_that_fails_as_expected_is_none_that_was_skipped() -> None:
         "1 skipped, 0 then; 1 failed as expected, 0 then"
     )
     assert compare_counts(Counts(passed=3), counts, "then").startswith("2 tests ran, 3 then")
+
+
+@every_case("line", ["make test", "npm test", "cargo test", "pytest tests", "pytest tests/test_bill.py"])
+def test_a_bare_word_of_a_command_keeps_no_test_out(line: str) -> None:
+    assert list_own(receipt(line), ["src/bill.py", "tests/test_bill.py"]) == ["tests/test_bill.py"]
+
+
+def test_tests_that_a_command_leaves_out_decide_nothing_about_it() -> None:
+    assert list_own(receipt("pytest tests/test_bill.py"), ["tests/test_other.py"]) == []

@@ -153,7 +153,8 @@ def list_own(receipt: ReceiptRecorded, paths: Sequence[str]) -> list[str]:
     """
     started = list_scripts(receipt)
     words = (word.partition("::")[0] for word in read_words(receipt.argv).words)
-    named = {posixpath.normpath(posixpath.join(receipt.directory, one)) for one in words if is_test_file(one)}
+    tests = (one for one in words if "/" in one or "." in one)  # the `test` of `make test` is no folder
+    named = {posixpath.normpath(posixpath.join(receipt.directory, one)) for one in tests if is_test_file(one)}
     return [
         path
         for path in paths
