@@ -20,7 +20,7 @@ Stage = tuple[str, str, int]
 OURS = "handrail.host.program.updates:LocalUpdates"
 FACTS: Stage = (OURS, "facts", 0)
 LISTING: Stage = ("handrail.host.program.updates", "fetch_address", 0)
-METADATA: Stage = ("handrail.host.program.updates", "fetch_address", 1)
+INDEX: Stage = ("handrail.host.program.updates", "fetch_address", 0)
 MANAGER: Stage = ("handrail.program.update.update_program", "_manager_call", 0)
 NEW_PROCESS: Stage = (OURS, "installed", 0)
 FORGET: Stage = (OURS, "keep_check", 0)
@@ -58,7 +58,7 @@ def test_before_the_manager_nothing_is_changed(
 def test_a_check_that_was_ended_is_not_remembered(
     installation: Installation, index: Index, tmp_path: Path
 ) -> None:
-    ran = meet(installation, METADATA, signal.SIGINT, tmp_path, "update", "--check")
+    ran = meet(installation, INDEX, signal.SIGINT, tmp_path, "update", "--check")
 
     assert error(ran, "E_INTERRUPTED")["stage"] == "discover"
     assert not (tmp_path / "home/data/cache").exists()

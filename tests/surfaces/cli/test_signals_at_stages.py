@@ -28,7 +28,7 @@ REMOVE_SECOND = ("handrail.event_log.files.upkeep.keeper:FileKeeper", "remove_se
 REMOVE_LAST = ("handrail.event_log.files.upkeep.keeper:FileKeeper", "remove_session", 2)
 SWEEP = ("handrail.event_log.files.upkeep.keeper:FileKeeper", "remove", 0)
 FIRST_PAUSE = ("handrail.surfaces.cli.process:Process", "pause", 0)
-SECOND_MODE = ("handrail.operations.workflows.simulate_workflow", "_mode_row", 1)
+SECOND_MODE = ("handrail.engine.simulation.simulate", "ModeWalked", 1)
 
 
 def keyring(tool: Tool) -> bytes:

@@ -86,8 +86,13 @@ class LocalWorktree:
         return see_places(Bounds(project, self._home), asked, self._explain_unseen)
 
     def _explain_unseen(self, bounds: Bounds, paths: Sequence[str]) -> Mapping[str, str]:
-        """What git does not list may be private; without git everything is of the project."""
-        return self.explain_unlisted(bounds.root, paths) if _is_in_repository(bounds.root) else {}
+        """What git does not list may be private; without an answer of git everything is of the project."""
+        if not _is_in_repository(bounds.root):
+            return {}
+        from handrail.host.worktree.beside import NOT_LISTED
+
+        found = self.explain_unlisted(bounds.root, paths)
+        return {path: why for path, why in found.items() if why != NOT_LISTED}
 
     def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
         bounds = Bounds(project, self._home)

@@ -441,7 +441,7 @@ def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
         artifacts=artifacts[0],
         evidence=msgspec.structs.asdict(evidence),
         evidence_caveat=caveat_of(history),
-        doubts={one.code: say_doubt(one) for one in list_doubts(history, tip)},
+        doubts={one.code: say_doubt(one) for one in list_doubts(history, tip) if one.code != "imported"},
         claims=claims[0],
         confirmations=confirmations[0],
         divergences=divergences[0],
