@@ -31,14 +31,14 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "lines of source": Budget(149_708, 121_981),
-    "lines of handrail": Budget(111_369, 92_000),
+    "lines of source": Budget(149_754, 121_981),
+    "lines of handrail": Budget(111_415, 92_000),
     "lines of handrail_serve": Budget(9_769, 9_000),
     "lines of handrail_code": Budget(17_386, 15_000),
     "lines of handrail_proof": Budget(3_195, 2_500),
     "lines of handrail_team": Budget(7_989, 9_000),
     "source files of handrail": Budget(426, 340),
-    "lines of tests": Budget(140_299, 105_000),
+    "lines of tests": Budget(140_318, 105_000),
     "modules loaded by `run continue`": Budget(83, 75),
     "files reached from `run continue`": Budget(52, 45),
     "lines reached from `run continue`": Budget(17_256, 12_000),

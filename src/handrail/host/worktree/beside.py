@@ -166,7 +166,7 @@ _OF_ANOTHER = "it belongs to another repository"
 _NO_FILE = "it is not a regular file"
 _UNREADABLE = "it may not be read"
 _SPARSE = "it is left out of the sparse checkout"
-NOT_LISTED = "git could not be asked about it"
+UNKNOWN = "git could not be asked about it"
 _TOO_LARGE = f"it is larger than {MOST_DIGESTED_BYTES:,} bytes, so only its size is known".replace(",", " ")
 _BY_PRODUCT = "a tool leaves it behind, so it is not compared"
 _SKIPPED, _UNTRACKED = b"S", b"?"
@@ -186,7 +186,7 @@ def explain_unlisted(bounds: Bounds, paths: Sequence[str], repository: Repositor
     listed = _find_listed(bounds, plain, repository) if plain else {}
     for path in plain:
         if listed is None:
-            found[path] = NOT_LISTED
+            found[path] = UNKNOWN
         elif path not in listed:
             why = _explain_absence(root, path)
             found |= {path: why} if why else {}

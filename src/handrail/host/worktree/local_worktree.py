@@ -89,10 +89,10 @@ class LocalWorktree:
         """What git does not list may be private; without an answer of git everything is of the project."""
         if not _is_in_repository(bounds.root):
             return {}
-        from handrail.host.worktree.beside import NOT_LISTED
+        from handrail.host.worktree.beside import UNKNOWN
 
         found = self.explain_unlisted(bounds.root, paths)
-        return {path: why for path, why in found.items() if why != NOT_LISTED}
+        return {path: why for path, why in found.items() if why != UNKNOWN}
 
     def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
         bounds = Bounds(project, self._home)
