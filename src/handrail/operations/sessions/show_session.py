@@ -76,11 +76,11 @@ from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import Leaf
 
-LIST_BYTES = 6_144
+LIST_BYTES = 5_376
 CLAIM_BYTES = 200
 """Of what a report says at the place of a claim."""
 """Of each list of a summary, as it is encoded: the newest that fit. What is left out is counted."""
-RUNS_BYTES = 45_056
+RUNS_BYTES = 49_152
 """Of all runs together; the latest is always shown."""
 MOST_TIPS = 50
 NOTE_CHARACTERS = 500
