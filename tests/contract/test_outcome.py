@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail.contract.catalogue import E_RATE_LIMITED, E_VALIDATION, KINDS, Kind
-from handrail.contract.outcome import Answer, Failure, Fault, NextCall, Notice, failure_of, made_from
+from handrail.contract.outcome import Answer, Failure, Fault, NextCall, Notice, failure_of, make_from
 from tests.cases import every_case
 
 
@@ -84,6 +84,6 @@ class Row(Answer, frozen=True, kw_only=True):
 def test_a_record_takes_its_own_fields_first_and_then_those_of_the_first_that_has_them() -> None:
     first, second = Notice(type="a", message="first"), Notice(type="b", message="second")
 
-    made = made_from(Row, first, second, NextCall(operation="run.start"), type="own")
+    made = make_from(Row, first, second, NextCall(operation="run.start"), type="own")
 
     assert made == Row(type="own", message="first", operation="run.start")

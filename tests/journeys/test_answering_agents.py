@@ -109,7 +109,7 @@ def report_on(reply: dict[str, Any]) -> dict[str, Any]:
     if "artifacts" in output:
         shown = [json.loads(text) for text in EXAMPLE.findall(prompt)]
         shown += [reply["example"]] if "example" in reply else []
-        filled["artifacts"] = [made_from(held, shown) for held in output["artifacts"]]
+        filled["artifacts"] = [make_from(held, shown) for held in output["artifacts"]]
     return params | ({"output": filled} if filled else {})
 
 
@@ -121,7 +121,7 @@ def notes_for(prompt: str) -> str:
     return " ".join(["Did it; `pytest -q` ended with exit code 0.", *wanted]).ljust(least, ".")
 
 
-def made_from(frame: dict[str, Any], shown: list[dict[str, Any]]) -> dict[str, Any]:
+def make_from(frame: dict[str, Any], shown: list[dict[str, Any]]) -> dict[str, Any]:
     """The artifact of a frame, with the values of an example of its kind; a loop is left at once."""
     alike = [one for one in shown if one.get("kind") == frame["kind"]]
     named = [one for one in alike if one.get("assessmentId") == frame.get("assessmentId")]

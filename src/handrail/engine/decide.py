@@ -26,7 +26,7 @@ from handrail.contract.ids import (
     first_node_of,
     node_after,
 )
-from handrail.contract.outcome import Fault, made_from
+from handrail.contract.outcome import Fault, make_from
 from handrail.engine.ask import check_owners, collect_brought, digest_report, given_values, weigh_answers
 from handrail.engine.events import (
     RULES,
@@ -165,7 +165,7 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
     move = first_move(facts.workflow, known)
     begun = change_at_start(history, facts.preferences, f"prf_{first}", facts.defaults)
     pins = tuple(sorted(facts.handed))
-    started = made_from(RunStarted, facts, workflow_id=facts.workflow.id, rules=RULES, pins=pins)
+    started = make_from(RunStarted, facts, workflow_id=facts.workflow.id, rules=RULES, pins=pins)
     owners: dict[str, ValueOwner] = dict.fromkeys(facts.from_goal, "goal")
     initial = ContextSet(context=facts.context, source="initial", owners=owners)
     unsent = [gap_of(reason) for reason in assess_arrival(facts.workflow, move, known).reasons]

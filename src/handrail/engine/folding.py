@@ -30,7 +30,7 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId, SessionId, node_tag
 from handrail.contract.json.canonical import genesis
-from handrail.contract.outcome import made_from
+from handrail.contract.outcome import make_from
 from handrail.engine.events import (
     AdvanceRecorded,
     Blocked,
@@ -180,7 +180,7 @@ class _Folding:
         match body.data:
             case SessionCreated() as created:
                 tag = node_tag(record.digest)
-                self._opening = made_from(Opening, created, tag=tag, index=record.index)
+                self._opening = make_from(Opening, created, tag=tag, index=record.index)
                 if created.goal:
                     self._observations["goal"] = created.goal
             case ObservationRecorded(title=title, who=who) if title:
@@ -268,7 +268,7 @@ class _Folding:
         self._receipts[node_id] = add_receipt(self._receipts.get(node_id, ()), receipt)
 
     def _close(self, closed: RunClosed, run_id: RunId, at: str, index: int) -> None:
-        closing = made_from(Closing, closed, index=index, at=at)
+        closing = make_from(Closing, closed, index=index, at=at)
         self._closings[run_id] = (*self._closings.get(run_id, ()), closing)
         self._new_anchors.setdefault(run_id, []).append(index)
 
@@ -325,7 +325,7 @@ class _Folding:
 
     def _start_run(self, started: RunStarted, run_id: RunId, body: EventBody, index: int) -> None:
         seen, actor = dict(self._observations.done()), body.actor
-        self._runs[run_id] = made_from(
+        self._runs[run_id] = make_from(
             Run, started, run_id=run_id, started_at=body.at, index=index, seen=seen, actor=actor
         )
         self._new_anchors[run_id] = [index]

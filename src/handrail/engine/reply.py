@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias, assert_never
 import msgspec
 
 from handrail.contract.ids import SourceKind
-from handrail.contract.outcome import Payload, made_from
+from handrail.contract.outcome import Payload, make_from
 from handrail.contract.wording import format_count, quote, shorten
 from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.facts import LONGEST_GOAL
@@ -387,11 +387,11 @@ def session_ref(session_id: str, run: Run, *, with_goal: bool = True) -> Session
 
 
 def show_closing(closing: Closing) -> ClosedPlace:
-    return made_from(ClosedPlace, closing)
+    return make_from(ClosedPlace, closing)
 
 
 def workflow_ref(run: Run) -> WorkflowRef:
-    return made_from(WorkflowRef, run)
+    return make_from(WorkflowRef, run)
 
 
 def _pending(
@@ -409,7 +409,7 @@ def _pending(
         require_confirmation=standing.needs_confirmation,
         confirmed_by=CONFIRMERS.get(named_confirmer(leaf), "") if standing.needs_confirmation else "",
         choices=[
-            made_from(PendingChoice, option, token=token)
+            make_from(PendingChoice, option, token=token)
             for option, token in zip(options, tokens.choices or [""] * len(options), strict=True)
             if standing.word.option_id in ("", option.id)
         ],

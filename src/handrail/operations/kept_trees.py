@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from handrail.contract.ids import BlobRef, NodeId, blob_ref
-from handrail.contract.outcome import Fault, made_from
+from handrail.contract.outcome import Fault, make_from
 from handrail.contract.wording import make_readable
 from handrail.engine.code_trees import (
     LONGEST_CHAIN,
@@ -79,7 +79,7 @@ class StoredTree(msgspec.Struct, frozen=True, kw_only=True):
             )
             for entry in self.entries
         )
-        return made_from(Tree, self, entries=entries)
+        return make_from(Tree, self, entries=entries)
 
 
 class KnownTree(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +107,7 @@ def prepare_tree(tree: Tree, packed: Packed, base: KnownTree | None, cause: Tree
     listed = None if content is None else Blob(ref=blob_ref(content), content=content)
     pack = Blob(ref=blob_ref(packed.content), content=packed.content) if packed.content else None
     known = None if base is None or is_whole else base.recorded.fact
-    fact = made_from(
+    fact = make_from(
         TreeRecorded,
         tree,
         node_id=NodeId(""),
@@ -150,7 +150,7 @@ def restore_list(
     fact = recorded.fact
     if len(entries) != fact.listed:
         return None
-    return made_from(StoredTree, fact, entries=entries, apart=fact.apart or {})
+    return make_from(StoredTree, fact, entries=entries, apart=fact.apart or {})
 
 
 def _may_build_on(base: KnownTree) -> bool:
@@ -172,7 +172,7 @@ def _store(tree: Tree, packed: Packed, before: Sequence[StoredEntry]) -> StoredT
         )
         for entry in tree.entries
     )
-    return made_from(StoredTree, tree, entries=tuple(sorted(entries, key=lambda entry: entry.path)))
+    return make_from(StoredTree, tree, entries=tuple(sorted(entries, key=lambda entry: entry.path)))
 
 
 def _encode_list(before: Sequence[StoredEntry], now: Sequence[StoredEntry]) -> bytes | None:

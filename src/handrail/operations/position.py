@@ -6,7 +6,7 @@ from msgspec import json, to_builtins
 from msgspec.structs import replace
 
 from handrail.contract.ids import NodeId, RunId, attempt_for_other
-from handrail.contract.outcome import made_from
+from handrail.contract.outcome import make_from
 from handrail.contract.redaction import redact_named_secrets
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, ChoiceClaims, choice_attempt, mint
 from handrail.contract.wording import explain_unseen, format_count, shorten
@@ -55,7 +55,7 @@ def _place(keys: Keys, history: History, workflow: CompiledWorkflow, node_id: No
     found = find_newer_position(history, workflow, node_id)
     if found is None:
         return None
-    return made_from(
+    return make_from(
         CurrentPlace,
         found,
         node_id=found.tip.node_id,

@@ -24,6 +24,7 @@ from handrail.projections.doubts import (
     MOST_NAMED,
     NO_TEST_COUNTED,
     OWN_RUNS,
+    Code,
     cut_name,
     is_uncounted,
     is_unshown,
@@ -127,24 +128,23 @@ def _say_all_checked(history: History, node_id: NodeId, claims: Sequence[PlacedC
     return _name_commands(history, node_id, claims) + said
 
 
-_TOLD_HERE = (
-    "began_changed",
-    "sparse",
-    "apart",
-    "declared_here",
-    "client",
-    "program",
-    "rules",
-    "fewer",
-    "opposite",
-    "unshown",
+_SAID_ELSEWHERE: tuple[Code, ...] = (
+    "blocked",
+    "unfinished",
+    "contradicted",
+    "gaps",
+    "imported",
+    "unchecked",
+    "failing",
+    "changed_checks",
+    "undeclared",
 )
-"""The other doubts have their own words in this line."""
+"""Doubts that have their own words in this line; every other one is told as it is."""
 
 
 def describe_doubts(history: History, node_id: NodeId) -> str:
     """Why it is not clean, where nothing else in the line says so."""
-    told = [one for one in list_doubts(history, node_id) if one.code in _TOLD_HERE]
+    told = [one for one in list_doubts(history, node_id) if one.code not in _SAID_ELSEWHERE]
     return "; ".join(say_doubt(one) for one in told)
 
 

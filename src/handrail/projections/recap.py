@@ -13,7 +13,7 @@ import msgspec
 
 from handrail.contract.disclosure.newest import FENCE_BYTES, encoded_size, take_newest, take_newest_rows
 from handrail.contract.ids import NodeId
-from handrail.contract.outcome import made_from
+from handrail.contract.outcome import make_from
 from handrail.engine.ask import blocked_at, describe_answer, drop_answered
 from handrail.engine.facts import facts_at, notes_at
 from handrail.engine.history import (
@@ -127,7 +127,7 @@ def _said_at(history: History, node_id: NodeId) -> PersonSaid | None:
         return None
     fact = said.fact
     step_id = step_key(history.nodes[fact.node_id].state)
-    return made_from(PersonSaid, fact, said, step_id=step_id, words=describe_answer(fact))
+    return make_from(PersonSaid, fact, said, step_id=step_id, words=describe_answer(fact))
 
 
 def _said_before(history: History, node_id: NodeId, way: Sequence[Node]) -> list[PersonSaid]:
@@ -291,7 +291,7 @@ def _artifacts(history: History, node_id: NodeId) -> tuple[list[RecapArtifact], 
     """The most recently delivered artifacts that fit, oldest first, and how many were left out."""
     return take_newest_rows(
         current_artifacts(history, node_id),
-        partial(made_from, RecapArtifact),
+        partial(make_from, RecapArtifact),
         ARTIFACT_BUDGET_BYTES,
         FENCE_BYTES,
     )

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from handrail.contract.ids import NodeId, RunId
-from handrail.contract.outcome import made_from
+from handrail.contract.outcome import make_from
 from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION
 from handrail.engine.children.tips import find_tips, is_closed, open_gaps, rank_tip
 from handrail.engine.events import Artifact, Capability, CapabilityObserved, DivergenceRecorded
@@ -60,7 +60,7 @@ def current_artifacts(history: History, node_id: NodeId) -> tuple[CurrentArtifac
             ):
                 continue
             newest.pop(artifact.kind, None)
-            newest[artifact.kind] = made_from(
+            newest[artifact.kind] = make_from(
                 CurrentArtifact,
                 artifact,
                 step_id=completed_step(history, node),

@@ -126,7 +126,7 @@ def add_rest(project: Project, symbol: Symbol, extent: Extent, plan: Plan) -> Pl
 def _refuse_forms(project: Project, extent: Extent) -> None:
     """Importers find one form of a module and programs load another: both would have to change."""
     twins = project.slots.twins
-    source = twins.made_from(extent.path)
+    source = twins.make_from(extent.path)
     others = [*twins.of(extent.path), *([source] if source is not None else [])]
     if not others or not extent.exports:
         return

@@ -457,7 +457,7 @@ class Project:
 
     def _untold_forms(self, slot: Exported) -> Iterator[Trouble]:
         """Other forms of the module that hold the name and do not export it, so that nothing is proven."""
-        source = self.slots.twins.made_from(slot.path)
+        source = self.slots.twins.make_from(slot.path)
         forms = self.slots.twins.of(slot.path)
         unproven = [twin for twin in forms if self.slots.find_in_form(twin, slot.name) is None]
         for path in [*unproven, *([source] if source is not None else [])]:

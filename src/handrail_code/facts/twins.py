@@ -28,10 +28,10 @@ class Twins:
         for path in files:
             for described in DESCRIBED.get(_ending(path), ()):
                 source = path.removesuffix(_ending(path)) + described
-                if source in files and self.made_from(path) is None:
+                if source in files and self.make_from(path) is None:
                     self._join((path, source))
         for entry in entries:
-            sources = [self.made_from(path) or path for path in entry]
+            sources = [self.make_from(path) or path for path in entry]
             if any(_ending(path) in DESCRIBED for path in sources):
                 self._join(sources)
 
@@ -50,7 +50,7 @@ class Twins:
                 return declared
         return None
 
-    def made_from(self, path: str) -> str | None:
+    def make_from(self, path: str) -> str | None:
         """The source beside a file that a compiler writes."""
         stem = path.removesuffix(_ending(path))
         made = (stem + each for each in MADE_FROM.get(_ending(path), ()))

@@ -6,20 +6,18 @@ What the client does not tell stays unknown: a status is never guessed from the 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import INVARIANT_VIOLATION
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.ids import ReceiptId, receipt_id_for
+from handrail.contract.ids import ReceiptId, RunId, receipt_id_for
 from handrail.contract.outcome import Fault, Payload
 from handrail.contract.printed_text import redact_argv, redact_command_line, strip_escapes
 from handrail.engine.command_lines import read_words
-from handrail.engine.events import PlannedEvent, ReceiptRecorded
-from handrail.engine.history import Node, list_receipts
+from handrail.engine.events import ReceiptRecorded
+from handrail.engine.history import History, Node, list_receipts
 from handrail.engine.navigate import Running
 from handrail.engine.plans import plan_receipt
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, Exited, RunOutcome, StatusUnknown, digest_argv
@@ -29,7 +27,7 @@ from handrail.ports.worktree import Tree, Unseen
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, looks_at_code, project_of
-from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
+from handrail.runtime.sessions import PlanWith, Session, decide_and_commit
 
 LONGEST_LINE_SHOWN = 200
 TREE_SECONDS = 0.5
@@ -79,23 +77,27 @@ def note_command(rt: WritePorts, request: NoteCommand) -> CommandNoted:
     rt.check_programs().register_secrets()
     directory = _find_directory(project, request.directory, read_words(request.argv).directory)
     tree = rt.worktree().take_tree(project, TREE_SECONDS)
-    for _ in range(COMMIT_TRIES):
-        with healthy_session(rt, session, by_token=False) as (session, witness):
-            node = preferred_tip(session.history, run_id)
-            receipt_id = receipt_id_for(node.node_id, key)
-            known = {held.fact.receipt_id for held in list_receipts(session.history, run_id)}
-            if receipt_id in known or not isinstance(node.state, Running):
-                return CommandNoted(receipt_id=receipt_id if receipt_id in known else "")
-            plan = [plan_receipt(node, _receipt(rt, request, receipt_id, node, directory, tree))]
-            committed = commit(rt, witness, session, _as_it_is(plan))
-        if committed is not None:
-            _keep_tree(rt, committed, node, project, tree)
-            return CommandNoted(receipt_id=receipt_id)
-    raise Fault(
-        INVARIANT_VIOLATION,
-        "The log kept changing during this call.",
-        details={"session_id": session.history.session_id},
-    )
+
+    def decide(now: Session) -> PlanWith | None:
+        node, receipt_id, is_known = _find_receipt(now.history, run_id, key)
+        if is_known or not isinstance(node.state, Running):
+            return None
+        receipt = _receipt(rt, request, receipt_id, node, directory, tree)
+        return lambda _: [plan_receipt(node, receipt)]
+
+    session, is_new = decide_and_commit(rt, session, decide, by_token=False)
+    node, receipt_id, is_known = _find_receipt(session.history, run_id, key)
+    if is_new:
+        _keep_tree(rt, session, node, project, tree)
+    return CommandNoted(receipt_id=receipt_id if is_known else "")
+
+
+def _find_receipt(history: History, run_id: RunId, key: str) -> tuple[Node, ReceiptId, bool]:
+    """Where the command counts, the receipt that this call makes there, and whether the log has it."""
+    node = preferred_tip(history, run_id)
+    receipt_id = receipt_id_for(node.node_id, key)
+    known = {held.fact.receipt_id for held in list_receipts(history, run_id)}
+    return node, receipt_id, receipt_id in known
 
 
 def _keep_tree(rt: WritePorts, session: Session, node: Node, project: str, tree: Tree | Unseen) -> None:
@@ -141,11 +143,6 @@ def _receipt(
         duration_ms=0 if request.duration_ms is UNSET else request.duration_ms,
         tree_after="" if isinstance(tree, Unseen) or directory == ELSEWHERE else tree.tree_id,
     )
-
-
-def _as_it_is(plan: Sequence[PlannedEvent]) -> Callable[[int], Sequence[PlannedEvent]]:
-    """No node is made, so no name can be taken."""
-    return lambda _: plan
 
 
 def _show(rt: ReadPorts, argv: list[str]) -> str:

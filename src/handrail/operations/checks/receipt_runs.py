@@ -8,9 +8,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from handrail.contract.catalogue import INVARIANT_VIOLATION
 from handrail.contract.ids import receipt_id_for
-from handrail.contract.outcome import Fault, Notice
+from handrail.contract.outcome import Notice
 from handrail.contract.printed_text import PrintedText, redact_argv, strip_escapes
 from handrail.contract.wording import make_readable
 from handrail.engine.command_lines import find_counting, is_status_own, read_words
@@ -34,7 +33,7 @@ from handrail.ports.checks import PRINTED, CheckPrograms, ProgramCall, ProgramEn
 from handrail.ports.workspace import ReportPlace
 from handrail.ports.worktree import Tree, Unseen
 from handrail.runtime.runtime import ReadPorts, WritePorts
-from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
+from handrail.runtime.sessions import PlanWith, Session, decide_and_commit
 
 TREE_SECONDS = 10.0
 MOST_CHANGED_MEANWHILE = 20
@@ -288,18 +287,13 @@ def record_receipt(
 
     The repeat of a companion's call draws the same id, and gets what was recorded then.
     """
-    session = target.session
-    plan = [plan_receipt(target.node, receipt)]
-    for _ in range(COMMIT_TRIES):
-        with healthy_session(rt, session, by_token=target.by_token) as (session, witness):
-            for held in session.history.receipts.get(receipt.node_id, ()):
-                if held.fact.receipt_id == receipt.receipt_id:
-                    return session, held.fact
-            committed = commit(rt, witness, session, lambda _: plan)
-        if committed is not None:
-            return committed, receipt
-    raise Fault(
-        INVARIANT_VIOLATION,
-        "The log kept changing during this call.",
-        details={"session_id": session.history.session_id},
-    )
+
+    def find(now: Session) -> ReceiptRecorded | None:
+        held = now.history.receipts.get(receipt.node_id, ())
+        return next((one.fact for one in held if one.fact.receipt_id == receipt.receipt_id), None)
+
+    def decide(now: Session) -> PlanWith | None:
+        return None if find(now) else lambda _: [plan_receipt(target.node, receipt)]
+
+    session, _ = decide_and_commit(rt, target.session, decide, by_token=target.by_token)
+    return session, find(session) or receipt

@@ -15,7 +15,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import CONTEXT_MISSING, E_IO, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import BlobRef, NodeId, RunId, is_node_id
-from handrail.contract.outcome import Answer, Fault, NextCall, made_from
+from handrail.contract.outcome import Answer, Fault, NextCall, make_from
 from handrail.contract.wording import quote, shorten
 from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_of, list_recorded
 from handrail.engine.history import History, Node, RecordedTree
@@ -147,7 +147,7 @@ def describe_change(one: Difference) -> FileChange:
 def list_trees(history: History, run_id: RunId | None = None) -> list[ShownTree]:
     """The newest recorded trees of a session, or of one of its runs."""
     return [
-        made_from(ShownTree, tree.fact, tree, step_id=step_key(history.nodes[tree.fact.node_id].state))
+        make_from(ShownTree, tree.fact, tree, step_id=step_key(history.nodes[tree.fact.node_id].state))
         for tree in list_recorded(history, run_id)[:MOST_TREES_SHOWN]
     ]
 

@@ -11,7 +11,7 @@ from msgspec import Meta
 from handrail.contract.catalogue import NODE_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first
-from handrail.contract.outcome import Answer, made_from
+from handrail.contract.outcome import Answer, make_from
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.facts import excerpt, notes_at, preferences_at
@@ -180,7 +180,7 @@ class _Texts:
     def end(self, node: Node, step_count: int) -> ComparedEnd:
         history = self._history
         tree = find_tree_of(history, node.node_id)
-        return made_from(
+        return make_from(
             ComparedEnd,
             node,
             title=self.title(node),
@@ -198,13 +198,13 @@ class _Texts:
         notes = notes_at(self._history, node.node_id)
         text = "" if notes is None else excerpt(notes.text, NOTES_BYTES)
         attached = attached_to(self._history, node.node_id)
-        return made_from(
+        return make_from(
             ComparedStep,
             node,
             title=self.title(node),
             notes=text,
             is_cut=notes is not None and (notes.ref is not None or text != notes.text),
-            artifacts=[made_from(ComparedArtifact, held.artifact) for held in attached.artifacts],
+            artifacts=[make_from(ComparedArtifact, held.artifact) for held in attached.artifacts],
             gaps=[explain_gap(gap) for gap in attached.gaps],
         )
 

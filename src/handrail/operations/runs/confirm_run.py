@@ -20,7 +20,7 @@ from handrail.contract.catalogue import (
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Answer, Fault, Json, NextCall, made_from, refuse_argument
+from handrail.contract.outcome import Answer, Fault, Json, NextCall, make_from, refuse_argument
 from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import UNCHECKED, Ask, ask_about, describe_unchecked, read_value, weigh_answers
 from handrail.engine.decide import decide_confirmation
@@ -422,7 +422,7 @@ def record_answer(
 def _describe(history: History, said: Confirmation, *, is_new: bool) -> ConfirmedRun:
     node = history.nodes[said.fact.node_id]
     assert isinstance(node.state, Running), "a confirmation belongs to a pending step"
-    return made_from(
+    return make_from(
         ConfirmedRun,
         said.fact,
         session_id=history.session_id,

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import RUN_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, RunId, WorkflowHash
-from handrail.contract.outcome import Answer, Fault, made_from
+from handrail.contract.outcome import Answer, Fault, make_from
 from handrail.contract.wording import quote
 from handrail.engine.children.joins import is_set_aside, name_workers
 from handrail.engine.children.tips import open_gaps
@@ -297,7 +297,7 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
 
 def _waiting(history: History, need: Need) -> WaitingRow:
     since = history.nodes[NodeId(need.node_id)].at
-    return made_from(WaitingRow, need, since=since, reply=reply_to_need(history.session_id, need))
+    return make_from(WaitingRow, need, since=since, reply=reply_to_need(history.session_id, need))
 
 
 def _list_children(
@@ -401,7 +401,7 @@ def _rail_node(history: History, graph: RunGraph, workflow: CompiledWorkflow, pl
     claim = worst_claim(claims_at(history, node.node_id))
     said = answer_about(history, node)
     passed = not_run_by_move(attached)
-    return made_from(
+    return make_from(
         RailNode,
         node,
         place,
@@ -434,7 +434,7 @@ def _rail_node(history: History, graph: RunGraph, workflow: CompiledWorkflow, pl
 
 def _name_run(history: History, workflows: Mapping[str, CompiledWorkflow], graph: RunGraph) -> RunName:
     run = history.runs[graph.run_id]
-    return made_from(
+    return make_from(
         RunName,
         run,
         id=graph.run_id,

@@ -13,7 +13,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first, take_newest_rows
 from handrail.contract.ids import NodeId
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Answer, Fault, NextCall, made_from
+from handrail.contract.outcome import Answer, Fault, NextCall, make_from
 from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import kept_report, may_ask
 from handrail.engine.children.tips import open_gaps
@@ -349,7 +349,7 @@ def _placed(
     changed = moment.preferences is not None and before not in (None, moment.preferences)
     said = answer_about(history, node)
     recorded = find_tree_of(history, node.node_id)
-    return made_from(
+    return make_from(
         ShownNode,
         moment,
         session_id=history.session_id,
@@ -376,9 +376,9 @@ def _placed(
         evidence_caveat=caveat_of(history),
         is_imported=is_from_elsewhere(history, node.node_id),
         divergences=[
-            made_from(NodeDivergence, one, step_id=one.related_step_id) for one in moment.divergences
+            make_from(NodeDivergence, one, step_id=one.related_step_id) for one in moment.divergences
         ],
-        capabilities=[made_from(NodeCapability, one) for one in moment.capabilities],
+        capabilities=[make_from(NodeCapability, one) for one in moment.capabilities],
         validations=list(map(_validation, moment.validations)),
         trace=describe_way(moment),
         preferences=msgspec.structs.asdict(preferences_at(history, node.node_id)),
@@ -400,7 +400,7 @@ def _gaps(history: History, graph: RunGraph, moment: Moment) -> list[NodeGap]:
     tip = preferred_tip_below(history, graph, moment.node_id)  # a gap is open on its own branch, or not
     still_open = {gap.gap_id for gap in open_gaps(history, tip)}
     return [
-        made_from(
+        make_from(
             NodeGap,
             gap,
             id=gap.gap_id,
@@ -413,7 +413,7 @@ def _gaps(history: History, graph: RunGraph, moment: Moment) -> list[NodeGap]:
 
 
 def _validation(one: ValidationPerformed) -> NodeValidation:
-    return made_from(NodeValidation, one, issues=list(map(spell_recorded_fault, one.issues)))
+    return make_from(NodeValidation, one, issues=list(map(spell_recorded_fault, one.issues)))
 
 
 def _link(history: History, graph: RunGraph, workflow: CompiledWorkflow, node_id: NodeId) -> NodeLink:
@@ -468,11 +468,11 @@ def _contract_of(workflow: CompiledWorkflow, node: Node) -> dict[str, str]:
 
 def _artifact(held: Artifact, asked: Mapping[str, str]) -> NodeArtifact:
     asks = held.contract_ref or ("" if held.is_refused else asked.get(held.kind, ""))
-    return made_from(NodeArtifact, held, contract_ref=asks)
+    return make_from(NodeArtifact, held, contract_ref=asks)
 
 
 def _claim(claim: Claim, moment: Moment, caveat: str) -> NodeClaim:
-    return made_from(
+    return make_from(
         NodeClaim,
         claim,
         text=tell_claim(claim, moment.artifacts),
@@ -484,7 +484,7 @@ def _claim(claim: Claim, moment: Moment, caveat: str) -> NodeClaim:
 
 def _receipt(held: Receipt) -> NodeReceipt:
     fact = held.fact
-    return made_from(
+    return make_from(
         NodeReceipt,
         fact,
         held,
@@ -501,13 +501,13 @@ def _receipt(held: Receipt) -> NodeReceipt:
 def _answer(said: Confirmation) -> NodeAnswer:
     fact = said.fact
     told = fact.value or fact.option_id or fact.answer
-    return made_from(NodeAnswer, fact, said, said=told, who=name_person(fact.who))
+    return make_from(NodeAnswer, fact, said, said=told, who=name_person(fact.who))
 
 
 def _origin(history: History, run: Run, node: Node, name: str) -> NodeOrigin:
     seen = seen_at(history, node.node_id)
     imported = history.imported
-    return made_from(
+    return make_from(
         NodeOrigin,
         run,
         workflow_name=name,

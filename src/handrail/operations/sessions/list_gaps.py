@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Answer, Success, made_from
+from handrail.contract.outcome import Answer, Success, make_from
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import GapRecorded, GapSeverity
 from handrail.engine.history import Node, attached_to, list_tellers
@@ -200,7 +200,7 @@ def _item(
     workflow_name: str,
 ) -> GapItem:
     history = session.history
-    return made_from(
+    return make_from(
         GapItem,
         node,
         gap,

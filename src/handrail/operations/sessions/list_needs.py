@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.accounts import ROLES, Principal
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, SessionId
-from handrail.contract.outcome import Answer, Success, made_from
+from handrail.contract.outcome import Answer, Success, make_from
 from handrail.engine.events import is_newer
 from handrail.operations.stored_sessions import FindSilence, Sessions, ask_sessions, find_silence
 from handrail.projections.needs import reply_to_need
@@ -202,7 +202,7 @@ def _describe(facts: SessionFacts) -> str:
 def _row(
     session_id: SessionId, facts: SessionFacts, need: Need, *, reply: str, command: str, silence: str = ""
 ) -> NeedRow:
-    return made_from(
+    return make_from(
         NeedRow,
         need,
         facts,

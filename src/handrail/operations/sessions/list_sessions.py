@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Answer, Success, made_from
+from handrail.contract.outcome import Answer, Success, make_from
 from handrail.operations.sessions.search_sessions import Texts
 from handrail.operations.stored_sessions import (
     FACETS,
@@ -255,7 +255,7 @@ def _branch(facts: SessionFacts) -> str:
 
 def _row(sessions: Sessions, stamp: SessionStamp, silence: FindSilence) -> SessionRow:
     facts = sessions.facts(stamp.session_id)
-    return made_from(
+    return make_from(
         SessionRow,
         facts,
         id=stamp.session_id,

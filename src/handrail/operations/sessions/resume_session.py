@@ -15,7 +15,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import KEYRING_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import ObservationKey, SessionId, is_run_id, is_session_id
-from handrail.contract.outcome import Fault, Page, Payload, Success, made_from
+from handrail.contract.outcome import Fault, Page, Payload, Success, make_from
 from handrail.contract.tokens.workflow import WORKFLOW, StateClaims, mint
 from handrail.contract.wording import format_count, shorten
 from handrail.engine.ask import describe_answer
@@ -307,7 +307,7 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
         children = _list_handed(rt, history, workflow, tip)
         if found.is_here:
             warnings = warn_of_drift(rt.library, rt.workspace, project, run, workflow)
-    return made_from(
+    return make_from(
         Candidate,
         found,
         subject,

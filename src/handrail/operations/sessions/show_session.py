@@ -13,7 +13,7 @@ from handrail.contract.catalogue import RUN_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_newest, take_newest_rows
 from handrail.contract.ids import RunId
-from handrail.contract.outcome import Answer, Fault, made_from
+from handrail.contract.outcome import Answer, Fault, make_from
 from handrail.contract.wording import name_person, quote
 from handrail.engine.children.joins import name_workers
 from handrail.engine.children.tips import gaps_at, open_gaps
@@ -77,9 +77,9 @@ from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import Leaf
 
 LIST_BYTES = 5_376
+"""Of each list of a summary, as it is encoded: the newest that fit. What is left out is counted."""
 CLAIM_BYTES = 200
 """Of what a report says at the place of a claim."""
-"""Of each list of a summary, as it is encoded: the newest that fit. What is left out is counted."""
 RUNS_BYTES = 49_152
 """Of all runs together; the latest is always shown."""
 MOST_TIPS = 50
@@ -336,13 +336,13 @@ def show_session(rt: ReadPorts, request: ShowSession) -> SessionSummary:
         branch=history.observations.get("git_branch", ""),
         event_count=history.head,
         last_activity=history.last_at,
-        imported=None if history.imported is None else made_from(ImportRow, history.imported),
+        imported=None if history.imported is None else make_from(ImportRow, history.imported),
         notes=notes,
         notes_omitted=notes_omitted,
         runs=runs,
         runs_omitted=0 if request.run is not UNSET else len(history.runs) - len(runs),
         timeline=take_newest_rows(
-            timeline(history, MOST_MOMENTS), partial(made_from, TimelineRow), LIST_BYTES
+            timeline(history, MOST_MOMENTS), partial(make_from, TimelineRow), LIST_BYTES
         )[0],
     )
 
@@ -395,7 +395,7 @@ def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
     noted = [node for node in way_to(history, tip) if notes_at(history, node.node_id) is not None]
     still_open = frozenset(gap.gap_id for gap in open_gaps(history, tip))
     gaps = take_newest_rows(gaps_at(history, tip), partial(_gap_row, still_open), LIST_BYTES)
-    artifacts = take_newest_rows(current_artifacts(history, tip), partial(made_from, ArtifactRow), LIST_BYTES)
+    artifacts = take_newest_rows(current_artifacts(history, tip), partial(make_from, ArtifactRow), LIST_BYTES)
     evidence = sum_evidence(history, tip) or EvidenceSum()
     claims = take_newest_rows(list_claims(history, tip), partial(_claim_row, history), LIST_BYTES)
     answers = (held for told in history.confirmations.values() for held in told)
@@ -406,7 +406,7 @@ def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
     divergences = take_newest_rows(divergences_at(history, tip), _divergence_row, LIST_BYTES)
     not_run = not_run_at(history, tip)
     skipped = take_newest_rows((*not_run.parts, *not_run.not_needed), _skipped_row, LIST_BYTES)
-    loops = take_newest_rows(loop_exits_at(history, tip), partial(made_from, LoopRow), LIST_BYTES)
+    loops = take_newest_rows(loop_exits_at(history, tip), partial(make_from, LoopRow), LIST_BYTES)
     notes = take_newest_rows(noted, partial(_step_note_row, history), LIST_BYTES)
     nodes = take_newest_rows(run.graph.nodes, partial(_node_row, history, run), LIST_BYTES)
     graph = take_newest_rows(draw_run(run.graph, partial(_label, leaves_of(workflow))), str, LIST_BYTES)
@@ -422,7 +422,7 @@ def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
         "graph": graph[1],
     }
     parent, closing = history.runs[run.run_id].parent, closing_at(history, drawn)
-    return made_from(
+    return make_from(
         RunRow,
         run,
         id=run.run_id,
@@ -431,7 +431,7 @@ def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
         parent_run_id="" if parent is None else parent.run_id,
         worker=name_workers(history.runs[run.run_id]),
         pending_step=pending_step(run.tip),
-        closed=None if closing is None else made_from(ClosedRow, closing),
+        closed=None if closing is None else make_from(ClosedRow, closing),
         node_count=len(run.graph.nodes),
         tips=list(run.graph.tips[-MOST_TIPS:]),
         preferred_tip=run.graph.preferred_tip,
@@ -459,7 +459,7 @@ def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
 
 def _claim_row(history: History, placed: PlacedClaim) -> ClaimRow:
     claim = placed.claim
-    return made_from(
+    return make_from(
         ClaimRow,
         claim,
         text=shorten_message(text_of(history, placed), CLAIM_BYTES),
@@ -477,25 +477,25 @@ def _confirmation_row(history: History, said: Confirmation) -> ConfirmationRow:
     fact = said.fact
     step_id = pending_step(history.nodes[fact.node_id]) or ""
     who = name_person(fact.who)
-    return made_from(ConfirmationRow, fact, said, step_id=step_id, said=say_answer(fact), who=who)
+    return make_from(ConfirmationRow, fact, said, step_id=step_id, said=say_answer(fact), who=who)
 
 
 def _divergence_row(told: DivergenceRecorded) -> DivergenceRow:
-    return made_from(DivergenceRow, told, step_id=told.related_step_id)
+    return make_from(DivergenceRow, told, step_id=told.related_step_id)
 
 
 def _skipped_row(part: PassedBy) -> SkippedRow:
-    return made_from(SkippedRow, part, step_id=part.part_id)
+    return make_from(SkippedRow, part, step_id=part.part_id)
 
 
 def _gap_row(still_open: frozenset[str], gap: GapRecorded) -> GapRow:
     is_open = gap.gap_id in still_open
-    return made_from(GapRow, gap, id=gap.gap_id, summary=explain_gap(gap), is_open=is_open)
+    return make_from(GapRow, gap, id=gap.gap_id, summary=explain_gap(gap), is_open=is_open)
 
 
 def _node_row(history: History, run: RunOverview, node: Node) -> NodeRow:
     changed = attached_to(history, node.node_id).preferences
-    return made_from(
+    return make_from(
         NodeRow,
         node,
         id=node.node_id,

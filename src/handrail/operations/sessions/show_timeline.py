@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId
-from handrail.contract.outcome import Answer, Success, made_from
+from handrail.contract.outcome import Answer, Success, make_from
 from handrail.engine.history import Recorded
 from handrail.engine.messages import explain_to_person
 from handrail.engine.navigate import leaves_of
@@ -132,7 +132,7 @@ def _moment(
     title = _title(leaves, entry)
     blocked = answers[entry.node_id].blocked if entry.node_id in answers and not entry.said else None
     why = [] if blocked is None else [explain_to_person(one, (), title).why for one in blocked.blockers[:1]]
-    return made_from(
+    return make_from(
         MomentRow,
         entry,
         seconds=_seconds_between(before, entry.at),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, made_from
+from handrail.contract.outcome import Answer, make_from
 from handrail.ports.store import SessionUsage
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
@@ -37,7 +37,7 @@ def measure_store(rt: Runtime, _: StoreSizeRequest) -> StoreSizes:
     """Measure the store."""
     usage = rt.keeper().usage()
     session_bytes = sum(session.bytes for session in usage.sessions)
-    return made_from(
+    return make_from(
         StoreSizes,
         usage,
         total_bytes=session_bytes + usage.blob_bytes + usage.cache_bytes,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from handrail.contract.ids import NodeId
-from handrail.contract.outcome import made_from
+from handrail.contract.outcome import make_from
 from handrail.engine.events import NodeKind
 from handrail.engine.history import Node
 from handrail.projections.html.elements import Html, element
@@ -98,7 +98,7 @@ def draw_rail(rail: Rail, label: Callable[[NodeId], str]) -> Html:
 
 def _place(graph: RunGraph, node: Node, row: int, lane: int) -> Place:
     is_preferred, is_tip = node.node_id in graph.preferred_path, not graph.children[node.node_id]
-    return made_from(Place, node, row=row, lane=lane, is_preferred=is_preferred, is_tip=is_tip)
+    return make_from(Place, node, row=row, lane=lane, is_preferred=is_preferred, is_tip=is_tip)
 
 
 def _mark(place: Place) -> Html:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from handrail.contract.ids import BlobRef, NodeId, RunId
-from handrail.contract.outcome import made_from
+from handrail.contract.outcome import make_from
 from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.children.shared_files import find_shared_files
 from handrail.engine.children.tips import open_gaps
@@ -198,7 +198,7 @@ def story_of(
     noted = tuple(history.session_notes.values())
     graphs = run_graphs(history)
     answers = {answer.to_node_id: answer for answer in history.advances.values()}
-    return made_from(
+    return make_from(
         Story,
         history,
         status=session_status(history),
@@ -346,7 +346,7 @@ class _Story:
         said = answer_about(self._history, node)
         done = self._done(node)
         branches, omitted = self._branches(node) if with_branches else ((), 0)
-        return made_from(
+        return make_from(
             Moment,
             node,
             attached,
