@@ -572,7 +572,5 @@ OPERATION = Operation(
     output=SetUp,
     perform=set_up_clients,
     starts_programs=True,
-    shape=Shape(
-        levels={"minimal": ("items", "summary", "skipped"), "standard": None, "full": None}, select="top"
-    ),
+    shape=Shape(levels={"minimal": ("items", "summary", "skipped")}, select="top"),
 )

@@ -190,9 +190,7 @@ OPERATION = Operation(
     input=ShowCompletion,
     output=Completion,
     perform=show_completion,
-    shape=Shape(
-        levels={"minimal": ("shell", "install"), "standard": None, "full": None}, drop_order=("script",)
-    ),
+    shape=Shape(levels={"minimal": ("shell", "install")}, drop_order=("script",)),
 )
 
 
