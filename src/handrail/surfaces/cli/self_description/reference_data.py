@@ -14,7 +14,7 @@ from handrail.contract.ledger import LedgerDocument
 from handrail.contract.outcome import Payload
 from handrail.runtime.operation import AckVerdict, Operation, Registry
 from handrail.runtime.write_permission import DryRun
-from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, Row
+from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, GlobalFlag, Row
 from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Param
 from handrail.surfaces.cli.self_description import command_tables
 
@@ -73,7 +73,7 @@ def cli_reference(registry: Registry, command: str = "") -> dict[str, Any]:
     schemas = _Schemas(registry, rows)
     commands = [_command(registry, row, schemas) for row in rows]
     return {
-        "global_flags": [_global_flag(flag.flag) for flag in GLOBAL_FLAGS],
+        "global_flags": [_global_flag(flag) for flag in GLOBAL_FLAGS],
         "commands": sorted(commands, key=lambda one: one["path"]),
         "schemas": dict(sorted(schemas.described.items())),
         "json_schemas": dict(sorted(schemas.json_schemas.items())),
@@ -250,10 +250,9 @@ def _param(param: Param, text: str) -> dict[str, Any]:
     }
 
 
-def _global_flag(name: str) -> dict[str, Any]:
-    flag = next(one for one in GLOBAL_FLAGS if one.flag == name)
+def _global_flag(flag: GlobalFlag) -> dict[str, Any]:
     return {
-        "name": name,
+        "name": flag.flag,
         "type": _TYPES.get(flag.kind, "string"),
         "values": list(flag.choices) or None,
         "minimum": flag.least or None,
