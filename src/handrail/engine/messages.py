@@ -63,13 +63,6 @@ VERBS: Final[Mapping[Reader, Verbs]] = {
         again="run the command below",
         read="the command for lost context",
     ),
-    "person": Verbs(
-        artifacts="its report",
-        notes="its notes",
-        call="another report",
-        again="it reports again",
-        read="its link",
-    ),
 }
 
 

@@ -56,7 +56,7 @@ from handrail.workflows.conditions import (
 )
 from handrail.workflows.contracts.check import find_violations
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.part_contents import strings_in, texts_of
+from handrail.workflows.part_contents import leaves_in_loops, strings_in, texts_of
 from handrail.workflows.problem import NO_EDIT, Problem, drop_edits, rename_key, replace_value
 from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
 
@@ -451,7 +451,9 @@ def check_rendered(found: Findings, workflow: CompiledWorkflow, pointers: Mappin
     declared = {name for name, spec in workflow.inputs.items() if not spec.implicit}
     given = frozenset(declared | set(names_set_inside(workflow.steps)))
     kinds = {contract.artifact_kind for contract in workflow.contracts.values()}
-    for leaf, known in _leaves(workflow.steps, given):
+    for leaf, around in leaves_in_loops(workflow.steps):
+        own = {leaf.item} if isinstance(leaf, Delegate) else set[str]()
+        known = given.union(own, *map(loop_variables, around))
         told: set[str] = set()
         for text in texts_of(leaf, workflow.functions):
             for slot in slots_in(text, known):
@@ -487,11 +489,3 @@ def _report(
     is_certain = slot.kind == "name" and leaf.provenance.kind != "template"
     tell = found.report if is_certain else found.warn
     tell("bad_placeholder", f"{pointer}/output/contractRef" if is_of_contract else pointer, message, fix)
-
-
-def _leaves(parts: tuple[Part, ...], known: frozenset[str]) -> Iterator[tuple[Leaf, frozenset[str]]]:
-    for part in parts:
-        if isinstance(part, Loop):
-            yield from _leaves(part.body, known | loop_variables(part))
-        else:
-            yield part, known | {part.item} if isinstance(part, Delegate) else known
