@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from handrail.contract.catalogue import STORE_IO_ERROR
-from handrail.contract.ids import ObservationKey, SessionId, SourceKind
+from handrail.contract.ids import SessionId, SourceKind
 from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
@@ -28,7 +28,7 @@ from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
 from handrail.ports.log import Record
 from handrail.ports.process import Claim
-from handrail.ports.workspace import WorkflowFile
+from handrail.ports.workspace import NamedWorkspace, WorkflowFile
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import HotLog
@@ -112,33 +112,9 @@ class _OneWorkflow:
         del path, project
 
 
-class _Nowhere:
+class _Nowhere(NamedWorkspace):
     def project(self, asked: str) -> str:
         return asked or "/proof"
-
-    def identity(self, project: str) -> str:
-        del project
-        return ""
-
-    def observations(self, project: str) -> dict[ObservationKey, str]:
-        del project
-        return {}
-
-    def repository(self, project: str) -> str:
-        del project
-        return ""
-
-    def main_checkout(self, project: str) -> str:
-        return self.repository(project)
-
-    def work_token(self) -> str:
-        return ""
-
-    def worker(self) -> str:
-        return ""
-
-    def account(self) -> str:
-        return "proof"
 
 
 class _NoIncidents:
@@ -176,7 +152,7 @@ class World:
             clock=self.clock,
             randomness=self._randomness,
             library=_OneWorkflow(),
-            workspace=_Nowhere(),
+            workspace=_Nowhere("proof"),
             incidents=_NoIncidents(),
             confirmed=_UnusedTokens(),
             authored=ProjectFiles(),
