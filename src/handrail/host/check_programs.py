@@ -14,8 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from handrail.contract.catalogue import VALIDATION_ERROR
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import refuse_argument
 from handrail.contract.redaction import Secrets, cut_minted_tokens, find_credentials, is_secret_name
 from handrail.contract.wording import quote
 from handrail.host.private_files import leads_outside, open_regular_file
@@ -54,18 +53,9 @@ class LocalCheckPrograms:
         except ValueError:  # a null byte, or half of a surrogate pair: no directory is called that
             place = ""
         if not place or not _is_inside(place, root) or not os.path.isdir(place):
-            raise Fault(
-                VALIDATION_ERROR,
-                f"{quote(asked)} is not a directory of the project.",
-                details={
-                    "problems": [
-                        {
-                            "param": "directory",
-                            "problem": "is not a directory of the project",
-                            "expected": "a path relative to the project",
-                        }
-                    ]
-                },
+            problem = "is not a directory of the project"
+            raise refuse_argument(
+                f"{quote(asked)} {problem}.", "directory", problem, "a path relative to the project"
             )
         return place
 
