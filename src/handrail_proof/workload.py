@@ -27,7 +27,7 @@ from handrail.host.authored_files import ProjectFiles
 from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
 from handrail.ports.log import Record
-from handrail.ports.process import Claim
+from handrail.ports.process import AuditLine, Claim
 from handrail.ports.workspace import NamedWorkspace, WorkflowFile
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
@@ -35,7 +35,16 @@ from handrail.runtime.sessions import HotLog
 
 LONG_NOTES: Final = "Long notes go to a blob of their own. " * 120
 """Longer than an event may hold, and than one page of a disk."""
-_TOKEN: Final = re.compile(rb"\b(?:st1|ak1|ck1)[0-9a-z]{40,60}\b")
+TOKEN: Final = re.compile(rb"\b(?:st1|ak1|ck1)[0-9a-z]{40,60}\b")
+AUDIT_LINE: Final = AuditLine(
+    at="2026-01-01T00:00:00.000Z",
+    tool="proof",
+    version="0",
+    command="run start",
+    account="proof",
+    workspace="",
+    effect="create",
+)
 _RULE: Final = {"type": "contains", "value": "measured", "message": "Say what was measured."}
 _WORKFLOW: Final = msgspec.json.encode(
     {
@@ -180,7 +189,7 @@ class World:
         Raises Fault when a token in it does not verify here.
         """
         keys = self.keyring.verifying_keys(WORKFLOW)
-        return _TOKEN.sub(lambda found: repr(_claims(keys, found[0])).encode(), reply)
+        return TOKEN.sub(lambda found: repr(_claims(keys, found[0])).encode(), reply)
 
     def records(self, session_id: SessionId) -> tuple[Record, ...]:
         loaded = self.log.load(session_id)
