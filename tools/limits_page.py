@@ -192,7 +192,7 @@ READING: Rows = (
     ("operations.sessions.show_ledger", "MOST_PATTERNS", "Operations that a ledger can be filtered by."),
     ("operations.store.measure_store", "MOST_SESSIONS", "Largest sessions in `store du`."),
     ("operations.store.verify_store", "MOST_PROBLEMS", "Problems that `store verify` lists; it counts all."),
-    ("projections.html.rail", "MOST_ROWS", "Rows of the drawing of a run in the Console."),
+    ("operations.runs.show_graph", "MOST_ROWS", "Rows of the drawing of a run in the Console."),
     ("projections.report.markdown", "MOST_DRAWN", "Nodes of the drawing in a Markdown report."),
     ("projections.report.story", "MOST_MOMENTS", "Moments in a report."),
     ("projections.report.story", "MOST_BRANCHES", "Branches of one run in a report."),
