@@ -7,17 +7,17 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_USAGE, VALIDATION_ERROR
+from handrail.contract.catalogue import E_USAGE
 from handrail.contract.ids import blob_ref
-from handrail.contract.outcome import Answer, Fault, Json, Notice, Success
+from handrail.contract.outcome import Answer, Fault, Json, Notice, Success, refuse_argument
 from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import find_workflow, load_catalog
 from handrail.operations.workflows.examine_workflows import WorkflowText, choose_one, refuse_problems
-from handrail.operations.workflows.save_workflow import describe_file_change, file_version, put_file
+from handrail.operations.workflows.save_workflow import plan_file, put_file
 from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
-from handrail.runtime.write_permission import DryRun, GatedInput, Plan, dry_run_of, preview_or_write
+from handrail.runtime.write_permission import DryRun, GatedInput, Plan, preview_or_write
 from handrail.workflows.limits import Spelling, spelling_of
 from handrail.workflows.problem import drop_edits
 from handrail.workflows.reading.reader import EXTENDS, read_workflow
@@ -119,8 +119,8 @@ def print_or_write(
     """
     source = load_source(rt, request)
     if EXTENDS in source.document and spelling == "md":
-        problem = {"param": "to", "problem": "is not a spelling of an overlay", "expected": "yaml or json"}
-        raise Fault(VALIDATION_ERROR, "Overlays have no Markdown form.", details={"problems": [problem]})
+        message = "Overlays have no Markdown form."
+        raise refuse_argument(message, "to", "is not a spelling of an overlay", "yaml or json")
     text = write_document(source.document, spelling, source.comments)
     told, meant = read_workflow(text.encode(), spelling), read_workflow(source.content, source.spelling)
     assert (told.workflow, told.extends) == (meant.workflow, meant.extends), "the text says the same workflow"
@@ -149,26 +149,16 @@ def put_out(
 
     def resolve() -> Plan[FilePlace]:
         place = rt.authored.place(project, directory, name, "out")
-        return Plan(
-            action="write a workflow file",
-            changes=describe_file_change(place, content),
-            targets=(place.path,),
-            versions={place.path: file_version(place.content)},
-            blast_radius="One file; no other file is changed.",
-            found=place,
-        )
+        return plan_file(place, content, "write a workflow file", "One file; no other file is changed.")
 
     def write(place: FilePlace) -> Success:
-        is_written = put_file(rt, place, content)
-        if is_written:
-            rt.commits.note(dry_run_of(called, request))
         written = WrittenWorkflow(
             workflow_id=answer.workflow_id,
             spelling=answer.spelling,
             path=place.path,
             digest=blob_ref(content),
             size_bytes=len(content),
-            is_written=is_written,
+            is_written=put_file(rt, called, request, place, content),
         )
         return Success(data=msgspec.to_builtins(written), notices=notices)
 
@@ -190,11 +180,10 @@ def _place(out: str, spelling: Spelling) -> tuple[str, str]:
     """
     directory, slash, name = out.replace("\\", "/").rpartition("/")
     if not name or "." not in name or spelling_of(name) != spelling:
-        problem = {"param": "out", "problem": f"is no name of a {spelling} file"}
-        raise Fault(
-            VALIDATION_ERROR,
+        raise refuse_argument(
             f"{quote(out)} is no name for a workflow in {spelling}.",
-            details={"problems": [problem]},
+            "out",
+            f"is no name of a {spelling} file",
             hint=f"Name a file that ends in .{spelling}.",
         )
     return (directory or "/") if slash else ".", name
