@@ -11,8 +11,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Notice, Success, refuse_argument
 from handrail.contract.wording import format_count
 from handrail.operations.workflow_catalog import load_catalog
-from handrail.operations.workflows.examine_workflows import Examined, WorkflowText, examine_texts, refuse
-from handrail.operations.workflows.spelled_workflow import (
+from handrail.operations.workflows.convert_workflow import (
     ERRORS,
     SpelledWorkflow,
     SpellingChoice,
@@ -21,6 +20,7 @@ from handrail.operations.workflows.spelled_workflow import (
     print_or_write,
     put_out,
 )
+from handrail.operations.workflows.examine_workflows import Examined, WorkflowText, examine_texts, refuse
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import WritePorts, project_of
 from handrail.runtime.write_permission import DryRun
