@@ -169,35 +169,30 @@ def session_facts(history: History, health: str) -> SessionFacts:
     """The facts of a session with this health."""
     graphs = run_graphs(history)
     run_id = choose_run(history, graphs)
-    goal = session_title(history)
+    seen = history.observations
+    facts = SessionFacts(
+        status=session_status(history, graphs) if health == "healthy" or run_id is not None else "unreadable",
+        health=health,
+        goal=session_title(history),
+        project=session_project(history, graphs),
+        last_activity=history.last_at,
+        event_count=history.head,
+        branches=tuple(value for key, value in seen.items() if key == "git_branch"),
+        heads=tuple(value for key, value in seen.items() if key == "git_head_sha"),
+    )
     if run_id is None:
-        seen = history.observations
-        return SessionFacts(
-            status=session_status(history, graphs) if health == "healthy" else "unreadable",
-            health=health,
-            goal=goal,
-            project=session_project(history, graphs),
-            last_activity=history.last_at,
-            event_count=history.head,
-            branches=tuple(value for key, value in seen.items() if key == "git_branch"),
-            heads=tuple(value for key, value in seen.items() if key == "git_head_sha"),
-        )
+        return facts
     run, tip = history.runs[run_id], history.nodes[graphs[run_id].preferred_tip]
     ways = [list_seen(history, held, graph.preferred_tip) for held, graph in graphs.items()]
     still_open = [gap for graph in graphs.values() for gap in open_gaps(history, graph.preferred_tip)]
-    return SessionFacts(
-        status=graphs[run_id].status,
-        health=health,
-        goal=goal,
-        project=session_project(history, graphs),
+    return msgspec.structs.replace(
+        facts,
         workflow_id=run.workflow_id,
         tags=run.tags,
         run_id=run_id,
         run_count=len(history.runs),
         pending_step=pending_step(tip),
-        last_activity=history.last_at,
         imported_from=imported_from(history),
-        event_count=history.head,
         run_ids=tuple(history.runs),
         closed_run_ids=tuple(held for held, graph in graphs.items() if graph.status == "closed"),
         branches=_once(branch for way in ways for branch in way.get("git_branch", ())),

@@ -246,11 +246,11 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
     history = session.history
     graphs = run_graphs(history)
     graph = find_graph(session, graphs, request.run)
-    workflow = load_pinned_workflow(rt.log, history.runs[graph.run_id].workflow_hash)
-    hashes: set[str] = {run.workflow_hash for run in history.runs.values()}
+    run = history.runs[graph.run_id]
+    hashes: set[str] = {one.workflow_hash for one in history.runs.values()}
     workflows = {ref: load_pinned_workflow(rt.log, WorkflowHash(ref)) for ref in sorted(hashes)}
+    workflow = workflows[run.workflow_hash]
     tip = history.nodes[graph.preferred_tip]
-    actor = history.runs[graph.run_id].actor
     placed = lay_out(graph)
     omitted = max(0, len(placed) - MOST_ROWS)
     facts = facts_at(history, workflow, tip.node_id)
@@ -261,24 +261,21 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
     seen = SessionFacts(
         status=graph.status, health=session.health.state, last_activity=history.last_at, needs=own
     )
-    return ShownGraph(
+    return make_from(
+        ShownGraph,
+        graph,
+        run,
+        progress,
         session_id=history.session_id,
-        run_id=graph.run_id,
-        workflow_id=history.runs[graph.run_id].workflow_id,
         workflow_name=workflow.name,
-        status=graph.status,
         health=session.health.state,
         banner=session.banner,
         node_count=len(graph.nodes),
         branch_count=len(graph.tips),
-        preferred_tip=tip.node_id,
         pending_step=step_key(tip.state),
         pending_title=title_at(workflow, tip),
-        done=progress.done,
-        at_least=progress.at_least,
-        agent=history.runs[graph.run_id].agent,
-        account="" if actor is None else actor.id,
-        machine="" if actor is None else actor.machine,
+        account="" if run.actor is None else run.actor.id,
+        machine="" if run.actor is None else run.actor.machine,
         pending_person="" if said is None else said.fact.answer,
         evidence=msgspec.structs.asdict(sum_evidence(history, tip.node_id) or EvidenceSum()),
         evidence_told=describe_sum_at(history, tip.node_id),
@@ -294,7 +291,7 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
         nodes_omitted=omitted,
         ahead=_list_ahead(history, graph, workflow, facts),
         children=_list_children(history, workflows, graphs, graph),
-        parent_run_id=_parent_of(history, graph.run_id),
+        parent_run_id="" if run.parent is None else run.parent.run_id,
         runs=[_name_run(history, workflows, one) for one in list(graphs.values())[-MOST_RUNS:]],
         runs_omitted=max(0, len(graphs) - MOST_RUNS),
     )
@@ -321,24 +318,18 @@ def _list_children(
             status = "set_aside"
         elif status == "in_progress" and len(below.nodes) == 1:
             status = "handed_out"
-        row = ChildRow(
-            node_id=run.parent.node_id,
-            child_id=run.parent.child_id,
-            run_id=run.run_id,
+        row = make_from(
+            ChildRow,
+            run,
+            run.parent,
             title=workflow.name,
             status=status,
             pending_title=title_at(workflow, history.nodes[below.preferred_tip]),
-            agent=run.agent,
             worker=name_workers(run),
             account=", ".join(run.accounts),
         )
         rows.append(row)
     return rows
-
-
-def _parent_of(history: History, run_id: RunId) -> str:
-    parent = history.runs[run_id].parent
-    return "" if parent is None else parent.run_id
 
 
 def _list_ahead(
