@@ -409,6 +409,7 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
     rows = {name: take_newest_rows(*one, LIST_BYTES) for name, one in lists.items()}
     omitted = {"tips": max(0, len(graph.tips) - MOST_TIPS)} | {name: held[1] for name, held in rows.items()}
     omitted["skipped"] += not_run.unnamed
+    claims = rows.pop("claims")
     notes = take_newest_rows(noted, partial(_step_note_row, history), LIST_BYTES)
     nodes = take_newest_rows(graph.nodes, partial(_node_row, history, graph), LIST_BYTES)
     parent, closing = run.parent, closing_at(history, graph)
@@ -432,6 +433,7 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
         evidence=msgspec.structs.asdict(sum_evidence(history, tip) or EvidenceSum()),
         evidence_caveat=caveat_of(history),
         doubts={one.code: say_doubt(one) for one in list_doubts(history, tip) if one.code != "imported"},
+        claims=claims[0],
         **{name: held[0] for name, held in rows.items()},
         not_run_told=describe_not_run(not_run),
         notes=notes[0],
