@@ -36,20 +36,6 @@ _AUTHORISED_BY = {
     "record": "the call itself",
     "process": "the call itself, with the rights of its caller",
 }
-_APPLIES_TO = {
-    "every": "every command",
-    "calls": "commands that make calls, the server included",
-    "answers": "commands that answer with a document",
-    "queries": "commands that only read",
-    "expansions": "reads with parts that are left out unless asked for",
-    "writes": "commands that change something",
-    "gated": "commands that a preview can authorise",
-    "dangerous": "commands that destroy something",
-    "batch": "commands that take several targets",
-    "stream": "commands that can answer line by line",
-    "exports": "commands whose payload can go into a file",
-}
-"""In words; `global_flags` of each command says it exactly."""
 _BLAST_RADIUS = {
     "record": "Appends one fact to one session; nothing is overwritten.",
     "process": "Starts the named program with your rights, and appends one fact to one session.",
@@ -257,7 +243,7 @@ def _global_flag(flag: GlobalFlag) -> dict[str, Any]:
         "values": list(flag.choices) or None,
         "minimum": flag.least or None,
         "maximum": flag.most or None,
-        "applies_to": _APPLIES_TO[flag.on],
+        "applies_to": command_tables.APPLIES_TO[flag.on][0],
         "env": flag.environment or None,
         "description": flag.text,
     }
