@@ -358,4 +358,4 @@ def is_status_own(argv: Sequence[str], check: str = "") -> bool:
     A line that was cut to be shown was read whole when it was recorded.
     """
     is_cut = len(argv) == 1 and argv[0].endswith("…")
-    return bool(check) or is_cut or not argv or read_words(argv).is_alone
+    return bool(check) or is_cut or read_words(argv).is_alone

@@ -106,7 +106,7 @@ def _describe_owner(
     """Who set a key at a node, where this leaf was reported and this option taken."""
     if history.runs[node.run_id].rules >= RULES:
         owner = history.owners.get(node.node_id, {}).get(key, "agent")
-        step_id = "" if owner == "agent" or leaf is None else leaf.id
+        step_id = "" if leaf is None else leaf.id
         return Held(owner=owner, value=value, step_id=step_id, option_id="" if option is None else option.id)
     if isinstance(leaf, Action) and leaf.is_own and key == leaf.save_as:
         return Held(owner="action", value=value, step_id=leaf.id)

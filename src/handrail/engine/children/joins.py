@@ -221,7 +221,6 @@ def _work_of(history: History, run: Run) -> tuple[str, bytes]:
 
 
 def _inputs_of(history: History, run: Run) -> dict[str, Any]:
-    assert run.first_node is not None, "a child has a first node"
     owners = history.owners.get(run.first_node, {})
     held = history.context.get(run.first_node, {})
     return {name: value for name, value in held.items() if owners.get(name) == "parent"}
@@ -532,7 +531,6 @@ def write_brief(history: History, workflow: CompiledWorkflow, step: Delegate, ch
     named = {one.id: one for one in step.children}
     item = _ITEM.fullmatch(child.name)
     made = named.get(child.name) or named.get(item[1] if item else "")
-    assert child.run.first_node is not None, "a child has a first node"
     given = context_at(history, child.run.first_node)
     assert child.run.parent is not None, "a child has a parent"
     around = facts_at(history, workflow, child.run.parent.node_id).values
