@@ -388,7 +388,7 @@ def plan_attempt_look(
     workflow: CompiledWorkflow,
     node: Node,
     artifacts: Sequence[dict[str, Any]],
-    context: dict[str, Any] | None = None,
+    context: dict[str, Any],
 ) -> Look | None:
     """What must be looked at before a report at this node is judged, with what was brought for it before.
 
@@ -403,7 +403,7 @@ def plan_attempt_look(
         if history.evidence or history.receipts:
             from handrail.engine.judge.earlier_reports import find_due_look  # noqa: PLC0415 - few reports need it
 
-            standing = find_due_look(history, workflow, node, place, bodies, context or {})
+            standing = find_due_look(history, workflow, node, place, bodies, context)
     if not bodies and standing is None and (place.step is None or not place.step.check):
         return None
     from handrail.engine.judge.evidence import plan_look  # noqa: PLC0415 - notes alone need none of it

@@ -112,7 +112,7 @@ class Growth(dict[_K, _V]):
             return self._start
         start = self._start
         if not isinstance(start, GrowingMap):
-            start = GrowingMap((dict(start),), len(start)) if start else GrowingMap((), 0)
+            start = GrowingMap((dict(start),), len(start))
         return start.grown(dict(self))
 
 
@@ -165,5 +165,5 @@ class GrowingList(Sequence[_Grown]):
 def append_items(start: Sequence[_Grown], more: Sequence[_Grown]) -> Sequence[_Grown]:
     """Append items to a sequence. The one it grew from does not change."""
     if not isinstance(start, GrowingList):
-        start = GrowingList((tuple(start),) if start else ())
-    return start.grown(more) if more else start
+        start = GrowingList((tuple(start),))
+    return start.grown(more)

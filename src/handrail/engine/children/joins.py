@@ -363,9 +363,8 @@ class Joined(msgspec.Struct, frozen=True, kw_only=True):
 
 def list_passed(workflow: CompiledWorkflow, trace: Iterable[TraceEntry]) -> list[Delegate]:
     """The steps that a move passed because they had nothing to hand out."""
-    passed = [entry.step_id for entry in trace if isinstance(entry, SkippedStep) and not entry.condition_id]
-    steps = [leaf for name, leaf in leaves_of(workflow).items() if name in passed] if passed else []
-    return [leaf for leaf in steps if isinstance(leaf, Delegate)]
+    passed = {entry.step_id for entry in trace if isinstance(entry, SkippedStep) and not entry.condition_id}
+    return [one for one in leaves_of(workflow).values() if isinstance(one, Delegate) and one.id in passed]
 
 
 def collect_nothing(workflow: CompiledWorkflow, trace: Iterable[TraceEntry]) -> dict[str, Any]:

@@ -227,8 +227,6 @@ class FileHold:
 
     def _catch_up(self, held: LockedSession, known: WriterMemory) -> WriterMemory | None:
         """Add what others committed since; None when the files no longer match the memory."""
-        if known.tip.last is None:
-            return None
         disk = self._log.disk
         self._note = read_open_note(disk, held.lock)
         self._fingerprint = self._log.confirm_fingerprint(self._session_id, held.directory)
