@@ -53,18 +53,17 @@ from handrail.workflows import limits
 from handrail.workflows.compiled import (
     VERSIONS,
     Action,
-    AllOf,
-    AnyOf,
     Choice,
     CompiledWorkflow,
     Delegate,
     Loop,
     Part,
     PatternRule,
-    Rule,
     Step,
     Until,
     While,
+    list_leaves_in_loops,
+    walk_parts,
 )
 from handrail.workflows.compiling.shelf import find_contract_problems
 from handrail.workflows.contracts.heavy_parts import (
@@ -73,6 +72,7 @@ from handrail.workflows.contracts.heavy_parts import (
     find_heavy_parts,
 )
 from handrail.workflows.contracts.patterns import explain_refusal
+from handrail.workflows.part_contents import walk_rules
 
 # Compiled workflows that came from elsewhere
 
@@ -192,20 +192,10 @@ def _endless(loop: Loop, depth: int) -> Iterator[str]:
 
 
 def _slow_rules(parts: tuple[Part, ...]) -> Iterator[str]:
-    waiting: list[Part | Rule] = list(parts)
-    while waiting:
-        match waiting.pop():
-            case Loop(body=body):
-                waiting += body
-            case Step(rules=rules):
-                waiting += rules
-            case AllOf(of=inner) | AnyOf(of=inner):
-                waiting += inner
-            case PatternRule(pattern=pattern):
-                if explain_refusal(pattern):
-                    yield "a rule has a pattern that is refused"
-            case _:
-                pass
+    steps = (part for part in walk_parts(parts) if isinstance(part, Step))
+    for rule in (rule for step in steps for rule in walk_rules(step.rules)):
+        if isinstance(rule, PatternRule) and explain_refusal(rule.pattern):
+            yield "a rule has a pattern that is refused"
 
 
 KEY_LIMIT = 256
@@ -241,7 +231,10 @@ class _Check:
 
     def __init__(self, workflows: Mapping[str, CompiledWorkflow]) -> None:
         self._workflows = workflows
-        self._positions = {held: dict(_loops_around(flow.steps)) for held, flow in workflows.items()}
+        self._positions = {
+            held: {leaf.id: loops for leaf, loops in list_leaves_in_loops(flow.steps)}
+            for held, flow in workflows.items()
+        }
         self._runs: dict[RunId, str] = {}
         """The hash of the workflow of each."""
         self._nodes: dict[NodeId, _Seen] = {}
@@ -441,17 +434,6 @@ class _Check:
 
     def _malformed(self, what: str) -> Fault:
         return malformed_fault(f"Event {self._path.rpartition('/')[2]} {what}.", self._path)
-
-
-def _loops_around(
-    parts: tuple[Part, ...], around: tuple[Loop, ...] = ()
-) -> Iterator[tuple[str, tuple[Loop, ...]]]:
-    """Every leaf by its id, with the loops around it, outermost first."""
-    for part in parts:
-        if isinstance(part, Loop):
-            yield from _loops_around(part.body, (*around, part))
-        else:
-            yield part.id, around
 
 
 def _is_position(around: Mapping[str, tuple[Loop, ...]], state: Running) -> bool:

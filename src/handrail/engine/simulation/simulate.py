@@ -24,6 +24,7 @@ from handrail.engine.navigate import (
     TraceEntry,
     first_move,
     leaf_at,
+    leaves_of,
     move_effort,
 )
 from handrail.engine.reasons import Block
@@ -69,6 +70,7 @@ from handrail.workflows.compiled import (
     Step,
     Until,
     While,
+    list_leaves_in_loops,
     walk_parts,
 )
 from handrail.workflows.conditions import (
@@ -86,17 +88,6 @@ from handrail.workflows.conditions import (
 from handrail.workflows.contracts.check import explain_unsatisfiable, make_example
 
 # Steps that no walk reached: dead where that is proven, untried where only a limit was reached
-
-
-def list_leaves(
-    parts: tuple[Part, ...], around: tuple[Loop, ...] = ()
-) -> Iterator[tuple[Part, tuple[Loop, ...]]]:
-    """Every step, choice and action with the loops around it, outermost first."""
-    for part in parts:
-        if isinstance(part, Loop):
-            yield from list_leaves(part.body, (*around, part))
-        else:
-            yield part, around
 
 
 class _Judge:
@@ -197,7 +188,7 @@ def simulate_modes(
     paths = input_paths(short, limits.max_loop_iterations, effort)
     contexts, possible = list_starts(short, limits.max_loop_iterations, limits.max_starts, effort)
     walks = {mode: Walks(short, mode, limits, paths, effort) for mode in modes}
-    total = sum(1 for _ in list_leaves(workflow.steps))
+    total = len(leaves_of(workflow))
     for mode, taken in walks.items():
         for context in contexts:
             taken.take(context)
@@ -217,7 +208,7 @@ def _report(
 ) -> Report:
     # The modes are walked apart and told together: a step counts as reached if any mode comes to it, and its
     # prompt is the longest that any mode renders. Where a walk was cut short nothing is called dead.
-    leaves = list(list_leaves(workflow.steps))
+    leaves = list(list_leaves_in_loops(workflow.steps))
     steps = [part.id for part, _ in leaves]
     reached = {step_id for taken in walks.values() for step_id in taken.texts}
     texts = {
