@@ -32,7 +32,7 @@ TOLD = {
     "weakens a test before the run begins": "began on uncommitted changes of tests: tests/test_bill.py",
     "declares its own check before the run begins": "in no commit when the run began, and approved by nobody",
     "forges what a hook tells of the declared check": "by the client's word alone: ",
-    "adds a test that disarms the one that fails": "checks changed: tests/test_aaa.py, and no person agreed",
+    "adds a test that disarms the one that fails": "passed only after some changed: tests/test_aaa.py",
     "hides a test that disarms the others from a submodule": "ignore rules that no commit has changed",
     "weakens a test in a submodule, and lists it": "the run left other files than the commit has: tests",
     "starts another program under the same name": "another program than before: tests by ",

@@ -58,6 +58,7 @@ Code: TypeAlias = Literal[
     "unchecked",
     "failing",
     "changed_checks",
+    "unanswered",
     "began_changed",
     "sparse",
     "apart",
@@ -80,6 +81,7 @@ _SAYS: dict[Code, str] = {
     "unchecked": "passed without checking: {}",
     "failing": "failed, and did not pass since: {}",
     "changed_checks": "{}, and no person agreed",
+    "unanswered": "{}; put them aside, run it, put them back, and run it again",
     "began_changed": "the run began on uncommitted changes of tests: {}",
     "sparse": "tests that the checkout leaves out since before the run: {}",
     "apart": "another repository in it changed: {}",
@@ -125,6 +127,7 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
         "unchecked": list_unchecked(history, node_id),
         "failing": list_still_failing(history, claims),
         "changed_checks": _list_changed_checks(history, claims),
+        "unanswered": _list_unanswered(history, claims),
         "began_changed": _list_uncommitted_tests(history, node_id, claims),
         "sparse": _list_sparse_tests(history, node_id, claims),
         "apart": _list_apart(history, node_id),
@@ -246,6 +249,21 @@ def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> lis
             found |= {path for path in placed.claim.paths if is_of_checks(path) or path in own}
     uses = sort_by_use(sorted(found - list_grown(claims)))
     return [f"{use} of the checks changed: {list_names(paths)}" for use, paths in uses.items()]
+
+
+def _list_unanswered(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    """Commands that failed on the tests of the start and passed only with others, by their last report."""
+    found: dict[str, tuple[str, ...]] = {}
+    for placed in claims:
+        if worth_of(placed.claim) == "confirmed":
+            found.clear()
+        receipt = receipt_of(history, placed) if worth_of(placed.claim) == "ran" else None
+        found |= {} if receipt is None else {name_check(receipt): placed.claim.unanswered}
+    return [say_unanswered(name, paths) for name, paths in found.items() if paths]
+
+
+def say_unanswered(name: str, paths: Sequence[str]) -> str:
+    return f"{name} failed on the tests of the start, and passed only after some changed: {list_names(paths)}"
 
 
 def list_grown(claims: Sequence[PlacedClaim]) -> set[str]:

@@ -33,6 +33,7 @@ from handrail.engine.judge.run_claims import (
     is_command_of,
     write_line,
 )
+from handrail.engine.judge.witnessed import Turn, Turns
 from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
 from handrail.projections.doubts import NO_TEST_COUNTED, is_uncounted, list_doubts, list_never_red, say_doubt
 from handrail.projections.evidence import (
@@ -76,8 +77,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """Those of them that the green one does not have."""
     tests: tuple[str, ...]
     """Tests that the commit has otherwise than the one that the run began with."""
-    broken: Mapping[str, tuple[str, ...]]
-    """By the receipt of a command that failed: code that differs since, and the run had changed by then."""
+    turns: Turns
     approved: tuple[str, ...]
     """Checks that a person approved since the run began."""
     last: tuple[str, ...] | None
@@ -153,7 +153,7 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "status": graph.status,
         "checks": [_state_check(history, run, one, subject) for one in ran],
         "isCounted": not is_uncounted(history, tip, ran, subject.approved),
-        "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run, subject.broken)],
+        "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run, subject.turns)],
         "testsTouched": _name_touched_tests(history, claims, subject),
         "testsNeverRed": _name_paths(list_never_red(history, tip)),
         "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
@@ -257,15 +257,13 @@ def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subj
     }
 
 
-def find_guards(
-    history: History, run: Run, broken: Mapping[str, Sequence[str]]
-) -> list[tuple[ReceiptRecorded, ReceiptRecorded]]:
+def find_guards(history: History, run: Run, turns: Turns) -> list[tuple[ReceiptRecorded, ReceiptRecorded]]:
     """Where a check that counts passes now and failed before: the red receipt and the green one."""
     here = _list_here(history, run)
     found = []
     for green in find_counting_receipts(history, run):
         own = [one for one in here if is_command_of(one, green)]
-        red = find_red(own, green, broken) if _has_passed(green) else None
+        red = find_red(own, green, turns) if _has_passed(green) else None
         found += [] if red is None else [(red, green)]
     return found
 
@@ -274,8 +272,8 @@ def _state_guard(red: ReceiptRecorded, green: ReceiptRecorded, subject: Subject)
     trees = red.tree_after, green.tree_after
     differing = subject.between.get(trees)
     paths, name = list(differing or ()), green.check or write_line(green)
-    broken = subject.broken.get(red.receipt_id, ())
-    doubt = find_doubt(red, green, paths, subject.gone.get(trees, ()), name, broken)
+    turn = subject.turns.get(red.receipt_id, Turn())
+    doubt = find_doubt(red, green, paths, subject.gone.get(trees, ()), name, turn)
     if not paths:
         doubt = f"{name} failed before and passes now, and {NOT_FOUND}"
     return {
