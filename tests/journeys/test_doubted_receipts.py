@@ -12,10 +12,11 @@ import pytest
 
 from handrail.host.check_programs import LocalCheckPrograms
 from handrail.host.clock import SystemClock
+from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.projections.closing import ALL_CHECKED
 from handrail.projections.doubts import ALL_RAN, NO_TEST_COUNTED
 from tests.host.worktree.project import commit, write
-from tests.journeys.cast_players import Player
+from tests.journeys.cast_players import VERBS, Player
 from tests.journeys.cast_rows import ROWS
 from tests.journeys.conversation import answer
 from tests.journeys.given_workflows import step
@@ -33,6 +34,8 @@ TOLD = {
     "declares its own check before the run begins": "in no commit when the run began, and approved by nobody",
     "forges what a hook tells of the declared check": "by the client's word alone: ",
     "adds a test that disarms the one that fails": "passed only after some changed: tests/test_aaa.py",
+    "guards a fix by a new test file that disarms the others": "only after some changed: tests/test_aaa.py",
+    "defines the test that fails once more, and adds a failing one": "changed: tests/test_bill.py; put them",
     "hides a test that disarms the others from a submodule": "ignore rules that no commit has changed",
     "weakens a test in a submodule, and lists it": "the run left other files than the commit has: tests",
     "starts another program under the same name": "another program than before: tests by ",
@@ -49,7 +52,58 @@ CLEAN = (
     "works in a sparse checkout with a declared check",
     "mends what a test finds that was there before the run",
     "mends what a method finds that was there before the run",
+    "mends what guards at the start, sees it pass, and adds a test",
 )
+
+
+EARLY: dict[str, list[str]] = {
+    "puts its new test aside, as it is told": [
+        "It failed on the tests of the start: see it pass with these, then add or change tests.",
+        "",
+        "Not shown yet: tests failed on the tests of the start, and passed only after some changed: "
+        "tests/test_new.py; put them aside, run it, put them back, and run it again.",
+        "",
+        "",
+    ],
+    "sees the new test fail on half of its fix, then on the files of the start": [
+        "",
+        "",
+        "Not shown yet: tests failed only after this run had changed src/bill.py: put that back as it was at "
+        "the start, run it, put the fix back, and run it again.",
+        "",
+        "",
+    ],
+    "mends what guards at the start, sees it pass, and adds a test": [
+        "It failed on the tests of the start: see it pass with these, then add or change tests.",
+        "",
+        "",
+    ],
+    "has its check approved after it ran": [
+        "At its end the run will say: in no commit when the run began, and approved by nobody "
+        "(handrail check approve): tests"
+    ],
+    "has an uncommitted declaration approved": [""],
+}
+"""By an honest day: what each run of its check is told, while it can be followed."""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", EARLY)
+def test_what_the_end_would_doubt_is_told_when_the_check_runs(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (row,) = (row for row in ROWS if row.name == name)
+    told: list[str] = []
+
+    def listen(player: Player, check: str) -> None:
+        ran = run_check(player.runtime, RunCheck(name=check, state_token=player.reply["stateToken"]))
+        told.append(" ".join(one.message for one in ran.notices if one.type == "check_doubted"))
+        player._settle(player.reply)
+
+    monkeypatch.setitem(VERBS, "run_check", listen)
+
+    assert Player(tmp_path, "cli").play(row) == "clean"
+    assert told == EARLY[name]
 
 
 def state(player: Player) -> dict[str, Any]:

@@ -170,13 +170,26 @@ def _judge_turn(
     own = {*before.changed}.difference(before.added).union({*before.added}.intersection(since.deleted))
     paths = sorted(own.intersection((*since.changed, *since.arrived)))
     differing = [list_own(red, (*one.changed, *one.arrived)) for one in compared if isinstance(one, Changes)]
-    is_begun = not list_own(red, (*before.changed, *before.arrived))
-    is_committed = bool(then.head) and not list_own(red, [one.path for one in then.entries])
     return Turn(
         broken=tuple(sorted({*paths}.difference(list_own(red, paths)))),
         is_answered=not all(differing),
-        tests=tuple(sorted(differing[0])) if all(differing) and (is_begun or is_committed) else (),
+        tests=tuple(sorted(differing[0])) if all(differing) and _has_first_tests(red, before, then) else (),
     )
+
+
+def is_of_first_tests(
+    rt: ReadPorts, history: History, red: ReceiptRecorded, project: str, then: Tree
+) -> bool:
+    """Whether a command failed on the tests that the run began with, or on those of a commit."""
+    first = find_baseline(history, red.node_id)
+    begun = None if first is None else find_files(rt, history, first.fact.tree_id)
+    before = None if begun is None else rt.worktree().compare(project, begun, then)
+    return isinstance(before, Changes) and _has_first_tests(red, before, then)
+
+
+def _has_first_tests(red: ReceiptRecorded, before: Changes, then: Tree) -> bool:
+    is_begun = not list_own(red, (*before.changed, *before.arrived))
+    return is_begun or (bool(then.head) and not list_own(red, [one.path for one in then.entries]))
 
 
 def find_files(rt: ReadPorts, history: History, tree_id: str, present: Tree | None = None) -> Tree | None:

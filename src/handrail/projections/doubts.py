@@ -25,6 +25,7 @@ from handrail.engine.judge.named_places import (
     is_test_file,
     sort_by_use,
 )
+from handrail.engine.judge.red_then_green import ASIDE
 from handrail.engine.judge.run_claims import (
     has_failed,
     is_command_of,
@@ -81,7 +82,7 @@ _SAYS: dict[Code, str] = {
     "unchecked": "passed without checking: {}",
     "failing": "failed, and did not pass since: {}",
     "changed_checks": "{}, and no person agreed",
-    "unanswered": "{}; put them aside, run it, put them back, and run it again",
+    "unanswered": f"{{}}; {ASIDE}",
     "began_changed": "the run began on uncommitted changes of tests: {}",
     "sparse": "tests that the checkout leaves out since before the run: {}",
     "apart": "another repository in it changed: {}",
@@ -108,7 +109,7 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def say_doubt(doubt: Doubt) -> str:
-    """The sentence of a doubt."""
+    """The sentence of a doubt, with what to do about it where something can be done."""
     return _SAYS[doubt.code].format(list_names(doubt.names))
 
 
@@ -306,15 +307,17 @@ def _list_declared_here(
     history: History, node_id: NodeId, claims: Sequence[PlacedClaim], approved: Sequence[str]
 ) -> list[str]:
     """Declared checks that count, where only the files of the start have the declaration."""
+    pinned = filter(None, (find_pinned(history, placed) for placed in claims))
+    own = (one for one in pinned if is_declared_here(history, node_id, one.name, approved))
+    return list(dict.fromkeys(f"{one.name} ({cut_name(' '.join(one.argv))})" for one in own))
+
+
+def is_declared_here(history: History, node_id: NodeId, name: str, approved: Sequence[str]) -> bool:
+    """Whether no commit had the declaration when the run began, and no person approved it."""
     first = find_baseline(history, node_id)
     told = () if first is None else first.fact.uncommitted
-    agreed = list_agreed(history, node_id, approved)
-    own: dict[str, None] = {}
-    for one in filter(None, (find_pinned(history, placed) for placed in claims)):
-        is_new = DECLARATIONS in told or f"{DECLARATIONS}#{one.name}" in told
-        if is_new and one.name not in agreed:
-            own[f"{one.name} ({cut_name(' '.join(one.argv))})"] = None
-    return list(own)
+    is_new = DECLARATIONS in told or f"{DECLARATIONS}#{name}" in told
+    return is_new and name not in list_agreed(history, node_id, approved)
 
 
 def _list_undeclared(history: History, claims: Sequence[PlacedClaim]) -> list[str]:

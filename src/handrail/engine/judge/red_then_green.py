@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -94,9 +95,11 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
         # A test that is new beside those that failed takes nothing from them: it is told, and is no gap. Nor
         # is code that failed in the middle of the work, where the test was never run on that of the start.
         new = {*known.sighting.appeared.get(red.tree_after, ())}
-        is_beside = doubt == _find_changed_tests(red, paths, name) and new >= set(list_own(red, paths))
-        is_told = is_beside or doubt == _describe_broken(turn.broken, name)
-        return RunResult(verdict="unknown", fact=doubt, refs=refs, is_doubted=not is_told)
+        is_changed = doubt == _find_changed_tests(red, paths, name, turn)
+        is_broken = doubt == _describe_broken(turn.broken, name)
+        is_told = is_broken or (is_changed and new >= set(list_own(red, paths)))
+        fix = doubt if is_changed or is_broken else ""  # they say what shows it
+        return RunResult(verdict="unknown", fact=doubt, refs=refs, fix=fix, is_doubted=not is_told)
     there = set(paths) - set(known.sighting.appeared.get(red.tree_after, ()))
     told = {make_readable(path) for path in there if is_test_file(path)}.union(green.paths)
     return RunResult(verdict="holds", fact=describe_guard(red, paths), refs=refs, paths=tuple(sorted(told)))
@@ -126,7 +129,7 @@ def find_doubt(
         return f"{name} failed before and passes now, and tests of then are gone: {list_paths(lost)}"
     return (
         _find_only_tests(paths, name)
-        or ("" if turn.is_answered else _find_changed_tests(red, paths, name))
+        or ("" if turn.is_answered else _find_changed_tests(red, paths, name, turn))
         or (_describe_broken(turn.broken, name) if turn.broken else "")
     )
 
@@ -142,7 +145,10 @@ def _find_only_tests(paths: list[str], name: str) -> str:
     return ""
 
 
-def _find_changed_tests(red: ReceiptRecorded, paths: list[str], name: str) -> str:
+ASIDE = "put them aside, run it, put them back, and run it again"
+
+
+def _find_changed_tests(red: ReceiptRecorded, paths: list[str], name: str, turn: Turn) -> str:
     """Another test than the one that failed shows nothing about the code between them."""
     found = list_own(red, paths)
     if not found:
@@ -150,7 +156,7 @@ def _find_changed_tests(red: ReceiptRecorded, paths: list[str], name: str) -> st
     told = (
         f"{name} failed before and passes now, and what it tests by changed in between: {list_paths(found)}"
     )
-    return f"{told}; run it as it is now without the fix, then with it"
+    return f"{told}; {ASIDE if turn.tests else 'run it as it is now without the fix, then with it'}"
 
 
 def list_own(receipt: ReceiptRecorded, paths: Sequence[str]) -> list[str]:
@@ -185,7 +191,7 @@ def find_doubted_pass(known: Witnessed, result: RunResult, text: str) -> str:
     return _find_only_tests(paths, make_readable(text.strip())) if is_own else ""
 
 
-def sort_tests(known: Witnessed, result: RunResult) -> dict[str, tuple[str, ...]]:
+def sort_tests(known: Witnessed, result: RunResult) -> dict[str, Any]:
     """The tests of a command for its claim: what changed, only grew, or leaves a failure unanswered.
 
     A test that is new or grew may disarm one that failed before it: that one has to pass without it.
