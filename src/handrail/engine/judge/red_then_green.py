@@ -63,7 +63,7 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
             fact = f"{name} passes, and the client tells only of commands that do"
             return RunResult(verdict="unknown", fact=fact, refs=green.refs)
         fact = f"{name} passes, and no receipt of this run shows that it failed before"
-        broken = [one for one in own if _has_broken_off(one) and one.tree_after != known.sighting.tree]
+        broken = [one for one in own if has_broken_off(one) and one.tree_after != known.sighting.tree]
         if broken:
             fact = (
                 f"{name} ended with {describe_outcome(broken[-1].outcome)} before, and no test failed then: "
@@ -248,7 +248,8 @@ def _find_in_one_folder(known: Witnessed, text: str) -> tuple[ReceiptRecorded, .
     return own if len({one.directory for one in own}) == 1 else ()
 
 
-def _has_broken_off(receipt: ReceiptRecorded) -> bool:
+def has_broken_off(receipt: ReceiptRecorded) -> bool:
+    """Whether it failed as a whole: no test did."""
     return isinstance(receipt.outcome, Exited) and receipt.outcome.status != 0 and not has_failed(receipt)
 
 
