@@ -65,6 +65,32 @@ ChoiceKind: TypeAlias = Literal[
 ]
 
 
+def is_number(value: Any) -> bool:
+    """Whether a JSON value is a number; a truth value is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def has_declared_type(kind: InputType, value: Any) -> bool:
+    """Whether a JSON value has a declared type."""
+    match kind:
+        case "any":
+            return True
+        case "string":
+            return isinstance(value, str)
+        case "boolean":
+            return isinstance(value, bool)
+        case "integer":
+            return is_number(value) and (isinstance(value, int) or value.is_integer())
+        case "number":
+            return is_number(value)
+        case "array":
+            return isinstance(value, list)
+        case "object":
+            return isinstance(value, dict)
+        case never:
+            assert_never(never)
+
+
 class Compiled(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Shared options of compiled parts; defaults are left out, so adding a field keeps old hashes."""
 
