@@ -493,6 +493,12 @@ def list_tellers(history: History, node_id: NodeId) -> list[Node]:
     return _list_way(history, node_id, ("checkpoint", "blocked_attempt"))
 
 
+def gaps_at(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
+    """Every gap on the way to a node, oldest first."""
+    tellers = list_tellers(history, node_id)
+    return tuple(gap for node in tellers for gap in attached_to(history, node.node_id).gaps)
+
+
 def _list_way(history: History, node_id: NodeId, beside_it: tuple[NodeKind, ...]) -> list[Node]:
     path = path_to(history, node_id)
     on_path = {node.node_id for node in path}
