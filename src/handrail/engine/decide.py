@@ -61,7 +61,11 @@ from handrail.engine.facts import (
     list_blockers,
     preferences_after,
 )
-from handrail.engine.history import History, Node, gaps_at
+from handrail.engine.history import (
+    History,
+    Node,
+    gaps_at,
+)
 from handrail.engine.judge.actions import runs_unasked
 from handrail.engine.judge.arrival import (
     PersonsWord,

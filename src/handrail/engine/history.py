@@ -4,7 +4,7 @@
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -349,7 +349,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     session_notes: Mapping[str, SessionNotes] = {}
     """By output id, oldest first."""
     last_index: Mapping[NodeId, int] = {}
-    anchors: Mapping[RunId, Sequence[int]] = {}
+    anchors: Mapping[RunId, tuple[int, ...]] = {}
     closings: Mapping[RunId, tuple[Closing, ...]] = {}
     """Every closing of a run, oldest first; `closing_of` says whether the last one still holds."""
     evidence: Mapping[NodeId, EvidenceRecorded] = {}
@@ -493,12 +493,6 @@ def list_tellers(history: History, node_id: NodeId) -> list[Node]:
     return _list_way(history, node_id, ("checkpoint", "blocked_attempt"))
 
 
-def gaps_at(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
-    """Every gap on the way to a node, oldest first."""
-    tellers = list_tellers(history, node_id)
-    return tuple(gap for node in tellers for gap in attached_to(history, node.node_id).gaps)
-
-
 def _list_way(history: History, node_id: NodeId, beside_it: tuple[NodeKind, ...]) -> list[Node]:
     path = path_to(history, node_id)
     on_path = {node.node_id for node in path}
@@ -598,3 +592,9 @@ def not_run_at(history: History, node_id: NodeId) -> NotRun:
         unnamed=sum(move.unnamed for move in moves),
         is_least=any(move.is_least for move in moves),
     )
+
+
+def gaps_at(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
+    """Every gap on the way to a node, oldest first."""
+    tellers = list_tellers(history, node_id)
+    return tuple(gap for node in tellers for gap in attached_to(history, node.node_id).gaps)

@@ -483,17 +483,6 @@ def walk_parts(parts: Iterable[Part]) -> Iterator[Part]:
             yield from walk_parts(part.body)
 
 
-def list_leaves_in_loops(
-    parts: Iterable[Part], around: tuple[Loop, ...] = ()
-) -> Iterator[tuple[Leaf, tuple[Loop, ...]]]:
-    """Every leaf with the loops around it, outermost first."""
-    for part in parts:
-        if isinstance(part, Loop):
-            yield from list_leaves_in_loops(part.body, (*around, part))
-        else:
-            yield part, around
-
-
 def list_leaves(parts: Iterable[Part]) -> Iterator[Leaf]:
     """Every step, choice, action and delegation, in order."""
     return (part for part in walk_parts(parts) if not isinstance(part, Loop))
