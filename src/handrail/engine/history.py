@@ -4,7 +4,7 @@
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -349,7 +349,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     session_notes: Mapping[str, SessionNotes] = {}
     """By output id, oldest first."""
     last_index: Mapping[NodeId, int] = {}
-    anchors: Mapping[RunId, Sequence[int]] = {}
+    anchors: Mapping[RunId, tuple[int, ...]] = {}
     closings: Mapping[RunId, tuple[Closing, ...]] = {}
     """Every closing of a run, oldest first; `closing_of` says whether the last one still holds."""
     evidence: Mapping[NodeId, EvidenceRecorded] = {}

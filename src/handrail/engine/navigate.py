@@ -29,12 +29,10 @@ from handrail.workflows.compiled import (
     list_leaves,
 )
 from handrail.workflows.conditions import (
-    And,
     ConditionId,
     Facts,
     LoopControl,
-    Not,
-    Or,
+    asks_for_decision,
     holds,
     holds_by_options,
     is_ruled_out,
@@ -500,20 +498,8 @@ def _ways_down(workflow: CompiledWorkflow) -> dict[str, _Way]:
 
 def _asks_body(workflow: CompiledWorkflow, loop: Loop) -> bool:
     """Whether another round depends on a decision that the body delivers."""
-    if not isinstance(loop.repeat, While | Until):
-        return False
-    waiting = [workflow.conditions[loop.repeat.condition]]
-    while waiting:
-        match waiting.pop():
-            case LoopControl():
-                return True
-            case And(of=inner) | Or(of=inner):
-                waiting.extend(inner)
-            case Not(of=one):
-                waiting.append(one)
-            case _:
-                pass
-    return False
+    repeat = loop.repeat
+    return isinstance(repeat, While | Until) and asks_for_decision(workflow.conditions[repeat.condition])
 
 
 def find_loop(workflow: CompiledWorkflow, loop_id: str) -> Loop:
