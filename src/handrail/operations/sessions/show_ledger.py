@@ -168,8 +168,7 @@ def _ledger(rt: ReadPorts, found: FoundRun) -> _Ledger:
     loaded = rt.log.load(history.session_id)
     assert loaded is not None, "a session that was just read is there"
     name = load_pinned_workflow(rt.log, run.workflow_hash).name
-    anchors = history.anchors[run.run_id]
-    entries = tuple(ledger_entries(loaded.records[: history.head], run.run_id, anchors, name))
+    entries = tuple(ledger_entries(history, loaded.records[: history.head], run.run_id, name))
     checksums = [start_checksum(run.run_id)]
     for entry in entries:
         checksums.append(extend_checksum(checksums[-1], entry))
