@@ -91,12 +91,12 @@ def find_tree(history: History, tree_id: str, run_id: RunId | None = None) -> Re
 def list_chain(history: History, recorded: RecordedTree) -> list[RecordedTree] | None:
     """The record and those that it builds on, oldest first."""
     chain = [recorded]
-    while chain[-1].fact.base_node_id is not None:
+    while (base_node_id := chain[-1].fact.base_node_id) is not None:
         fact = chain[-1].fact
         base = next(
             (
                 held
-                for held in history.trees.get(NodeId(fact.base_node_id or ""), ())
+                for held in history.trees.get(base_node_id, ())
                 if held.fact.tree_id == fact.base_tree_id and held.index < chain[-1].index
             ),
             None,

@@ -470,7 +470,7 @@ def collect_kept(
     replaces notes of which the event has only an excerpt (`find_long_notes`).
     """
     leading = {attempt.node_id for attempt in _attempts_before(history, node)}
-    left_at = max((step.index for step in steps_after(history, node.node_id)), default=0) if needed else 0
+    left_at = max((step.index for step in steps_after(history, node.node_id)), default=0)
     kept = NOTHING_KEPT
     for earlier in kept_in_instance(history, instance_of(history, node.node_id)):
         is_led_by = earlier.node_id in leading

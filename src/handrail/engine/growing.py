@@ -111,5 +111,5 @@ class Growth(dict[_K, _V]):
             return self._start
         start = self._start
         if not isinstance(start, GrowingMap):
-            start = GrowingMap((dict(start),), len(start)) if start else GrowingMap((), 0)
+            start = GrowingMap((dict(start),), len(start))
         return start.grown(dict(self))

@@ -12,11 +12,11 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import RUN_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_newest, take_newest_rows
-from handrail.contract.ids import RunId
+from handrail.contract.ids import NodeId, RunId
 from handrail.contract.outcome import Answer, Fault, make_from
 from handrail.contract.wording import name_person, quote
 from handrail.engine.children.joins import name_workers
-from handrail.engine.children.tips import gaps_at, open_gaps
+from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import DivergenceRecorded, GapRecorded
 from handrail.engine.facts import notes_at, preferences_at
 from handrail.engine.history import (
@@ -26,6 +26,7 @@ from handrail.engine.history import (
     Notes,
     SessionNotes,
     attached_to,
+    gaps_at,
     not_run_at,
     way_to,
 )
@@ -33,9 +34,11 @@ from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import PassedBy, Running, leaves_of
 from handrail.engine.progress import describe_not_run
 from handrail.engine.reasons import shorten_message
+from handrail.operations.declared_checks import list_approved
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
-from handrail.projections.doubts import list_doubts, say_doubt
+from handrail.operations.same_project import find_own_project
+from handrail.projections.doubts import list_doubts, list_facts, list_names, say_doubt
 from handrail.projections.evidence import (
     EvidenceSum,
     PlacedClaim,
@@ -239,6 +242,8 @@ class RunRow(Answer, frozen=True, kw_only=True):
     """What is true of every level and count here: who recorded it, where that was another store."""
     doubts: dict[str, str] = {}
     """Why the run is not clean, by the code of each doubt: what its closing line and its receipt tell."""
+    told: dict[str, str] = {}
+    """What is no doubt, and a reader should know: tests that came or grew, and checks that count none."""
     claims: list[ClaimRow]
     """The newest, oldest first."""
     confirmations: list[ConfirmationRow] = []
@@ -432,7 +437,7 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
         capabilities={name: seen.status for name, seen in capabilities_at(history, tip).items()},
         evidence=msgspec.structs.asdict(sum_evidence(history, tip) or EvidenceSum()),
         evidence_caveat=caveat_of(history),
-        doubts={one.code: say_doubt(one) for one in list_doubts(history, tip) if one.code != "imported"},
+        **_tell_beside(rt, history, tip),
         claims=claims[0],
         **{name: held[0] for name, held in rows.items()},
         not_run_told=describe_not_run(not_run),
@@ -442,6 +447,18 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
         nodes_omitted=nodes[1],
         omitted={name: count for name, count in omitted.items() if count},
     )
+
+
+def _tell_beside(rt: ReadPorts, history: History, tip: NodeId) -> dict[str, dict[str, str]]:
+    """What stands beside the claims of a run; an approval counts as for its receipt, also afterwards."""
+    run = history.runs[history.nodes[tip].run_id]
+    own = find_own_project(rt.workspace, rt.places, run, UNSET) if run.checks else None
+    approved = list_approved(rt, run, own)
+    doubts, facts = list_doubts(history, tip, approved), list_facts(history, tip, approved)
+    return {
+        "doubts": {one.code: say_doubt(one) for one in doubts if one.code != "imported"},
+        "told": {what: list_names(names) for what, names in facts.items() if names},
+    }
 
 
 def _claim_row(history: History, placed: PlacedClaim) -> ClaimRow:
@@ -526,7 +543,7 @@ OPERATION = Operation(
         untrusted=(
             *("goal", "project", "branch", "notes.text", "runs.workflow_name", "runs.graph"),
             *("runs.notes.text", "runs.closed.note", "runs.gaps.summary", "runs.divergences.summary"),
-            *("runs.confirmations.note", "runs.doubts"),
+            *("runs.confirmations.note", "runs.doubts", "runs.told"),
         ),
     ),
     errors=("SESSION_NOT_FOUND", "RUN_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),
