@@ -384,8 +384,10 @@ def is_unshown(claim: Claim) -> bool:
 
 
 def _list_unshown(gaps: Sequence[GapRecorded], claims: Sequence[PlacedClaim]) -> list[str]:
-    """Why a guard is not shown to guard anything, as far as no gap says it."""
-    found = dict.fromkeys(placed.claim.fact for placed in claims if is_unshown(placed.claim))
+    """Why a guard is not shown to guard anything, as far as no gap and no unanswered failure says it."""
+    told = {one.claim.refs[-1] for one in claims if one.claim.unanswered}
+    unshown = (placed.claim for placed in claims if is_unshown(placed.claim))
+    found = dict.fromkeys(one.fact for one in unshown if one.refs[-1] not in told)
     said = "".join(gap.summary for gap in gaps[:1])
     return [fact for fact in found if fact[1:] not in said]
 
