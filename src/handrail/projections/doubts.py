@@ -16,7 +16,6 @@ from handrail.contract.wording import format_count
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_latest_tree, list_unclear
-from handrail.engine.command_lines import explain_not_run
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded, ReceiptRecorded
 from handrail.engine.history import History, attached_to, list_receipts, way_to
 from handrail.engine.judge.named_places import (
@@ -359,7 +358,7 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
     receipts = ((one, receipt_of(history, one)) for one in claims if worth_of(one.claim) == "ran")
     ran = [(one, receipt) for one, receipt in receipts if receipt is not None]
     own = [held for one, shown in ran for held in _list_of_command(history, one, shown)]
-    is_red, is_broken = any(map(has_failed, own)), any(map(_has_not_loaded, own))
+    is_red, is_broken = any(map(has_failed, own)), any(map(has_broken_off, own))
     told = {path for one, _ in ran for path in (*one.claim.paths, *one.claim.grown, *one.claim.unanswered)}
     seen = {text_of(history, one) for one in claims if worth_of(one.claim) == "seen"} if ran else set()
     passed = [one for _, one in ran]
@@ -371,11 +370,6 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
         ),
         NO_TEST_COUNTED: [] if is_counted else list(dict.fromkeys(map(name_check, passed))),
     }
-
-
-def _has_not_loaded(receipt: ReceiptRecorded) -> bool:
-    is_nothing = explain_not_run(receipt.argv, receipt.outcome, receipt.counts)
-    return has_broken_off(receipt) and not is_nothing
 
 
 def is_unshown(claim: Claim) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.wording import make_readable
-from handrail.engine.command_lines import read_words
+from handrail.engine.command_lines import explain_not_run, read_words
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.judge.named_places import configures_runner, is_test_file
 from handrail.engine.judge.run_claims import (
@@ -238,8 +238,9 @@ def _find_in_one_folder(known: Witnessed, text: str) -> tuple[ReceiptRecorded, .
 
 
 def has_broken_off(receipt: ReceiptRecorded) -> bool:
-    """Whether it failed as a whole: no test did."""
-    return isinstance(receipt.outcome, Exited) and receipt.outcome.status != 0 and not has_failed(receipt)
+    """Whether it failed as a whole: no test did, and it is not that there was none."""
+    is_bad = isinstance(receipt.outcome, Exited) and receipt.outcome.status != 0 and not has_failed(receipt)
+    return is_bad and not explain_not_run(receipt.argv, receipt.outcome, receipt.counts)
 
 
 def _tells_failures(known: Witnessed, own: tuple[ReceiptRecorded, ...]) -> bool:
