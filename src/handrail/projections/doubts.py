@@ -128,7 +128,7 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
         "unchecked": list_unchecked(history, node_id),
         "failing": list_still_failing(history, claims),
         "changed_checks": _list_changed_checks(history, claims),
-        "unanswered": _list_unanswered(history, claims),
+        "unanswered": [*list_unanswered(history, claims).values()],
         "began_changed": _list_uncommitted_tests(history, node_id, claims),
         "sparse": _list_sparse_tests(history, node_id, claims),
         "apart": _list_apart(history, node_id),
@@ -263,7 +263,7 @@ def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> lis
     return [f"{use} of the checks changed: {list_names(paths)}" for use, paths in uses.items()]
 
 
-def _list_unanswered(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+def list_unanswered(history: History, claims: Sequence[PlacedClaim]) -> dict[str, str]:
     """Commands that failed on the tests of the start and passed only with others, by their last report."""
     found: dict[str, tuple[str, ...]] = {}
     for placed in claims:
@@ -271,7 +271,7 @@ def _list_unanswered(history: History, claims: Sequence[PlacedClaim]) -> list[st
             found.clear()
         receipt = receipt_of(history, placed) if worth_of(placed.claim) == "ran" else None
         found |= {} if receipt is None else {name_check(receipt): placed.claim.unanswered}
-    return [say_unanswered(name, paths) for name, paths in found.items() if paths]
+    return {name: say_unanswered(name, paths) for name, paths in found.items() if paths}
 
 
 def say_unanswered(name: str, paths: Sequence[str]) -> str:

@@ -43,6 +43,8 @@ from handrail.projections.doubts import (
     list_doubts,
     list_facts,
     list_relied,
+    list_unanswered,
+    name_check,
     say_doubt,
 )
 from handrail.projections.evidence import (
@@ -152,7 +154,7 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     tip = graph.preferred_tip
     claims = list_claims(history, tip)
     evidence, ran = sum_evidence(history, tip), find_counting_receipts(history, run)
-    facts = list_facts(history, tip)
+    facts, unanswered = list_facts(history, tip), list_unanswered(history, claims)
     return {
         "run": run.run_id,
         "workflow": {"id": run.workflow_id, "hash": run.workflow_hash},
@@ -160,7 +162,10 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "checks": [_state_check(history, run, one, subject) for one in ran],
         "isCounted": not is_uncounted(history, tip, ran, subject.approved),
         "approvedChecks": list_relied(history, tip, ran, subject.approved),
-        "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run, subject.turns)],
+        "redThenGreen": [
+            _state_guard(*pair, subject, unanswered.get(name_check(pair[1]), ""))
+            for pair in find_guards(history, run, subject.turns)
+        ],
         "testsTouched": _name_touched_tests(history, claims, subject),
         "testsNeverRed": _name_paths(facts.get(NEVER_RED, ())),
         "testsNotLoaded": _name_paths(facts.get(NOT_LOADED, ())),
@@ -276,10 +281,12 @@ def find_guards(history: History, run: Run, turns: Turns) -> list[tuple[ReceiptR
     return found
 
 
-def _state_guard(red: ReceiptRecorded, green: ReceiptRecorded, subject: Subject) -> dict[str, Any]:
+def _state_guard(
+    red: ReceiptRecorded, green: ReceiptRecorded, subject: Subject, unanswered: str
+) -> dict[str, Any]:
     turn = subject.turns.get(red.receipt_id)
     paths, name = list(turn.since if turn else ()), green.check or write_line(green)
-    doubt = find_doubt(red, green, turn or Turn(), name)
+    doubt = unanswered or find_doubt(red, green, turn or Turn(), name)
     if not paths:
         doubt = f"{name} failed before and passes now, and {NOT_FOUND}"
     return {

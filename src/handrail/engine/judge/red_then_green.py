@@ -147,7 +147,8 @@ def _find_changed_tests(red: ReceiptRecorded, paths: list[str], name: str, turn:
     told = (
         f"{name} failed before and passes now, and what it tests by changed in between: {list_paths(found)}"
     )
-    return f"{told}; {ASIDE if turn.is_first else 'run it as it is now without the fix, then with it'}"
+    is_beside = turn.is_first and {*turn.added}.issuperset(found)
+    return f"{told}; {ASIDE if is_beside else 'run it as it is now without the fix, then with it'}"
 
 
 def list_own(receipt: ReceiptRecorded, paths: Sequence[str]) -> list[str]:
