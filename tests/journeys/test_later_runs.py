@@ -14,7 +14,7 @@ from handrail.surfaces.cli.hook import answer_hook
 from tests.host.worktree.project import commit
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.doors import command, events_of, of_kind, worth
-from tests.journeys.given_workflows import NEVER_STOP, step
+from tests.journeys.given_workflows import A_DECISION, NEVER_STOP, step
 from tests.journeys.test_hook_receipts import CLAUDE
 from tests.journeys.test_until_the_end import (
     CHANGE,
@@ -30,18 +30,6 @@ from tests.journeys.test_until_the_end import (
 from tests.journeys.test_worth import claims_of
 
 __all__ = ["site"]
-DECIDED = {
-    "kind": "wr.decision",
-    "question": "Where?",
-    "options": [
-        {"id": "sum", "description": "After the sum", "advantages": ["Exact."], "drawbacks": ["Later."]},
-        {"id": "line", "description": "On each line", "advantages": ["Early."], "drawbacks": ["It drifts."]},
-    ],
-    "chosen": "sum",
-    "rationale": "The total is checked.",
-    "decidedBy": "agent",
-    "revisitWhen": "Lines must add up.",
-}
 RAN = {"source": "command", "ref": TESTS, "result": "It is found.", "exitCode": 0}
 
 
@@ -230,7 +218,7 @@ def test_a_step_of_an_own_workflow_tells_the_line_that_shows_a_check_before_the_
 def test_the_closing_line_names_as_many_things_of_the_agents_word_as_it_counts(site: Site) -> None:
     plan = {"output": {"contractRef": "wr.contracts.decision"}}
     site.begin(step("decide", **plan), step("change", **CHANGE))
-    site.send(DECIDED)
+    site.send(A_DECISION)
     site.write("src/bill.py", RIGHT)
 
     done = site.send(changed("src/bill.py"))

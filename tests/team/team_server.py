@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from handrail_team.accounts import credentials
 from handrail_team.door import TeamDoor
 from handrail_team.operations.asked import OPERATOR
 from tests.conftest import KeptIncidents
-from tests.surfaces.http.client import JSON, Answered, Headers, asked
+from tests.surfaces.http.client import Answered, asked, write_call
 
 ORIGIN = "https://handrail.example.com"
 HOST = "handrail.example.com"
@@ -50,13 +49,7 @@ class Server:
     def ask(
         self, method: str, target: str, token: str, *extra: tuple[str, str], body: Any = None
     ) -> Answered:
-        headers: Headers = [("host", HOST), *extra]
-        if token:
-            headers.append(("authorization", f"Bearer {token}"))
-        content = b""
-        if body is not None:
-            headers.append(JSON)
-            content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        headers, content = write_call(token, extra, body)
         told = asyncio.run(asked(self.app, method, target, headers, content, leaves=True))
         assert isinstance(self.runtime.incidents, KeptIncidents)
         assert self.runtime.incidents.tracebacks == []

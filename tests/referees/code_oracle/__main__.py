@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from handrail_code.facts.join import Style
 from tests.referees.code_oracle.comparing import judge
 from tests.referees.code_oracle.judged import Judged
+from tests.referees.code_oracle.kept import take_per_kind
 from tests.referees.code_oracle.outcome import list_differences, tabulate, write_record
 from tests.referees.code_oracle.packages import PACKAGES, TYPESCRIPT
 from tests.referees.equipment import NotAvailable
@@ -23,12 +24,7 @@ STYLES: tuple[Style, ...] = ("keep", "follow")
 
 
 def main(arguments: Sequence[str]) -> int:
-    words = list(arguments)
-    per_kind = PER_KIND
-    if "--per-kind" in words:
-        at = words.index("--per-kind")
-        per_kind = int(words[at + 1])
-        del words[at : at + 2]
+    words, per_kind = take_per_kind(arguments, PER_KIND)
     names = [word for word in words if not word.startswith("--")]
     unknown = set(names) - {package.name for package in PACKAGES}
     if unknown:

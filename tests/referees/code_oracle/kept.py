@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
+
+from tests.referees.equipment import NotAvailable
 
 KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "edits.json")
 OWN_TESTS = "own tests"
@@ -25,6 +27,26 @@ class EditedPackage(msgspec.Struct, frozen=True, kw_only=True):
 
 def is_kept(row: EditedPackage) -> bool:
     return row.broken == 0 and row.good_before > 0 and row.done > 0
+
+
+def take_per_kind(arguments: Sequence[str], usual: int) -> tuple[list[str], int]:
+    """The words of a call without `--per-kind N`, and N."""
+    words = list(arguments)
+    at = words.index("--per-kind") if "--per-kind" in words else len(words)
+    return words[:at] + words[at + 2 :], int(words[at + 1]) if at < len(words) else usual
+
+
+def check_packages(checks: Mapping[str, Callable[[], EditedPackage]], arguments: Sequence[str]) -> int:
+    """Check the packages that are named, else all; with `--record` the rows are kept."""
+    names = [word for word in arguments if not word.startswith("--")]
+    try:
+        rows = [check() for name, check in checks.items() if not names or name in names]
+    except NotAvailable as trouble:
+        print(f"Skipped: {trouble}.")
+        return 0
+    if "--record" in arguments:
+        keep_rows(rows)
+    return 0 if all(map(is_kept, rows)) else 1
 
 
 def keep_rows(rows: Sequence[EditedPackage]) -> None:

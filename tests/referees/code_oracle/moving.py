@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -30,7 +30,7 @@ from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource
 from tests.code_tools.planning import apply_in_memory, plan_extract, plan_move
 from tests.referees.code_oracle import own_tests
-from tests.referees.code_oracle.kept import OWN_TESTS, EditedPackage, is_kept, keep_rows
+from tests.referees.code_oracle.kept import OWN_TESTS, EditedPackage, check_packages
 from tests.referees.code_oracle.packages import TYPESCRIPT, fetch
 from tests.referees.equipment import NotAvailable
 
@@ -82,19 +82,8 @@ Report = dict[str, list[str]]
 
 
 def main(arguments: Sequence[str]) -> int:
-    names = [word for word in arguments if not word.startswith("--")]
-    rows = []
-    for moved in MOVED:
-        if names and moved.name.rpartition("@")[0] not in names:
-            continue
-        try:
-            rows.append(check_moves(moved))
-        except NotAvailable as trouble:
-            print(f"Skipped: {trouble}.")
-            return 0
-    if "--record" in arguments:
-        keep_rows(rows)
-    return 0 if all(map(is_kept, rows)) else 1
+    checks = {moved.name.rpartition("@")[0]: partial(check_moves, moved) for moved in MOVED}
+    return check_packages(checks, arguments)
 
 
 def check_moves(moved: Moved) -> EditedPackage:

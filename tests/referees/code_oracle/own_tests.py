@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
@@ -24,7 +25,7 @@ from handrail_code.languages.extensions import language_of
 from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource
 from tests.code_tools.planning import apply_in_memory, plan_rename
-from tests.referees.code_oracle.kept import OWN_TESTS, EditedPackage, is_kept, keep_rows
+from tests.referees.code_oracle.kept import OWN_TESTS, EditedPackage, check_packages
 from tests.referees.code_oracle.packages import fetch
 from tests.referees.equipment import CACHE, NotAvailable
 
@@ -66,19 +67,9 @@ TESTED = (
 
 
 def main(arguments: Sequence[str]) -> int:
-    names = [word for word in arguments if not word.startswith("--")]
-    rows = []
-    for tested in TESTED:
-        if names and tested.name.split("@")[0] not in names:
-            continue
-        try:
-            rows.append(_check(tested))
-        except NotAvailable as trouble:
-            print(f"Skipped: {trouble}.")
-            return 0
-    if "--record" in arguments:
-        keep_rows(rows)
-    return 0 if all(map(is_kept, rows)) else 1
+    return check_packages(
+        {tested.name.split("@")[0]: partial(_check, tested) for tested in TESTED}, arguments
+    )
 
 
 def _check(tested: Tested) -> EditedPackage:

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from tests.referees.code_oracle.ask_pyright import PYRIGHT
+from tests.referees.code_oracle.kept import take_per_kind
 from tests.referees.code_oracle.python_comparing import PythonJudged, find_referees, judge_python
 from tests.referees.code_oracle.python_outcome import (
     OwnTests,
@@ -29,12 +30,7 @@ PER_KIND = 5
 
 
 def main(arguments: Sequence[str]) -> int:
-    words = list(arguments)
-    per_kind = PER_KIND
-    if "--per-kind" in words:
-        at = words.index("--per-kind")
-        per_kind = int(words[at + 1])
-        del words[at : at + 2]
+    words, per_kind = take_per_kind(arguments, PER_KIND)
     names = [word for word in words if not word.startswith("--")]
     judged: list[PythonJudged] = []
     own_tests: list[OwnTests] = []

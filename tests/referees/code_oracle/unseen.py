@@ -30,6 +30,7 @@ from tests.referees.code_oracle.comparing import (
     judge_members,
     keep_forms_apart,
 )
+from tests.referees.code_oracle.kept import take_per_kind
 from tests.referees.code_oracle.moving import Moved, check_moves, read_once
 from tests.referees.code_oracle.packages import Package
 from tests.referees.code_oracle.python_callers import Uses, list_python_uses
@@ -49,12 +50,7 @@ NAMED = re.compile(r"(?P<host>js|py):(?P<name>@?[^@=]+?)(?:@|==)(?P<version>[^/]
 
 
 def main(arguments: Sequence[str]) -> int:
-    words = list(arguments)
-    per_kind = PER_KIND
-    if "--per-kind" in words:
-        at = words.index("--per-kind")
-        per_kind = int(words[at + 1])
-        del words[at : at + 2]
+    words, per_kind = take_per_kind(arguments, PER_KIND)
     sums: Counter[str] = Counter()
     for word in words or UNSEEN:
         named = NAMED.fullmatch(word)

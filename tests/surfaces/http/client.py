@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -102,11 +103,13 @@ def ask(
     app: App, method: str, target: str, *extra: tuple[str, str], body: Any = None, token: str = TOKEN
 ) -> Answered:
     """The answer to an honest request: right Host, the token, and JSON where there is a body."""
+    return asyncio.run(asked(app, method, target, *write_call(token, extra, body)))
+
+
+def write_call(token: str, extra: Sequence[tuple[str, str]], body: Any) -> tuple[Headers, bytes]:
     headers: Headers = [("host", HOST), *extra]
     if token:
         headers.append(("authorization", f"Bearer {token}"))
-    content = b""
-    if body is not None:
-        headers.append(JSON)
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return asyncio.run(asked(app, method, target, headers, content))
+    if body is None:
+        return headers, b""
+    return [*headers, JSON], body if isinstance(body, bytes) else json.dumps(body).encode()
