@@ -551,14 +551,13 @@ class EventBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     actor: Actor | None = None  # where there are accounts
 
 
-_ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(EventBody)
 
 
 def encode_event(planned: PlannedEvent, at: str, actor: Actor | None = None) -> bytes:
     """The bytes of one event; they never change again."""
     body = EventBody(v=EVENT_VERSION, at=at, scope=planned.scope, data=planned.data, actor=actor)
-    return _ENCODER.encode(body)
+    return msgspec.json.encode(body)
 
 
 def decode_event(body: bytes) -> EventBody:
