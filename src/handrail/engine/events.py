@@ -402,8 +402,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     """What was seen, where it is not plainly what the report says."""
     refs: tuple[str, ...] = ()
     """Receipts or confirmations that it rests on."""
-    paths: tuple[str, ...] = ()
-    """Changed files that a report leaves out; of a command, its own tests or configuration that changed."""
+    paths: tuple[str, ...] = ()  # changed files that a report leaves out; of a command, what it is made of
     grown: tuple[str, ...] = ()  # tests by which it failed before, with nothing but new lines since the start
     unanswered: tuple[str, ...] = ()  # new or grown tests, without which it failed and has not passed since
 
