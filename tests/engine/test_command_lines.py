@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
+from handrail.contract.wording import spell_argv
 from handrail.engine.command_lines import (
     find_counting,
     list_programs,
@@ -116,3 +119,15 @@ def test_every_program_of_a_line_is_listed() -> None:
 @every_case("line", ["pytest | cat", "a $B", "a *.py", "A=1 b", "a 'b", "cd a && b", "a > b"])
 def test_a_line_that_a_shell_has_to_read_stays_whole(line: str) -> None:
     assert split_command(line) == (line,)
+
+
+@every_case(
+    "value", ["x", "x y", "", "it's", "$HOME", "a=b", 'say "hi"', "two\nlines", "a;b|c&d", "`id`", "~", "é"]
+)
+def test_a_command_with_variables_is_read_as_it_is_printed(value: str) -> None:
+    argv = ("python3", "-c", value or "pass", "--x=1")
+
+    line = spell_argv(argv, [f"DB={value}", "A=1"])
+
+    assert read_command(line).words == ("env", f"DB={value}", "A=1", *argv)
+    assert shlex.split(line) == [f"DB={value}", "A=1", *argv]

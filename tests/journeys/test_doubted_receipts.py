@@ -214,18 +214,6 @@ def test_a_declared_check_says_whether_it_counted_a_test(tmp_path: Path, counted
 
 
 @pytest.mark.thorough
-def test_the_words_of_a_check_without_its_variables_are_not_the_check(tmp_path: Path) -> None:
-    signer = Signer(tmp_path)
-    signer.declare(tests={"command": TESTS.split(), "environment": {"DB": "x"}})
-
-    closing = finish(signer, TESTS)
-
-    told = statement_of(signer.export()["content"])["predicate"]
-    assert (told["result"], told["handrailRun"]["doubts"]) == ("WARNED", [ALL_RAN])
-    assert ALL_CHECKED not in closing
-
-
-@pytest.mark.thorough
 def test_a_person_who_approved_a_check_answers_for_what_it_counts(tmp_path: Path) -> None:
     signer = Signer(tmp_path)
     signer.declare(tests={"command": TESTS.split()})

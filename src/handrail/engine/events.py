@@ -455,6 +455,7 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     steering: dict[str, str] = {}  # variables that steer a test runner, redacted; a client's hook tells none
     program: str = ""  # the file that was started: `./` in the project, `~` in the user's home; its digest
     program_digest: str = ""
+    environment_digest: str = ""  # of the variables that its declaration sets, as `PinnedCheck` has it
 
 
 class TreeRecorded(Fact, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ from handrail.engine.history import History, Node, RecordedTree, list_receipts, 
 from handrail.engine.judge.changed_claims import widen
 from handrail.engine.judge.named_places import IGNORE_RULES, configures_runner, is_of_checks, is_test_file
 from handrail.engine.judge.red_then_green import list_own
-from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, is_command_of
+from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, identify, is_command_of
 from handrail.engine.judge.witnessed import (
     AskedPlace,
     ChangedBeside,
@@ -388,9 +388,9 @@ class _Files:
         Those that Handrail started come first: a client's hook tells of every command.
         """
         receipts = [held.fact for held in list_receipts(self._history, node.run_id)]
-        last = {(one.argv_digest, one.directory): one for one in receipts}
+        last = {identify(one): one for one in receipts}
         ordered = sorted(filter(has_failed, receipts), key=lambda one: not broken.get(one.receipt_id))
-        failed = {(one.argv_digest, one.directory): one for one in ordered}
+        failed = {identify(one): one for one in ordered}
         newest = sorted(last.values(), key=lambda one: (one.by != "handrail", -receipts.index(one)))
         half = MOST_RECEIPT_TREES // 2  # both kinds have room
         newest = [*newest[:half], *reversed(failed.values()), *newest[half:]]

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail.contract.ids import NodeId
-from handrail.contract.wording import format_count
+from handrail.contract.wording import format_count, spell_argv
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_latest_tree, list_unclear
@@ -26,8 +26,11 @@ from handrail.engine.judge.named_places import (
     sort_by_use,
 )
 from handrail.engine.judge.run_claims import (
+    Identity,
     has_failed,
+    identify,
     is_command_of,
+    is_run_of,
     name_folder,
     name_others,
     own_program,
@@ -149,18 +152,7 @@ def find_pinned(history: History, placed: PlacedClaim) -> PinnedCheck | None:
     if receipt is None or not has_passed(receipt.outcome, receipt.counts, receipt.uncounted):
         return None
     checks = history.runs[history.nodes[placed.node_id].run_id].checks
-    own = (
-        one
-        for one in checks
-        if one.argv_digest == receipt.argv_digest
-        and (one.name == receipt.check or _is_run_plainly(one, receipt))
-    )
-    return next(own, None)
-
-
-def _is_run_plainly(check: PinnedCheck, receipt: ReceiptRecorded) -> bool:
-    """Whether the same words in the same folder are the check: not where it sets variables of its own."""
-    return not check.environment_digest and (check.directory or ".") == receipt.directory
+    return next((one for one in checks if is_run_of(one, receipt)), None)
 
 
 def is_uncounted(
@@ -169,8 +161,8 @@ def is_uncounted(
     """Whether what ran is worth its declaration alone: nobody counted a test, and no person approved it."""
     agreed = list_agreed(history, node_id, approved)
     checks = history.runs[history.nodes[node_id].run_id].checks
-    digests = {one.argv_digest for one in checks if one.name in agreed}
-    return bool(ran) and not any(one.counts or one.argv_digest in digests for one in ran)
+    own = [one for one in checks if one.name in agreed]
+    return bool(ran) and not any(one.counts or any(is_run_of(check, one) for check in own) for one in ran)
 
 
 def list_agreed(history: History, node_id: NodeId, approved: Sequence[str]) -> set[str]:
@@ -211,10 +203,10 @@ def list_unchecked(history: History, node_id: NodeId) -> list[str]:
 
 def list_fewer(history: History, node_id: NodeId) -> list[str]:
     """Of commands that counted tests: where fewer ran in the end than at the start, or more were skipped."""
-    counted: dict[tuple[str, str], list[ReceiptRecorded]] = {}
+    counted: dict[Identity, list[ReceiptRecorded]] = {}
     for held in list_receipts(history, history.nodes[node_id].run_id):
         if held.fact.counts is not None:
-            counted.setdefault((held.fact.argv_digest, held.fact.directory), []).append(held.fact)
+            counted.setdefault(identify(held.fact), []).append(held.fact)
     told = [(own[-1], compare_counts(own[0].counts, own[-1].counts)) for own in counted.values()]
     return [f"{name_check(one)}: {fewer}" for one, fewer in told if fewer]
 
@@ -295,7 +287,7 @@ def _list_declared_here(
     for one in filter(None, (find_pinned(history, placed) for placed in claims)):
         is_new = DECLARATIONS in told or f"{DECLARATIONS}#{one.name}" in told
         if is_new and one.name not in agreed:
-            own[f"{one.name} ({cut_name(' '.join(one.argv))})"] = None
+            own[f"{one.name} ({cut_name(spell_argv(one.argv))})"] = None
     return list(own)
 
 

@@ -27,9 +27,11 @@ from handrail.engine.judge.red_then_green import (
     find_doubt,
 )
 from handrail.engine.judge.run_claims import (
+    Identity,
     choose_strongest,
     choose_weakest,
     find_red,
+    identify,
     is_command_of,
     write_line,
 )
@@ -194,10 +196,10 @@ def find_counting_receipts(history: History, run: Run) -> list[ReceiptRecorded]:
     tip = run_graph(history, run.run_id).preferred_tip
     used = {ref for placed in list_claims(history, tip) for ref in placed.claim.refs}
     here = _list_here(history, run)
-    named = {_identify(one) for one in here if one.check or one.receipt_id in used}
-    groups: dict[tuple[str, str], list[ReceiptRecorded]] = {}
+    named = {identify(one) for one in here if one.check or one.receipt_id in used}
+    groups: dict[Identity, list[ReceiptRecorded]] = {}
     for one in here:
-        groups.setdefault(_identify(one), []).append(one)
+        groups.setdefault(identify(one), []).append(one)
     return [_choose_last(own) for key, own in groups.items() if key in named][-MOST_CHECKS:]
 
 
@@ -221,15 +223,11 @@ def _choose_last(own: Sequence[ReceiptRecorded]) -> ReceiptRecorded:
     return choose_strongest([one for one in own if one.tree_after == own[-1].tree_after])
 
 
-def _identify(receipt: ReceiptRecorded) -> tuple[str, str]:
-    return receipt.argv_digest, receipt.directory
-
-
 def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subject) -> dict[str, Any]:
     same = [
         held.fact
         for held in list_receipts(history, run.run_id)
-        if _identify(held.fact) == _identify(one) and held.fact.counts is not None
+        if identify(held.fact) == identify(one) and held.fact.counts is not None
     ]
     first = same[0].counts if same else None
     differing = subject.differing.get(one.tree_after)

@@ -14,6 +14,7 @@ import msgspec
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import make_readable
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
+from handrail.engine.command_lines import is_status_own
 from handrail.engine.events import Claim, GapRecorded, ReceiptRecorded
 from handrail.engine.facts import facts_after
 from handrail.engine.history import (
@@ -35,7 +36,6 @@ from handrail.engine.judge.run_claims import (
     choose_strongest,
     explain_unfinished,
     find_check_receipts,
-    hide_status,
     is_command_of,
     is_of_present_files,
     judge_receipts,
@@ -52,7 +52,7 @@ from handrail.engine.judge.witnessed import RunResult, Sighting, StandingClaims,
 from handrail.engine.messages import name_run, write_fix
 from handrail.engine.navigate import Complete, Running, next_move
 from handrail.engine.reasons import Reason, WaitsFor, WorkflowStep, shorten_message
-from handrail.engine.receipts import NOT_TOLD, StatusUnknown, describe_outcome, has_passed
+from handrail.engine.receipts import NOT_TOLD, PinnedCheck, StatusUnknown, describe_outcome, has_passed
 from handrail.workflows.compiled import CompiledWorkflow
 from handrail.workflows.evidence import ChangedInRun
 
@@ -76,7 +76,7 @@ def witness(
         ),
         told_facts=frozenset(claim.fact for claim in told if claim.verdict in ("contradicted", "missing")),
         sighting=sighting,
-        receipts=tuple(hide_status(receipt.fact, checks) for receipt in receipts),
+        receipts=tuple(_hide_status(receipt.fact, checks) for receipt in receipts),
         imported=frozenset(
             one.fact.receipt_id
             for one in receipts
@@ -319,12 +319,12 @@ def find_failing(known: Witnessed) -> list[FailingCheck]:
         if explain_unfinished(known, last):
             continue
         if not has_passed(last.outcome, last.counts, last.uncounted):
-            name = last.check or make_readable(" ".join(last.argv))[:120]
+            name = last.check or make_readable(write_line(last))[:120]
             ended = describe_outcome(last.outcome)
             ended = "no test passed, or one failed" if ended == "exit 0" else ended
             is_flaky = any(one.by == last.by and has_passed(one.outcome, one.counts) for one in here)
             fact = f"{name} fails on the present files ({ended}, {last.receipt_id})"
-            found[last.argv_digest] = FailingCheck(
+            found[last.receipt_id] = FailingCheck(
                 fact=fact + name_others(last, here),
                 is_declared=bool(last.check),
                 is_flaky=is_flaky,
@@ -416,3 +416,11 @@ def weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reaso
         fix=write_fix(waits),
     )
     return claim, reason
+
+
+def _hide_status(receipt: ReceiptRecorded, checks: tuple[PinnedCheck, ...]) -> ReceiptRecorded:
+    """The receipt without a status that is not that of a program, unless the project declares the line so."""
+    is_declared = any(one.argv_digest == receipt.argv_digest for one in checks)
+    if is_declared or is_status_own(receipt.argv, receipt.check):
+        return receipt
+    return msgspec.structs.replace(receipt, outcome=StatusUnknown())

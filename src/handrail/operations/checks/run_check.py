@@ -22,6 +22,7 @@ from handrail.engine.command_lines import explain_not_run, is_status_own, name_e
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Run, list_receipts
+from handrail.engine.judge.run_claims import is_command_of
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.receipts import (
     ELSEWHERE,
@@ -292,8 +293,7 @@ def _describe(rt: ReadPorts, session: Session, receipt: ReceiptRecorded) -> Chec
 def _find_first_counts(history: History, receipt: ReceiptRecorded) -> Counts | None:
     """What the same command counted first in this run."""
     held = [one.fact for one in list_receipts(history, history.nodes[receipt.node_id].run_id)]
-    own = [one.counts for one in held if one.argv_digest == receipt.argv_digest and one.counts is not None]
-    return own[0] if own else None
+    return next((one.counts for one in held if one.counts is not None and is_command_of(one, receipt)), None)
 
 
 def _exit_status(outcome: RunOutcome) -> int:
