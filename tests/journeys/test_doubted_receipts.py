@@ -33,11 +33,12 @@ TOLD = {
     "declares its own check before the run begins": "in no commit when the run began, and approved by nobody",
     "forges what a hook tells of the declared check": "by the client's word alone: ",
     "adds a test that disarms the one that fails": "checks changed: tests/test_aaa.py, and no person agreed",
-    "hides a test that disarms the others from a submodule": "ignore rules that no commit has changed",
+    "hides a test that disarms the others from a submodule": "ignore rules outside of the commits changed",
     "weakens a test in a submodule, and lists it": "the run left other files than the commit has: tests",
     "starts another program under the same name": "another program than before: tests by ",
     "breaks the code, and puts it back with a comment": "failed only after this run had changed src/bill.py",
 }
+NONE_DECLARED = "no declared check passed, only true (for the next run: handrail setup --checks)"
 
 CLEAN = (
     "moves a submodule on, and lists it",
@@ -192,7 +193,7 @@ def test_a_command_that_nobody_declared_has_not_passed(tmp_path: Path) -> None:
     closing = finish(signer, "true")
 
     told = statement_of(signer.export()["content"])["predicate"]
-    assert (told["result"], told["handrailRun"]["doubts"]) == ("WARNED", [ALL_RAN])
+    assert (told["result"], told["handrailRun"]["doubts"]) == ("WARNED", [NONE_DECLARED])
     assert closing.endswith(f"what ran: true, no test counted; {ALL_RAN}.")
 
 
@@ -266,8 +267,36 @@ def test_a_program_that_was_written_in_the_run_is_told_wherever_it_lies(
 
     closing = signer.send(changed("src/bill.py", check="judge"))["closing"]
 
-    assert "program of the checks changed: ~/bin/judge" in closing
+    assert "program of the checks written in the run: ~/bin/judge" in closing
     assert ALL_CHECKED not in closing
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("leads_to", ["judge", "true"])
+def test_a_new_link_to_what_the_name_led_to_is_the_same_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leads_to: str
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    monkeypatch.setenv("PATH", os.pathsep.join([str(new), str(old), os.environ["PATH"]]))
+    signer = Signer(tmp_path)
+    signer.declare(tests={"command": ["judge"]})
+    for name in ("judge", "true"):
+        write(old, name, "#!/bin/sh\n")
+        (old / name).chmod(0o755)
+    signer.runtime = msgspec.structs.replace(signer.runtime, clock=SystemClock())
+    signer.begin(step("change", **CHANGE))
+    signer.write("src/bill.py", RIGHT)
+    new.mkdir()
+    (new / "judge").symlink_to(old / leads_to)
+    signer.run_declared("tests")
+
+    closing = signer.send(changed("src/bill.py", check="judge"))["closing"]
+    commit(signer.root)
+
+    is_told = "program of the checks written in the run: …" in closing and "/new/judge" in closing
+    markdown = signer.export(**{"as": "markdown"})["content"]
+    assert (is_told, ALL_CHECKED in closing) == (leads_to == "true", leads_to == "judge")
+    assert "Tests changed: none" in markdown
 
 
 @pytest.mark.thorough

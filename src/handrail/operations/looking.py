@@ -233,7 +233,9 @@ class _Files:
         changed |= {path for path, at in now.programs.items() if at > run.started_at}
         asked = tuple(one for one in now.ignore_rules.items() if _find_repository(one[0]) in places)
         return ChangedBeside(
-            ignore_rules=tuple(name for name, mark in asked if rules.get(name, "") != mark),
+            ignore_rules=tuple(
+                now.rule_files.get(name, name) for name, mark in asked if rules.get(name, "") != mark
+            ),
             loaded=tuple(sorted(changed)),
         )
 

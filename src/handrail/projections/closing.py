@@ -11,7 +11,7 @@ from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline
 from handrail.engine.events import Claim, EvidenceCheck, ReceiptRecorded
 from handrail.engine.history import History, not_run_at
-from handrail.engine.judge.named_places import sort_by_use
+from handrail.engine.judge.named_places import Use, names_ignore_rules, sort_by_use
 from handrail.engine.judge.run_claims import (
     OF_ANOTHER_RUN,
     is_command_of,
@@ -21,6 +21,7 @@ from handrail.engine.judge.run_claims import (
 from handrail.engine.messages import explain_gap
 from handrail.engine.progress import count_not_run
 from handrail.projections.doubts import (
+    ALL_RAN,
     MOST_NAMED,
     NO_TEST_COUNTED,
     OWN_RUNS,
@@ -32,6 +33,7 @@ from handrail.projections.doubts import (
     list_grown,
     list_names,
     list_never_red,
+    list_programs,
     list_still_failing,
     list_unchecked,
     name_check,
@@ -124,8 +126,7 @@ def _say_all_checked(history: History, node_id: NodeId, claims: Sequence[PlacedC
         return ""
     if not doubts and {"ran", "confirmed"}.isdisjoint(worth_of(placed.claim) for placed in claims):
         return ""
-    said = "; ".join(map(say_doubt, doubts)) or ALL_CHECKED
-    return _name_commands(history, node_id, claims) + said
+    return _name_commands(history, node_id, claims) + (ALL_RAN if doubts else ALL_CHECKED)
 
 
 _SAID_ELSEWHERE: tuple[Code, ...] = (
@@ -137,6 +138,7 @@ _SAID_ELSEWHERE: tuple[Code, ...] = (
     "unchecked",
     "failing",
     "changed_checks",
+    "written_program",
     "undeclared",
 )
 """Doubts that have their own words in this line; every other one is told as it is."""
@@ -183,15 +185,12 @@ def describe_beside(history: History, node_id: NodeId) -> str:
     grown = list_grown(placed)
     arrived = [one for one in claims if is_arrival(one)]
     others = {path for one in arrived if one.fact.startswith(OF_ANOTHER_RUN) for path in one.paths}
-    came = {path for one in arrived for path in one.paths} - others
-    uses = {"tests": _TESTS if _are_counted(history, placed) else f"{_TESTS}, and nobody counted them before"}
-    own = {
-        uses.get(use, f"{use} of the checks changed"): paths
-        for use, paths in sort_by_use(sorted(ran - grown)).items()
-    }
-    told = own | {
-        "tests of the checks only grew": sorted(grown),
-        "not listed, by a commit, another branch or ignore rules": sorted(came),
+    came = {path for one in arrived for path in one.paths if not names_ignore_rules(path)} - others
+    uses = _OF_CHECKS | ({} if _are_counted(history, placed) else {"tests": _NOT_COUNTED})
+    own = sort_by_use(sorted(ran - grown), list_programs(history, placed))
+    told = {uses[use]: paths for use, paths in own.items()} | {
+        "tests of the checks that lost no line of the commit": sorted(grown),
+        "not listed, by a commit or another branch": sorted(came),
         f"not listed, {OF_ANOTHER_RUN}": sorted(others),
         "new tests, never seen to fail": list_never_red(history, node_id),
         "passed without checking": list_unchecked(history, node_id),
@@ -205,7 +204,13 @@ def describe_beside(history: History, node_id: NodeId) -> str:
     return "; ".join(f"{what}: {list_names(names)}" for what, names in (cut | runs).items() if names)
 
 
-_TESTS = "tests of the checks changed"
+_OF_CHECKS: dict[Use, str] = {
+    "configuration": "configuration of the checks changed",
+    "program": "program of the checks written in the run",
+    "tests": "tests of the checks changed",
+    "named": "named by the checks, and changed",
+}
+_NOT_COUNTED = f"{_OF_CHECKS['tests']}, and nobody counted them before"
 
 
 def _are_counted(history: History, claims: Sequence[PlacedClaim]) -> bool:

@@ -20,9 +20,10 @@ from handrail.engine.events import Claim, EvidenceCheck, GapRecorded, ReceiptRec
 from handrail.engine.history import History, attached_to, list_receipts, way_to
 from handrail.engine.judge.named_places import (
     DECLARATIONS,
-    IGNORE_RULES,
+    Use,
     is_of_checks,
     is_test_file,
+    names_ignore_rules,
     sort_by_use,
 )
 from handrail.engine.judge.run_claims import (
@@ -61,6 +62,7 @@ Code: TypeAlias = Literal[
     "unchecked",
     "failing",
     "changed_checks",
+    "written_program",
     "began_changed",
     "sparse",
     "apart",
@@ -83,14 +85,15 @@ _SAYS: dict[Code, str] = {
     "unchecked": "passed without checking: {}",
     "failing": "failed, and did not pass since: {}",
     "changed_checks": "{}, and no person agreed",
+    "written_program": "program of the checks written in the run: {}, and no person agreed",
     "began_changed": "the run began on uncommitted changes of tests: {}",
     "sparse": "tests that the checkout leaves out since before the run: {}",
     "apart": "another repository in it changed: {}",
     "declared_here": "in no commit when the run began, and approved by nobody (handrail check approve): {}",
-    "undeclared": ALL_RAN,
+    "undeclared": "no declared check passed, only {} (for the next run: handrail setup --checks)",
     "client": "by the client's word alone: {} (handrail check run would show it)",
     "program": "another program than before: {}",
-    "rules": "ignore rules that no commit has changed in the run: {}",
+    "rules": "ignore rules outside of the commits changed in the run: {}",
     "fewer": "{}",
     "opposite": "{}",
     "unshown": "{}",
@@ -121,13 +124,19 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
     claims = [placed for placed in list_claims(history, node_id) if not is_arrival(placed.claim)]
     evidence, gaps = sum_evidence(history, node_id), open_gaps(history, node_id)
     against = {} if evidence is None else {"contradicted": evidence.contradicted, "stale": evidence.stale}
+    changed = _sort_changed_files(history, claims)
     told: dict[Code, Sequence[str]] = {
         "contradicted": [f"{count} {word}" for word, count in against.items() if count],
         "gaps": [f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}"] if gaps else [],
         "imported": [caveat_of(history)] if history.imported is not None else [],
         "unchecked": list_unchecked(history, node_id),
         "failing": list_still_failing(history, claims),
-        "changed_checks": _list_changed_checks(history, claims),
+        "changed_checks": [
+            f"{use} of the checks changed: {list_names(changed[use])}"
+            for use in changed
+            if use in ("configuration", "tests")
+        ],
+        "written_program": changed.get("program", ()),
         "began_changed": _list_uncommitted_tests(history, node_id, claims),
         "sparse": _list_sparse_tests(history, node_id, claims),
         "apart": _list_apart(history, node_id),
@@ -223,8 +232,8 @@ def list_opposite(history: History, node_id: NodeId) -> list[str]:
     return list(told)
 
 
-def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
-    """Tests, configuration and program of checks that count, where they changed in the run and nobody agreed.
+def _sort_changed_files(history: History, claims: Sequence[PlacedClaim]) -> dict[Use, list[str]]:
+    """Files of checks that count, where they changed in the run and nobody agreed.
 
     A source file that its command only names is what it checks. Tests that only grew were seen to fail.
     """
@@ -232,12 +241,15 @@ def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> lis
     for placed in reversed(claims):
         if worth_of(placed.claim) == "confirmed":
             break
-        receipt = receipt_of(history, placed) if placed.claim.check in OWN_RUNS else None
-        if receipt is not None:
-            own = (own_program(receipt), receipt.program)
-            found |= {path for path in placed.claim.paths if is_of_checks(path) or path in own}
-    uses = sort_by_use(sorted(found - list_grown(claims)))
-    return [f"{use} of the checks changed: {list_names(paths)}" for use, paths in uses.items()]
+        if placed.claim.check in OWN_RUNS and receipt_of(history, placed) is not None:
+            found |= {*placed.claim.paths}
+    return sort_by_use(sorted(found - list_grown(claims)), list_programs(history, claims))
+
+
+def list_programs(history: History, claims: Sequence[PlacedClaim]) -> set[str]:
+    """By which files the commands ran that reports rest on, as paths name them."""
+    ran = [receipt_of(history, placed) for placed in claims if placed.claim.check in OWN_RUNS]
+    return {path for one in ran if one is not None for path in (own_program(one), one.program)}
 
 
 def list_grown(claims: Sequence[PlacedClaim]) -> set[str]:
@@ -361,7 +373,7 @@ def _list_other_programs(history: History, claims: Sequence[PlacedClaim]) -> lis
 def _list_rules(history: History, node_id: NodeId) -> list[str]:
     """What a repository was told not to see: nobody knows what is behind it."""
     arrived = (placed.claim.paths for placed in list_claims(history, node_id) if is_arrival(placed.claim))
-    return sorted({path for paths in arrived for path in paths if path.endswith(IGNORE_RULES)})
+    return sorted({path for paths in arrived for path in paths if names_ignore_rules(path)})
 
 
 def _list_of_command(history: History, placed: PlacedClaim, shown: ReceiptRecorded) -> list[ReceiptRecorded]:
@@ -387,5 +399,9 @@ def list_names(names: Sequence[str]) -> str:
 
 
 def cut_name(text: str) -> str:
+    """Of a path from outside of the project the end, of anything else the beginning."""
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST_NAMED else line[: LONGEST_NAMED - 1] + "…"
+    if len(line) <= LONGEST_NAMED:
+        return line
+    is_place = line.startswith(("/", "~/")) and " " not in line
+    return "…" + line[1 - LONGEST_NAMED :] if is_place else line[: LONGEST_NAMED - 1] + "…"

@@ -19,7 +19,7 @@ from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
-from handrail.engine.judge.named_places import is_test_file
+from handrail.engine.judge.named_places import is_of_checks, is_test_file
 from handrail.engine.judge.red_then_green import (
     DIFFERS,
     NOT_FOUND,
@@ -36,7 +36,14 @@ from handrail.engine.judge.run_claims import (
     write_line,
 )
 from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
-from handrail.projections.doubts import NO_TEST_COUNTED, is_uncounted, list_doubts, list_never_red, say_doubt
+from handrail.projections.doubts import (
+    NO_TEST_COUNTED,
+    is_uncounted,
+    list_doubts,
+    list_never_red,
+    list_programs,
+    say_doubt,
+)
 from handrail.projections.evidence import (
     PERSON_DOORS,
     RECEIPT_DOORS,
@@ -294,6 +301,7 @@ def _name_touched_tests(history: History, claims: Sequence[PlacedClaim], subject
         if placed.claim.check == "changed_in_run" and level_of(placed.claim) == "seen"
     }
     own = {path for placed in claims if level_of(placed.claim) == "ran" for path in placed.claim.paths}
+    own = {path for path in own if is_of_checks(path)} - list_programs(history, claims)
     return _name_paths(sorted({*own, *subject.tests, *filter(is_test_file, seen)}))
 
 
@@ -396,9 +404,7 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     guards = "; ".join(map(_describe_guard, run["redThenGreen"]))
     people = ", ".join(_plain(f"{one['who']} ({one['door']})") for one in run["confirmedBy"])
     words = "; ".join(_plain(one) for one in run["onlyAgentsWord"][:5])
-    new = [one for one in run["testsTouched"] if not any(one in doubt for doubt in run["doubts"])]
-    said = ["as said above"] if len(new) < len(run["testsTouched"]) else []
-    tests = ", ".join([*map(_code, new[:5]), *said])
+    tests = ", ".join(map(_code, run["testsTouched"][:5]))
     unseen = ", ".join(map(_code, run.get("testsNeverRed", ())[:5]))
     tests += f" (never seen to fail: {unseen})" if unseen else ""
     left = ", ".join(_code(one.get("path") or one["step"]) for one in run["leftOut"][:5])

@@ -29,7 +29,7 @@ from handrail.engine.command_lines import (
     undress_line,
 )
 from handrail.engine.events import EvidenceVerdict, ReceiptRecorded
-from handrail.engine.judge.named_places import configures_runner, is_test_file, sort_by_use
+from handrail.engine.judge.named_places import OF_A_CHECK, configures_runner, is_test_file, sort_by_use
 from handrail.engine.judge.witnessed import RunResult, Witnessed
 from handrail.engine.receipts import (
     ELSEWHERE,
@@ -382,10 +382,14 @@ def judge_receipts(
     fact = ended + _name_unlooked(known) + _name_left_out(known, newest) + _name_steering(newest)
     fact += name_others(newest, current) + _name_fewer(own, newest)
     touched = _find_touched(known, newest)
-    for use, changed in sort_by_use(touched).items():
-        fact += f"; its {use} changed in this run: {list_paths(changed)}"
+    grown = [path for path in touched if path in known.sighting.grown]
+    changed = sort_by_use([path for path in touched if path not in grown], (own_program(newest),))
     loaded = [make_readable(path) for path in known.sighting.beside.loaded]
-    fact += f"; new in this run, and git does not track it: {list_paths(loaded)}" if loaded else ""
+    told = {f"{OF_A_CHECK[use]} changed in this run": paths for use, paths in changed.items()} | {
+        "its tests lost no line of the commit that the run began with": grown,
+        "written in this run, and git does not track it": loaded,
+    }
+    fact += "".join(f"; {what}: {list_paths(paths)}" for what, paths in told.items() if paths)
     return RunResult(verdict="holds", fact=fact, refs=refs, command=command, paths=(*touched, *loaded))
 
 
