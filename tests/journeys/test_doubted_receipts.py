@@ -16,7 +16,7 @@ from handrail.projections.closing import ALL_CHECKED
 from handrail.projections.doubts import ALL_RAN, NO_TEST_COUNTED
 from tests.host.worktree.project import commit, write
 from tests.journeys.cast_players import Player
-from tests.journeys.cast_rows import ROWS
+from tests.journeys.cast_rows import CHECK, ROWS, Verb
 from tests.journeys.conversation import answer
 from tests.journeys.given_workflows import step
 from tests.journeys.test_approved_checks import approve
@@ -324,3 +324,48 @@ def test_a_new_test_that_was_never_seen_to_fail_is_told_and_is_no_doubt(tmp_path
     assert ("never seen to fail: tests/test_new.py" in closing) is not is_red
     assert ("`tests/test_new.py` (never seen to fail: `tests/test_new.py`)" in markdown) is not is_red
     assert ALL_CHECKED in closing
+
+
+# What a closing line advises, done word by word
+
+EDITED = ["edit", "src/bill.py"]
+DECLARED = ["declare", "tests", CHECK]
+SHOWN_BY_A_CHECK = "a check that Handrail runs would show it"
+ADVISED: list[tuple[str, list[Verb], Verb, list[Verb]]] = [
+    (SHOWN_BY_A_CHECK, [["begin"], EDITED], ["run", CHECK], [["report", {}]]),
+    (
+        "it ran within a longer line, whose status is not its own",
+        [["begin"], EDITED, ["shell", f"{CHECK} | cat"]],
+        ["run", CHECK],
+        [["report", {"check": CHECK}]],
+    ),
+    (
+        "handrail check run would show it",
+        [DECLARED, ["begin"], EDITED, ["hook", CHECK, 0]],
+        ["run_check", "tests"],
+        [["report", {}]],
+    ),
+    (
+        "handrail check approve",
+        [["undeclared", "tests", CHECK], ["begin"], EDITED, ["run_check", "tests"]],
+        ["approve", "tests"],
+        [["report", {}]],
+    ),
+]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("advice", "before", "obeys", "after"), ADVISED, ids=lambda one: str(one)[:30])
+def test_who_does_what_the_closing_line_advises_does_not_read_it_again(
+    tmp_path: Path, advice: str, before: list[Verb], obeys: Verb, after: list[Verb]
+) -> None:
+    told = []
+    for place, verbs in (("as it is", [*before, *after]), ("as advised", [*before, obeys, *after])):
+        (tmp_path / place).mkdir()
+        player = Player(tmp_path / place, "mcp")
+        for verb in verbs:
+            player.do(*verb)
+        assert player.refused == []
+        told.append(advice in player.reply["closing"])
+
+    assert told == [True, False]

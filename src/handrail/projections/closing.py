@@ -70,15 +70,16 @@ def closing_line(history: History, name: str, node_id: NodeId) -> str:
 
 ALL_CHECKED = "everything that can be checked was checked"
 _WHAT_RAN = "what ran: "
+_NOT_LOOKED = "nobody looked at the files"
 _PROOFS: dict[EvidenceCheck, str] = {
-    "ran": "a check that Handrail runs",
-    "red_then_green": "a check that Handrail runs",
-    "person": "a person's answer",
-    "changed_in_run": "a look at the files",
-    "path_exists": "a look at the files",
-    "place_exists": "a look at the files",
+    "ran": "a check that Handrail runs would show it",
+    "red_then_green": "a check that Handrail runs would show it",
+    "person": "a person's answer would show it",
+    "changed_in_run": _NOT_LOOKED,
+    "path_exists": _NOT_LOOKED,
+    "place_exists": _NOT_LOOKED,
 }
-"""What would show it. What no check is about is nobody's to prove."""
+"""What would show it, or why nothing did. What no check is about is nobody's to prove."""
 
 
 def describe_unproven(history: History, node_id: NodeId) -> str:
@@ -106,13 +107,12 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
 
 
 def _say_proof(history: History, placed: PlacedClaim) -> str:
-    """What would show it; of a file that no look tells about, why."""
+    """What would show it; where it ran, or was looked at, and nobody can tell all the same: why."""
     claim = placed.claim
     if claim.check == "changed_in_run" and find_baseline(history, placed.node_id) is None:
-        return "nobody looked at the files"
-    if claim.check == "changed_in_run" and claim.fact:
-        return claim.fact.removeprefix(f"{text_of(history, placed)}: ")
-    return f"{_PROOFS[claim.check]} would show it"
+        return _NOT_LOOKED
+    why = claim.fact if claim.refs or claim.verdict == "unknown" else ""
+    return why.removeprefix(f"{text_of(history, placed)}: ") or _PROOFS[claim.check]
 
 
 def _say_claim(history: History, placed: PlacedClaim) -> str:
