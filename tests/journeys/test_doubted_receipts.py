@@ -326,6 +326,28 @@ def test_a_new_test_that_was_never_seen_to_fail_is_told_and_is_no_doubt(tmp_path
     assert ALL_CHECKED in closing
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [("make test", True), ("python3 -m unittest discover -s tests", False), ("pytest tests/unit", False)],
+)
+def test_a_checkout_without_tests_of_a_check_says_so_at_the_start(
+    tmp_path: Path, line: str, is_told: bool
+) -> None:
+    player = Player(tmp_path, "mcp")
+    for verb in (
+        ["write", "big/tests/test_z.py", "1\n"],
+        ["declare", "tests", line],
+        ["git", "sparse-checkout", "set", "src", ".handrail"],
+        ["begin"],
+    ):
+        player.do(*verb)
+
+    told = [one["message"] for one in player.reply["warnings"] if one["code"] == "TESTS_LEFT_OUT"]
+
+    assert ["leaves out tests: big/tests/test_z.py." in one for one in told] == [True] * is_told
+
+
 # What a closing line advises, done word by word
 
 EDITED = ["edit", "src/bill.py"]

@@ -16,13 +16,14 @@ from handrail.contract.wording import format_count, spell_argv
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_latest_tree, list_unclear
+from handrail.engine.command_lines import reaches
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded, ReceiptRecorded
 from handrail.engine.history import History, attached_to, list_receipts, way_to
 from handrail.engine.judge.named_places import (
     DECLARATIONS,
     Use,
-    is_of_checks,
     is_test_file,
+    list_sparse_tests,
     names_ignore_rules,
     sort_by_use,
 )
@@ -276,10 +277,14 @@ def _list_uncommitted_tests(
 
 
 def _list_sparse_tests(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:
+    """Tests that the commands which reports rest on may come to, and that the checkout leaves out."""
     first = find_baseline(history, node_id)
-    is_rested_on = any(worth_of(placed.claim) == "ran" for placed in claims)
-    marks = (first.fact.apart or {}) if first is not None and is_rested_on else {}
-    return [path for path, mark in marks.items() if mark == "sparse" and is_of_checks(path)]
+    ran = [receipt_of(history, placed) for placed in claims if worth_of(placed.claim) == "ran"]
+    return [
+        path
+        for path in (() if first is None else list_sparse_tests(first.fact.apart))
+        if any(one is not None and reaches(one.argv, one.directory, path) for one in ran)
+    ]
 
 
 def _list_apart(history: History, node_id: NodeId) -> list[str]:

@@ -7,7 +7,7 @@ it could be. Only a member that holds nothing but a quotation is compared: a sen
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal, TypeAlias, assert_never
 
 from handrail.contract.wording import make_readable
@@ -138,3 +138,8 @@ def names_ignore_rules(path: str) -> bool:
 def is_of_checks(path: str) -> bool:
     """Whether a file decides about the result of tests beside the code."""
     return is_test_file(path) or configures_runner(path)
+
+
+def list_sparse_tests(apart: Mapping[str, str] | None) -> list[str]:
+    """By the marks of a tree: what decides about tests, and the checkout leaves out."""
+    return [path for path, mark in (apart or {}).items() if mark == "sparse" and is_of_checks(path)]
