@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from handrail.engine.messages import list_person_messages
+from handrail.engine.messages import WHY_TO_PERSON, Parts, Told, explain
+from handrail.engine.reasons import Issue, WaitsFor
 from handrail.projections.needs import ASKED
 from handrail_serve.pages.forms import EFFECTS, RECORDED
 from handrail_serve.pages.needs import EARLY, QUESTIONS, WITHOUT_DOOR
@@ -20,6 +21,28 @@ PARTS = ("handrail_serve", "handrail_team")
 """Packages whose refusals people read: in the Console, and where they set up a server or sign in."""
 LEFT_OUT = "…"
 """In the place of a name or a number."""
+
+
+SAMPLES = {
+    "artifact": "wr.changed_files",
+    "assessment": "wr.risk",
+    "dimension": "blastRadius",
+    "level": "high",
+    "command": "handrail check run tests",
+    "name": "modules",
+    "type": "list",
+    "capability": "web_browsing",
+    "operation": "code.rename",
+    "because": "The files changed since the preview.",
+}
+
+
+class PersonMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that a person can get, with sample names in it."""
+
+    kind: str
+    state: str
+    parts: Parts
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +77,19 @@ def messages_page() -> str:
         "number.\nThe page of [errors](errors.md) has the codes.",
         table(("code", "what is said", "what to do"), refused),
     )
+
+
+def list_person_messages() -> list[PersonMessage]:
+    """Every message about a reason that a person can get, with sample names in it."""
+    fault = Issue(contract_ref="c", pointer="/files/0/why", message="It is missing.")
+    found = []
+    for kind, state in WHY_TO_PERSON:
+        waits = msgspec.convert({"kind": kind, "state": state, "values": SAMPLES}, WaitsFor)
+        told = Told(code="", pointer={"contractRef": "c"}, message="", waits_for=waits)
+        faults = [fault] if state in ("invalid", "not_asked") else []
+        parts = explain(told, faults, "person", "Make the change")
+        found.append(PersonMessage(kind=kind, state=state, parts=parts))
+    return found
 
 
 def list_refusals() -> list[Refusal]:

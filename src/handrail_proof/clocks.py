@@ -10,11 +10,10 @@ from handrail.contract.redaction import Secrets
 from handrail.event_log.files.upkeep.verify import check_store
 from handrail.host.audit import AuditFiles
 from handrail.host.confirmed_tokens import ConfirmedTokenFiles
-from handrail.ports.process import AuditLine
 from handrail.ports.store import ProofPart
 from handrail_proof.disks import QuietDisk
 from handrail_proof.scratch import make_empty, read_tree
-from handrail_proof.workload import RUNS, Progress, World
+from handrail_proof.workload import AUDIT_LINE, RUNS, Progress, World
 
 _YEAR: Final = 365 * 86_400
 _START: Final = 1_767_225_600
@@ -27,9 +26,6 @@ HOURS: Final = {
 _MONTHS: Final = tuple(f"2025-{month:02}" for month in range(1, 11))
 """With the month of the work and of the moved clock, exactly as many as are kept."""
 _KEEP: Final = 12
-_LINE: Final = AuditLine(
-    at="", tool="proof", version="0", command="run start", account="proof", workspace="", effect="create"
-)
 
 
 class _MovedDisk(QuietDisk):
@@ -63,7 +59,7 @@ def _troubles(place: str, moved: int, seconds: int, seed: int) -> list[str]:
     progress = Progress(RUNS, world)
     audit, used = AuditFiles(home, Secrets()), ConfirmedTokenFiles(home)
     for month in _MONTHS:
-        audit.record(msgspec.structs.replace(_LINE, at=f"{month}-15T00:00:00.000Z"), _KEEP)
+        audit.record(msgspec.structs.replace(AUDIT_LINE, at=f"{month}-15T00:00:00.000Z"), _KEEP)
     used.claim("a" * 64, expires_at=_START + 900, now=_START)
     for number in range(len(RUNS.steps)):
         disk.seconds = world.clock.seconds = seconds if number == moved else _START + number
@@ -71,7 +67,7 @@ def _troubles(place: str, moved: int, seconds: int, seed: int) -> list[str]:
         known = {stamp.session_id for stamp in world.log.list_sessions()}
         old = world.runtime.keeper().plan_removal(90).sessions
         progress.step()
-        audit.record(msgspec.structs.replace(_LINE, at=world.clock.now()), _KEEP)
+        audit.record(msgspec.structs.replace(AUDIT_LINE, at=world.clock.now()), _KEEP)
         used.claim(f"{number:064}", expires_at=disk.seconds + 900, now=disk.seconds)
         disk.seconds = _START + number
         old += world.runtime.keeper().plan_removal(90).sessions

@@ -23,14 +23,13 @@ from handrail.event_log.files.segments import SegmentLimits
 from handrail.event_log.files.upkeep.verify import check_store
 from handrail.host.audit import AuditFiles
 from handrail.ports.log import Loaded, Record
-from handrail.ports.process import AuditLine
 from handrail.ports.store import ProofPart, StoreCheck
 from handrail.runtime.history_cache import encode_history
 from handrail.runtime.hub import perform
 from handrail_proof.crash_states import Tree
 from handrail_proof.disks import QuietDisk
 from handrail_proof.scratch import make_empty, read_tree, write_tree
-from handrail_proof.workload import RUNS, Progress, Script, World, session_of
+from handrail_proof.workload import AUDIT_LINE, RUNS, TOKEN, Progress, Script, World, session_of
 
 Kind: TypeAlias = Literal["zero", "random", "older", "cut", "flip"]
 
@@ -44,7 +43,6 @@ _LIMITS: Final = SegmentLimits(max_events=12)
 """So that a session has several segments."""
 _NO_PROOF: Final = ("lock", "cache", "audit")
 """Files that can be damaged without any loss; an alarm about them is false."""
-_TOKEN: Final = re.compile(rb"\b(?:st1|ak1|ck1)[0-9a-z]{40,60}\b")
 _TOLD: Final = re.compile(
     rb"corrupt_tail|corrupt_head|unknown_version|history_lost|damaged|unreadable|rehydrate_only|SESSION_UNSOUND"
     rb"|no longer in the store"
@@ -168,7 +166,7 @@ def _build_pristine(place: str, seed: int) -> _Pristine:
     replies = [msgspec.json.decode(reply) for reply in progress.replies if reply.startswith(b"{")]
     acks = {session_of(msgspec.json.encode(one)): one["ackToken"] for one in replies if one.get("ackToken")}
     _remember(progress.world, session_of(progress.replies[0]))
-    AuditFiles(home, Secrets()).record(_AUDIT_LINE, 12)
+    AuditFiles(home, Secrets()).record(AUDIT_LINE, 12)
     tree = read_tree(home)
     world = _world(home, seed)
     reads = tuple(_reads(sorted(acks), replies))
@@ -190,17 +188,6 @@ def _remember(world: World, session_id: SessionId) -> None:
         loaded = hold.load()
         assert loaded is not None, "the session has been worked on"
         hold.remember(encode_history(fold(session_id, loaded.records)))
-
-
-_AUDIT_LINE: Final = AuditLine(
-    at="2026-01-01T00:00:00.000Z",
-    tool="proof",
-    version="0",
-    command="run start",
-    account="proof",
-    workspace="",
-    effect="create",
-)
 
 
 def _reads(sessions: list[SessionId], replies: list[dict[str, Json]]) -> Iterator[_Read]:
@@ -230,7 +217,7 @@ def _answer(world: World, operation: str, params: dict[str, Json]) -> bytes:
     # Sorted, because the times of files mean nothing here.
     items = [] if outcome.page is None else sorted(map(msgspec.json.encode, outcome.page.items))
     told = b"".join((msgspec.json.encode(outcome.data), *items, msgspec.json.encode(outcome.notices)))
-    return _TOKEN.sub(b"TOKEN", told)
+    return TOKEN.sub(b"TOKEN", told)
 
 
 def _try_damage(home: str, pristine: _Pristine, damage: Damage, seed: int) -> _Finding:

@@ -81,7 +81,10 @@ class PowerDisk(OneByOneDisk):
 
     def write(self, descriptor: int, content: bytes, offset: int) -> int:
         written = super().write(descriptor, content, offset)
-        self.note_written(descriptor, content[:written], offset)
+        node = self._nodes.get(descriptor)
+        if node is not None:
+            self.model.change(node, Written(offset=offset, content=bytes(content[:written])))
+            self.tick()
         return written
 
     def cut(self, descriptor: int, size: int) -> None:
@@ -99,7 +102,10 @@ class PowerDisk(OneByOneDisk):
 
     def make(self, path: str) -> None:
         super().make(path)
-        self.note_made(path)
+        place = self._place(path)
+        if place is not None:
+            self.model.create(*place, is_directory=True)
+            self.tick()
 
     def rename(self, name: str, new_name: str, directory: int) -> None:
         super().rename(name, new_name, directory)
@@ -133,22 +139,10 @@ class PowerDisk(OneByOneDisk):
         if place is not None:
             self._opened(descriptor, *place)
 
-    def note_written(self, descriptor: int, content: bytes, offset: int) -> None:
-        node = self._nodes.get(descriptor)
-        if node is not None:
-            self.model.change(node, Written(offset=offset, content=bytes(content)))
-            self.tick()
-
     def note_sync(self, descriptor: int) -> None:
         node = self._nodes.get(descriptor)
         if node is not None:
             self.model.sync(node)
-            self.tick()
-
-    def note_made(self, path: str) -> None:
-        place = self._place(path)
-        if place is not None:
-            self.model.create(*place, is_directory=True)
             self.tick()
 
     def note_renamed(self, path: str, new_path: str) -> None:
@@ -171,9 +165,6 @@ class PowerDisk(OneByOneDisk):
         place = self._place(path)
         if place is not None:
             self._gone(*place)
-
-    def note_closed(self, descriptor: int) -> None:
-        self._nodes.pop(descriptor, None)
 
     def _opened(self, descriptor: int, directory: int, name: str) -> None:
         found = self.model.names_in(directory).get(name)
@@ -237,18 +228,16 @@ class _KeyFileCalls:
         return descriptor
 
     def write(self, descriptor: int, content: bytes) -> int:
-        written = os.write(descriptor, content)
-        self._disk.note_written(descriptor, content[:written], self._offsets[descriptor])
+        written = self._disk.write(descriptor, content, self._offsets[descriptor])
         self._offsets[descriptor] += written
         return written
 
     def fsync(self, descriptor: int) -> None:
-        os.fsync(descriptor)
-        self._disk.note_sync(descriptor)
+        self._disk.sync_names(descriptor)
 
     def mkdir(self, path: str, mode: int) -> None:
-        os.mkdir(path, mode)
-        self._disk.note_made(path)
+        del mode  # the disk makes every folder private
+        self._disk.make(path)
 
     def replace(self, path: str, new_path: str) -> None:
         os.replace(path, new_path)
@@ -263,8 +252,7 @@ class _KeyFileCalls:
         self._disk.note_unlinked(path)
 
     def close(self, descriptor: int) -> None:
-        os.close(descriptor)
-        self._disk.note_closed(descriptor)
+        self._disk.close(descriptor)
 
 
 @contextmanager

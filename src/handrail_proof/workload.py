@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from handrail.contract.catalogue import STORE_IO_ERROR
-from handrail.contract.ids import ObservationKey, SessionId, SourceKind
+from handrail.contract.ids import SessionId, SourceKind
 from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
@@ -27,15 +27,24 @@ from handrail.host.authored_files import ProjectFiles
 from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
 from handrail.ports.log import Record
-from handrail.ports.process import Claim
-from handrail.ports.workspace import WorkflowFile
+from handrail.ports.process import AuditLine, Claim
+from handrail.ports.workspace import NamedWorkspace, WorkflowFile
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import HotLog
 
 LONG_NOTES: Final = "Long notes go to a blob of their own. " * 120
 """Longer than an event may hold, and than one page of a disk."""
-_TOKEN: Final = re.compile(rb"\b(?:st1|ak1|ck1)[0-9a-z]{40,60}\b")
+TOKEN: Final = re.compile(rb"\b(?:st1|ak1|ck1)[0-9a-z]{40,60}\b")
+AUDIT_LINE: Final = AuditLine(
+    at="2026-01-01T00:00:00.000Z",
+    tool="proof",
+    version="0",
+    command="run start",
+    account="proof",
+    workspace="",
+    effect="create",
+)
 _RULE: Final = {"type": "contains", "value": "measured", "message": "Say what was measured."}
 _WORKFLOW: Final = msgspec.json.encode(
     {
@@ -112,33 +121,9 @@ class _OneWorkflow:
         del path, project
 
 
-class _Nowhere:
+class _Nowhere(NamedWorkspace):
     def project(self, asked: str) -> str:
         return asked or "/proof"
-
-    def identity(self, project: str) -> str:
-        del project
-        return ""
-
-    def observations(self, project: str) -> dict[ObservationKey, str]:
-        del project
-        return {}
-
-    def repository(self, project: str) -> str:
-        del project
-        return ""
-
-    def main_checkout(self, project: str) -> str:
-        return self.repository(project)
-
-    def work_token(self) -> str:
-        return ""
-
-    def worker(self) -> str:
-        return ""
-
-    def account(self) -> str:
-        return "proof"
 
 
 class _NoIncidents:
@@ -176,7 +161,7 @@ class World:
             clock=self.clock,
             randomness=self._randomness,
             library=_OneWorkflow(),
-            workspace=_Nowhere(),
+            workspace=_Nowhere("proof"),
             incidents=_NoIncidents(),
             confirmed=_UnusedTokens(),
             authored=ProjectFiles(),
@@ -204,7 +189,7 @@ class World:
         Raises Fault when a token in it does not verify here.
         """
         keys = self.keyring.verifying_keys(WORKFLOW)
-        return _TOKEN.sub(lambda found: repr(_claims(keys, found[0])).encode(), reply)
+        return TOKEN.sub(lambda found: repr(_claims(keys, found[0])).encode(), reply)
 
     def records(self, session_id: SessionId) -> tuple[Record, ...]:
         loaded = self.log.load(session_id)

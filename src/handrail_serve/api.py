@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast, get_args
 
 import msgspec
@@ -19,15 +20,7 @@ from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.runtime.operation import Operation, Registry
-from handrail_serve.calls import (
-    LAFS_TYPE,
-    Asked,
-    Dialect,
-    Served,
-    answer_call,
-    answer_refused,
-    run_guarded,
-)
+from handrail_serve.calls import LAFS_TYPE, Asked, Dialect, Served, answer_read
 from handrail_serve.exchange import JSON_TYPE, HttpRequest, Response, parameters, read_accept
 from handrail_serve.limits import MOST_BUNDLE_BYTES, refuse_members
 
@@ -93,13 +86,11 @@ def answer_request(
     served: Served, called: Operation, request: HttpRequest, body: bytes, *, is_at_console: bool
 ) -> Response:
     """The response to a request for an operation; trouble before it runs is told in its dialect too."""
-    asked = run_guarded(served.runtime, lambda: read_call(request, called, body, is_at_console=is_at_console))
-    if not isinstance(asked, Failure):
-        return answer_call(served, asked)
     plain = Asked(
         operation=called.name, params={}, dialect=dialect_of(request), request_id=request.id, door=""
     )
-    return answer_refused(served, plain, asked)
+    read = partial(read_call, request, called, body, is_at_console=is_at_console)
+    return answer_read(served, plain, read)
 
 
 def read_call(request: HttpRequest, called: Operation, body: bytes, *, is_at_console: bool) -> Asked:

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote as percent_encode
 
 import msgspec
@@ -26,6 +26,7 @@ from handrail.contract.outcome import Failure, Fault, Json, Notice, Outcome
 from handrail.contract.wording import mark_hidden
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
+from handrail.surfaces.mcp.calls import run_guarded
 from handrail_serve.accounts.door import Door
 from handrail_serve.accounts.forms import drop_answers, drop_forms, join_names
 from handrail_serve.accounts.sign_in import challenge, sign_in_routes
@@ -36,7 +37,7 @@ from handrail_serve.api import (
     most_body_bytes,
     refuse_unknown,
 )
-from handrail_serve.calls import Asked, CallTime, Served, perform_call, run_guarded
+from handrail_serve.calls import Asked, CallTime, Served, perform_call
 from handrail_serve.companions.agent_card import (
     A2A,
     CARD,
@@ -83,6 +84,7 @@ from handrail_serve.guard import (
     refuse,
 )
 from handrail_serve.limits import Bounds, Load, refuse_size
+from handrail_serve.mcp_door import HttpAnswer
 from handrail_serve.routes import Found, Route, Router, open_route
 from handrail_serve.shell import asset_response, shell_response
 from handrail_serve.views import MAIN_PAGES, PAGES, render_view
@@ -93,17 +95,7 @@ SHELLS = ("/", *dict.fromkeys(f"/{page.pattern.split('/')[1]}/**" for page in PA
 """Addresses of the Console, by their first word: each returns the same page without data."""
 
 
-class McpAnswer(Protocol):
-    """What the MCP server answers to one message: JSON, or nothing."""
-
-    @property
-    def status(self) -> int: ...
-
-    @property
-    def body(self) -> bytes: ...
-
-
-AnswerMcp: TypeAlias = Callable[[Headers, bytes, Runtime], McpAnswer]
+AnswerMcp: TypeAlias = Callable[[Headers, bytes, Runtime], HttpAnswer]
 """Answers one message from its headers and body by a runtime, in a worker thread."""
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -25,13 +24,12 @@ from handrail.contract.outcome import (
     Notice,
     Outcome,
     Success,
-    failure_of,
-    failure_of_defect,
     make_stand_in,
 )
 from handrail.runtime.hub import perform
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.calls import run_guarded
 from handrail_serve.exchange import (
     JSON_TYPE,
     Response,
@@ -45,7 +43,6 @@ LAFS_TYPE = b"application/vnd.lafs.envelope+json"
 TOOL = "handrail http"
 _WIDEST_MS = 3_600_999
 _CURSOR_FACTS_BYTES = 240
-_T = TypeVar("_T")
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,6 +136,15 @@ def answer_call(served: Served, asked: Asked) -> Response:
     return _LAST_WORD if isinstance(told, Failure) else told
 
 
+def answer_read(served: Served, plain: Asked, read: Callable[[], Asked]) -> Response:
+    """The response to a call that is still to be read; what cannot be is refused in the dialect of `plain`.
+
+    `read` may raise Fault.
+    """
+    asked = run_guarded(served.runtime, read)
+    return answer_refused(served, plain, asked) if isinstance(asked, Failure) else answer_call(served, asked)
+
+
 def answer_refused(served: Served, asked: Asked, failure: Failure) -> Response:
     """The response to a call that was refused before its operation ran, in the dialect that was asked for."""
     return _render(served, asked, failure, served.runtime.clock.monotonic_ms())
@@ -202,22 +208,3 @@ def _measure(success: Success, call: Call, asked: Asked) -> int:
         cursor = "c" * (4 * (longest + len(call.operation) + _CURSOR_FACTS_BYTES) // 3)
         success = msgspec.structs.replace(success, page=msgspec.structs.replace(page, next_cursor=cursor))
     return len(_document(success, msgspec.structs.replace(call, duration_ms=_WIDEST_MS), asked))
-
-
-# The one place of this surface where an exception becomes a failure
-
-
-def run_guarded(runtime: Runtime, work: Callable[[], _T]) -> _T | Failure:
-    """The answer of the work; a fault or a defect becomes a Failure."""
-    return _try(work, lambda: runtime.incidents.record(traceback.format_exc()))
-
-
-def _try(work: Callable[[], _T], record: Callable[[], str]) -> _T | Failure:
-    try:
-        return work()
-    except Fault as fault:
-        return failure_of(fault)
-    except Exception as defect:  # noqa: BLE001 - a client never sees the words of an exception
-        # Storing the traceback may fail for the same reason: no memory, no descriptor.
-        incident = _try(record, str)
-        return failure_of_defect(defect, incident if isinstance(incident, str) else "")

@@ -10,7 +10,6 @@ _SERVER_STACK = ("mcp", "mcp_types", "anyio", "pydantic", "starlette", "uvicorn"
 _SERVER = (
     Spelling(
         field="port",
-        flag="--port",
         kind="int",
         value="N",
         most=65_535,
@@ -18,84 +17,69 @@ _SERVER = (
     ),
     Spelling(
         field="host",
-        flag="--host",
         kind="text",
-        value="HOST",
         text="The address on loopback, 127.0.0.1 by default; another one only for a team, with encryption.",
     ),
     Spelling(
         field="token_file",
-        flag="--token-file",
         kind="text",
         value="FILE",
         text="Keep the token in this file, made if it is missing; by default each start has its own.",
     ),
 )
 _TEAM = (
-    Spelling(
-        field="team", flag="--team", kind="switch", text="Serve a team: people and agents with accounts."
-    ),
+    Spelling(field="team", kind="switch", text="Serve a team: people and agents with accounts."),
     Spelling(
         field="store",
-        flag="--store",
         kind="text",
         value="URI",
         text="Of a team: its PostgreSQL, postgresql://HOST/DATABASE; else HANDRAIL_STORE.",
     ),
     Spelling(
         field="origin",
-        flag="--origin",
         kind="text",
         value="URL",
         text="Of a team: the address that its users open; where it listens by default.",
     ),
     Spelling(
         field="workflows",
-        flag="--workflows",
         kind="text",
         value="DIR",
         text="Of a team: the folder with the workflows that it offers beside the bundled ones.",
     ),
     Spelling(
         field="issuer",
-        flag="--issuer",
         kind="text",
         value="URL",
         text="Of a team: its identity provider (OpenID Connect), which vouches for people and tokens.",
     ),
     Spelling(
         field="client_id",
-        flag="--client-id",
         kind="text",
         value="ID",
         text="Of a team: what the provider calls this server; its secret is HANDRAIL_CLIENT_SECRET.",
     ),
     Spelling(
         field="proxy",
-        flag="--proxy",
         kind="text",
         value="ADDRESSES",
         text="Of a team: the proxy that encrypts, by IP address; nobody else is answered.",
     ),
     Spelling(
         field="tls_cert",
-        flag="--tls-cert",
         kind="text",
         value="FILE",
         text="Of a team: the certificate to encrypt with; without it or a proxy, loopback only.",
     ),
-    Spelling(
-        field="tls_key", flag="--tls-key", kind="text", value="FILE", text="Of a team: its private key."
-    ),
+    Spelling(field="tls_key", kind="text", value="FILE", text="Of a team: its private key."),
 )
-_OPEN = Spelling(field="open", flag="--open", kind="switch", text="Open the Console in a browser.")
-_ACCESS_LOG = Spelling(
-    field="access_log", flag="--access-log", kind="switch", text="Write a line per request to stderr."
-)
+_OPEN = Spelling(field="open", kind="switch", text="Open the Console in a browser.")
+_ACCESS_LOG = Spelling(field="access_log", kind="switch", text="Write a line per request to stderr.")
 
 ROWS = (
     Row(
         path="serve",
+        operation="",
         summary="Serve the Console, the HTTP interface and MCP on loopback, until a signal.",
         spellings=(*_SERVER, _OPEN, _ACCESS_LOG, *_TEAM),
         output="protocol",
@@ -111,6 +95,7 @@ ROWS = (
     ),
     Row(
         path="console",
+        operation="",
         summary="Open the Console in a browser; starts the server if none runs.",
         spellings=_SERVER,
         output="protocol",

@@ -28,13 +28,14 @@ from handrail.contract.catalogue import (
     FEATURE_DISABLED,
     STORE_UNAVAILABLE,
 )
-from handrail.contract.ids import ObservationKey, SessionId
+from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.tokens.confirm import refusal
 from handrail.operations.notices.outward import encode_notice, list_outward
 from handrail.ports.log import Record
 from handrail.ports.process import Audit, AuditLine
 from handrail.ports.store import DatabaseFacts
+from handrail.ports.workspace import NamedWorkspace
 from handrail.runtime.operation import Effect, Operation
 from handrail.runtime.runtime import (
     NO_PLACES,
@@ -208,7 +209,7 @@ class TeamDoor:
         return msgspec.structs.replace(
             runtime,
             **rooms,
-            workspace=AccountWorkspace(principal),
+            workspace=AccountWorkspace(principal.account),
             principal=principal,
             settings=ServersSettings(runtime.settings),
             may=partial(self._require_right, principal),
@@ -446,42 +447,14 @@ def _list_outward(
     return [(one.id, encode_notice(one)) for one in notices]
 
 
-class AccountWorkspace:
-    """`ports.Workspace` of a call of an account: the project is a name, and nothing is seen around it."""
-
-    def __init__(self, principal: Principal) -> None:
-        self._principal = principal
+class AccountWorkspace(NamedWorkspace):
+    """That of a call of an account: nothing is seen around its project."""
 
     def project(self, asked: str) -> str:
         if asked.startswith(f"{NOWHERE}/"):  # as an earlier reply named it
             return asked
         digest = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return f"{NOWHERE}/{digest}/{os.path.basename(asked.rstrip('/')) or 'project'}"
-
-    def observations(self, project: str) -> dict[ObservationKey, str]:
-        del project
-        return {}
-
-    def identity(self, project: str) -> str:
-        del project
-        return ""
-
-    def repository(self, project: str) -> str:
-        del project
-        return ""
-
-    def main_checkout(self, project: str) -> str:
-        del project
-        return ""
-
-    def work_token(self) -> str:
-        return ""
-
-    def worker(self) -> str:
-        return ""
-
-    def account(self) -> str:
-        return self._principal.account
 
 
 class NoAuthoredFiles:

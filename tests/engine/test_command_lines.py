@@ -8,13 +8,16 @@ import pytest
 
 from handrail.contract.wording import spell_argv
 from handrail.engine.command_lines import (
+    explain_not_run,
     find_counting,
+    has_tests_failed,
     list_programs,
     reaches,
     read_command,
     read_words,
     split_command,
 )
+from handrail.engine.receipts import Exited
 from tests.cases import every_case
 
 ALONE = [
@@ -23,6 +26,7 @@ ALONE = [
     ("cd sub && cd deep && pytest -q", ("pytest", "-q"), "sub/deep"),
     ('cd "a b" && pytest', ("pytest",), "a b"),
     ("cd sub/../other && pytest", ("pytest",), "other"),
+    ("cd - && pytest", ("cd - && pytest",), "."),
     ("env A=1 pytest", ("env", "A=1", "pytest"), "."),
     ("FOO=1 pytest", ("env", "FOO=1", "pytest"), "."),
     ("cd sub && FOO=1 BAR=2 pytest", ("env", "FOO=1", "BAR=2", "pytest"), "sub"),
@@ -34,7 +38,7 @@ ALONE = [
     ('pytest -k "a|b"', ("pytest", "-k", "a|b"), "."),
     ("pytest -k 'a; b && c || d $(e)'", ("pytest", "-k", "a; b && c || d $(e)"), "."),
     ("pytest > log 2>&1", ("pytest > log 2>&1",), "."),
-    ("pytest &> log", ("pytest &> log",), "."),
+    ("pytest &>", ("pytest &>",), "."),
     ("pytest tests/*.py", ("pytest tests/*.py",), "."),
     ("pytest # a; b", ("pytest",), "."),
     (r"pytest -k a\|b", (r"pytest -k a\|b",), "."),
@@ -96,6 +100,8 @@ def test_words_that_were_given_are_read_as_their_line() -> None:
     assert read_words(("sh", "-c", "cd sub && pytest -q")).words == ("pytest", "-q")
     assert read_words(("sh", "-c", "cd sub && pytest -q")).directory == "sub"
     assert read_words(("pytest", "-k", "a|b")).is_alone is True
+    assert "not to run" in explain_not_run(("sh", "-c", "pytest --co"), Exited(status=0), None)
+    assert not has_tests_failed(("sh", "-c", "pytest"), Exited(status=2), None)
 
 
 @pytest.mark.parametrize(
@@ -112,9 +118,10 @@ def test_the_program_that_counts_is_found_in_a_longer_line(line: str, words: tup
 
 
 def test_every_program_of_a_line_is_listed() -> None:
-    line = "make > out; bash -c 'cd a && pytest -q' | tail -1 && echo done"
+    line = 'make a\\ b "c\\"d" > out # e\nbash -c "cd a && pytest -q" | tail -1 && echo done'
+    rest = [("cd", "a"), ("pytest", "-q"), ("tail", "-1"), ("echo", "done")]
 
-    assert list_programs(line) == [("make",), ("cd", "a"), ("pytest", "-q"), ("tail", "-1"), ("echo", "done")]
+    assert list_programs(line) == [("make", "a b", 'c\\"d'), *rest]
 
 
 @every_case("line", ["pytest | cat", "a $B", "a *.py", "A=1 b", "a 'b", "cd a && b", "a > b"])

@@ -1,14 +1,14 @@
-"""Maps and sequences that grow: each version is what a copied dict or list would be, and stays so."""
+"""Maps that grow: each version is what a copied dict would be, and stays so."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.engine.growing import Growth, append_items
+from handrail.engine.growing import Growth
 
 KEYS = st.integers(0, 40)
 STEPS = st.lists(st.dictionaries(KEYS, st.integers(), max_size=6), max_size=30)
@@ -105,25 +105,3 @@ def hashes_to_add(size: int) -> int:
 
 def test_adding_to_a_large_map_copies_little_of_it() -> None:
     assert hashes_to_add(2048 + 32) < 16 * 40  # a copy each time would be 16 * 2080
-
-
-@given(start=st.lists(st.integers(), max_size=6), steps=st.lists(st.lists(st.integers(), max_size=6)))
-def test_every_version_of_a_sequence_is_what_a_copied_list_is_and_never_changes(
-    start: list[int], steps: list[list[int]]
-) -> None:
-    versions: list[tuple[Sequence[int], list[int]]] = [(start, list(start))]
-
-    for more in steps:
-        ours, model = versions[-1]
-        versions.append((append_items(ours, more), model + more))
-
-    for ours, model in versions:
-        assert list(ours) == model
-        assert (len(ours), [ours[place] for place in range(-len(model), len(model))]) == (
-            len(model),
-            [model[place] for place in range(-len(model), len(model))],
-        )
-        assert list(ours[1:3]) == model[1:3]
-        assert ours == model
-        with pytest.raises(IndexError):
-            ours[len(model)]

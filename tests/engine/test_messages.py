@@ -12,7 +12,6 @@ import pytest
 from handrail.engine.events import GapRecorded
 from handrail.engine.messages import (
     PURPOSES,
-    PersonMessage,
     Reader,
     Told,
     explain,
@@ -20,7 +19,6 @@ from handrail.engine.messages import (
     explain_gap,
     join_parts,
     judged_words,
-    list_person_messages,
     write_fix,
 )
 from handrail.engine.reasons import AskKind, Issue, WaitKind, WaitsFor, WaitState
@@ -28,7 +26,7 @@ from handrail.projections.needs import ASKED
 from handrail_serve.pages.forms import EFFECTS, RECORDED
 from handrail_serve.pages.needs import EARLY, QUESTIONS, WITHOUT_DOOR
 from tests.cases import every_case
-from tools.messages_page import Refusal, list_refusals
+from tools.messages_page import PersonMessage, Refusal, list_person_messages, list_refusals
 
 NOT_FOR_PEOPLE = {
     "a JSON pointer": re.compile(r"(?<![\w.])/[A-Za-z0-9_]+(/|\b)"),

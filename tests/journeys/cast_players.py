@@ -18,7 +18,7 @@ from handrail.host.workspace import LocalWorkspace
 from handrail.operations.checks.note_command import NoteCommand, note_command
 from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.projections.closing import ALL_CHECKED
-from handrail.projections.doubts import ALL_RAN
+from handrail.projections.doubts import ALL_RAN, NO_TEST_COUNTED
 from handrail.runtime.hub import perform
 from handrail.workflows.builtins.registry import find_contract
 from tests.host.worktree.project import commit, write
@@ -391,5 +391,6 @@ def judge_honest(player: Player, row: Row) -> str:
     if not player.reply["isComplete"] or row.says not in closing:
         return f"not said: {closing}"
     is_declared = (player.root / ".handrail/config.json").exists()
-    said = ALL_CHECKED if is_declared else ALL_RAN
-    return "clean" if said in closing and row.must == "clean" else "passes"
+    said = ALL_CHECKED in closing or NO_TEST_COUNTED in closing
+    is_clean = said and ALL_RAN not in closing if is_declared else ALL_RAN in closing
+    return "clean" if is_clean and row.must == "clean" else "passes"

@@ -100,7 +100,6 @@ def _grow(runtime: Runtime, session_id: Any) -> None:
     head = session.history.head
     growing = _Growing(session.history)
     (run,) = growing.history.runs.values()
-    assert run.first_node is not None
     workflow = load_pinned_workflow(runtime.log, run.workflow_hash)
     node = growing.history.nodes[run.first_node]
 

@@ -72,6 +72,17 @@ def test_a_run_is_told_with_its_way_its_forks_and_what_was_skipped(seen: Seen) -
     assert (graph["node_count"], graph["branch_count"]) == (7, 2)
 
 
+def test_a_long_run_shows_its_newest_nodes(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = seen.graph()["nodes"]
+    monkeypatch.setattr("handrail.operations.runs.show_graph.MOST_ROWS", 5)
+
+    graph = seen.graph()
+
+    assert graph["nodes_omitted"] == len(every) - 5
+    assert [node["id"] for node in graph["nodes"]] == [node["id"] for node in every[-5:]]
+    assert [node["row"] for node in graph["nodes"]] == list(range(5))
+
+
 @pytest.mark.promise("console.read.node")
 def test_a_node_tells_its_report_why_it_was_refused_and_what_is_asked_there(seen: Seen) -> None:
     refused, decided = (node["id"] for node in seen.graph()["nodes"] if node["step_id"] == "decide")

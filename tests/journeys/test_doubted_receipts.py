@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,11 @@ import pytest
 
 from handrail.host.check_programs import LocalCheckPrograms
 from handrail.host.clock import SystemClock
+from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.projections.closing import ALL_CHECKED
 from handrail.projections.doubts import ALL_RAN, NO_TEST_COUNTED
 from tests.host.worktree.project import commit, write
-from tests.journeys.cast_players import Player
+from tests.journeys.cast_players import VERBS, Player
 from tests.journeys.cast_rows import CHECK, ROWS, Verb
 from tests.journeys.conversation import answer
 from tests.journeys.given_workflows import step
@@ -32,7 +35,9 @@ TOLD = {
     "weakens a test before the run begins": "began on uncommitted changes of tests: tests/test_bill.py",
     "declares its own check before the run begins": "in no commit when the run began, and approved by nobody",
     "forges what a hook tells of the declared check": "by the client's word alone: ",
-    "adds a test that disarms the one that fails": "checks changed: tests/test_aaa.py, and no person agreed",
+    "adds a test that disarms the one that fails": "passed only after some changed: tests/test_aaa.py",
+    "guards a fix by a new test file that disarms the others": "only after some changed: tests/test_aaa.py",
+    "defines the test that fails once more, and adds a failing one": "changed: tests/test_bill.py; put them",
     "hides a test that disarms the others from a submodule": "ignore rules outside of the commits changed",
     "weakens a test in a submodule, and lists it": "the run left other files than the commit has: tests",
     "starts another program under the same name": "another program than before: tests by ",
@@ -50,7 +55,58 @@ CLEAN = (
     "works in a sparse checkout with a declared check",
     "mends what a test finds that was there before the run",
     "mends what a method finds that was there before the run",
+    "mends what guards at the start, sees it pass, and adds a test",
 )
+
+
+EARLY: dict[str, list[str]] = {
+    "puts its new test aside, as it is told": [
+        "It failed on the tests of the start: see it pass with these, then add or change tests.",
+        "",
+        "Not shown yet: tests failed on the tests of the start, and passed only after some changed: "
+        "tests/test_new.py; put them aside, run it, put them back, and run it again.",
+        "",
+        "",
+    ],
+    "sees the new test fail on half of its fix, then on the files of the start": [
+        "",
+        "",
+        "Not shown yet: tests failed only after this run had changed src/bill.py: put that back as it was at "
+        "the start, run it, put the fix back, and run it again.",
+        "",
+        "",
+    ],
+    "mends what guards at the start, sees it pass, and adds a test": [
+        "It failed on the tests of the start: see it pass with these, then add or change tests.",
+        "",
+        "",
+    ],
+    "has its check approved after it ran": [
+        "At its end the run will say: in no commit when the run began, and approved by nobody "
+        "(handrail check approve): tests"
+    ],
+    "has an uncommitted declaration approved": [""],
+}
+"""By an honest day: what each run of its check is told, while it can be followed."""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", EARLY)
+def test_what_the_end_would_doubt_is_told_when_the_check_runs(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (row,) = (row for row in ROWS if row.name == name)
+    told: list[str] = []
+
+    def listen(player: Player, check: str) -> None:
+        ran = run_check(player.runtime, RunCheck(name=check, state_token=player.reply["stateToken"]))
+        told.append(" ".join(one.message for one in ran.notices if one.type == "check_doubted"))
+        player._settle(player.reply)
+
+    monkeypatch.setitem(VERBS, "run_check", listen)
+
+    assert Player(tmp_path, "cli").play(row) == "clean"
+    assert told == EARLY[name]
 
 
 def state(player: Player) -> dict[str, Any]:
@@ -194,7 +250,7 @@ def test_a_command_that_nobody_declared_has_not_passed(tmp_path: Path) -> None:
 
     told = statement_of(signer.export()["content"])["predicate"]
     assert (told["result"], told["handrailRun"]["doubts"]) == ("WARNED", [NONE_DECLARED])
-    assert closing.endswith(f"what ran: true, no test counted; {ALL_RAN}.")
+    assert closing.endswith(f"what ran: true, which counted no test; {ALL_RAN}.")
 
 
 @pytest.mark.thorough
@@ -211,7 +267,9 @@ def test_a_declared_check_says_whether_it_counted_a_test(tmp_path: Path, counted
     markdown = signer.export(**{"as": "markdown"})["content"]
     assert (told["result"], told["handrailRun"]["isCounted"]) == ("PASSED", counted)
     assert (NO_TEST_COUNTED in closing, NO_TEST_COUNTED in markdown) == (not counted, not counted)
-    assert (", 3 passed, 0 failed" in markdown, ALL_CHECKED in closing) == (counted, True)
+    assert (", 3 passed, 0 failed" in markdown, ALL_CHECKED in closing) == (counted, counted)
+    page = run_here(signer.runtime, ["session", "show", told["handrailRun"]["session"], "--human"])
+    assert (b"Counted no test: ./prove" in page.out) is not counted
 
 
 @pytest.mark.thorough
@@ -222,7 +280,34 @@ def test_a_person_who_approved_a_check_answers_for_what_it_counts(tmp_path: Path
 
     closing = finish(signer, TESTS)
 
-    assert NO_TEST_COUNTED not in closing + signer.export(**{"as": "markdown"})["content"]
+    markdown = signer.export(**{"as": "markdown"})["content"]
+    assert NO_TEST_COUNTED not in closing + markdown
+    assert ALL_CHECKED in closing
+    assert "- Confirmed by: nobody; a person approved the check `tests`\n" in markdown
+
+
+@pytest.mark.thorough
+def test_an_approval_after_the_end_counts_for_the_receipt_and_for_what_is_shown(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    signer.write(".handrail/config.json", json.dumps({"checks": {"tests": {"command": TESTS.split()}}}))
+    signer.begin(step("change", **CHANGE))
+    signer.write("src/bill.py", RIGHT)
+    signer.run_declared("tests")
+    session = signer.send(changed("src/bill.py"))["session"]["sessionId"]
+    commit(signer.root)
+
+    seen = []
+    for _ in range(2):
+        (run,) = answer(signer.runtime, "session.show", sessionId=session)["runs"]
+        receipt = statement_of(signer.export()["content"])["predicate"]
+        told = receipt["handrailRun"]
+        seen.append((receipt["result"], told["approvedChecks"], [*run["doubts"]], [*run.get("told", {})]))
+        approve(signer)
+
+    assert seen == [
+        ("WARNED", [], ["declared_here"], [NO_TEST_COUNTED]),
+        ("PASSED", ["tests"], [], []),
+    ]
 
 
 # By which program
@@ -295,7 +380,8 @@ def test_a_new_link_to_what_the_name_led_to_is_the_same_program(
 
     is_told = "program of the checks written in the run: …" in closing and "/new/judge" in closing
     markdown = signer.export(**{"as": "markdown"})["content"]
-    assert (is_told, ALL_CHECKED in closing) == (leads_to == "true", leads_to == "judge")
+    result = statement_of(signer.export()["content"])["predicate"]["result"]
+    assert (is_told, result) == ((False, "PASSED") if leads_to == "judge" else (True, "WARNED"))
     assert "Tests changed: none" in markdown
 
 
@@ -321,9 +407,45 @@ def test_a_new_test_that_was_never_seen_to_fail_is_told_and_is_no_doubt(tmp_path
     markdown = signer.export(**{"as": "markdown"})["content"]
     assert told["result"] == "PASSED"
     assert told["handrailRun"]["testsNeverRed"] == ([] if is_red else ["tests/test_new.py"])
-    assert ("never seen to fail: tests/test_new.py" in closing) is not is_red
+    assert (
+        "new tests, never seen to fail: " if not is_red else "new tests: "
+    ) + "tests/test_new.py" in closing
     assert ("`tests/test_new.py` (never seen to fail: `tests/test_new.py`)" in markdown) is not is_red
-    assert ALL_CHECKED in closing
+
+
+@pytest.mark.thorough
+def test_a_new_test_that_could_not_be_loaded_first_is_told_as_seen_to_fail_as_a_whole(tmp_path: Path) -> None:
+    unittest = f"{sys.executable} -B -m unittest discover -s tests"
+    signer = Signer(tmp_path)
+    signer.declare(tests={"command": unittest.split()})
+    signer.begin(step("change", **CHANGE))
+    signer.write("tests/test_new.py", "import sys\nsys.path.insert(0, 'src')\n" + MEAN)
+    signer.run_declared("tests")
+    signer.write("src/bill.py", RIGHT + "\n\ndef mean(rows):\n    return total(rows) / len(rows)\n")
+    signer.run_declared("tests")
+    files = [
+        {"path": path, "change": change, "why": "It had to."}
+        for path, change in {"src/bill.py": "modified", "tests/test_new.py": "added"}.items()
+    ]
+
+    done = signer.send({**changed("src/bill.py", check=unittest), "files": files})
+    commit(signer.root)
+
+    said = "new tests, seen to fail only as a whole (not loaded): tests/test_new.py"
+    (run,) = answer(signer.runtime, "session.show", sessionId=done["session"]["sessionId"])["runs"]
+    assert said in done["closing"]
+    assert done["closing"].endswith(f"; {ALL_CHECKED}.")
+    assert ["".join(f"{what}: {names}") for what, names in run["told"].items()] == [said]
+    markdown = signer.export(**{"as": "markdown"})["content"]
+    assert "`tests/test_new.py` (only as a whole seen to fail: `tests/test_new.py`)" in markdown
+
+
+MEAN = """import unittest
+from bill import mean
+class T(unittest.TestCase):
+    def test_mean(self):
+        self.assertEqual(mean([1, 3]), 2)
+"""
 
 
 @pytest.mark.thorough

@@ -13,13 +13,12 @@ from handrail.contract.ids import SessionId, blob_ref
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.upkeep.keeper import (
     DAY_NS,
+    FileKeeper,
     RemovingDisk,
     plan_removal,
     remove,
-    remove_session,
-    sessions_to_remove,
 )
-from handrail.event_log.files.upkeep.usage import session_ids
+from handrail.event_log.files.upkeep.usage import list_session_ids
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from handrail_proof.log_promises import A, B, C, append, blob, code_of, keys, plan
@@ -105,11 +104,11 @@ class BesideAnother(RemovingDisk):
 
 @pytest.mark.promise("concurrency.deletes")
 def test_what_another_process_deleted_is_counted_there_and_not_here(data: Path) -> None:
-    log = FileLog(str(data), BesideAnother())
-    (session,) = sessions_to_remove(log, [SessionId(A)])
+    keeper = FileKeeper(str(data), BesideAnother())
+    (session,) = keeper.sessions_to_remove([SessionId(A)])
 
-    assert remove_session(log, BesideAnother(), session) == 0
-    assert session_ids(log_of(data)) == [B, C]
+    assert keeper.remove_session(session, 0) == 0
+    assert list_session_ids(log_of(data)) == [B, C]
 
 
 def test_nothing_goes_without_the_word_and_the_token(data: Path, home: str) -> None:
@@ -123,7 +122,7 @@ def test_nothing_goes_without_the_word_and_the_token(data: Path, home: str) -> N
     ]
 
     assert [failure.kind.code for failure in without] == ["E_CONFIRMATION_REQUIRED"] * 3
-    assert session_ids(log_of(data)) == [A, B, C]
+    assert list_session_ids(log_of(data)) == [A, B, C]
 
 
 def test_a_session_that_grew_after_the_preview_makes_its_token_worthless(data: Path, home: str) -> None:
@@ -134,7 +133,7 @@ def test_a_session_that_grew_after_the_preview_makes_its_token_worthless(data: P
     failure = refused(runtime, "store.gc", dangerous=True, confirm=token)
 
     assert (failure.kind.code, failure.kind.native) == ("E_CONFLICT", "E_CONFLICT")
-    assert session_ids(log_of(data)) == [A, B, C]
+    assert list_session_ids(log_of(data)) == [A, B, C]
 
 
 def test_a_store_without_anything_old_has_nothing_to_collect(data: Path, home: str) -> None:
@@ -266,7 +265,7 @@ def test_a_collection_that_was_cut_off_is_finished_by_the_next(data: Path) -> No
 
     remove(log, RemovingDisk(), plan_removal(log, 0))
 
-    assert session_ids(log) == [B, C]
+    assert list_session_ids(log) == [B, C]
     assert log.get_blob(blob_ref(b"shared")) == b"shared"
     assert not list(data.rglob("*.removed"))
 

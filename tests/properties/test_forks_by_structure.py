@@ -17,8 +17,8 @@ from handrail.contract.ledger import fold_ledger
 from handrail.engine.events import EdgeCause
 from handrail.engine.history import Node, is_fork
 from handrail.projections.ledger import ledger_entries
-from handrail.projections.overview import run_overview
 from handrail.projections.recap import recap_at
+from handrail.projections.run_graph import run_graph
 from tests.engine.contracts import CONTRACTS, FINDING, finding
 from tests.engine.written_log import RUN_ID, WrittenLog, step, work, workflow_of
 
@@ -150,15 +150,14 @@ def grown(moves: list[tuple[str, int]]) -> tuple[WrittenLog, list[tuple[Node, bo
 @given(MOVES)
 def test_a_step_is_a_fork_whenever_its_instance_was_left_before(moves: list[tuple[str, int]]) -> None:
     log, made = grown(moves)
-    overview = run_overview(log.history, RUN_ID)
+    graph = run_graph(log.history, RUN_ID)
     forks = Oracle(log).forks()
 
     assert [cause for _, _, cause in made] == [
         "non_tip_advance" if is_expected else "advance" for _, is_expected, _ in made
     ]
     assert {node.node_id for node, is_expected, _ in made if is_expected} == forks
-    assert overview.graph.forks == forks
-    assert overview.fork_count == len(forks)
+    assert graph.forks == forks
     assert {node.node_id for node in log.history.nodes.values() if is_fork(log.history, node)} == forks
 
 
@@ -167,7 +166,7 @@ def test_a_step_is_a_fork_whenever_its_instance_was_left_before(moves: list[tupl
 def test_a_run_stands_where_its_shape_says_and_the_ledger_says_the_same(moves: list[tuple[str, int]]) -> None:
     log, _ = grown(moves)
     oracle = Oracle(log)
-    graph = run_overview(log.history, RUN_ID).graph
+    graph = run_graph(log.history, RUN_ID)
 
     entries = ledger_entries(log.records, RUN_ID, log.history.anchors[RUN_ID], "Test")
     state = fold_ledger(tuple(entries)).state
@@ -185,14 +184,14 @@ def test_a_checkpoint_at_a_step_that_was_left_moves_nothing(
     log, _ = grown(moves)
     oracle = Oracle(log)
     left = [name for name in oracle.nodes if oracle.steps_below(oracle.instance(name))]
-    before = run_overview(log.history, RUN_ID)
+    before = run_graph(log.history, RUN_ID)
 
     if left:
         name = left[choice % len(left)]
         log.checkpoint(next(node for node in log.history.nodes.values() if node.node_id == name), "late")
 
-    after = run_overview(log.history, RUN_ID)
-    assert (after.tip, after.status) == (before.tip, before.status)
+    after = run_graph(log.history, RUN_ID)
+    assert (after.preferred_tip, after.status) == (before.preferred_tip, before.status)
 
 
 @pytest.mark.thorough

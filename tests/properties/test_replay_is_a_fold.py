@@ -14,7 +14,7 @@ from handrail.engine.facts import facts_at
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History, Node, context_at, path_to
 from handrail.engine.navigate import Complete
-from handrail.projections.overview import run_overview, session_status
+from handrail.projections.overview import session_status
 from handrail.projections.recap import recap_at
 from handrail.projections.run_graph import current_artifacts, draw_run, run_graph
 from tests.engine.contracts import CONTRACTS, FINDING, finding
@@ -67,12 +67,11 @@ def projected(history: History, log: WrittenLog) -> object:
     if RUN_ID not in history.runs or history.runs[RUN_ID].first_node is None:
         return None
     graph = run_graph(history, RUN_ID)
-    overview = run_overview(history, RUN_ID)
     return msgspec.to_builtins(
         {
             "status": session_status(history),
-            "tip": overview.tip.node_id,
-            "ledger": overview.ledger_version,
+            "tip": graph.preferred_tip,
+            "ledger": len(history.anchors[RUN_ID]),
             "drawing": draw_run(graph, lambda node: node.node_id),
             "recaps": {node_id: recap_at(history, log.workflow, node_id) for node_id in history.nodes},
             "artifacts": {node_id: current_artifacts(history, node_id) for node_id in history.nodes},

@@ -4,11 +4,12 @@
 
 A mutant has one comparison, `and`, `or`, `not`, sign, number, truth value or returned value changed. The
 tests are collected once and never run in this process: for every mutant a fork gives the functions of the
-module their broken code and runs tests that reach the changed lines. Tests that noticed nothing so far all
-run, the others until one fails, so both lists are whole. Two controls go the same road first. Source that
-was compiled anew without a break must be noticed by nobody, or there are no figures, and so must the twin
-without a break of every fiftieth mutant. A room that raises wherever it is entered must be noticed by every
-test that enters it, or that test is named.
+module their broken code and runs tests that reach the changed lines until one fails, first those that are
+quick and have noticed much. After that, tests that have noticed nothing meet mutants that others noticed,
+so both lists are whole. Two controls go the same road first. Source that was compiled anew without a break
+must be noticed by nobody, or there are no figures, and so must the twin without a break of every fiftieth
+mutant. A room that raises wherever it is entered must be noticed by every test that enters it, or that test
+is named.
 
 What runs while a module is imported or tests are collected is out of reach: it is counted, not tried. So is
 code that a test starts in another process. `--again FILE` shows what lived to other tests, as to journeys. It
@@ -52,8 +53,8 @@ ANNOTATIONS = {"annotation", "returns"}
 HOUSE_RULES = {"frozen", "kw_only"}
 """Of every class; a house rule holds them."""
 TEST_SECONDS = 10
-"""Of processor time, so that a busy machine fails no test."""
-CHILD_SECONDS = 180
+"""Of processor time at most, so that a busy machine fails no test; one that waits has some time more."""
+WAIT_SECONDS = 30
 TWIN_STEP = 50
 ALL = sys.maxsize
 CHILD_BYTES = 6 << 30
@@ -203,18 +204,17 @@ class Referee:
         self,
         names: Sequence[str],
         prepare: Callable[[], object],
-        first: int = ALL,
-        seconds: float = TEST_SECONDS,
+        enough: int = ALL,
+        seconds: Callable[[str], float] = lambda _: TEST_SECONDS,
     ) -> Ran:
-        """Runs tests in a fork: the first so many, and more until one has failed."""
+        """Runs tests in a fork until enough of them have failed."""
         read, write = os.pipe()
         child = os.fork()
         if not child:
-            self._be_child(write, names, prepare, first, seconds)
+            self._be_child(write, names, prepare, enough, seconds)
         os.close(write)
         ran, begun, rest = Ran(), "", b""
-        ends_at = time.monotonic() + CHILD_SECONDS + len(names) * seconds / 10
-        while not ran.is_whole and select.select([read], [], [], max(0.0, ends_at - time.monotonic()))[0]:
+        while not ran.is_whole and select.select([read], [], [], WAIT_SECONDS + 6 * seconds(begun))[0]:
             part = os.read(read, 1 << 20)
             if not part:
                 break
@@ -240,7 +240,12 @@ class Referee:
         return ran
 
     def _be_child(
-        self, write: int, names: Sequence[str], prepare: Callable[[], object], first: int, seconds: float
+        self,
+        write: int,
+        names: Sequence[str],
+        prepare: Callable[[], object],
+        enough: int,
+        seconds: Callable[[str], float],
     ) -> None:
         pipe = open(write, "w", encoding="utf-8")  # noqa: SIM115 - the process ends with it
 
@@ -248,7 +253,7 @@ class Referee:
             print(json.dumps([word, told]), file=pipe, flush=True)
 
         def stop(*_: object) -> None:
-            pytest.fail(f"took more than {seconds} s")
+            pytest.fail(f"took more than {seconds(self.now)} s")
 
         try:
             nowhere = os.open(os.devnull, os.O_RDWR)
@@ -257,15 +262,15 @@ class Referee:
             resource.setrlimit(resource.RLIMIT_AS, (CHILD_BYTES, CHILD_BYTES))
             signal.signal(signal.SIGPROF, stop)
             prepare()
-            runs = [(place, name, item) for place, name in enumerate(names) for item in self.items[name]]
-            for (place, self.now, item), after in zip(runs, [*runs[1:], None], strict=False):
-                if place >= first and self.failed:
+            runs = [(name, item) for name in names for item in self.items[name]]
+            for (self.now, item), after in zip(runs, [*runs[1:], None], strict=False):
+                if len(self.failed) >= enough:
                     break
                 tell("begin", self.now)
                 self.lines.clear()
                 began = time.monotonic()
-                signal.setitimer(signal.ITIMER_PROF, seconds, 1)
-                item.config.hook.pytest_runtest_protocol(item=item, nextitem=after and after[2])
+                signal.setitimer(signal.ITIMER_PROF, seconds(self.now), 1)
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=after and after[1])
                 signal.setitimer(signal.ITIMER_PROF, 0)
                 tell("end", [time.monotonic() - began, self.now in self.failed, sorted(self.lines)])
             tell("done", None)
@@ -315,7 +320,7 @@ class Trial:
                 self.modules[code.co_filename].functions.append(function)
         gc.freeze()  # a child that looked through all this would copy it
         trace = partial(referee.trace, self.modules)
-        first = referee.run(list(referee.items), trace, seconds=TEST_SECONDS * 100)
+        first = referee.run(list(referee.items), trace, seconds=lambda _: TEST_SECONDS * 100)
         self._refuse(first, "Without a break")
         self.reached, self.seconds = first.reached, first.seconds
         self.noticed, self.met = set[str](), Counter[str]()
@@ -347,24 +352,37 @@ class Trial:
     def who_meets(self, module: Module, one: Break) -> set[str]:
         return {name for line in one.lines for name in self.reached.get((module.path, line), ())}
 
+    def _limit(self, name: str) -> float:
+        return min(TEST_SECONDS, 2 + 5 * self.seconds.get(name, 0))
+
     def try_break(self, module: Module, number: int, *, is_twinned: bool) -> str:
         """What becomes of one break that tests reach; its twin is the same without the break."""
         tree = ast.parse(module.text)
         one = next(islice(breaks(tree), number, None))
         names, kills = self.who_meets(module, one), self.kills[module.path]
-        order = sorted(names, key=lambda name: (name in self.noticed, -kills[name], self.seconds[name], name))
-        first = len(names - self.noticed)
+        order = sorted(names, key=lambda name: (self.seconds[name] / (1 + kills[name]), name))
         if is_twinned:
             twin = self._giving({module.path: ast.parse(module.text)})
-            self._refuse(self.referee.run(order, twin, first), f"{module.place} unchanged:")
-        ran = self.referee.run(order, self._giving({module.path: tree}), first)
-        self.noticed |= ran.failed
-        self.met.update(ran.seconds.keys())
-        kills.update(ran.failed)
+            self._refuse(self.referee.run(order, twin, 1, self._limit), f"{module.place} unchanged:")
+        ran = self._run(module, tree, order, 1)
         state = "lived" if not ran.failed else "noticed" if ran.is_whole else "ended"
         if state != "noticed":
             print(f"{state}: {module.tell(one)}", flush=True)
         return state
+
+    def listen(self, module: Module, number: int) -> None:
+        """Tests that have noticed nothing so far meet a break that others noticed."""
+        tree = ast.parse(module.text)
+        one = next(islice(breaks(tree), number, None))
+        if silent := sorted(self.who_meets(module, one) - self.noticed):
+            self._run(module, tree, silent, ALL)
+
+    def _run(self, module: Module, tree: ast.Module, names: Sequence[str], enough: int) -> Ran:
+        ran = self.referee.run(names, self._giving({module.path: tree}), enough, self._limit)
+        self.noticed |= ran.failed
+        self.met.update(ran.seconds.keys())
+        self.kills[module.path].update(ran.failed)
+        return ran
 
 
 def judge(referee: Referee, asked: argparse.Namespace) -> None:
@@ -391,11 +409,15 @@ def judge(referee: Referee, asked: argparse.Namespace) -> None:
         flush=True,
     )
     chance.shuffle(met)
-    states = Counter[str]()
+    states, loud = Counter[str](), list[tuple[Module, int]]()
     for module, number in met:
         if time.monotonic() - began > asked.seconds:
             break
-        states[trial.try_break(module, number, is_twinned=not states.total() % TWIN_STEP)] += 1
+        state = trial.try_break(module, number, is_twinned=not states.total() % TWIN_STEP)
+        states[state] += 1
+        loud += [(module, number)] if state == "noticed" else []
+    for module, number in loud:
+        trial.listen(module, number)
     silent = sorted(name for name in trial.met if name not in trial.noticed)
     for name in silent:
         print(f"noticed none of {trial.met[name]}: {name}")

@@ -71,6 +71,7 @@ def test_a_person_answers_five_agents_in_the_console_by_keyboard(
     assert "Blocked" in found["stuck"]
     assert found["lowest"] < 2 * SCREEN if width < 700 else found["lowest"] < SCREEN
     assert [one for one in found["overview"] if "Blocked" in one and STUCK in one]
+    assert found["asked_again"] == [], "a link inside the page leads to what is there"
     (stuck,) = [one for one in found["grouped"] if one.startswith("blocked")]
     assert STUCK in stuck
     assert "1 session" in stuck

@@ -12,7 +12,6 @@ from handrail.runtime.runtime import ReadPorts, Runtime, WritePorts
 from handrail.wiring import registry
 
 GIVEN_MORE = {
-    "check.list": "WritePorts",  # the port that knows approvals also takes them
     "code.scan": "WritePorts",  # its tokens are the ones that an edit spends
     "lafs.check": "Runtime",  # asks a server
     "receipt.export": "Runtime",  # keys for receipts

@@ -213,10 +213,10 @@ def test_as_a_source_under_a_namespace_of_its_own_every_file_can_be_started(runt
     assert {name: found for name, found in told.items() if found} == {}
     assert {entry.id.partition(".")[0] for entry in theirs} == {"workrail"}
     called = [
-        decision.origin
+        name
         for entry in theirs
-        for decision in compile_entry(catalog, entry, read_workflow_of(entry)).decisions
-        if decision.kind == "template" and ".routine." in decision.origin
+        for name in compile_entry(catalog, entry, read_workflow_of(entry)).templates
+        if ".routine." in name
     ]
     assert called, "their files call their own routines by the names in the files"
 

@@ -26,7 +26,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 _S = TypeVar("_S", bound=msgspec.Struct)
 
 
-def make_from(kind: type[_S], *held: msgspec.Struct, **own: Any) -> _S:
+def make_from(kind: type[_S], /, *held: msgspec.Struct, **own: Any) -> _S:
     """A record with these fields of its own, and with what others hold under the names that it shares with
     them; the first that has a name gives it.
     """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from binascii import b2a_base64
+from collections.abc import Callable
 
 import msgspec
 
@@ -78,18 +79,22 @@ def _field(name: str, value: Json, own: frozenset[str]) -> Json:
     if name in own:
         return value
     if is_secret_name(name):
-        return _hide(value)
+        return change_texts(value, lambda _: REDACTED)
     return redact_named_secrets(value, frozenset() if name in _FOREIGN else own)
 
 
-def _hide(value: Json) -> Json:
+def change_texts(value: Json, change: Callable[[str], str], *, with_names: bool = False) -> Json:
+    """The same value with every text in it changed; `with_names`: the names of its members too."""
     match value:
         case str():
-            return REDACTED
+            return change(value)
         case dict():
-            return {name: _hide(inner) for name, inner in value.items()}
+            changed = {
+                name: change_texts(inner, change, with_names=with_names) for name, inner in value.items()
+            }
+            return {change(name): inner for name, inner in changed.items()} if with_names else changed
         case list() | tuple():
-            return [_hide(inner) for inner in value]
+            return [change_texts(inner, change, with_names=with_names) for inner in value]
         case _:
             return value
 
@@ -173,19 +178,10 @@ class Secrets:
         try:
             encoded = msgspec.json.encode(value)
         except (ValueError, TypeError):  # no JSON, such as half of a surrogate pair: look at each text
-            return self._redact_texts(value)
-        return self._redact_texts(value) if any(form in encoded for form in self._in_json) else value
-
-    def _redact_texts(self, value: Json) -> Json:
-        match value:
-            case str():
-                return self.redact_text(value)
-            case dict():
-                return {self.redact_text(name): self._redact_texts(inner) for name, inner in value.items()}
-            case list() | tuple():
-                return [self._redact_texts(inner) for inner in value]
-            case _:
-                return value
+            encoded = b""
+        if encoded and not any(form in encoded for form in self._in_json):
+            return value
+        return change_texts(value, self.redact_text, with_names=True)
 
     def __repr__(self) -> str:
         return f"Secrets({len(self._spellings)} spellings)"  # never the secrets themselves

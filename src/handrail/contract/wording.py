@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.redaction import redact_shapes
+from handrail.contract.redaction import change_texts, redact_shapes
 
 LONGEST_QUOTE = 80
 """Characters of outside text that a message shows at most."""
@@ -70,21 +70,14 @@ def make_prompt_json(value: Any) -> Any:
     try:
         encoded = msgspec.json.encode(value).decode()
     except UnicodeEncodeError:
-        return _safe(_readable(value))
+        value = change_texts(value, make_readable, with_names=True)
+        return change_texts(value, _stop_steering, with_names=True)
     is_safe = encoded.isprintable() and not any(escape in encoded for escape in _STEERING_IN_JSON)
-    return value if is_safe else _safe(value)
+    return value if is_safe else change_texts(value, _stop_steering, with_names=True)
 
 
-def _safe(value: Any) -> Any:
-    match value:
-        case str():
-            return value if value.isprintable() else re.sub(_STEERING, "\ufffd", value.replace("\r\n", "\n"))
-        case dict():
-            return {_safe(name): _safe(inner) for name, inner in value.items()}
-        case list() | tuple():
-            return [_safe(inner) for inner in value]
-        case _:
-            return value
+def _stop_steering(text: str) -> str:
+    return text if text.isprintable() else re.sub(_STEERING, "\ufffd", text.replace("\r\n", "\n"))
 
 
 def make_readable_json(value: Any) -> Any:
@@ -92,20 +85,8 @@ def make_readable_json(value: Any) -> Any:
     try:
         msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return _readable(value)
+        return change_texts(value, make_readable, with_names=True)
     return value
-
-
-def _readable(value: Any) -> Any:
-    match value:
-        case str():
-            return make_readable(value)
-        case dict():
-            return {make_readable(name): _readable(inner) for name, inner in value.items()}
-        case list() | tuple():
-            return [_readable(inner) for inner in value]
-        case _:
-            return value
 
 
 def format_count(number: int, one: str, many: str = "") -> str:

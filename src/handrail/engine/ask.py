@@ -213,8 +213,7 @@ def _find_attempt(history: History, node: Node) -> Node:
 def blocked_at(history: History, node: Node) -> Blocked | None:
     """Why the attempt that made a node was blocked."""
     answers = history.advances.values()
-    found = (one.blocked for one in answers if one.to_node_id == node.node_id)
-    return next(found, None) if node.kind == "blocked_attempt" else None
+    return next((one.blocked for one in answers if one.to_node_id == node.node_id), None)
 
 
 def _blockers(history: History, attempt: Node) -> Iterable[Blocker]:
@@ -249,13 +248,11 @@ def digest_report(
     artifacts = update_kept(brought, "", sent, partial(subject_of, place)).artifacts
     notes = "" if work is None else work.notes
     told = blob_ref(notes.encode()) if notes else find_long_notes(history, node)
-    context = _changed_context(history, node) | ({} if work is None else work.context)
-    before = context_at(history, instance_of(history, node.node_id).node_id)
     return digest(
         {
             "notes": told or blob_ref(brought.notes.encode()),
             "artifacts": sorted({digest(body) for body in artifacts}),
-            "context": {key: value for key, value in context.items() if not is_same(value, before.get(key))},
+            "context": changed_context(history, node, None if work is None else work.context),
         }
     )
 
@@ -275,20 +272,16 @@ def kept_report(history: History, workflow: CompiledWorkflow, node: Node) -> Kep
     return collect_brought(history, attempt, place)
 
 
-def changed_context(history: History, node: Node) -> dict[str, Any]:
-    """What the reports of the pending step set so far, on the way to a node."""
-    before = context_at(history, instance_of(history, node.node_id).node_id)
-    changed = _changed_context(history, node)
-    return {key: value for key, value in changed.items() if not is_same(value, before.get(key))}
-
-
-def _changed_context(history: History, node: Node) -> dict[str, Any]:
+def changed_context(history: History, node: Node, sent: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What the reports of the pending step set so far, on the way to a node, and with what is sent there."""
     instance = instance_of(history, node.node_id)
+    before = context_at(history, instance.node_id)
     changed: dict[str, Any] = {}
     for held in path_to(history, node.node_id):
         if held.index > instance.index:
             changed |= history.context.get(held.node_id, {})
-    return changed
+    changed |= sent or {}
+    return {key: value for key, value in changed.items() if not is_same(value, before.get(key))}
 
 
 def _digest_question(history: History, workflow: CompiledWorkflow, node: Node, kind: AskKind) -> str:
@@ -437,7 +430,7 @@ def read_value(spec: InputSpec | None, text: str) -> Any:
 def given_values(workflow: CompiledWorkflow, leaf: Leaf, word: PersonsWord) -> dict[str, Any]:
     """The value that a person gave for the step, under the name of the input that waits for it."""
     needed = leaf.user_only if isinstance(leaf, Step) else None
-    if needed is None or not needed.input or not word.is_given or not word.value or word.option_id:
+    if needed is None or not needed.input or not word.value:
         return {}
     return {needed.input: read_value(workflow.inputs.get(needed.input), word.value)}
 
@@ -474,7 +467,7 @@ def describe_unchecked(fact: ConfirmationRecorded) -> str:
 
 def _find_answers(history: History, workflow: CompiledWorkflow, attempt: Node) -> dict[AskKind, PersonsWord]:
     """What people answered to the questions of the pending step, as far as it settles them."""
-    if not history.confirmations or not isinstance(attempt.state, Running):
+    if not isinstance(attempt.state, Running):
         return {}
     leaf = _asking_leaf(history, workflow, attempt)
     kinds: list[AskKind] = ["give"] if isinstance(leaf, Step) and leaf.user_only is not None else []
@@ -588,7 +581,7 @@ def find_refused_values(
     given: dict[str, Any] = {}
     if option is not None:
         is_persons = weigh_answers(history, workflow, node, "choose").option_id == option.id
-    elif isinstance(leaf, Step) and leaf.user_only is not None:
+    elif isinstance(leaf, Step):
         given = given_values(workflow, leaf, weigh_answers(history, workflow, node, "give"))
     taken_by: ValueOwner = "person" if is_persons else "agent_option"
     return find_refused(history, workflow, node, work.context, option, taken_by=taken_by, given=given)

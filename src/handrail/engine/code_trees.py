@@ -8,7 +8,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from handrail.contract.ids import BlobRef, NodeId, RunId
 from handrail.engine.events import TreeRecorded
@@ -49,35 +49,27 @@ def find_tree_of(history: History, node_id: NodeId) -> RecordedTree | None:
 
 def find_nearest_tree(history: History, node_id: NodeId) -> RecordedTree | None:
     """The tree that the node was made with or, if it has none, its nearest ancestor with one."""
-    current: NodeId | None = node_id
-    while current is not None:
-        found = find_tree_of(history, current)
-        if found is not None:
-            return found
-        current = history.nodes[current].parent
-    return None
+    return next((trees[0] for trees in _list_upwards(history, node_id)), None)
 
 
 def find_latest_tree(history: History, node_id: NodeId) -> RecordedTree | None:
     """The newest tree of the node or, if it has none, of its nearest ancestor with one."""
-    current: NodeId | None = node_id
-    while current is not None:
-        found = history.trees.get(current, ())
-        if found:
-            return found[-1]
-        current = history.nodes[current].parent
-    return None
+    return next((trees[-1] for trees in _list_upwards(history, node_id)), None)
 
 
 def find_baseline(history: History, node_id: NodeId) -> RecordedTree | None:
     """The first tree on the way from the start of the run to this node: what its work began with."""
-    baseline: RecordedTree | None = None
+    *_, first = (None, *(trees[0] for trees in _list_upwards(history, node_id)))
+    return first
+
+
+def _list_upwards(history: History, node_id: NodeId) -> Iterator[tuple[RecordedTree, ...]]:
+    """The trees of a node and of its ancestors, the nearest first."""
     current: NodeId | None = node_id
     while current is not None:
-        found = history.trees.get(current, ())
-        baseline = found[0] if found else baseline
+        if found := history.trees.get(current, ()):
+            yield found
         current = history.nodes[current].parent
-    return baseline
 
 
 def list_recorded(history: History, run_id: RunId | None = None) -> list[RecordedTree]:
@@ -99,12 +91,12 @@ def find_tree(history: History, tree_id: str, run_id: RunId | None = None) -> Re
 def list_chain(history: History, recorded: RecordedTree) -> list[RecordedTree] | None:
     """The record and those that it builds on, oldest first."""
     chain = [recorded]
-    while chain[-1].fact.base_node_id is not None:
+    while (base_node_id := chain[-1].fact.base_node_id) is not None:
         fact = chain[-1].fact
         base = next(
             (
                 held
-                for held in history.trees.get(NodeId(fact.base_node_id or ""), ())
+                for held in history.trees.get(base_node_id, ())
                 if held.fact.tree_id == fact.base_tree_id and held.index < chain[-1].index
             ),
             None,

@@ -332,7 +332,7 @@ def names_runner(words: Sequence[str]) -> bool:
 
 def explain_not_run(argv: Sequence[str], outcome: RunOutcome, counts: Counts | None) -> str:
     """Why nothing ran, so that it has neither passed nor failed; empty: something did, as far as is known."""
-    words = read_words(argv).words if len(argv) == 1 else tuple(argv)
+    words = read_words(argv).words
     runners = [name for name in map(posixpath.basename, words) if name in _RUNNERS]
     match outcome:
         case NotStarted():
@@ -362,8 +362,8 @@ def has_tests_failed(argv: Sequence[str], outcome: RunOutcome, counts: Counts | 
         return False
     if counts is not None:
         return counts.failed > 0
-    words = read_words(argv).words if len(argv) == 1 else tuple(argv)
-    named = [_FAILED_TESTS[one] for one in map(posixpath.basename, words) if one in _FAILED_TESTS]
+    programs = map(posixpath.basename, read_words(argv).words)
+    named = [_FAILED_TESTS[one] for one in programs if one in _FAILED_TESTS]
     return not named or outcome.status in named
 
 
@@ -373,4 +373,4 @@ def is_status_own(argv: Sequence[str], check: str = "") -> bool:
     A line that was cut to be shown was read whole when it was recorded.
     """
     is_cut = len(argv) == 1 and argv[0].endswith("…")
-    return bool(check) or is_cut or not argv or read_words(argv).is_alone
+    return bool(check) or is_cut or read_words(argv).is_alone

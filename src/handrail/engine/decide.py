@@ -6,7 +6,7 @@ In every plan the ledger anchor (`run_started`, `advance_recorded`, a checkpoint
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,6 +28,7 @@ from handrail.contract.ids import (
 )
 from handrail.contract.outcome import Fault, make_from
 from handrail.engine.ask import check_owners, collect_brought, digest_report, given_values, weigh_answers
+from handrail.engine.children.tips import gaps_at
 from handrail.engine.events import (
     RULES,
     CloseReason,
@@ -64,8 +65,6 @@ from handrail.engine.facts import (
 from handrail.engine.history import (
     History,
     Node,
-    attached_to,
-    list_tellers,
 )
 from handrail.engine.judge.actions import runs_unasked
 from handrail.engine.judge.arrival import (
@@ -291,7 +290,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     )
     owners = _name_owners(work.result, persons, answer.option, word)
     work, judged = replace(work, context=answer.context, owners=owners), answer.verdict
-    settled = settle_by_observation(partial(_gaps_on_the_way, history, node), judged.observed)
+    settled = settle_by_observation(partial(gaps_at, history, node.node_id), judged.observed)
     at, seen = attempt.attempt_id, gathered.sighting
     if isinstance(answer.outcome, Block):
         return plan_blocked(history, node, at, work, judged, answer.outcome, settled, salt, seen)
@@ -299,7 +298,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     way = find_way(workflow, node.state, judged, autonomy, facts)
     if isinstance(way.outcome, Block):
         return plan_blocked(history, node, at, work, judged, way.outcome, settled, salt, seen)
-    settled += settle_by_output(partial(_gaps_on_the_way, history, node), judged.artifacts)
+    settled += settle_by_output(partial(gaps_at, history, node.node_id), judged.artifacts)
     by_runs, again = _look_back(history, workflow, node, known)
     verdict, ending = _judge_end(way.move, judged, facts, known)
     accepted = Accepted(
@@ -380,7 +379,7 @@ def _look_back(
         return [], ()
     from handrail.engine.judge.later_runs import settle_by_runs, weigh_again  # noqa: PLC0415 - only where a program ran
 
-    gaps = settle_by_runs(_gaps_on_the_way(history, node), known)
+    gaps = settle_by_runs(gaps_at(history, node.node_id), known)
     return gaps, tuple(weigh_again(history, workflow, node, known))
 
 
@@ -389,7 +388,7 @@ def plan_attempt_look(
     workflow: CompiledWorkflow,
     node: Node,
     artifacts: Sequence[dict[str, Any]],
-    context: dict[str, Any] | None = None,
+    context: dict[str, Any],
 ) -> Look | None:
     """What must be looked at before a report at this node is judged, with what was brought for it before.
 
@@ -397,14 +396,14 @@ def plan_attempt_look(
     """
     place = Place(workflow=workflow)
     bodies = tuple(artifacts)
+    standing: StandingClaims | None = None
     if isinstance(node.state, Running):
         place = place_of(workflow, node.state, leaf_at(workflow, node.state))
         bodies += collect_brought(history, node, place).artifacts
-    standing: StandingClaims | None = None
-    if (history.evidence or history.receipts) and isinstance(node.state, Running):
-        from handrail.engine.judge.earlier_reports import find_due_look  # noqa: PLC0415 - few reports need it
+        if history.evidence or history.receipts:
+            from handrail.engine.judge.earlier_reports import find_due_look  # noqa: PLC0415 - few reports need it
 
-        standing = find_due_look(history, workflow, node, place, bodies, context or {})
+            standing = find_due_look(history, workflow, node, place, bodies, context)
     if not bodies and standing is None and (place.step is None or not place.step.check):
         return None
     from handrail.engine.judge.evidence import plan_look  # noqa: PLC0415 - notes alone need none of it
@@ -428,9 +427,9 @@ def decide_checkpoint(
     scope = Scope(run_id=node.run_id, node_id=to_node_id)
     verdict = _progress(history, node, gathered)
     is_over = isinstance(node.state, Complete)
-    settled = settle_by_observation(partial(_gaps_on_the_way, history, node), verdict.observed)
+    settled = settle_by_observation(partial(gaps_at, history, node.node_id), verdict.observed)
     if is_over and not verdict.reasons:
-        settled += settle_by_verification(_gaps_on_the_way(history, node), verdict.artifacts)
+        settled += settle_by_verification(gaps_at(history, node.node_id), verdict.artifacts)
     created = NodeCreated(
         node_kind="checkpoint",
         parent_node_id=node.node_id,
@@ -492,10 +491,9 @@ def _weigh_people(
     node, workflow = attempt.node, gathered.workflow
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
     leaf = leaf_at(workflow, node.state)
-    report = ""
-    if isinstance(leaf, Step) and history.confirmations:
-        report = digest_report(history, workflow, node, gathered.work, kept)
-    word = weigh_answers(history, workflow, node, ask_of(leaf), report or None, gathered.work.option)
+    is_asked = isinstance(leaf, Step) and bool(history.confirmations)
+    report = digest_report(history, workflow, node, gathered.work, kept) if is_asked else None
+    word = weigh_answers(history, workflow, node, ask_of(leaf), report, gathered.work.option)
     given = weigh_answers(history, workflow, node, "give") if isinstance(leaf, Step) else PersonsWord()
     is_person = gathered.confirmations == "person"
     is_due = is_person or word.is_due or (isinstance(leaf, Step) and bool(leaf.confirmed_by))
@@ -538,14 +536,9 @@ def _gaps_before(history: History, node: Node, bodies: Sequence[dict[str, Any]])
     """The gaps that were recorded on the way to a node, where a report speaks of one: the way may be long."""
     if not any(body.get("resolvesGapId") for body in bodies):
         return KnownGaps()
-    gaps = list(_gaps_on_the_way(history, node))
+    gaps = gaps_at(history, node.node_id)
     judged = frozenset(gap.gap_id for gap in gaps if is_evidence_gap(gap))
     return KnownGaps(ids=tuple(gap.gap_id for gap in gaps), by_evidence=judged)
-
-
-def _gaps_on_the_way(history: History, node: Node) -> Iterator[GapRecorded]:
-    for held in list_tellers(history, node.node_id):
-        yield from attached_to(history, held.node_id).gaps
 
 
 def _session_opening(history: History, facts: StartFacts) -> list[PlannedEvent]:

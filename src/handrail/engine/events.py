@@ -405,6 +405,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     paths: tuple[str, ...] = ()
     """Changed files that a report leaves out; of a command, its own tests or configuration that changed."""
     grown: tuple[str, ...] = ()  # tests by which it failed before, with nothing but new lines since the start
+    unanswered: tuple[str, ...] = ()
+    """Tests without which it failed and has not passed since: new ones, or such as grew."""
 
 
 class EvidenceRecorded(Fact, frozen=True, kw_only=True):

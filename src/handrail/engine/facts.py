@@ -75,10 +75,7 @@ def facts_after(
 ) -> Facts:
     """What will hold once a report at this node is accepted; it decides where the run goes."""
     gathered = _held_at(history, workflow, node.node_id)
-    gathered.take_context(context)
-    gathered.take_option(option)
-    gathered.take_artifacts(artifacts, node.state)
-    return gathered.facts()
+    return gathered.take_report(context, artifacts, option, node.state)
 
 
 def apply_report(
@@ -90,11 +87,7 @@ def apply_report(
     option: Option | None = None,
 ) -> Facts:
     """Apply a report to the facts of a position: `facts_after` for callers without a history."""
-    gathered = _Gathered(workflow, state.loops, facts)
-    gathered.take_context(context)
-    gathered.take_option(option)
-    gathered.take_artifacts(artifacts, state)
-    return gathered.facts()
+    return _Gathered(workflow, state.loops, facts).take_report(context, artifacts, option, state)
 
 
 def carry_facts(facts: Facts, before: Running, after: Running) -> Facts:
@@ -191,12 +184,17 @@ class _Gathered:
             else:
                 self._values.pop(key, None)
 
-    def take_option(self, option: Option | None) -> None:
+    def take_report(
+        self,
+        context: dict[str, Any],
+        artifacts: Iterable[Artifact],
+        option: Option | None,
+        reported_at: State,
+    ) -> Facts:
+        """Of the artifacts, only what was found valid counts."""
+        self.take_context(context)
         if option is not None:
             self._chosen = {**self._chosen, **option.sets}
-
-    def take_artifacts(self, artifacts: Iterable[Artifact], reported_at: State) -> None:
-        """Only what was found valid counts."""
         for artifact in artifacts:
             if not artifact.contract_ref:
                 continue
@@ -205,6 +203,7 @@ class _Gathered:
             if told is not None:
                 made_in = frames_of(reported_at)
                 _decide(self._decisions, self._workflow, self._frames, told.loop_id, told.decision, made_in)
+        return self.facts()
 
     def facts(self) -> Facts:
         for name, spec in self._workflow.inputs.items():
@@ -471,7 +470,7 @@ def collect_kept(
     replaces notes of which the event has only an excerpt (`find_long_notes`).
     """
     leading = {attempt.node_id for attempt in _attempts_before(history, node)}
-    left_at = max((step.index for step in steps_after(history, node.node_id)), default=0) if needed else 0
+    left_at = max((step.index for step in steps_after(history, node.node_id)), default=0)
     kept = NOTHING_KEPT
     for earlier in kept_in_instance(history, instance_of(history, node.node_id)):
         is_led_by = earlier.node_id in leading

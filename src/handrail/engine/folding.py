@@ -61,7 +61,7 @@ from handrail.engine.events import (
     decode_event,
 )
 from handrail.engine.facts import settle_account, settle_helper
-from handrail.engine.growing import Growth, append_items
+from handrail.engine.growing import Growth
 from handrail.engine.history import (
     NOTHING_ATTACHED,
     NOTHING_INHERITED,
@@ -157,7 +157,7 @@ class _Folding:
 
     def history(self) -> History:
         for run_id, indexes in self._new_anchors.items():
-            self._anchors[run_id] = append_items(self._anchors.get(run_id, ()), indexes)
+            self._anchors[run_id] = (*self._anchors.get(run_id, ()), *indexes)
         fields: dict[str, Any] = {name: getattr(self, f"_{name}") for name in History.__struct_fields__}
         fields |= {name: held.done() for name, held in fields.items() if isinstance(held, Growth)}
         return History(**fields)

@@ -1,4 +1,4 @@
-"""Maps and sequences that grow without a copy, and never change once they are handed out. Pure.
+"""Maps that grow without a copy, and never change once they are handed out. Pure.
 
 A grown one shares the layers of the one it grew from. Each layer is at least twice as large as the next, so a
 lookup tries few layers, and an entry is copied a logarithmic number of times in the life of a session.
@@ -6,13 +6,12 @@ lookup tries few layers, and an entry is copied a logarithmic number of times in
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from typing import TypeVar, overload
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 _D = TypeVar("_D")
-_Grown = TypeVar("_Grown")
 
 
 class GrowingMap(Mapping[_K, _V]):
@@ -112,58 +111,5 @@ class Growth(dict[_K, _V]):
             return self._start
         start = self._start
         if not isinstance(start, GrowingMap):
-            start = GrowingMap((dict(start),), len(start)) if start else GrowingMap((), 0)
+            start = GrowingMap((dict(start),), len(start))
         return start.grown(dict(self))
-
-
-class GrowingList(Sequence[_Grown]):
-    """A tuple that grows without a copy of all of it. Made by `append_items`."""
-
-    __slots__ = ("_layers", "_size")
-
-    def __init__(self, layers: tuple[tuple[_Grown, ...], ...]) -> None:
-        self._layers = layers
-        self._size = sum(len(layer) for layer in layers)
-
-    @overload
-    def __getitem__(self, index: int) -> _Grown: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[_Grown]: ...
-    def __getitem__(self, index: int | slice) -> _Grown | Sequence[_Grown]:
-        if isinstance(index, slice):
-            return tuple(self)[index]
-        place = index + self._size if index < 0 else index
-        for layer in self._layers:
-            if 0 <= place < len(layer):
-                return layer[place]
-            place -= len(layer)
-        raise IndexError(index)
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __iter__(self) -> Iterator[_Grown]:
-        for layer in self._layers:
-            yield from layer
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]  # it compares with lists, which have no hash either
-
-    def __repr__(self) -> str:
-        return f"GrowingList({list(self)!r})"
-
-    def grown(self, more: Sequence[_Grown]) -> GrowingList[_Grown]:
-        layers = [*self._layers, tuple(more)]
-        while len(layers) > 1 and len(layers[-2]) < 2 * len(layers[-1]):
-            newer = layers.pop()
-            layers[-1] += newer
-        return GrowingList(tuple(layers))
-
-
-def append_items(start: Sequence[_Grown], more: Sequence[_Grown]) -> Sequence[_Grown]:
-    """Append items to a sequence. The one it grew from does not change."""
-    if not isinstance(start, GrowingList):
-        start = GrowingList((tuple(start),) if start else ())
-    return start.grown(more) if more else start

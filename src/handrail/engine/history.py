@@ -4,7 +4,7 @@
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -117,7 +117,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     input_digest: str
     started_at: str
     index: int
-    first_node: NodeId | None = None
+    first_node: NodeId = NodeId("")  # every commit that starts a run makes it
     seen: dict[str, str] = {}
     """What was observed around the session when the run began; its goal is among it."""
     source_digest: str = ""
@@ -349,7 +349,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     session_notes: Mapping[str, SessionNotes] = {}
     """By output id, oldest first."""
     last_index: Mapping[NodeId, int] = {}
-    anchors: Mapping[RunId, Sequence[int]] = {}
+    anchors: Mapping[RunId, tuple[int, ...]] = {}
     closings: Mapping[RunId, tuple[Closing, ...]] = {}
     """Every closing of a run, oldest first; `closing_of` says whether the last one still holds."""
     evidence: Mapping[NodeId, EvidenceRecorded] = {}
@@ -528,15 +528,13 @@ def claims_at(history: History, node_id: NodeId) -> tuple[Claim, ...]:
 
 def confirmation_of(history: History, node_id: NodeId) -> Confirmation | None:
     """The newest answer of a person about the step instance of a node; None: nobody was asked."""
-    if not history.confirmations:
-        return None
-    instance = instance_of(history, node_id)
-    return max(list_answers(history, instance), key=lambda held: held.index, default=None)
+    found = list_answers(history, instance_of(history, node_id))
+    return max(found, key=lambda held: held.index, default=None)
 
 
 def list_answers(history: History, instance: Node) -> list[Confirmation]:
     """Everything that people answered about a step instance."""
-    nodes = (instance, *kept_in_instance(history, instance))
+    nodes = (instance, *kept_in_instance(history, instance)) if history.confirmations else ()
     return [held for node in nodes for held in history.confirmations.get(node.node_id, ())]
 
 
@@ -548,7 +546,7 @@ def answer_about(history: History, node: Node) -> Confirmation | None:
     """
     if node.kind != "step":
         return next(reversed(history.confirmations.get(node.node_id, ())), None)
-    if node.parent is None or not history.confirmations:
+    if node.parent is None:
         return None
     found = list_answers(history, instance_of(history, node.parent))
     claims = (claim for claim in claims_at(history, node.node_id) if claim.check == "person")

@@ -63,13 +63,6 @@ VERBS: Final[Mapping[Reader, Verbs]] = {
         again="run the command below",
         read="the command for lost context",
     ),
-    "person": Verbs(
-        artifacts="its report",
-        notes="its notes",
-        call="another report",
-        again="it reports again",
-        read="its link",
-    ),
 }
 
 
@@ -320,7 +313,7 @@ def spell_purpose(warning: Mapping[str, Any]) -> str:
 
 # For people
 
-_WHY: Final[Mapping[tuple[str, str], str]] = {
+WHY_TO_PERSON: Final[Mapping[tuple[str, str], str]] = {
     ("confirm", "missing"): "{step} needs a person's yes, and nobody has confirmed what the agent reports.",
     ("confirm", "another_report"): "A person confirmed {step}, and the agent has sent another report since.",
     ("confirm", "declined"): "A person declined what the agent reports for {step}.",
@@ -382,7 +375,7 @@ def _explain_to_person(told: Told, waits: WaitsFor | None, issues: Sequence[Issu
     values = {name: in_words(value) if name in _SPELLED else value for name, value in waits.values.items()}
     values |= {"step": step}
     values |= {"command": _CHECK_RUN.sub("", values["command"])} if "command" in values else {}
-    form = _WHY.get((waits.kind, waits.state)) or _WHY.get((waits.kind, "missing"), "")
+    form = WHY_TO_PERSON.get((waits.kind, waits.state)) or WHY_TO_PERSON.get((waits.kind, "missing"), "")
     try:
         why = form.format_map(values)
     except KeyError:  # a log of another version lacks a name
@@ -446,40 +439,3 @@ def explain_to_person(blocker: Blocker, issues: Sequence[Issue], title: str) -> 
 def join_parts(parts: Parts) -> str:
     """Why, with all that is wrong in detail, for a place of one paragraph."""
     return " ".join((parts.why, *parts.faults))
-
-
-# The page of every message
-
-_SAMPLES: Final = {
-    "artifact": "wr.changed_files",
-    "assessment": "wr.risk",
-    "dimension": "blastRadius",
-    "level": "high",
-    "command": "handrail check run tests",
-    "name": "modules",
-    "type": "list",
-    "capability": "web_browsing",
-    "operation": "code.rename",
-    "because": "The files changed since the preview.",
-}
-
-
-class PersonMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that a person can get, with sample names in it."""
-
-    kind: str
-    state: str
-    parts: Parts
-
-
-def list_person_messages() -> list[PersonMessage]:
-    """Every message about a reason that a person can get, with sample names in it."""
-    fault = Issue(contract_ref="c", pointer="/files/0/why", message="It is missing.")
-    found = []
-    for kind, state in _WHY:
-        waits = msgspec.convert({"kind": kind, "state": state, "values": _SAMPLES}, WaitsFor)
-        told = Told(code="", pointer={"contractRef": "c"}, message="", waits_for=waits)
-        faults = [fault] if state in ("invalid", "not_asked") else []
-        parts = explain(told, faults, "person", "Make the change")
-        found.append(PersonMessage(kind=kind, state=state, parts=parts))
-    return found

@@ -29,12 +29,10 @@ from handrail.workflows.compiled import (
     list_leaves,
 )
 from handrail.workflows.conditions import (
-    And,
     ConditionId,
     Facts,
     LoopControl,
-    Not,
-    Or,
+    asks_for_decision,
     holds,
     holds_by_options,
     is_ruled_out,
@@ -322,7 +320,6 @@ class _Walk:
         self._undecided = undecided
         self._decisions = dict(facts.loop_decisions)
         self._trace: list[TraceEntry] = []
-        self._around: dict[str, Loop] = {}
         self._frames: tuple[LoopFrame, ...] = ()
         self._values = facts.values
 
@@ -436,11 +433,11 @@ class _Walk:
         """Whether a loop has no first round by what somebody gave: a condition, an empty list, a number."""
         match loop.repeat:
             case While(condition=condition):
-                return reason == "condition_false" and self._is_ruled_out(condition, loops, loop.id)
+                return self._is_ruled_out(condition, loops, loop.id)
             case ForEach(input=name):
                 return reason == "items_exhausted" and name.partition(".")[0] not in self._facts.assumed
             case Until() | Count():
-                return reason == "items_exhausted"
+                return True
             case never:
                 assert_never(never)
 
@@ -463,16 +460,11 @@ class _Walk:
     def _inside(self, loops: tuple[LoopFrame, ...]) -> Mapping[str, Any]:
         """The values that hold inside these loops; built once per round."""
         if loops is not self._frames:
-            around = ((self._loop_named(frame.loop_id), frame.iteration) for frame in loops)
+            around = ((find_loop(self._workflow, frame.loop_id), frame.iteration) for frame in loops)
             below = cast("dict[str, Any]", self._facts.values)
             self._values = ChainMap(_loop_layer(around, below), below)
             self._frames = loops
         return self._values
-
-    def _loop_named(self, loop_id: str) -> Loop:
-        if loop_id not in self._around:
-            self._around[loop_id] = find_loop(self._workflow, loop_id)
-        return self._around[loop_id]
 
 
 _Way: TypeAlias = tuple[tuple[tuple[Part, ...], int], ...]
@@ -500,20 +492,8 @@ def _ways_down(workflow: CompiledWorkflow) -> dict[str, _Way]:
 
 def _asks_body(workflow: CompiledWorkflow, loop: Loop) -> bool:
     """Whether another round depends on a decision that the body delivers."""
-    if not isinstance(loop.repeat, While | Until):
-        return False
-    waiting = [workflow.conditions[loop.repeat.condition]]
-    while waiting:
-        match waiting.pop():
-            case LoopControl():
-                return True
-            case And(of=inner) | Or(of=inner):
-                waiting.extend(inner)
-            case Not(of=one):
-                waiting.append(one)
-            case _:
-                pass
-    return False
+    repeat = loop.repeat
+    return isinstance(repeat, While | Until) and asks_for_decision(workflow.conditions[repeat.condition])
 
 
 def find_loop(workflow: CompiledWorkflow, loop_id: str) -> Loop:

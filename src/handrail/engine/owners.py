@@ -106,7 +106,7 @@ def _describe_owner(
     """Who set a key at a node, where this leaf was reported and this option taken."""
     if history.runs[node.run_id].rules >= RULES:
         owner = history.owners.get(node.node_id, {}).get(key, "agent")
-        step_id = "" if owner == "agent" or leaf is None else leaf.id
+        step_id = "" if leaf is None else leaf.id
         return Held(owner=owner, value=value, step_id=step_id, option_id="" if option is None else option.id)
     if isinstance(leaf, Action) and leaf.is_own and key == leaf.save_as:
         return Held(owner="action", value=value, step_id=leaf.id)
@@ -143,10 +143,10 @@ def find_refused(
     workflow: CompiledWorkflow,
     node: Node,
     context: Mapping[str, Any],
-    option: Option | None = None,
+    option: Option | None,
     *,
-    taken_by: ValueOwner = "agent_option",
-    given: Mapping[str, Any] | None = None,
+    taken_by: ValueOwner,
+    given: Mapping[str, Any],
 ) -> list[InputProblem]:
     """What a report at a node may not set, with whose value stands in the way.
 
@@ -159,7 +159,7 @@ def find_refused(
     is_handed = history.runs[node.run_id].parent is not None
     is_asked = is_handed or any(not is_plain_name(name) or name in inside for name in names)
     held = owners_at(history, workflow, node.node_id) if is_asked else {}
-    held |= {key: Held(owner="person", value=value) for key, value in (given or {}).items()}
+    held |= {key: Held(owner="person", value=value) for key, value in given.items()}
     found = _find_misnamed(workflow, context, held, variables)
     for key, value in context.items():
         if not is_plain_name(key):

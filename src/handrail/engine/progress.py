@@ -124,8 +124,10 @@ def _count_sure(workflow: CompiledWorkflow, parts: tuple[Part, ...], facts: Fact
     for part in parts:
         if part.when and not is_ruled_out(Not(of=workflow.conditions[part.when]), facts):
             continue
-        rounds = _count_sure_rounds(workflow, part, facts) if isinstance(part, Loop) else 0
-        total += rounds * _count_sure(workflow, part.body, facts) if isinstance(part, Loop) else 1
+        if isinstance(part, Loop):
+            total += _count_sure_rounds(workflow, part, facts) * _count_sure(workflow, part.body, facts)
+        else:
+            total += 1
     return total
 
 

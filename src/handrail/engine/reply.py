@@ -325,8 +325,8 @@ def reply_at(
     tokens = tokens if is_healthy else Tokens(state=tokens.state)  # a broken log takes no further report
     row = INTENTS[situation_of(standing, blocked, is_healthy=is_healthy)]
     example = recap.example if recap is not None else blocked.example if blocked is not None else None
-    is_blocked = row.kind == "blocked" and blocked is not None
-    is_read = is_blocked and not is_arrival  # a repeat with other content leaves the prompt out too
+    refused = blocked if row.kind == "blocked" else None
+    is_read = refused is not None and not is_arrival  # a repeat with other content leaves the prompt out too
     pending = _pending(standing, tokens, example, is_read=is_read)
     if blocked is not None:
         frame = make_retry_frame(standing.contracts, standing.frame, blocked)
@@ -338,11 +338,11 @@ def reply_at(
         is_complete=pending is None,
         next_intent=row.intent,
         next_call=_next_call(row.call, pending, tokens, frame),
-        blockers=list(blocked.blockers) if is_blocked and blocked else [],
-        issues=list(blocked.every_issue) if is_blocked and blocked else [],
-        retryable=blocked.retryable if is_blocked and blocked else msgspec.UNSET,
-        judged=_judged_words(blocked.retryable) if is_blocked and blocked else "",
-        example=blocked.example if is_blocked and blocked else None,
+        blockers=list(refused.blockers) if refused else [],
+        issues=list(refused.every_issue) if refused else [],
+        retryable=refused.retryable if refused else msgspec.UNSET,
+        judged=_judged_words(refused.retryable) if refused else "",
+        example=refused.example if refused else None,
         warnings=_bounded([*warnings, *_standing_warnings(standing)]),
         ran=list(ran),
         skipped=[

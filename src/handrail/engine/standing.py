@@ -55,9 +55,7 @@ from handrail.engine.judge.report_frame import Ask, list_asks, make_frame
 from handrail.engine.judge.requirements import describe_rule
 from handrail.engine.navigate import (
     Complete,
-    EvaluatedCondition,
     Running,
-    SelectedStep,
     deciding_loop,
     leaf_at,
     leaves_of,
@@ -174,7 +172,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     occasion: Occasion
     asks: Sequence[Ask] = ()
     has_new_mode: bool = False
-    """Whether the mode changed at this node, after the first step explained another one."""
+    """Whether the mode was set at this node; what the first step says of it is repeated after it."""
     waits: str = ""
     """What a step says that handed out work and is read now."""
     answered: Set[AskKind] = NOT_ANSWERED
@@ -203,13 +201,12 @@ def prompt_at(
     occasion = view.occasion
     if occasion == "rehydrate" or view.has_new_mode:
         parts += _repeat_first_sections(history, workflow, node, text, view.autonomy)
+    told = _functions_before(history, workflow, node)
     match occasion:
         case "reply":
-            told = _functions_before(history, workflow, node) if wanted else ()
             parts += _definitions(workflow, [name for name in wanted if name not in told], facts)
             parts += _references(workflow.references) if _is_first_step(history, node) else []
         case "rehydrate":
-            told = _functions_before(history, workflow, node) if workflow.functions else ()
             parts += _definitions(workflow, wanted, facts)
             parts += _recap_definitions(workflow, [name for name in told if name not in wanted], facts)
             parts += _references(workflow.references)
@@ -373,11 +370,8 @@ def _repeat_first_sections(
     history: History, workflow: CompiledWorkflow, node: Node, text: str, autonomy: Autonomy
 ) -> list[str]:
     """What the first step said for all steps, unless this one says it too."""
-    first = history.runs[node.run_id].first_node
-    state = history.nodes[first].state if first is not None else None
-    if not isinstance(state, Running):
-        return []
-    leaf = leaf_at(workflow, state)
+    state = history.nodes[history.runs[node.run_id].first_node].state
+    leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
     if not isinstance(leaf, Step | Choice):
         return []
     here = find_lasting_sections(text)
@@ -411,13 +405,11 @@ def _leave_out_known(history: History, workflow: CompiledWorkflow, node: Node, t
 
 
 def _is_first_step(history: History, node: Node) -> bool:
-    first = history.runs[node.run_id].first_node
-    return first is not None and history.nodes[first].state == node.state
+    return history.nodes[history.runs[node.run_id].first_node].state == node.state
 
 
 def _definitions(workflow: CompiledWorkflow, names: Iterable[str], facts: Facts) -> list[str]:
-    known = [name for name in names if name in workflow.functions]
-    return [f"{name}: {fill_values(workflow, workflow.functions[name], facts)}" for name in known]
+    return [f"{name}: {fill_values(workflow, workflow.functions[name], facts)}" for name in names]
 
 
 def _recap_definitions(workflow: CompiledWorkflow, names: list[str], facts: Facts) -> list[str]:
@@ -506,7 +498,6 @@ def standing_at(
     attached = attached_to(history, node.node_id)
     known = facts_at(history, workflow, node.node_id)
     before = history.nodes[node.parent].state if node.parent is not None else None
-    is_moved = any(not isinstance(entry, EvaluatedCondition | SelectedStep) for entry in attached.trace)
     standing = Standing(
         run=history.runs[node.run_id],
         node=node,
@@ -522,7 +513,7 @@ def standing_at(
         nearly_declared=find_mistyped_keys(workflow.inputs, history.context.get(node.node_id, {})),
         misnamed=list_misnamings(workflow, (held.artifact for held in attached.artifacts)),
         stray=list_stray(workflow, before, (held.artifact for held in attached.artifacts)),
-        skipped=list_passed_parts(workflow, attached.trace, known) if is_moved else (),
+        skipped=list_passed_parts(workflow, attached.trace, known),
         not_run=not_run_by_move(attached),
         progress=progress_at(workflow, node, known),
     )
@@ -537,7 +528,7 @@ def standing_at(
                 autonomy=preferences.autonomy,
                 occasion=occasion,
                 asks=[ask for ask in asks if not ask.is_told],
-                has_new_mode=attached.preferences is not None and node.parent is not None,
+                has_new_mode=attached.preferences is not None,
                 answered=answered,
             )
             loop_id = deciding_loop(workflow, state.loops)

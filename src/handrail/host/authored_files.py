@@ -43,7 +43,7 @@ class ProjectFiles:
             raise Fault(
                 E_VALIDATION, f"No directory can have the name {quote(named)}.", details={"param": param}
             ) from None
-        if not directory and not _is_inside(resolved, os.path.realpath(project)):
+        if not directory and not is_below(resolved, os.path.realpath(project)):
             raise Fault(
                 E_VALIDATION,
                 f"The directory {quote(named)} leads out of the project.",
@@ -137,10 +137,6 @@ def _content(path: str) -> bytes | None:
             return file.read(_MOST_BYTES)
     except OSError:
         return b""
-
-
-def _is_inside(path: str, directory: str) -> bool:
-    return os.path.commonpath((path, directory)) == directory
 
 
 def _missing(directory: str, param: str) -> tuple[str, ...]:

@@ -14,11 +14,10 @@ from typing import Literal
 
 import msgspec
 
-from handrail.contract.catalogue import VALIDATION_ERROR
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import refuse_argument
 from handrail.contract.redaction import Secrets, cut_minted_tokens, find_credentials, is_secret_name
 from handrail.contract.wording import quote
-from handrail.host.private_files import leads_outside, open_regular_file
+from handrail.host.private_files import is_below, leads_outside, open_regular_file
 from handrail.host.programs import find_program
 from handrail.ports.checks import ProgramCall, ProgramEnd, ReportFile, steers_runner
 
@@ -48,24 +47,15 @@ class LocalCheckPrograms:
         root = os.path.realpath(project)
         if not asked:
             here = _working_directory()
-            return here if here and _is_inside(here, root) else root
+            return here if here and is_below(here, root) else root
         try:
             place = os.path.realpath(os.path.join(root, asked))
         except ValueError:  # a null byte, or half of a surrogate pair: no directory is called that
             place = ""
-        if not place or not _is_inside(place, root) or not os.path.isdir(place):
-            raise Fault(
-                VALIDATION_ERROR,
-                f"{quote(asked)} is not a directory of the project.",
-                details={
-                    "problems": [
-                        {
-                            "param": "directory",
-                            "problem": "is not a directory of the project",
-                            "expected": "a path relative to the project",
-                        }
-                    ]
-                },
+        if not place or not is_below(place, root) or not os.path.isdir(place):
+            problem = "is not a directory of the project"
+            raise refuse_argument(
+                f"{quote(asked)} {problem}.", "directory", problem, "a path relative to the project"
             )
         return place
 
@@ -169,11 +159,11 @@ class LocalCheckPrograms:
         root = os.path.realpath(project)
         own = os.path.join(os.path.realpath(os.path.dirname(program)), os.path.basename(program))
         for place in (own, os.path.realpath(program)):
-            if _is_inside(place, root):
+            if is_below(place, root):
                 return f"./{os.path.relpath(place, root)}"
         home = self._environment.get("HOME", "")
-        is_below = len(home) > 1 and program.startswith(home.rstrip(os.sep) + os.sep)
-        return f"~{program[len(home.rstrip(os.sep)) :]}" if is_below else program
+        is_of_user = len(home) > 1 and program.startswith(home.rstrip(os.sep) + os.sep)
+        return f"~{program[len(home.rstrip(os.sep)) :]}" if is_of_user else program
 
     def _find(self, call: ProgramCall) -> tuple[str, str]:
         """The file to start, or why there is none."""
@@ -182,7 +172,7 @@ class LocalCheckPrograms:
             found = find_program(word, self._environment)
             return found, "" if found else f"there is no program {quote(word)} on PATH"
         path = word if os.path.isabs(word) else os.path.normpath(os.path.join(call.directory, word))
-        if not os.path.isabs(word) and not _is_inside(path, os.path.realpath(call.project)):
+        if not os.path.isabs(word) and not is_below(path, os.path.realpath(call.project)):
             return "", f"{quote(word)} leads out of the project; give its absolute path if it is meant"
         found = find_program(path, self._environment)
         return found, "" if found else f"{quote(word)} is not a program in the project"
@@ -204,10 +194,6 @@ def _working_directory() -> str:
         return os.path.realpath(os.getcwd())
     except OSError:
         return ""
-
-
-def _is_inside(path: str, root: str) -> bool:
-    return os.path.commonpath((root, path)) == root
 
 
 def _start_guard(group: int) -> subprocess.Popen[bytes] | None:

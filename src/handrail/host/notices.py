@@ -6,10 +6,9 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from handrail import __version__
 from handrail.contract.outcome import Json, Notice
+from handrail.host.private_files import read_document
 from handrail.program.update.package_index import version_key
 
 NOTICES = ("data", "cache", "notices.json")
@@ -23,13 +22,8 @@ OPERATIONS_WITH_ALL = frozenset(
 
 def read_notices(home: str) -> list[dict[str, Json]]:
     """The notices that still apply; none if anything is wrong with the file."""
-    try:
-        with open(os.path.join(home, *NOTICES), "rb") as file:
-            content = file.read(_MOST_BYTES)
-        found = msgspec.json.decode(content, type=list[dict[str, Any]])
-    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
-        return []
-    return [one for one in found[:_MOST_NOTICES] if _is_news(one)]
+    found = read_document(os.path.join(home, *NOTICES), list[dict[str, Any]], _MOST_BYTES)
+    return [one for one in (found or ())[:_MOST_NOTICES] if _is_news(one)]
 
 
 def notices_for(home: str, operation: str) -> Sequence[Notice]:

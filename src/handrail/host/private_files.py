@@ -8,7 +8,11 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TypeVar
 
+import msgspec
+
+_T = TypeVar("_T")
 # A pipe in place of a file would make the call wait forever.
 _AT_ONCE = os.O_NONBLOCK | os.O_CLOEXEC
 _DEFAULT_HOME = "~/.handrail"
@@ -54,6 +58,15 @@ def open_regular_file(path: str, flags: int, mode: int = 0o600) -> int:
 def open_unfollowed(path: str, flags: int) -> int:
     """The same, and never through a link: one could lead to somebody else's file."""
     return open_regular_file(path, flags | os.O_NOFOLLOW)
+
+
+def read_document(path: str, kind: type[_T], most_bytes: int) -> _T | None:
+    """What a JSON file says; None where there is none, or it says something else."""
+    try:
+        with open(path, "rb", opener=open_regular_file) as file:
+            return msgspec.json.decode(file.read(most_bytes), type=kind)
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+        return None
 
 
 def leads_outside(path: str, root: str) -> bool:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from handrail import __version__
-from handrail.contract.catalogue import E_CONFIG, KEYRING_INVALID, VALIDATION_ERROR
-from handrail.contract.outcome import Fault
+from handrail.contract.catalogue import E_CONFIG, KEYRING_INVALID
+from handrail.contract.outcome import Fault, refuse_argument
 from handrail.contract.redaction import Secrets
 from handrail.host.private_files import (
     ensure_private_directory,
@@ -71,11 +71,9 @@ class LocalReceiptKeys:
         except ValueError:
             raw = b""
         if not text.strip().startswith(_PREFIX) or len(raw) != _KEY_BYTES:
-            problem = {"param": "key", "problem": "is no public key", "expected": f"{_PREFIX} and base64"}
-            raise Fault(
-                VALIDATION_ERROR,
+            raise refuse_argument(
                 "That is not a public key of receipts.",
-                details={"problems": [problem]},
+                *("key", "is no public key", f"{_PREFIX} and base64"),
                 hint="Ask for the line that `handrail receipt key` prints on the other machine.",
             )
         return _describe(raw)

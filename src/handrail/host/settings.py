@@ -18,7 +18,7 @@ from msgspec import Meta
 from handrail.contract.catalogue import E_CONFIG, E_IO, VALIDATION_ERROR
 from handrail.contract.ids import Autonomy, Confirmations, MaxEffect, RiskPolicy
 from handrail.contract.json.canonical import canonical_bytes
-from handrail.contract.outcome import Fault, Json
+from handrail.contract.outcome import Fault, Json, make_from
 from handrail.host.private_files import ensure_private_directory, lock_file, replace_private
 from handrail.ports.workspace import (
     INSIDE,
@@ -180,16 +180,11 @@ class LocalSettings:
                 envelope=theirs.envelope or output.envelope,
                 compact=theirs.compact or output.compact,
             )
-        return Settings(
-            start_session=user.start_session,
+        return make_from(
+            Settings,
+            user,
+            user.preferences,
             max_effect=self._lowered(user.max_effect),
-            idle_minutes=user.idle_minutes,
-            retention_days=user.retention_days,
-            kept_sessions=user.kept_sessions,
-            audit_reads=user.audit_reads,
-            audit_months=user.audit_months,
-            autonomy=user.preferences.autonomy,
-            risk_policy=user.preferences.risk_policy,
             output_format=output.format,
             output_envelope=output.envelope,
             is_compact=output.compact,
@@ -200,7 +195,6 @@ class LocalSettings:
             snapshots=snapshots,
             looking=user.code.snapshots,
             notify=user.notify if user.notify.url or user.notify.command else None,
-            limits=user.limits,
             project_name=named,
             confirmations=confirmations,
             confirmations_from=insisting,
@@ -311,15 +305,7 @@ def _not_allowed(name: str, why: str) -> Fault:
 
 def _checks(file: _ProjectFile) -> tuple[DeclaredCheck, ...]:
     return tuple(
-        DeclaredCheck(
-            name=name,
-            command=check.command,
-            directory=check.directory,
-            timeout_seconds=check.timeout_seconds,
-            description=check.description,
-            report=check.report,
-            environment=tuple(sorted(check.environment.items())),
-        )
+        make_from(DeclaredCheck, check, name=name, environment=tuple(sorted(check.environment.items())))
         for name, check in file.checks.items()
     )
 

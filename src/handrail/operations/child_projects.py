@@ -61,13 +61,13 @@ def keep_first_trees(rt: WritePorts, session: Session, node: Node, project: str)
     """Record what the children of a step begin with, before anybody has the reply that names them."""
     if rt.trees_due is None or not looks_at_code(rt, project):
         return
-    children = [one for one in list_children(session.history, node) if one.parent is not None]
+    children = list_children(session.history, node)
     first = [one.first_node for one in children if one.parent and one.parent.node_id == node.node_id]
     tree = rt.worktree().take_tree(project, FIRST_SECONDS) if first else None
     if tree is None or isinstance(tree, Unseen):
         return
     for node_id in first:
-        if node_id is not None and not session.history.trees.get(node_id):
+        if not session.history.trees.get(node_id):
             with suppress(Fault):  # what a child began with is then unknown, and its start succeeds
                 record_tree(rt, session.history, node_id, project, tree, "start", COMMAND_PACK_BYTES)
 

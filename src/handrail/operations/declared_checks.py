@@ -16,7 +16,7 @@ from handrail.engine.history import Run
 from handrail.engine.receipts import PinnedCheck, digest_argv
 from handrail.ports.checks import KnownChecks
 from handrail.ports.workspace import DeclaredCheck, ReportPlace, Settings
-from handrail.runtime.runtime import WritePorts
+from handrail.runtime.runtime import ReadPorts
 
 
 class NamedCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ def pin_checks(
     )
 
 
-def list_approved(rt: WritePorts, run: Run, project: str | None) -> tuple[str, ...]:
+def list_approved(rt: ReadPorts, run: Run, project: str | None) -> tuple[str, ...]:
     """The checks of a run that a person approved by now, as they are declared; for how long is no matter."""
     waiting = {one.name: one for one in run.checks if not one.is_approved}
     try:

@@ -215,7 +215,6 @@ def mint_fresh_tokens(
 
 def mint_work_token(keys: Keys, history: History, run: Run) -> str:
     """The token that leads to a run which was handed out; the same for its whole life."""
-    assert run.first_node is not None, "a run has a first node"
     tag = history.nodes[run.first_node].tag
     return mint(keys.signing_key(WORKFLOW), WorkClaims(session_id=history.session_id, node_tag=tag))
 

@@ -59,14 +59,11 @@ class _List(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
 
 
 class StoredTree(msgspec.Struct, frozen=True, kw_only=True):
-    """A tree as it was kept."""
+    """A recorded tree with its list."""
 
-    head: str
-    tree_id: str
-    files: int
+    fact: TreeRecorded
     entries: tuple[StoredEntry, ...]
     """Sorted by path."""
-    apart: dict[str, str] = {}
 
     @property
     def tree(self) -> Tree:
@@ -79,14 +76,7 @@ class StoredTree(msgspec.Struct, frozen=True, kw_only=True):
             )
             for entry in self.entries
         )
-        return make_from(Tree, self, entries=entries)
-
-
-class KnownTree(msgspec.Struct, frozen=True, kw_only=True):
-    """A recorded tree with its list."""
-
-    recorded: RecordedTree
-    stored: StoredTree
+        return make_from(Tree, self.fact, entries=entries, apart=self.fact.apart or {})
 
 
 class PreparedTree(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,24 +85,22 @@ class PreparedTree(msgspec.Struct, frozen=True, kw_only=True):
     fact: TreeRecorded
     """Of no node yet."""
     blobs: tuple[Blob, ...]
-    stored: StoredTree
+    entries: tuple[StoredEntry, ...]
 
 
-def prepare_tree(tree: Tree, packed: Packed, base: KnownTree | None, cause: TreeCause) -> PreparedTree:
+def prepare_tree(tree: Tree, packed: Packed, base: StoredTree | None, cause: TreeCause) -> PreparedTree:
     """What there is to keep of a tree, given an earlier one of the same session."""
-    before = () if base is None else base.stored.entries
-    is_whole = base is None or not _may_build_on(base)
-    stored = _store(tree, packed, before)
-    content = _encode_list(() if is_whole else before, stored.entries)
-    listed = None if content is None else Blob(ref=blob_ref(content), content=content)
-    pack = Blob(ref=blob_ref(packed.content), content=packed.content) if packed.content else None
-    known = None if base is None or is_whole else base.recorded.fact
+    before = () if base is None else base.entries
+    known = base.fact if base is not None and _may_build_on(base) else None
+    entries = _store(tree, packed, before)
+    contents = (_encode_list(() if known is None else before, entries), packed.content or None)
+    listed, pack = (None if one is None else Blob(ref=blob_ref(one), content=one) for one in contents)
     fact = make_from(
         TreeRecorded,
         tree,
         node_id=NodeId(""),
         cause=cause,
-        listed=len(stored.entries),
+        listed=len(entries),
         left_out=len(packed.left_out),
         base_node_id=None if known is None else known.node_id,
         base_tree_id="" if known is None else known.tree_id,
@@ -121,18 +109,13 @@ def prepare_tree(tree: Tree, packed: Packed, base: KnownTree | None, cause: Tree
         pack_ref=None if pack is None else pack.ref,
         apart=tree.apart or None,
     )
-    return PreparedTree(
-        fact=fact, blobs=tuple(blob for blob in (listed, pack) if blob is not None), stored=stored
-    )
+    blobs = tuple(blob for blob in (listed, pack) if blob is not None)
+    return PreparedTree(fact=fact, blobs=blobs, entries=entries)
 
 
-def known_digests(base: KnownTree | None) -> frozenset[str]:
+def known_digests(base: StoredTree | None) -> frozenset[str]:
     """Contents that the earlier tree keeps already."""
-    return (
-        frozenset()
-        if base is None
-        else frozenset(entry.digest for entry in base.stored.entries if entry.pack)
-    )
+    return frozenset() if base is None else frozenset(entry.digest for entry in base.entries if entry.pack)
 
 
 def restore_list(
@@ -148,17 +131,15 @@ def restore_list(
             return None
         entries = grown
     fact = recorded.fact
-    if len(entries) != fact.listed:
-        return None
-    return make_from(StoredTree, fact, entries=entries, apart=fact.apart or {})
+    return StoredTree(fact=fact, entries=entries) if len(entries) == fact.listed else None
 
 
-def _may_build_on(base: KnownTree) -> bool:
-    is_large = len(base.stored.entries) > LARGE_LIST
-    return base.recorded.fact.depth + 1 < (LONGEST_LARGE_CHAIN if is_large else LONGEST_CHAIN)
+def _may_build_on(base: StoredTree) -> bool:
+    is_large = len(base.entries) > LARGE_LIST
+    return base.fact.depth + 1 < (LONGEST_LARGE_CHAIN if is_large else LONGEST_CHAIN)
 
 
-def _store(tree: Tree, packed: Packed, before: Sequence[StoredEntry]) -> StoredTree:
+def _store(tree: Tree, packed: Packed, before: Sequence[StoredEntry]) -> tuple[StoredEntry, ...]:
     packs = {entry.digest: entry.pack for entry in before if entry.pack}
     if packed.content:
         packs.update(dict.fromkeys(packed.digests, blob_ref(packed.content)))
@@ -172,7 +153,7 @@ def _store(tree: Tree, packed: Packed, before: Sequence[StoredEntry]) -> StoredT
         )
         for entry in tree.entries
     )
-    return make_from(StoredTree, tree, entries=tuple(sorted(entries, key=lambda entry: entry.path)))
+    return tuple(sorted(entries, key=lambda entry: entry.path))
 
 
 def _encode_list(before: Sequence[StoredEntry], now: Sequence[StoredEntry]) -> bytes | None:
@@ -300,7 +281,9 @@ def prepare_node_tree(
     `plan_tree` makes the event; its blobs go into the same commit. Contents are kept only
     where snapshots are on: without, the list of paths and digests is all that is stored.
     """
-    base = load_known_tree(rt.log, history, find_latest_tree(history, node_id))
+    latest = find_latest_tree(history, node_id)
+    known = None if latest is None else load_tree(rt.log, history, latest)
+    base = None if isinstance(known, Unseen) else known  # the session came without it
     packed = Packed(content=b"", digests=())
     if keeps_code(rt, project):
         packed = rt.worktree().pack_contents(project, tree, known_digests(base), most_bytes)
@@ -315,14 +298,6 @@ def prepare_node_tree(
         uncommitted=tuple(make_readable(path) for path in beside.uncommitted),
     )
     return msgspec.structs.replace(prepared, fact=fact)
-
-
-def load_known_tree(reader: EventReader, history: History, recorded: RecordedTree | None) -> KnownTree | None:
-    """A recorded tree with its list; None when there is none, or the session came without it."""
-    if recorded is None:
-        return None
-    stored = load_tree(reader, history, recorded)
-    return None if isinstance(stored, Unseen) else KnownTree(recorded=recorded, stored=stored)
 
 
 def load_tree(reader: EventReader, history: History, recorded: RecordedTree) -> StoredTree | Unseen:

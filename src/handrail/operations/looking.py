@@ -7,7 +7,7 @@ whole tree only where a contract asks about it. What cannot be seen is unknown, 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import msgspec
@@ -22,6 +22,7 @@ from handrail.engine.code_trees import (
     list_unclear,
     state_of,
 )
+from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
 from handrail.engine.judge.named_places import IGNORE_RULES, configures_runner, is_of_checks, is_test_file
@@ -35,6 +36,8 @@ from handrail.engine.judge.witnessed import (
     Look,
     SeenPlace,
     Sighting,
+    Turn,
+    Turns,
 )
 from handrail.engine.receipts import has_passed
 from handrail.operations.kept_trees import load_tree
@@ -78,8 +81,8 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
         hidden = Sighting(places=places, trouble=tree.reason, is_tree_due=wanted.wants_tree)
         return Seen(sighting=hidden)
     files = _Files(rt, history, directory, tree)
-    broken = find_broken(rt, history, node, directory)
-    later = files.name_changes_since_receipts(node, broken)
+    turns = find_turns(rt, history, node, directory, tree)
+    later = files.name_changes_since_receipts(node, turns)
     since = {  # tests and configuration first: what a check rests on is not lost among the rest
         tree: tuple(sorted((*one.changed, *one.arrived), key=_is_code)[:MOST_PATHS_SINCE])
         for tree, one in later.items()
@@ -94,7 +97,7 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
             since=since,
             appeared=appeared,
             gone=gone,
-            broken=broken,
+            turns=turns,
             repositories=_list_unseen(tree),
             trouble=changes.reason,
             is_tree_due=wanted.wants_tree,
@@ -114,7 +117,7 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
         since=since,
         appeared=appeared,
         gone=gone,
-        broken=broken,
+        turns=turns,
         grown=files.find_grown(node, changes),
         repositories=_list_unseen(tree),
         is_tree_due=wanted.wants_tree,
@@ -123,37 +126,79 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
     return Seen(sighting=sighting, tree=tree)
 
 
-def find_broken(rt: ReadPorts, history: History, node: Node, directory: str) -> dict[str, tuple[str, ...]]:
-    """By the receipts of commands that failed and pass now: code that differs, and that was changed by then.
+def find_turns(
+    rt: ReadPorts, history: History, node: Node, directory: str, present: Tree | None = None
+) -> dict[str, Turn]:
+    """By the receipts of commands that failed and passed since: whether it is the code that made them pass.
 
-    It was neither as at the start nor as a commit since has it: who breaks the code sees a test fail, too.
-    What the run itself added and kept is no such code.
+    `present` are the files now, where no event has them yet.
     """
     receipts = [held.fact for held in list_receipts(history, node.run_id)]
-    first = find_baseline(history, node.node_id)
-    found: dict[str, tuple[str, ...]] = {}
-    for red in [one for one in receipts if has_failed(one)][-MOST_RECEIPT_TREES:]:
+    failed = [one for one in receipts if has_failed(one)]
+    first = {(one.argv_digest, one.directory): one for one in reversed(failed)}
+    chosen = (*list(first.values())[-MOST_RECEIPT_TREES:], *failed[-MOST_RECEIPT_TREES:])
+    baseline = find_baseline(history, node.node_id)
+    begun = None if baseline is None else find_files(rt, history, baseline.fact.tree_id)
+    found: dict[str, Turn] = {}
+    for red in {one.receipt_id: one for one in chosen}.values():
         later = [one for one in receipts[receipts.index(red) :] if is_command_of(one, red)]
-        green = [one for one in later if has_passed(one.outcome, one.counts, one.uncounted)]
-        if not green:
-            continue
-        then, now = (find_tree(history, one.tree_after) for one in (red, green[-1]))
-        begun = _compare_recorded(rt, history, directory, first, then)
-        since = _compare_recorded(rt, history, directory, then, now)
-        own = {*begun.changed}.difference(begun.added).union({*begun.added}.intersection(since.deleted))
-        paths = sorted(own.intersection((*since.changed, *since.arrived)))
-        found[red.receipt_id] = tuple(sorted({*paths}.difference(list_own(red, paths))))
+        passed = [one.tree_after for one in later if has_passed(one.outcome, one.counts, one.uncounted)]
+        last_first = list(dict.fromkeys(reversed(passed)))[:MOST_RECEIPT_TREES]
+        greens = [find_files(rt, history, one, present) for one in last_first]
+        then = find_files(rt, history, red.tree_after)
+        if begun is not None and then is not None and greens:
+            found[red.receipt_id] = _judge_turn(rt.worktree(), directory, red, (begun, then, *greens))
     return found
 
 
-def _compare_recorded(
-    rt: ReadPorts, history: History, directory: str, one: RecordedTree | None, other: RecordedTree | None
-) -> Changes:
-    """What differs between two recorded trees; nothing where one is not known."""
-    stored = [None if tree is None else load_tree(rt.log, history, tree) for tree in (one, other)]
-    trees = [tree.tree for tree in stored if tree is not None and not isinstance(tree, Unseen)]
-    found = rt.worktree().compare(directory, trees[0], trees[1]) if len(trees) == len(stored) else None
-    return found if isinstance(found, Changes) else Changes(changed=(), arrived=(), added=(), deleted=())
+def _judge_turn(
+    worktree: TreeLook,
+    directory: str,
+    red: ReceiptRecorded,
+    trees: tuple[Tree, Tree, *tuple[Tree | None, ...]],
+) -> Turn:
+    """By the files of the start, of the failure, and of each pass since, the last one first.
+
+    Code that differs and had been changed by then is broken: who breaks the code sees a test fail, too. What
+    the run itself added and kept, and what a commit has, is no such code.
+    """
+    begun, then, *greens = trees
+    compared = [None if green is None else worktree.compare(directory, then, green) for green in greens]
+    before, (since, *_) = worktree.compare(directory, begun, then), compared
+    if not isinstance(before, Changes) or not isinstance(since, Changes):
+        return Turn()
+    own = {*before.changed}.difference(before.added).union({*before.added}.intersection(since.deleted))
+    paths = sorted(own.intersection((*since.changed, *since.arrived)))
+    differing = [list_own(red, (*one.changed, *one.arrived)) for one in compared if isinstance(one, Changes)]
+    return Turn(
+        broken=tuple(sorted({*paths}.difference(list_own(red, paths)))),
+        is_answered=not all(differing),
+        tests=tuple(sorted(differing[0])) if all(differing) and _has_first_tests(red, before, then) else (),
+    )
+
+
+def is_of_first_tests(
+    rt: ReadPorts, history: History, red: ReceiptRecorded, project: str, then: Tree
+) -> bool:
+    """Whether a command failed on the tests that the run began with, or on those of a commit."""
+    first = find_baseline(history, red.node_id)
+    begun = None if first is None else find_files(rt, history, first.fact.tree_id)
+    before = None if begun is None else rt.worktree().compare(project, begun, then)
+    return isinstance(before, Changes) and _has_first_tests(red, before, then)
+
+
+def _has_first_tests(red: ReceiptRecorded, before: Changes, then: Tree) -> bool:
+    is_begun = not list_own(red, (*before.changed, *before.arrived))
+    return is_begun or (bool(then.head) and not list_own(red, [one.path for one in then.entries]))
+
+
+def find_files(rt: ReadPorts, history: History, tree_id: str, present: Tree | None = None) -> Tree | None:
+    """The files of a recorded tree, or those now where they are the same; None: they are not known."""
+    if present is not None and present.tree_id == tree_id:
+        return present
+    recorded = find_tree(history, tree_id)
+    stored = None if recorded is None else load_tree(rt.log, history, recorded)
+    return None if stored is None or isinstance(stored, Unseen) else stored.tree
 
 
 class _Files:
@@ -382,16 +427,16 @@ class _Files:
             return set()
         return {one.path for one in stored.tree.entries if (one.path, one.digest) in now}
 
-    def name_changes_since_receipts(
-        self, node: Node, broken: Mapping[str, Sequence[str]]
-    ) -> dict[str, ChangedPaths]:
+    def name_changes_since_receipts(self, node: Node, turns: Turns) -> dict[str, ChangedPaths]:
         """By the trees on which each command last ran, and failed: what changed since.
 
         Those that Handrail started come first: a client's hook tells of every command.
         """
         receipts = [held.fact for held in list_receipts(self._history, node.run_id)]
         last = {identify(one): one for one in receipts}
-        ordered = sorted(filter(has_failed, receipts), key=lambda one: not broken.get(one.receipt_id))
+        ordered = sorted(
+            filter(has_failed, receipts), key=lambda one: not turns.get(one.receipt_id, Turn()).broken
+        )
         failed = {identify(one): one for one in ordered}
         newest = sorted(last.values(), key=lambda one: (one.by != "handrail", -receipts.index(one)))
         half = MOST_RECEIPT_TREES // 2  # both kinds have room

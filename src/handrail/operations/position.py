@@ -6,17 +6,25 @@ from msgspec import json, to_builtins
 from msgspec.structs import replace
 
 from handrail.contract.ids import NodeId, RunId, attempt_for_other
-from handrail.contract.outcome import make_from
 from handrail.contract.redaction import redact_named_secrets
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, ChoiceClaims, choice_attempt, mint
 from handrail.contract.wording import explain_unseen, format_count, shorten
 from handrail.engine.facts import WorkDone
-from handrail.engine.history import History, Recorded, attached_to, closing_of, context_at
+from handrail.engine.history import (
+    History,
+    Recorded,
+    attached_to,
+    closing_of,
+    context_at,
+    path_to,
+    steps_after,
+)
+from handrail.engine.navigate import step_key
 from handrail.engine.reasons import Purpose
 from handrail.engine.reply import CurrentPlace, Recap, ReplyWarning, ToolCall, show_closing
 from handrail.operations.handles import TokenCall, mint_state_token, mint_work_token
 from handrail.ports.process import Keys
-from handrail.projections.run_graph import NewerPosition, find_newer_position
+from handrail.projections.run_graph import completed_step, run_graph, title_at
 from handrail.runtime.operation import OFFERED_CALL_BYTES
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -26,6 +34,8 @@ _NOT_CHOSEN = (
 )
 _RECORDED = "The rest of this reply is the recorded one."
 _MOST_DIFFERENCES = 5
+MOST_STEPS_SHOWN = 5
+"""Steps that were finished since a reply; the most recent."""
 
 
 def add_current_place(
@@ -52,16 +62,26 @@ def add_place_left(
 
 
 def _place(keys: Keys, history: History, workflow: CompiledWorkflow, node_id: NodeId) -> CurrentPlace | None:
-    found = find_newer_position(history, workflow, node_id)
-    if found is None:
+    """Where the run stands if the step pending at a node was finished since; None if it was not."""
+    if not steps_after(history, node_id):
         return None
-    return make_from(
-        CurrentPlace,
-        found,
-        node_id=found.tip.node_id,
-        done_since=list(found.done_since),
-        done_since_omitted=found.omitted,
-        next_call=_call_to(keys, history, found),
+    graph = run_graph(history, history.nodes[node_id].run_id)
+    tip = history.nodes[graph.preferred_tip]
+    before = {node.node_id for node in path_to(history, node_id)}
+    done = [
+        completed_step(history, node)
+        for node in path_to(history, tip.node_id)
+        if node.kind == "step" and node.node_id not in before
+    ]
+    token = mint_state_token(keys, history.session_id, tip)
+    return CurrentPlace(
+        node_id=tip.node_id,
+        status=graph.status,
+        pending_step_id=step_key(tip.state) or None,
+        title=title_at(workflow, tip),
+        done_since=done[-MOST_STEPS_SHOWN:],
+        done_since_omitted=max(0, len(done) - MOST_STEPS_SHOWN),
+        next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
     )
 
 
@@ -81,7 +101,7 @@ def warn_of_other_input(
     is_retry = recorded.blocked is not None and recorded.blocked.retryable
     node = history.nodes[recorded.to_node_id]
     call = _storing_call(keys, sent, node.tag if is_retry else sent.claims.node_tag, input_digest)
-    found = find_newer_position(history, workflow, node.node_id)
+    found = _place(keys, history, workflow, node.node_id)
     is_saved = sent.tool == "checkpoint_workflow"
     purpose: Purpose = "checkpoint" if is_saved else "retry" if is_retry and found is None else "fork"
     refused = _NOT_CHOSEN if isinstance(sent.claims, ChoiceClaims) else _NOT_STORED
@@ -90,7 +110,8 @@ def warn_of_other_input(
     if purpose == "fork" and run.parent is not None:  # a fork would undo what another helper has done
         advice, purpose = " Another helper with this work token was first, or you were.", "go_on"
         call = ToolCall(tool="continue_workflow", params={"stateToken": mint_work_token(keys, history, run)})
-    message = f"{refused}{_describe_differences(differing)}{advice} {_RECORDED}"
+    differs = f" It differs in: {', '.join(differing)}." if differing else ""
+    message = f"{refused}{differs}{advice} {_RECORDED}"
     if found is not None:
         message += f" {_since(found)} recap.current has the call that goes on from there."
     details = {"differsIn": differing} if differing else {}
@@ -115,10 +136,6 @@ def _list_differences(history: History, recorded: Recorded, sent: TokenCall) -> 
         f"context {name}" for name, value in given.get("context", {}).items() if context.get(name) != value
     ]
     return [shorten(one) for one in found[:_MOST_DIFFERENCES]]
-
-
-def _describe_differences(names: list[str]) -> str:
-    return f" It differs in: {', '.join(names)}." if names else ""
 
 
 def _ask_content(call: ToolCall) -> str:
@@ -155,7 +172,7 @@ def warn_of_other_start(
     keys: Keys, history: History, workflow: CompiledWorkflow, answered_at: NodeId
 ) -> ReplyWarning:
     """The same for a used request id, which is the caller's own: another run needs only another one."""
-    found = find_newer_position(history, workflow, answered_at)
+    found = _place(keys, history, workflow, answered_at)
     message = (
         "Nothing of this call was stored: its requestId began a run with other content. For another run, "
         "call again with another requestId. What follows is how that run began."
@@ -166,19 +183,15 @@ def warn_of_other_start(
         code="REPLAY_INPUT_MISMATCH",
         message=f"{message} {_since(found)}",
         purpose="go_on",
-        next_call=_call_to(keys, history, found),
+        next_call=found.next_call,
     )
 
 
-def _since(found: NewerPosition) -> str:
-    count = len(found.done_since) + found.omitted
-    earlier = f"{found.omitted} earlier, " if found.omitted else ""
+def _since(found: CurrentPlace) -> str:
+    omitted = found.done_since_omitted
+    count = len(found.done_since) + omitted
+    earlier = f"{omitted} earlier, " if omitted else ""
     pending = found.pending_step_id
     now = f"now pending: {found.title} ({pending})" if pending else "it is finished"
     told = f"{earlier}{', '.join(found.done_since)}"
     return f"Since that reply the run has advanced by {format_count(count, 'step')} ({told}); {now}."
-
-
-def _call_to(keys: Keys, history: History, found: NewerPosition) -> ToolCall:
-    token = mint_state_token(keys, history.session_id, found.tip)
-    return ToolCall(tool="continue_workflow", params={"stateToken": token})

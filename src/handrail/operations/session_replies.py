@@ -17,8 +17,8 @@ from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.reply import ReplyWarning, ToolCall, put_warnings_first
 from handrail.operations.handles import mint_state_token
 from handrail.ports.process import Keys, Randomness
-from handrail.projections.overview import run_overview
 from handrail.projections.recap import KEPT_MOST_RECENT, NOTES_BUDGET_BYTES, TRUNCATION_MARK
+from handrail.projections.run_graph import run_graph
 from handrail.runtime.sessions import Session
 
 MOST_RUNS = 5
@@ -148,13 +148,13 @@ def _runs(keys: Keys, history: History) -> list[RunPlace]:
     newest = sorted(history.runs.values(), key=lambda run: run.index)[-MOST_RUNS:]
     places = []
     for run in newest:
-        held = run_overview(history, run.run_id)
-        token = mint_state_token(keys, history.session_id, held.tip)
+        graph = run_graph(history, run.run_id)
+        token = mint_state_token(keys, history.session_id, history.nodes[graph.preferred_tip])
         places.append(
             RunPlace(
                 run_id=run.run_id,
                 workflow_id=run.workflow_id,
-                status=held.status,
+                status=graph.status,
                 next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
             )
         )

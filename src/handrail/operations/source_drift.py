@@ -200,7 +200,6 @@ def _routines(catalog: Catalog, run: Run) -> Iterator[_Differing]:
         compilation = compile_entry(catalog, *find_workflow(catalog, run.workflow_id))
     except Fault:
         return
-    called = {decision.origin for decision in compilation.decisions if decision.kind == "template"}
     for entry in catalog.entries:
-        if entry.kind == "routine" and routine_template_id(entry.id) in called:
+        if entry.kind == "routine" and routine_template_id(entry.id) in compilation.templates:
             yield _Differing(entry.source_kind, entry.source_ref, "routine file")

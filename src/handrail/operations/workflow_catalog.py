@@ -18,7 +18,7 @@ from handrail.runtime.misplaced_token import offer_call
 from handrail.runtime.operation import Registry
 from handrail.runtime.runtime import ReadPorts, project_or_root
 from handrail.workflows.catalog import Catalog, CatalogEntry, Operations, build_catalog, claims_id, source_of
-from handrail.workflows.checking.flow import FlowFacts, check_flow
+from handrail.workflows.checking.flow import check_flow
 from handrail.workflows.checking.whole_file import read_checked
 from handrail.workflows.compiling.children import list_named
 from handrail.workflows.compiling.compilation import BaseCompilation, Compilation, Surroundings
@@ -195,13 +195,7 @@ def _with_flow(
 ) -> Compilation:
     """What compiles is also held against what a run would meet."""
     assert compilation.pinned is not None, "only what compiles has a way through it"
-    given = FlowFacts(
-        pointers=compilation.pointers,
-        operations=frozenset(() if operations is None else operations.names),
-        parameters=None if operations is None else operations.parameters,
-        refused_values=None if operations is None else operations.refused_values,
-    )
-    found = check_flow(source, compilation.pinned.workflow, given)
+    found = check_flow(source, compilation.pinned.workflow, compilation.pointers, operations)
     for child, made in compilation.inline:
         if made.pinned is not None:
             inside = _with_flow(child, made, operations)

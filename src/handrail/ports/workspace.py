@@ -110,6 +110,34 @@ class Workspace(Protocol):
         """Who is calling: the name of the operating-system user; its number where it has none."""
 
 
+class NamedWorkspace:
+    """`Workspace` of a project of which only the name is known, and who works there."""
+
+    def __init__(self, account: str) -> None:
+        self._account = account
+
+    def project(self, asked: str) -> str:
+        return asked
+
+    def observations(self, project: str) -> dict[ObservationKey, str]:
+        del project
+        return {}
+
+    def identity(self, project: str) -> str:
+        del project
+        return ""
+
+    repository = main_checkout = identity
+
+    def work_token(self) -> str:
+        return ""
+
+    worker = work_token
+
+    def account(self) -> str:
+        return self._account
+
+
 class ProjectPlaces(Protocol):
     """Where projects are on this machine, by the hash that the log keeps of each."""
 

@@ -30,9 +30,9 @@ from handrail.projections.doubts import (
     is_uncounted,
     is_unshown,
     list_doubts,
+    list_facts,
     list_grown,
     list_names,
-    list_never_red,
     list_programs,
     list_still_failing,
     list_unchecked,
@@ -121,12 +121,18 @@ def _say_claim(history: History, placed: PlacedClaim) -> str:
 
 
 def _say_all_checked(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> str:
+    """What ran: that everything was checked says no more than these commands look at."""
     doubts = list_doubts(history, node_id)
     if any(one.code != "undeclared" for one in doubts):
         return ""
     if not doubts and {"ran", "confirmed"}.isdisjoint(worth_of(placed.claim) for placed in claims):
         return ""
-    return _name_commands(history, node_id, claims) + (ALL_RAN if doubts else ALL_CHECKED)
+    ran = _list_ran(history, claims)
+    is_counted = not is_uncounted(history, node_id, ran)  # any program can end with 0
+    which = "" if is_counted else f", which {NO_TEST_COUNTED}"
+    is_all = not doubts and (is_counted or any(worth_of(one.claim) == "confirmed" for one in claims))
+    said = [f"{_WHAT_RAN}{list_names(_name_each(ran))}{which}"] if ran else []
+    return "; ".join([*said, *([ALL_RAN] if doubts else []), *([ALL_CHECKED] if is_all else [])])
 
 
 _SAID_ELSEWHERE: tuple[Code, ...] = (
@@ -148,13 +154,6 @@ def describe_doubts(history: History, node_id: NodeId) -> str:
     """Why it is not clean, where nothing else in the line says so."""
     told = [one for one in list_doubts(history, node_id) if one.code not in _SAID_ELSEWHERE]
     return "; ".join(say_doubt(one) for one in told)
-
-
-def _name_commands(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> str:
-    """What ran, and where: that everything was checked says no more than these commands look at."""
-    ran = _list_ran(history, claims)
-    told = f", {NO_TEST_COUNTED}" if is_uncounted(history, node_id, ran) else ""
-    return f"{_WHAT_RAN}{list_names(_name_each(ran))}{told}; " if ran else ""
 
 
 def _list_ran(history: History, claims: Sequence[PlacedClaim]) -> list[ReceiptRecorded]:
@@ -188,11 +187,11 @@ def describe_beside(history: History, node_id: NodeId) -> str:
     came = {path for one in arrived for path in one.paths if not names_ignore_rules(path)} - others
     uses = _OF_CHECKS | ({} if _are_counted(history, placed) else {"tests": _NOT_COUNTED})
     own = sort_by_use(sorted(ran - grown), list_programs(history, placed))
+    facts = list_facts(history, node_id)
     told = {uses[use]: paths for use, paths in own.items()} | {
-        "tests of the checks that lost no line of the commit": sorted(grown),
+        **{what: names for what, names in facts.items() if what != NO_TEST_COUNTED},
         "not listed, by a commit or another branch": sorted(came),
         f"not listed, {OF_ANOTHER_RUN}": sorted(others),
-        "new tests, never seen to fail": list_never_red(history, node_id),
         "passed without checking": list_unchecked(history, node_id),
     }
     is_all_told = describe_unproven(history, node_id).startswith(_WHAT_RAN)

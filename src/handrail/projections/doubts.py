@@ -16,7 +16,7 @@ from handrail.contract.wording import format_count, spell_argv
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_latest_tree, list_unclear
-from handrail.engine.command_lines import reaches
+from handrail.engine.command_lines import explain_not_run, reaches
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded, ReceiptRecorded
 from handrail.engine.history import History, attached_to, list_receipts, way_to
 from handrail.engine.judge.named_places import (
@@ -27,6 +27,7 @@ from handrail.engine.judge.named_places import (
     names_ignore_rules,
     sort_by_use,
 )
+from handrail.engine.judge.red_then_green import ASIDE, has_broken_off
 from handrail.engine.judge.run_claims import (
     Identity,
     has_failed,
@@ -64,6 +65,7 @@ Code: TypeAlias = Literal[
     "failing",
     "changed_checks",
     "written_program",
+    "unanswered",
     "began_changed",
     "sparse",
     "apart",
@@ -87,6 +89,7 @@ _SAYS: dict[Code, str] = {
     "failing": "failed, and did not pass since: {}",
     "changed_checks": "{}, and no person agreed",
     "written_program": "program of the checks written in the run: {}, and no person agreed",
+    "unanswered": f"{{}}; {ASIDE}",
     "began_changed": "the run began on uncommitted changes of tests: {}",
     "sparse": "tests that the checkout leaves out since before the run: {}",
     "apart": "another repository in it changed: {}",
@@ -100,7 +103,7 @@ _SAYS: dict[Code, str] = {
     "unshown": "{}",
 }
 OWN_RUNS: tuple[EvidenceCheck, ...] = ("ran", "red_then_green")
-NO_TEST_COUNTED = "no test counted"
+NO_TEST_COUNTED = "counted no test"
 MOST_NAMED = 5
 LONGEST_NAMED = 32
 
@@ -113,7 +116,7 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def say_doubt(doubt: Doubt) -> str:
-    """The sentence of a doubt."""
+    """The sentence of a doubt, with what to do about it where something can be done."""
     return _SAYS[doubt.code].format(list_names(doubt.names))
 
 
@@ -138,6 +141,7 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
             if use in ("configuration", "tests")
         ],
         "written_program": changed.get("program", ()),
+        "unanswered": _list_unanswered(history, claims),
         "began_changed": _list_uncommitted_tests(history, node_id, claims),
         "sparse": _list_sparse_tests(history, node_id, claims),
         "apart": _list_apart(history, node_id),
@@ -169,10 +173,21 @@ def is_uncounted(
     history: History, node_id: NodeId, ran: Sequence[ReceiptRecorded], approved: Sequence[str] = ()
 ) -> bool:
     """Whether what ran is worth its declaration alone: nobody counted a test, and no person approved it."""
-    agreed = list_agreed(history, node_id, approved)
-    checks = history.runs[history.nodes[node_id].run_id].checks
-    own = [one for one in checks if one.name in agreed]
-    return bool(ran) and not any(one.counts or any(is_run_of(check, one) for check in own) for one in ran)
+    return (
+        bool(ran) and not any(one.counts for one in ran) and not list_relied(history, node_id, ran, approved)
+    )
+
+
+def list_relied(
+    history: History, node_id: NodeId, ran: Sequence[ReceiptRecorded], approved: Sequence[str]
+) -> list[str]:
+    """Checks among what ran that a person approved."""
+    checks, agreed = (
+        history.runs[history.nodes[node_id].run_id].checks,
+        list_agreed(history, node_id, approved),
+    )
+    own = (check for check in checks if check.name in agreed)
+    return sorted(check.name for check in own if any(is_run_of(check, one) for one in ran))
 
 
 def list_agreed(history: History, node_id: NodeId, approved: Sequence[str]) -> set[str]:
@@ -253,6 +268,21 @@ def list_programs(history: History, claims: Sequence[PlacedClaim]) -> set[str]:
     return {path for one in ran if one is not None for path in (own_program(one), one.program)}
 
 
+def _list_unanswered(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    """Commands that failed on the tests of the start and passed only with others, by their last report."""
+    found: dict[str, tuple[str, ...]] = {}
+    for placed in claims:
+        if worth_of(placed.claim) == "confirmed":
+            found.clear()
+        receipt = receipt_of(history, placed) if worth_of(placed.claim) == "ran" else None
+        found |= {} if receipt is None else {name_check(receipt): placed.claim.unanswered}
+    return [say_unanswered(name, paths) for name, paths in found.items() if paths]
+
+
+def say_unanswered(name: str, paths: Sequence[str]) -> str:
+    return f"{name} failed on the tests of the start, and passed only after some changed: {list_names(paths)}"
+
+
 def list_grown(claims: Sequence[PlacedClaim]) -> set[str]:
     """Tests that only grew, by the newest report that tells of each."""
     told: dict[str, NodeId] = {}
@@ -297,15 +327,17 @@ def _list_declared_here(
     history: History, node_id: NodeId, claims: Sequence[PlacedClaim], approved: Sequence[str]
 ) -> list[str]:
     """Declared checks that count, where only the files of the start have the declaration."""
+    pinned = filter(None, (find_pinned(history, placed) for placed in claims))
+    own = (one for one in pinned if is_declared_here(history, node_id, one.name, approved))
+    return list(dict.fromkeys(f"{one.name} ({cut_name(spell_argv(one.argv))})" for one in own))
+
+
+def is_declared_here(history: History, node_id: NodeId, name: str, approved: Sequence[str]) -> bool:
+    """Whether no commit had the declaration when the run began, and no person approved it."""
     first = find_baseline(history, node_id)
     told = () if first is None else first.fact.uncommitted
-    agreed = list_agreed(history, node_id, approved)
-    own: dict[str, None] = {}
-    for one in filter(None, (find_pinned(history, placed) for placed in claims)):
-        is_new = DECLARATIONS in told or f"{DECLARATIONS}#{one.name}" in told
-        if is_new and one.name not in agreed:
-            own[f"{one.name} ({cut_name(spell_argv(one.argv))})"] = None
-    return list(own)
+    is_new = DECLARATIONS in told or f"{DECLARATIONS}#{name}" in told
+    return is_new and name not in list_agreed(history, node_id, approved)
 
 
 def _list_undeclared(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
@@ -319,24 +351,39 @@ def _list_undeclared(history: History, claims: Sequence[PlacedClaim]) -> list[st
     return list(dict.fromkeys(name_check(one) for one in ran if one is not None))
 
 
-def list_never_red(history: History, node_id: NodeId) -> list[str]:
-    """Tests that are new, where no check that reports rest on failed in the run: told, and no doubt.
+NEW_TESTS, NEVER_RED, NOT_LOADED = (
+    "new tests",
+    "new tests, never seen to fail",
+    "new tests, seen to fail only as a whole (not loaded)",
+)
+
+
+def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) -> dict[str, list[str]]:
+    """What a reader should know and is no doubt: tests that came or grew, and checks that count none.
 
     What a test shows is known where it failed once. One that is new since a failure is told as changed.
     """
     claims = list_claims(history, node_id)
-    ran = [
-        (one, receipt)
-        for one in claims
-        if (receipt := receipt_of(history, one)) and worth_of(one.claim) == "ran"
-    ]
-    if not ran or any(
-        has_failed(held) for one, shown in ran for held in _list_of_command(history, one, shown)
-    ):
-        return []
-    told = {path for one, _ in ran for path in (*one.claim.paths, *one.claim.grown)}
-    seen = {text_of(history, one) for one in claims if worth_of(one.claim) == "seen"}
-    return sorted({path for path in seen if is_test_file(path)} - told)
+    receipts = ((one, receipt_of(history, one)) for one in claims if worth_of(one.claim) == "ran")
+    ran = [(one, receipt) for one, receipt in receipts if receipt is not None]
+    own = [held for one, shown in ran for held in _list_of_command(history, one, shown)]
+    is_red, is_broken = any(map(has_failed, own)), any(map(_has_not_loaded, own))
+    told = {path for one, _ in ran for path in (*one.claim.paths, *one.claim.grown, *one.claim.unanswered)}
+    seen = {text_of(history, one) for one in claims if worth_of(one.claim) == "seen"} if ran else set()
+    passed = [one for _, one in ran]
+    is_counted = not is_uncounted(history, node_id, passed, approved)
+    return {
+        "tests of the checks that lost no line of the commit": sorted(list_grown(claims)),
+        NEW_TESTS if is_red else NOT_LOADED if is_broken else NEVER_RED: sorted(
+            {path for path in seen if is_test_file(path)} - told
+        ),
+        NO_TEST_COUNTED: [] if is_counted else list(dict.fromkeys(map(name_check, passed))),
+    }
+
+
+def _has_not_loaded(receipt: ReceiptRecorded) -> bool:
+    is_nothing = explain_not_run(receipt.argv, receipt.outcome, receipt.counts)
+    return has_broken_off(receipt) and not is_nothing
 
 
 def is_unshown(claim: Claim) -> bool:

@@ -24,40 +24,6 @@ SessionStatus: TypeAlias = Literal["empty", "notes_only"] | RunStatus
 UNDER_WAY: Final[tuple[RunStatus, ...]] = ("in_progress", "blocked")
 
 
-class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one run stands."""
-
-    run_id: RunId
-    workflow_id: str
-    workflow_hash: str
-    status: RunStatus
-    tip: Node
-    graph: RunGraph
-    fork_count: int
-    ledger_version: int
-
-
-def run_overview(history: History, run_id: RunId) -> RunOverview:
-    """One run of the history."""
-    return overview_of(history, run_graph(history, run_id))
-
-
-def overview_of(history: History, graph: RunGraph) -> RunOverview:
-    """The run of this graph."""
-    run_id = graph.run_id
-    run = history.runs[run_id]
-    return RunOverview(
-        run_id=run_id,
-        workflow_id=run.workflow_id,
-        workflow_hash=run.workflow_hash,
-        status=graph.status,
-        tip=history.nodes[graph.preferred_tip],
-        graph=graph,
-        fork_count=len(graph.forks),
-        ledger_version=len(history.anchors[run_id]),
-    )
-
-
 def latest_run(history: History) -> RunId | None:
     """The run with the latest activity."""
     last = _last_indexes(history)
@@ -203,40 +169,35 @@ def session_facts(history: History, health: str) -> SessionFacts:
     """The facts of a session with this health."""
     graphs = run_graphs(history)
     run_id = choose_run(history, graphs)
-    goal = session_title(history)
+    seen = history.observations
+    facts = SessionFacts(
+        status=session_status(history, graphs) if health == "healthy" or run_id is not None else "unreadable",
+        health=health,
+        goal=session_title(history),
+        project=session_project(history, graphs),
+        last_activity=history.last_at,
+        event_count=history.head,
+        branches=tuple(value for key, value in seen.items() if key == "git_branch"),
+        heads=tuple(value for key, value in seen.items() if key == "git_head_sha"),
+    )
     if run_id is None:
-        seen = history.observations
-        return SessionFacts(
-            status=session_status(history, graphs) if health == "healthy" else "unreadable",
-            health=health,
-            goal=goal,
-            project=session_project(history, graphs),
-            last_activity=history.last_at,
-            event_count=history.head,
-            branches=tuple(value for key, value in seen.items() if key == "git_branch"),
-            heads=tuple(value for key, value in seen.items() if key == "git_head_sha"),
-        )
-    run = overview_of(history, graphs[run_id])
+        return facts
+    run, tip = history.runs[run_id], history.nodes[graphs[run_id].preferred_tip]
     ways = [list_seen(history, held, graph.preferred_tip) for held, graph in graphs.items()]
     still_open = [gap for graph in graphs.values() for gap in open_gaps(history, graph.preferred_tip)]
-    return SessionFacts(
-        status=run.status,
-        health=health,
-        goal=goal,
-        project=session_project(history, graphs),
+    return msgspec.structs.replace(
+        facts,
         workflow_id=run.workflow_id,
-        tags=history.runs[run_id].tags,
+        tags=run.tags,
         run_id=run_id,
         run_count=len(history.runs),
-        pending_step=pending_step(run.tip),
-        last_activity=history.last_at,
+        pending_step=pending_step(tip),
         imported_from=imported_from(history),
-        event_count=history.head,
         run_ids=tuple(history.runs),
         closed_run_ids=tuple(held for held, graph in graphs.items() if graph.status == "closed"),
         branches=_once(branch for way in ways for branch in way.get("git_branch", ())),
         heads=_once(head for way in ways for head in way.get("git_head_sha", ())),
-        workflow_hash=history.runs[run_id].workflow_hash,
+        workflow_hash=run.workflow_hash,
         gap_count=sum(len(gaps_at(history, graph.preferred_tip)) for graph in graphs.values()),
         open_gap_count=len(still_open),
         critical_gap_count=sum(gap.severity == "critical" for gap in still_open),

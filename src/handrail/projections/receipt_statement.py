@@ -35,13 +35,17 @@ from handrail.engine.judge.run_claims import (
     is_command_of,
     write_line,
 )
+from handrail.engine.judge.witnessed import Turn, Turns
 from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
 from handrail.projections.doubts import (
+    NEVER_RED,
     NO_TEST_COUNTED,
+    NOT_LOADED,
     is_uncounted,
     list_doubts,
-    list_never_red,
+    list_facts,
     list_programs,
+    list_relied,
     say_doubt,
 )
 from handrail.projections.evidence import (
@@ -85,8 +89,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """Those of them that the green one does not have."""
     tests: tuple[str, ...]
     """Tests that the commit has otherwise than the one that the run began with."""
-    broken: Mapping[str, tuple[str, ...]]
-    """By the receipt of a command that failed: code that differs since, and the run had changed by then."""
+    turns: Turns
     approved: tuple[str, ...]
     """Checks that a person approved since the run began."""
     last: tuple[str, ...] | None
@@ -156,15 +159,18 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     tip = graph.preferred_tip
     claims = list_claims(history, tip)
     evidence, ran = sum_evidence(history, tip), find_counting_receipts(history, run)
+    facts = list_facts(history, tip)
     return {
         "run": run.run_id,
         "workflow": {"id": run.workflow_id, "hash": run.workflow_hash},
         "status": graph.status,
         "checks": [_state_check(history, run, one, subject) for one in ran],
         "isCounted": not is_uncounted(history, tip, ran, subject.approved),
-        "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run, subject.broken)],
+        "approvedChecks": list_relied(history, tip, ran, subject.approved),
+        "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run, subject.turns)],
         "testsTouched": _name_touched_tests(history, claims, subject),
-        "testsNeverRed": _name_paths(list_never_red(history, tip)),
+        "testsNeverRed": _name_paths(facts.get(NEVER_RED, ())),
+        "testsNotLoaded": _name_paths(facts.get(NOT_LOADED, ())),
         "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
         "onlyAgentsWord": _list_words(history, claims),
         "confirmedBy": _list_people(history, run),
@@ -262,15 +268,13 @@ def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subj
     }
 
 
-def find_guards(
-    history: History, run: Run, broken: Mapping[str, Sequence[str]]
-) -> list[tuple[ReceiptRecorded, ReceiptRecorded]]:
+def find_guards(history: History, run: Run, turns: Turns) -> list[tuple[ReceiptRecorded, ReceiptRecorded]]:
     """Where a check that counts passes now and failed before: the red receipt and the green one."""
     here = _list_here(history, run)
     found = []
     for green in find_counting_receipts(history, run):
         own = [one for one in here if is_command_of(one, green)]
-        red = find_red(own, green, broken) if _has_passed(green) else None
+        red = find_red(own, green, turns) if _has_passed(green) else None
         found += [] if red is None else [(red, green)]
     return found
 
@@ -279,8 +283,8 @@ def _state_guard(red: ReceiptRecorded, green: ReceiptRecorded, subject: Subject)
     trees = red.tree_after, green.tree_after
     differing = subject.between.get(trees)
     paths, name = list(differing or ()), green.check or write_line(green)
-    broken = subject.broken.get(red.receipt_id, ())
-    doubt = find_doubt(red, green, paths, subject.gone.get(trees, ()), name, broken)
+    turn = subject.turns.get(red.receipt_id, Turn())
+    doubt = find_doubt(red, green, paths, subject.gone.get(trees, ()), name, turn)
     if not paths:
         doubt = f"{name} failed before and passes now, and {NOT_FOUND}"
     return {
@@ -398,15 +402,18 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     run = statement["predicate"]["handrailRun"]
     commit = statement["subject"][0]["digest"]["gitCommit"]
     name = statement["subject"][0]["name"]
-    counted = [] if run.get("isCounted", True) else [NO_TEST_COUNTED]
-    checks = "; ".join([*map(_describe_check, run["checks"]), *counted]) or "none"
+    checks = "; ".join(map(_describe_check, run["checks"])) or "none"
+    checks += "" if run.get("isCounted", True) else f", which {NO_TEST_COUNTED}"
     differs = "exactly these files" if run["isClean"] else "**other files than those of the commit**"
     guards = "; ".join(map(_describe_guard, run["redThenGreen"]))
-    people = ", ".join(_plain(f"{one['who']} ({one['door']})") for one in run["confirmedBy"])
+    people = ", ".join(_plain(f"{one['who']} ({one['door']})") for one in run["confirmedBy"]) or "nobody"
+    agreed = ", ".join(map(_code, run.get("approvedChecks", ())))
+    people += f"; a person approved the check {agreed}" if agreed else ""
     words = "; ".join(_plain(one) for one in run["onlyAgentsWord"][:5])
     tests = ", ".join(map(_code, run["testsTouched"][:5]))
-    unseen = ", ".join(map(_code, run.get("testsNeverRed", ())[:5]))
-    tests += f" (never seen to fail: {unseen})" if unseen else ""
+    for how, names in {"never": "testsNeverRed", "only as a whole": "testsNotLoaded"}.items():
+        unseen = ", ".join(map(_code, run.get(names, ())[:5]))
+        tests += f" ({how} seen to fail: {unseen})" if unseen else ""
     left = ", ".join(_code(one.get("path") or one["step"]) for one in run["leftOut"][:5])
     signed = f" ([signed receipt](<{place}>))" if place else ""
     named = "FILE" if not place or "://" in place else place
@@ -417,7 +424,7 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
         f"- Checks, on {differs}: {checks}",
         f"- Failed before, passes now: {guards or 'nothing'}",
         f"- Tests changed: {tests or 'none'}; left out: {left or 'none'}",
-        f"- Confirmed by: {people or 'nobody'}",
+        f"- Confirmed by: {people}",
         f"- Only the agent's word: {words or 'nothing'}",
         *_describe_children(run.get("children", [])),
         f"- Run: `{run['workflow']['id']}`, {run['status']}, session `{run['session']}`",

@@ -24,9 +24,9 @@ from handrail.projections.overview import (
     given_title,
     last_notes,
     list_seen,
-    run_overview,
     session_status,
 )
+from handrail.projections.run_graph import run_graph
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_FOUND = 5
@@ -222,23 +222,23 @@ def _of_run(
     workflow: CompiledWorkflow,
 ) -> Subject:
     run = history.runs[run_id]
-    held = run_overview(history, run_id)
-    on_the_way = list_seen(history, run_id, held.tip.node_id)
+    graph = run_graph(history, run_id)
+    on_the_way = list_seen(history, run_id, graph.preferred_tip)
     return Subject(
         session_id=history.session_id,
         run_id=run_id,
         order=order,
-        last_index=max(history.last_index[node.node_id] for node in held.graph.nodes),
+        last_index=max(history.last_index[node.node_id] for node in graph.nodes),
         goal=run.seen.get("goal", ""),
         title=given_title(history),
         workflow_id=run.workflow_id,
         workflow_name=workflow.name,
         tags=run.tags,
-        status=held.status,
+        status=graph.status,
         branches=on_the_way.get("git_branch", ()),
         heads=on_the_way.get("git_head_sha", ()),
         place=run_place(run),
-        recap=last_notes(history, held.tip.node_id),
+        recap=last_notes(history, graph.preferred_tip),
         outputs=_within_budget(_texts(history, run_id)),
     )
 

@@ -20,7 +20,6 @@ from handrail.engine.history import (
     attached_to,
     list_tellers,
     path_to,
-    steps_after,
     way_to,
 )
 from handrail.engine.navigate import Complete, ExitedLoop, Running, leaf_at, step_key
@@ -155,7 +154,7 @@ def _graph_of(history: History, run_id: RunId, held: Sequence[Node]) -> RunGraph
         tips=found.tips,
         forks=frozenset(node_id for steps in found.followers.values() for node_id in steps[1:]),
         preferred_tip=preferred,
-        preferred_path=frozenset(_ancestors(history, preferred)),
+        preferred_path=frozenset(node.node_id for node in path_to(history, preferred)),
         status="closed"
         if is_closed(history, run_id, nodes)
         else status_at(history, history.nodes[preferred]),
@@ -194,15 +193,6 @@ def preferred_tip_below(history: History, graph: RunGraph, node_id: NodeId) -> N
     return max(tips or [node_id], key=lambda tip: rank_tip(history, graph.reach, tip))
 
 
-def _ancestors(history: History, node_id: NodeId) -> list[NodeId]:
-    path = []
-    current: NodeId | None = node_id
-    while current is not None:
-        path.append(current)
-        current = history.nodes[current].parent
-    return path
-
-
 # The drawing: the preferred path straight down, forks beside it
 
 MOST_RAILS = 24
@@ -210,77 +200,36 @@ MOST_RAILS = 24
 _MARKS = {"step": "o", "checkpoint": "#", "blocked_attempt": "x"}
 
 
+def lay_out(graph: RunGraph) -> list[tuple[Node, int]]:
+    """The nodes in reading order, each with its lane: side branches first, in the lane beside their parent's,
+    so that the straight line continues below them. The preferred path has lane 0.
+    """
+    by_id = {node.node_id: node for node in graph.nodes}
+    placed: list[tuple[Node, int]] = []
+    waiting = [(graph.nodes[0].node_id, 0)]
+    while waiting:
+        node_id, lane = waiting.pop()
+        placed.append((by_id[node_id], lane))
+        below = sorted(graph.children[node_id], key=lambda child: child in graph.preferred_path)
+        for number, child in enumerate(reversed(below)):
+            waiting.append((child, lane if number == 0 else lane + 1))
+    return placed
+
+
 def draw_run(graph: RunGraph, label: Callable[[Node], str]) -> list[str]:
     """One line per node; a branch is indented.
 
     `*` marks the preferred tip, `o` a step, `#` a checkpoint, `x` a blocked attempt.
     """
-    by_id = {node.node_id: node for node in graph.nodes}
+    lanes: dict[NodeId | None, int] = {}
     lines: list[str] = []
-    stack: list[tuple[NodeId, str, str]] = [(graph.nodes[0].node_id, "", "")]
-    while stack:
-        node_id, rail, turn = stack.pop()
-        node = by_id[node_id]
-        mark = "*" if node_id == graph.preferred_tip else _MARKS[node.kind]
-        lines.append(f"{rail}{turn}{mark} {label(node)}")
-        below = _preferred_last(graph, node_id)
-        # Beside a branch the straight line goes on; branches inside branches inside branches stay there.
-        inner = rail + ("|  " if turn and len(rail) < 3 * MOST_RAILS else "")
-        for place, child in enumerate(reversed(below)):
-            is_straight = place == 0
-            stack.append((child, inner, "" if is_straight else "|\\ "))
+    for node, lane in lay_out(graph):
+        lanes[node.node_id] = lane
+        turns = lane - lanes.get(node.parent, lane)  # 1 where a branch begins
+        rail = "|  " * min(lane - turns, MOST_RAILS) + "|\\ " * turns
+        mark = "*" if node.node_id == graph.preferred_tip else _MARKS[node.kind]
+        lines.append(f"{rail}{mark} {label(node)}")
     return lines
-
-
-def _preferred_last(graph: RunGraph, node_id: NodeId) -> list[NodeId]:
-    """Side branches first, so that the straight line continues below them."""
-    below = list(graph.children[node_id])
-    below.sort(key=lambda child: child in graph.preferred_path)
-    return below
-
-
-# Where a run stands, in short, for a caller with an older token
-
-# A newer position than the one that a token names
-
-MOST_STEPS_SHOWN = 5
-
-
-class NewerPosition(msgspec.Struct, frozen=True, kw_only=True):
-    """The preferred tip of a run, and what was finished between an earlier node and it."""
-
-    tip: Node
-    status: RunStatus
-    pending_step_id: str | None
-    title: str
-    """Of the pending step; empty when the run is finished."""
-    done_since: tuple[str, ...]
-    """The most recent last, at most five."""
-    omitted: int
-
-
-def find_newer_position(
-    history: History, workflow: CompiledWorkflow, node_id: NodeId
-) -> NewerPosition | None:
-    """Find where the run stands if the step pending at a node was finished since; None if it was not."""
-    if not steps_after(history, node_id):
-        return None
-    graph = run_graph(history, history.nodes[node_id].run_id)
-    tip = history.nodes[graph.preferred_tip]
-    before = {node.node_id for node in path_to(history, node_id)}
-    done = [
-        completed_step(history, node)
-        for node in path_to(history, tip.node_id)
-        if node.kind == "step" and node.node_id not in before
-    ]
-    return NewerPosition(
-        tip=tip,
-        status=graph.status,
-        pending_step_id=step_key(tip.state) or None,
-        title=title_at(workflow, tip),
-        done_since=tuple(done[-MOST_STEPS_SHOWN:]),
-        omitted=max(0, len(done) - MOST_STEPS_SHOWN),
-    )
 
 
 def title_at(workflow: CompiledWorkflow, node: Node) -> str:

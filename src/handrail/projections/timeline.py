@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.ids import SessionId, event_id
-from handrail.contract.outcome import Payload
+from handrail.contract.outcome import Payload, make_from
 from handrail.engine.folding import StoredRecord
 from handrail.engine.history import History
 from handrail.engine.judge.run_claims import write_line
@@ -88,68 +88,60 @@ class TimelineEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
     """The newest entries, oldest first. Ordered by the log, never by clock."""
+    nodes = history.nodes
     entries = [
-        TimelineEntry(
-            index=node.index,
-            at=node.at,
-            lane=node.run_id,
-            what=node.kind,
-            node_id=node.node_id,
-            step_id=completed_step(history, node),
+        make_from(
+            TimelineEntry, node, lane=node.run_id, what=node.kind, step_id=completed_step(history, node)
         )
-        for node in sorted(history.nodes.values(), key=lambda node: node.index)[-most:]
+        for node in sorted(nodes.values(), key=lambda node: node.index)[-most:]
     ]
     entries += [
-        TimelineEntry(index=held.index, at=held.at, lane=SESSION_LANE, what="notes")
-        for held in tuple(history.session_notes.values())[-most:]
-    ]
-    entries += [
-        TimelineEntry(
-            index=held.index, at=held.at, lane=run_id, what="closed", node_id=held.node_id, step_id=""
-        )
+        make_from(TimelineEntry, held, lane=run_id, what="closed")
         for run_id, closings in history.closings.items()
         for held in closings[-most:]
     ]
     entries += [
-        TimelineEntry(
-            index=said.index,
-            at=said.at,
-            lane=history.nodes[node_id].run_id,
-            what=said.fact.answer,
-            said="" if said.fact.answer == "declined" else say_answer(said.fact),
+        make_from(
+            TimelineEntry,
+            held,
+            lane=nodes[node_id].run_id,
+            what=held.fact.answer,
+            said="" if held.fact.answer == "declined" else say_answer(held.fact),
             node_id=node_id,
-            step_id=step_key(history.nodes[node_id].state),
+            step_id=step_key(nodes[node_id].state),
         )
         for node_id, answers in tuple(history.confirmations.items())[-most:]
-        for said in answers[-most:]
+        for held in answers[-most:]
     ]
     entries += _receipts(history)[-most:]
-    if history.title is not None:
-        title = history.title
-        entries.append(TimelineEntry(index=title.index, at=title.at, lane=SESSION_LANE, what="renamed"))
-    if history.imported is not None:
-        label = history.imported
-        entries.append(TimelineEntry(index=label.index, at=label.at, lane=SESSION_LANE, what="imported"))
+    of_session = {
+        "notes": tuple(history.session_notes.values())[-most:],
+        "renamed": (history.title,),
+        "imported": (history.imported,),
+    }
+    entries += [
+        make_from(TimelineEntry, held, lane=SESSION_LANE, what=what)
+        for what, every in of_session.items()
+        for held in every
+        if held is not None
+    ]
     return tuple(sorted(entries, key=lambda entry: entry.index)[-most:])
 
 
 def _receipts(history: History) -> list[TimelineEntry]:
     """The checks that Handrail itself ran; what hooks tell of is in the log, and too much for here."""
-    found = []
-    for node_id, held in history.receipts.items():
-        node = history.nodes[node_id]
-        found += [
-            TimelineEntry(
-                index=receipt.index,
-                at=receipt.at,
-                lane=node.run_id,
-                what="receipt",
-                said=f"{receipt.fact.check or write_line(receipt.fact)}: "
-                + describe_outcome(receipt.fact.outcome),
-                node_id=node_id,
-                step_id=step_key(node.state),
-            )
-            for receipt in held
-            if receipt.fact.by != "client_hook"
-        ]
+    found = [
+        make_from(
+            TimelineEntry,
+            receipt,
+            lane=history.nodes[node_id].run_id,
+            what="receipt",
+            said=f"{fact.check or write_line(fact)}: {describe_outcome(fact.outcome)}",
+            node_id=node_id,
+            step_id=step_key(history.nodes[node_id].state),
+        )
+        for node_id, held in history.receipts.items()
+        for receipt, fact in ((one, one.fact) for one in held)
+        if fact.by != "client_hook"
+    ]
     return sorted(found, key=lambda entry: entry.index)

@@ -12,7 +12,7 @@ import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.workflows.compiled import CompiledWorkflow, Loop, Part
-from handrail.workflows.conditions import Condition, ConditionId, describe_condition
+from handrail.workflows.conditions import GENERATED_PREFIX, Condition, ConditionId, describe_condition
 
 Conditions: TypeAlias = Mapping[ConditionId, Condition]
 
@@ -89,6 +89,14 @@ def _flat_parts(
         yield part.id, _spell_conditions(plain, conditions) | ({"loop": loop} if loop else {})
         if isinstance(part, Loop):
             yield from _flat_parts(part.body, conditions, part.id)
+
+
+def make_readable(workflow: CompiledWorkflow) -> dict[str, Any]:
+    """The workflow for readers: a condition without an id of its own stands where it is used, in words."""
+    unnamed = {name: one for name, one in workflow.conditions.items() if name.startswith(GENERATED_PREFIX)}
+    named = {name: one for name, one in workflow.conditions.items() if name not in unnamed}
+    plain: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(workflow, conditions=named))
+    return plain | {"steps": _spell_conditions(plain["steps"], unnamed)}
 
 
 _NAMING = frozenset({"when", "condition", "requireConfirmation"})

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from handrail.contract.catalogue import E_INTERRUPTED, E_IO, E_TIMEOUT, E_VALIDATION
-from handrail.contract.outcome import Answer, Fault, Json, PartlyDone
+from handrail.contract.outcome import Answer, Fault, Json, PartlyDone, refuse_argument
 from handrail.runtime.runtime import ReadPorts
 
 MOST_TARGETS = 1_000
@@ -60,13 +60,9 @@ def targets_of(asked: Sequence[str], param: str) -> tuple[str, ...]:
     targets = tuple(dict.fromkeys(asked))
     if targets and len(targets) <= MOST_TARGETS:
         return targets
-    expected = f"1 to {MOST_TARGETS} of them"
-    problem = {"param": param, "problem": f"names {len(targets)} targets", "expected": expected}
-    raise Fault(
-        E_VALIDATION,
-        f"{param} names {len(targets)} targets; expected {expected}.",
-        details={"problems": [problem]},
-    )
+    problem, expected = f"names {len(targets)} targets", f"1 to {MOST_TARGETS} of them"
+    message = f"{param} {problem}; expected {expected}."
+    raise refuse_argument(message, param, problem, expected, kind=E_VALIDATION)
 
 
 def run_batch(

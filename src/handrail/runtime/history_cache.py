@@ -12,7 +12,7 @@ from typing import Any, Final, get_args, get_type_hints
 import msgspec
 
 from handrail.contract.ids import NodeId
-from handrail.engine.growing import GrowingMap, Growth
+from handrail.engine.growing import Growth
 from handrail.engine.history import NOTHING_INHERITED, History, Inherited, Node
 
 FOLD_VERSION: Final = 3
@@ -80,8 +80,8 @@ def _decoder() -> msgspec.msgpack.Decoder[_Remembered]:
 
 
 def _plain(value: Any) -> Any:
-    """The maps and sequences of a history as those that msgspec knows."""
-    return dict(value.items()) if isinstance(value, GrowingMap) else list(value)
+    """The maps of a history as those that msgspec knows."""
+    return dict(value.items())
 
 
 def _own_shares(history: History) -> tuple[dict[NodeId, Inherited], dict[NodeId, Inherited]]:

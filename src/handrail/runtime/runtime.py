@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from handrail.contract.catalogue import FEATURE_DISABLED
-from handrail.contract.ids import NodeId, ObservationKey, SessionId
+from handrail.contract.ids import NodeId, SessionId
 from handrail.contract.outcome import Commits, Fault
 from handrail.contract.redaction import Secrets
 from handrail.runtime.operation import CORE, Effect, Operation, Registry
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from handrail.contract.accounts import Actor, Principal, Role
     from handrail.contract.outcome import Json
     from handrail.ports.actions import OwnAction
-    from handrail.ports.checks import CheckPrograms, KnownChecks
+    from handrail.ports.checks import ApprovedChecks, CheckPrograms, KnownChecks
     from handrail.ports.facts import FactStore
     from handrail.ports.log import EventLog, EventReader, Record
     from handrail.ports.process import (
@@ -169,34 +169,22 @@ class OneLook:
         self._workspace = workspace
         self._projects: dict[str, str] = {}
         self._identities: dict[str, str] = {}
+        self.observations = workspace.observations
+        self.repository = workspace.repository
+        self.main_checkout = workspace.main_checkout
+        self.work_token = workspace.work_token
+        self.worker = workspace.worker
+        self.account = workspace.account
 
     def project(self, asked: str) -> str:
         if asked not in self._projects:
             self._projects[asked] = self._workspace.project(asked)
         return self._projects[asked]
 
-    def observations(self, project: str) -> dict[ObservationKey, str]:
-        return self._workspace.observations(project)
-
     def identity(self, project: str) -> str:
         if project not in self._identities:
             self._identities[project] = self._workspace.identity(project)
         return self._identities[project]
-
-    def repository(self, project: str) -> str:
-        return self._workspace.repository(project)
-
-    def main_checkout(self, project: str) -> str:
-        return self._workspace.main_checkout(project)
-
-    def work_token(self) -> str:
-        return self._workspace.work_token()
-
-    def worker(self) -> str:
-        return self._workspace.worker()
-
-    def account(self) -> str:
-        return self._workspace.account()
 
 
 no_installation = _refuse("This runtime does not know how it was installed.")
@@ -284,6 +272,7 @@ class ReadPorts(RehydratePorts, frozen=True, kw_only=True):
     facts: Callable[[], FactStore] = no_facts
     """What is kept of source files between calls; a runtime without any reads them again."""
     committed: Callable[[], CommittedFiles] = no_committed_files
+    known_checks: Callable[[], ApprovedChecks] = no_known_checks
     interruptions: Interruptions = NEVER_INTERRUPTED
     progress: Progress = NO_PROGRESS
     secrets: Secrets = msgspec.field(default_factory=Secrets)

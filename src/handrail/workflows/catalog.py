@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from handrail.contract.ids import SourceKind
+from handrail.contract.outcome import make_from
 from handrail.contract.suggest import find_nearest, find_same_word
 from handrail.contract.wording import quote
 from handrail.workflows.checking.whole_file import read_checked, read_checked_contract
@@ -177,15 +178,7 @@ def summarise(content: bytes, spelling: Spelling = "json", decoded: bytes = b"")
         return Summary(**named, extends=reading.extends)
     if source is None:
         return Summary(problems=reading.problems)
-    return Summary(
-        id=source.id,
-        name=source.name,
-        description=source.description,
-        kind=source.kind,
-        tags=source.tags,
-        inputs=source.inputs,
-        problems=reading.problems,
-    )
+    return make_from(Summary, source, problems=reading.problems)
 
 
 def encode_summary(summary: Summary) -> bytes:
@@ -227,23 +220,19 @@ def _entry(file: FoundFile) -> CatalogEntry:
         else _remembered(file) or summarise(file.content, spelling, file.decoded)
     )
     name = file.source_ref.rsplit("/", 1)[-1]
-    return CatalogEntry(
+    return make_from(
+        CatalogEntry,
+        summary,
         id=rename_namespace(summary.id, file.namespaces) if summary.id else name,
         own_id=summary.id if file.namespaces else "",
         name=summary.name or name,
-        description=summary.description,
-        kind=summary.kind,
         source_kind=file.source_kind,
         source_ref=file.source_ref,
         address=file.address,
         content=file.content,
         spelling=spelling,
         decoded=file.decoded,
-        tags=summary.tags,
-        inputs=summary.inputs,
-        problems=summary.problems,
         is_usable=bool(summary.id),
-        extends=summary.extends,
     )
 
 

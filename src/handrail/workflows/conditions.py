@@ -200,6 +200,11 @@ def comparisons(condition: Condition) -> Iterator[Compare]:
     return (part for part in parts_of(condition) if isinstance(part, Compare))
 
 
+def asks_for_decision(condition: Condition) -> bool:
+    """Whether it looks at what the body of a loop decided."""
+    return any(isinstance(part, LoopControl) for part in parts_of(condition))
+
+
 _PLAIN = (int, float, type(None))
 """Asked for first: it takes a tenth of the time that a mapping is recognised in."""
 _HOLDERS = (list, tuple, Mapping)

@@ -27,8 +27,8 @@ from handrail.workflows.conditions import Condition
 from handrail.workflows.evidence import Demand
 
 
-class Authored(msgspec.Struct, frozen=True, kw_only=True):
-    """Shared options of source parts."""
+class Authored(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Shared options of source parts; a field with the name of a key holds what the author wrote there."""
 
 
 class ConditionRef(Authored, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import assert_never
+from typing import Any, assert_never
 
 from handrail.workflows.compiled import (
     Action,
@@ -65,3 +65,23 @@ def walk_rules(rules: Iterable[Rule]) -> Iterator[ContainsRule | PatternRule | L
             yield from walk_rules(rule.of)
         else:
             yield rule
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """Every text in a JSON value, keys aside."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from strings_in(inner)
+
+
+def leaves_in_loops(
+    parts: Iterable[Part], around: tuple[Loop, ...] = ()
+) -> Iterator[tuple[Leaf, tuple[Loop, ...]]]:
+    """Every step, choice, action and delegation with the loops around it, outermost first."""
+    for part in parts:
+        if isinstance(part, Loop):
+            yield from leaves_in_loops(part.body, (*around, part))
+        else:
+            yield part, around

@@ -23,7 +23,7 @@ from handrail_code.edit.moving.needs import bring_needs, drop_needless
 from handrail_code.edit.moving.nested import lift_nested
 from handrail_code.edit.moving.placing import place_text
 from handrail_code.edit.moving.shift import Shift, refuse_target
-from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory, hash_text, refuse_at
+from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory, hash_text
 from handrail_code.facts.join import Found, Project, Symbol
 from handrail_code.facts.model import NONE, VALUE, Use
 from handrail_code.facts.slots import Local
@@ -48,7 +48,7 @@ def plan_extract(project: Project, symbol: Symbol, to_module: str, is_exporting:
         if symbol.kind in ("function", "class"):
             return lift_nested(project, symbol, to_module, is_exporting)
         message = "Of what stands inside of a function only functions and classes can be extracted."
-        raise Refusal(code="nested", message=message, path=slot.path)
+        raise Refusal("nested", message, slot.path)
     return _plan(project, symbol, to_module, is_exporting, is_extract=True)
 
 
@@ -131,7 +131,7 @@ def _refuse_forms(project: Project, extent: Extent) -> None:
     if not others or not extent.exports:
         return
     place = extent.parts[0]
-    raise refuse_at(
+    raise Refusal(
         "twin",
         f"{others[0]} is another form of this module, and importers may find it there; extract it.",
         extent.path,
@@ -144,16 +144,16 @@ def _refuse_extent(shift: Shift, is_extract: bool) -> None:
     layout = shift.sheet(shift.home).layout
     for span in layout.local:
         if extent.declares_at(span.start) and not _is_own_export(shift, span.start):
-            raise refuse_at("place_dependent", "This means something else in another file.", shift.home, span)
+            raise Refusal("place_dependent", "This means something else in another file.", shift.home, span)
     for each in facts.dynamic:
         if each.kind in ("eval", "with", "require", "import") and extent.declares_at(each.start):
-            raise refuse_at("dynamic", "Names are made at run time here.", shift.home, each)
+            raise Refusal("dynamic", "Names are made at run time here.", shift.home, each)
     for at in facts.bindings[extent.binding].uses if extent.binding != NONE else ():
         use = facts.uses[at]
         if extent.holds(use.start):
             continue
         if use.role in ("write", "pattern"):
-            raise refuse_at(
+            raise Refusal(
                 "assigned", f"{use.name} is assigned here, and an import cannot be.", shift.home, use
             )
         if (
@@ -162,7 +162,7 @@ def _refuse_extent(shift: Shift, is_extract: bool) -> None:
             and use.role not in ("type", "doc")
             and _is_statement_on_load(shift, use)
         ):
-            raise refuse_at(
+            raise Refusal(
                 "side_effects",
                 f"This statement uses {use.name} when the module is loaded, and stays; extract it instead.",
                 shift.home,

@@ -69,29 +69,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256(msgspec.json.encode((self.edits, self.removed))).hexdigest()
 
 
-class Refusal(Exception):
-    """Why an edit is not made, and where."""
-
-    def __init__(
-        self,
-        *,
-        code: RefusalCode,
-        message: str,
-        path: str = "",
-        start: int = 0,
-        end: int = 0,
-        needs: tuple[str, ...] = (),
-    ) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.path = path
-        self.start = start
-        self.end = end
-        self.needs = needs
-        """The neighbours that would have to be exported, or to come along."""
-
-
 class Placed(Protocol):
     """Anything with a place in a file."""
 
@@ -102,13 +79,30 @@ class Placed(Protocol):
     def end(self) -> int: ...
 
 
-def refuse_at(code: RefusalCode, message: str, path: str, place: Placed) -> Refusal:
-    return Refusal(code=code, message=message, path=path, start=place.start, end=place.end)
+class Refusal(Exception):
+    """Why an edit is not made, and where: in a file, or at a place of it."""
+
+    def __init__(
+        self,
+        code: RefusalCode,
+        message: str,
+        path: str = "",
+        place: Placed | None = None,
+        needs: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.path = path
+        self.start = 0 if place is None else place.start
+        self.end = 0 if place is None else place.end
+        self.needs = needs
+        """The neighbours that would have to be exported, or to come along."""
 
 
 def refuse_troubles(path: str, facts: FileFacts) -> Refusal:
     trouble = facts.troubles[0]
-    return refuse_at("parse_error", "The file has a syntax error; correct it first.", path, trouble)
+    return Refusal("parse_error", "The file has a syntax error; correct it first.", path, trouble)
 
 
 def edited_project(project: Project, plan: Plan) -> Project:
@@ -121,7 +115,7 @@ def edited_project(project: Project, plan: Plan) -> Project:
         if before is not None and before.troubles:
             raise refuse_troubles(path, before)
         if after is None or after.troubles:
-            raise Refusal(code="parse_error", message="The edited file would not parse.", path=path)
+            raise Refusal("parse_error", "The edited file would not parse.", path)
     return edited
 
 
@@ -140,9 +134,7 @@ def apply_in_memory(plan: Plan, texts: Mapping[str, bytes]) -> dict[str, bytes]:
         if not text and edits[0].before_hash == "":
             text = b""
         elif text is None or hash_text(text) != edits[0].before_hash:
-            raise Refusal(
-                code="stale", message="The file changed after the edit was planned; plan it again.", path=path
-            )
+            raise Refusal("stale", "The file changed after the edit was planned; plan it again.", path)
         pieces: list[bytes] = []
         at = 0
         for edit in sorted(edits, key=lambda each: each.start):

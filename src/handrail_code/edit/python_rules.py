@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from handrail_code.edit.plan import Refusal, refuse_at
+from handrail_code.edit.plan import Refusal
 from handrail_code.facts.join import Component, Project
 from handrail_code.facts.model import NONE, Dynamic, FileFacts, Member, Use
 from handrail_code.facts.python_names import LIST
@@ -24,7 +24,7 @@ def refuse_in_python(project: Project, name: str, new_name: str, component: Comp
     """The rules that the rename breaks."""
     first = component.tokens[0]
     if name.startswith("__") and name.endswith("__"):
-        yield refuse_at("external", "Python itself knows this name.", first.path, first)
+        yield Refusal("external", "Python itself knows this name.", first.path, first)
     yield from _refuse_private_members(project, name)
     for slot in component.slots:
         yield from _refuse_slot(project, slot, name, new_name)
@@ -41,7 +41,7 @@ def _refuse_private_members(project: Project, name: str) -> Iterator[Refusal]:
         for each in named:
             if each.name.startswith(prefix):
                 message = "This private name has the name of the class in it."
-                yield refuse_at("dynamic", message, path, each)
+                yield Refusal("dynamic", message, path, each)
 
 
 def _refuse_slot(project: Project, slot: Slot, name: str, new_name: str) -> Iterator[Refusal]:
@@ -56,16 +56,16 @@ def _refuse_slot(project: Project, slot: Slot, name: str, new_name: str) -> Iter
     if scope.kind == "class":
         use = facts.uses[binding.uses[0]]
         message = "This is a member, and which objects have it cannot be proven."
-        yield refuse_at("member", message, slot.path, use)
+        yield Refusal("member", message, slot.path, use)
     for each in facts.dynamic:
         if _sees(each, facts, binding.scope):
             message = "Code that is made while the program runs may use the name here."
-            yield refuse_at("dynamic", message, slot.path, each)
+            yield Refusal("dynamic", message, slot.path, each)
     if isinstance(slot, Exported):
         yield from _refuse_top(project, slot, facts, name, new_name)
         return
     for place in project.slots.python.keywords_of(slot).unclear:
-        yield refuse_at("dynamic", place.why, place.path, place)
+        yield Refusal("dynamic", place.why, place.path, place)
 
 
 def _sees(dynamic: Dynamic, facts: FileFacts, scope: int) -> bool:
@@ -89,21 +89,21 @@ def _refuse_top(
     use = facts.uses[facts.bindings[python.top(slot.path)[slot.name]].uses[0]]
     if python.modules.child(slot.path, new_name) is not None:
         message = "The package has a module of this name."
-        yield refuse_at("collision", message, slot.path, use)
+        yield Refusal("collision", message, slot.path, use)
     for star in python.stars_of(slot.path):
         target = python.modules.find(slot.path, star.module)
         if target is not None and python.takes(target, name) and python.find_exported(target, name):
             message = "The name also comes through this star import; which one is meant shows only in a run."
-            yield refuse_at("dynamic", message, slot.path, star.statement)
+            yield Refusal("dynamic", message, slot.path, star.statement)
     for found in facts.imports if python.modules.child(slot.path, name) is None else ():
         is_own = found.imported == name and python.modules.find(slot.path, found.module) == slot.path
         if is_own and found.binding == python.top(slot.path)[slot.name]:
             message = "The module imports the name from itself here, and one of the two would stay."
-            yield refuse_at("dynamic", message, slot.path, found.statement)
+            yield Refusal("dynamic", message, slot.path, found.statement)
     around = _find_fixture(facts, use.start)
     if around is not None:
         message = "Tests ask for this fixture by its name, as a parameter."
-        yield refuse_at("dynamic", message, slot.path, around)
+        yield Refusal("dynamic", message, slot.path, around)
     importers = _star_importers(project, slot)
     yield from _refuse_namespaces(project, {slot.path, *importers})
     yield from _refuse_star_importers(project, slot, importers, name, new_name)
@@ -120,7 +120,7 @@ def _refuse_namespaces(project: Project, modules: set[str]) -> Iterator[Refusal]
                 continue
             if python.module_behind_member(path, facts, member) in modules:
                 message = "The names of the module are used as data here."
-                yield refuse_at("dynamic", message, path, member)
+                yield Refusal("dynamic", message, path, member)
 
 
 def _find_fixture(facts: FileFacts, start: int) -> Use | Member | None:
@@ -151,11 +151,11 @@ def _refuse_star_importers(
         if name in python.top(path) and python.takes(slot.path, name):
             use = facts.uses[facts.bindings[python.top(path)[name]].uses[0]]
             message = "This file takes everything from the module, and binds the name as well."
-            yield refuse_at("dynamic", message, path, use)
+            yield Refusal("dynamic", message, path, use)
         for use in facts.uses:
             if use.name == new_name and (use.binding == NONE or facts.bindings[use.binding].scope == 0):
                 message = "This file takes everything from the module, and has this name already."
-                yield refuse_at("captured", message, path, use)
+                yield Refusal("captured", message, path, use)
         is_used = any(
             use.name == name and use.binding == NONE and python.slot_of_use(path, use) == slot
             for use in facts.uses
@@ -165,11 +165,11 @@ def _refuse_star_importers(
         if is_used and others:
             span = others[0].statement
             message = "The name may also come from another star import here."
-            yield refuse_at("dynamic", message, path, span)
+            yield Refusal("dynamic", message, path, span)
         is_hidden = new_name.startswith("_") and not name.startswith("_")
         if is_used and is_hidden and not has_list:
             span = stars[0].statement
-            yield refuse_at("changed_meaning", "This star import would leave it out.", path, span)
+            yield Refusal("changed_meaning", "This star import would leave it out.", path, span)
 
 
 def _star_importers(project: Project, slot: Exported) -> list[str]:
@@ -195,9 +195,9 @@ def _refuse_place(project: Project, path: str, start: int, name: str) -> Iterato
         is_dotted = "." in found.module.lstrip(".") and found.imported == "*"
         if is_dotted and found.module_span.start == start and found.kind == "namespace":
             message = "The import binds the first part of a module's name; give it another name with `as`."
-            yield refuse_at("external", message, path, found.module_span)
+            yield Refusal("external", message, path, found.module_span)
     text = project.source.text(path) or b""
     for each in facts.dynamic:
         if each.kind == "scope" and text[each.start : each.end].decode() == name:
             message = "Which of two names this use means shows only in a run."
-            yield refuse_at("dynamic", message, path, each)
+            yield Refusal("dynamic", message, path, each)

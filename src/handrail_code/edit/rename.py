@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text, refuse_at
+from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text
 from handrail_code.edit.python_rules import is_python_name, refuse_in_python
 from handrail_code.edit.verify import verify_importers, verify_plan
 from handrail_code.facts.class_members import find_member_uses, list_taken
@@ -82,17 +82,17 @@ def plan_member_rename(project: Project, found: Found, new_name: str, accept: Co
     old = found.definition
     uses = find_member_uses(project, found)
     if uses is None or old.name == "constructor":
-        raise refuse_at(
+        raise Refusal(
             "member", "This is a member, and which objects have it cannot be proven", found.path, old
         )
     _refuse_name(Symbol(slot=Shared(name=old.name), name=old.name, kind=old.kind), new_name)
     for each in list_taken(project, uses, new_name):
         # Any place that names the new one may be of this class, unless it is proven to be another's.
-        raise refuse_at("collision", "The class may have a member of this name already.", each.path, each)
+        raise Refusal("collision", "The class may have a member of this name already.", each.path, each)
     accepted: list[Trouble] = []
     for each in uses.unsure:
         message = "Whether this is a member of the class only a run can tell."
-        refusal = refuse_at("dynamic", message, each.path, each)
+        refusal = Refusal("dynamic", message, each.path, each)
         if not spell_places(project, refusal) & set(accept):
             raise refusal
         accepted.append(Trouble(code="accepted", path=each.path, start=each.start, end=each.end))
@@ -159,42 +159,42 @@ def spell(token: Token, slots: Sequence[Slot], old: str, new: str) -> str:
 def _refuse_name(symbol: Symbol, new_name: str) -> None:
     is_private = symbol.name.startswith("#")
     if new_name == symbol.name:
-        raise Refusal(code="same_name", message="The new name is the old one; name another.")
+        raise Refusal("same_name", "The new name is the old one; name another.")
     if not isinstance(symbol.slot, Shared) and is_python(symbol.slot.path):
         if is_python_name(new_name):
             return
-        raise Refusal(code="invalid_name", message=f"{new_name[:80]!r} is no name in Python; name another.")
+        raise Refusal("invalid_name", f"{new_name[:80]!r} is no name in Python; name another.")
     if (
         IDENTIFIER.fullmatch(new_name) is None
         or new_name in RESERVED
         or new_name.startswith("#") != is_private
     ):
-        raise Refusal(code="invalid_name", message=f"{new_name[:80]!r} is no identifier; name another.")
+        raise Refusal("invalid_name", f"{new_name[:80]!r} is no identifier; name another.")
 
 
 def _refuse_component(project: Project, new_name: str, component: Component) -> Iterator[Refusal]:
     if not component.tokens:
-        yield Refusal(code="not_found", message="Nothing in this project spells the name.")
+        yield Refusal("not_found", "Nothing in this project spells the name.")
     if any(isinstance(slot, Shared) for slot in component.slots):
         yield from _refuse_shared(project, new_name)
         yield from _refuse_global(project, component)
     for slot in component.slots:
         if isinstance(slot, Exported) and slot.name in ("default", "="):
             message = "A default export has no name to change."
-            yield Refusal(code="default_export", message=message, path=slot.path)
+            yield Refusal("default_export", message, slot.path)
     for path in sorted({token.path for token in component.tokens}):
         facts = project.facts(path)
         if facts is None:
-            yield Refusal(code="unreadable", message="The file cannot be read as source.", path=path)
+            yield Refusal("unreadable", "The file cannot be read as source.", path)
             continue
         for trouble in facts.troubles[:1]:
-            yield refuse_at("parse_error", "The file has a syntax error; correct it first.", path, trouble)
+            yield Refusal("parse_error", "The file has a syntax error; correct it first.", path, trouble)
         for token in component.tokens:
             if token.path != path:
                 continue
             for each in facts.dynamic:
                 if each.kind == "with" and each.start <= token.start < each.end:
-                    yield refuse_at(
+                    yield Refusal(
                         "dynamic",
                         "The name is used inside `with`, where it may mean something else.",
                         path,
@@ -219,7 +219,7 @@ def _refuse_conditions(project: Project, component: Component) -> Iterator[Refus
                         continue
                     if project.slots.module_of(path, each.module) == module:
                         message = "Under another condition of package.json this is no module of this project."
-                        yield refuse_at("external", message, path, each.statement)
+                        yield Refusal("external", message, path, each.statement)
 
 
 def _refuse_shared(project: Project, new_name: str) -> Iterator[Refusal]:
@@ -230,7 +230,7 @@ def _refuse_shared(project: Project, new_name: str) -> Iterator[Refusal]:
             if use.name != new_name:
                 continue
             if use.binding == NONE or isinstance(project.slots.slot_of_binding(path, use.binding), Shared):
-                yield refuse_at("collision", "Scripts share this name already.", path, use)
+                yield Refusal("collision", "Scripts share this name already.", path, use)
 
 
 def _refuse_global(project: Project, component: Component) -> Iterator[Refusal]:
@@ -239,7 +239,7 @@ def _refuse_global(project: Project, component: Component) -> Iterator[Refusal]:
         facts = project.facts(token.path)
         for each in facts.dynamic if facts is not None else ():
             if each.kind == "global" and each.start <= token.start < each.end:
-                yield refuse_at(
+                yield Refusal(
                     "external",
                     "The name is global, and perhaps declared outside of this project.",
                     token.path,
@@ -259,7 +259,7 @@ def _refuse_properties(project: Project, component: Component) -> Iterator[Refus
         declared = {facts.uses[at].start for at in binding.uses if facts.uses[at].role == "declaration"}
         for member in facts.members:
             if member.start in declared and member.role == "declaration":
-                yield refuse_at(
+                yield Refusal(
                     "member",
                     "The parameter is also a property; its uses as a member cannot be proven.",
                     slot.path,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from handrail_code.edit.moving.meanings import compare_kept
-from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project, hash_text, refuse_at, refuse_troubles
+from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project, hash_text, refuse_troubles
 from handrail_code.facts.join import Found, Project
 from handrail_code.facts.model import NONE, Definition, FileFacts
 from handrail_code.facts.python_words import BUILTIN_NAMES, is_python
@@ -38,13 +38,13 @@ def plan_replace(project: Project, found: Found, new_text: str) -> Plan:
     path, old = found.path, found.definition
     facts, text = project.facts(path), project.source.text(path)
     if facts is None or text is None:
-        raise Refusal(code="unreadable", message="The file cannot be read as source.", path=path)
+        raise Refusal("unreadable", "The file cannot be read as source.", path)
     if facts.troubles:
         raise refuse_troubles(path, facts)
     if len(new_text) > MAX_TEXT or "\0" in new_text:
-        raise Refusal(code="parse_error", message="The given text is too long or no text.", path=path)
+        raise Refusal("parse_error", "The given text is too long or no text.", path)
     if not old.digest:
-        raise refuse_at("nested", f"{old.name} has no text of its own; replace what is around it.", path, old)
+        raise Refusal("nested", f"{old.name} has no text of its own; replace what is around it.", path, old)
     shown = new_text.replace("\r\n", "\n").strip("\n")
     placements = list_placements(text, old.extent_start, shown) if is_python(path) else (shown,)
     refusals: list[Refusal] = []
@@ -87,11 +87,11 @@ def _refuse_other_name(project: Project, edited: Project, found: Found, edit: Ed
         each.name == old.name and edit.start <= each.start < end and _is_alike(before, old, after, each, edit)
         for each in after.definitions
     ):
-        raise refuse_at("not_found", f"The given text does not define {old.name}.", path, old)
+        raise Refusal("not_found", f"The given text does not define {old.name}.", path, old)
     old_names, new_names = _exports(project, path), _exports(edited, path)
     if old_names != new_names:
         names = ", ".join(sorted(old_names ^ new_names))
-        raise refuse_at("changed_meaning", f"The module would export other names ({names}).", path, old)
+        raise Refusal("changed_meaning", f"The module would export other names ({names}).", path, old)
 
 
 def _refuse_twice(found: Found, before: FileFacts, edited: Project, edit: Edit) -> None:
@@ -103,7 +103,7 @@ def _refuse_twice(found: Found, before: FileFacts, edited: Project, edit: Edit) 
         was = old.get(key, (0, 0))[0]
         is_overload = before.language in ("typescript", "tsx") and key[0] == found.definition.name
         if inside > was and (outside or inside > 1) and not is_overload:
-            raise refuse_at(
+            raise Refusal(
                 "collision",
                 f"The given text declares {key[0]}, which is declared there already.",
                 found.path,
@@ -201,16 +201,16 @@ def refuse_more_than_one(edited: Project, found: Found, start: int, replacement:
     end = start + len(replacement.encode())
     if not is_sound_block(text, start, end):
         raise Refusal(
-            code="parse_error",
-            message="Python would refuse the given text: a block, a clause or a statement is out of place.",
-            path=path,
+            "parse_error",
+            "Python would refuse the given text: a block, a clause or a statement is out of place.",
+            path,
         )
     for each in facts.definitions:
         if each.name == name and start <= each.extent_start and each.extent_end <= end and each.digest:
             around = (text[start : each.extent_start].decode(), text[each.extent_end : end].decode())
             if all(_COMMENTS.fullmatch(part) for part in around):
                 return
-    raise refuse_at(
+    raise Refusal(
         "not_found",
         f"The given text is not one definition of {name} and nothing else.",
         path,
@@ -234,7 +234,7 @@ def refuse_lost_keywords(project: Project, edited: Project, found: Found, start:
             continue
         for token in project.slots.python.keywords_of(Local(path=path, binding=binding)).tokens:
             if token.path != path or not old.extent_start <= token.start < old.extent_end:
-                raise refuse_at(
+                raise Refusal(
                     "changed_meaning",
                     f"{name}= is given in this call, and the given text takes no {name}.",
                     token.path,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project, refuse_at
+from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts, Import, Use
 from handrail_code.facts.python_words import is_python
@@ -72,32 +72,30 @@ def _compare_names(path: str, before: FileFacts, after: FileFacts, moved: Moved)
     for use in before.uses:
         there = found.get(moved.place(use.start))
         if there is None:
-            raise refuse_at("changed_meaning", "This name would no longer be one.", path, use)
+            raise Refusal("changed_meaning", "This name would no longer be one.", path, use)
         if use.binding == NONE:
             if there.binding != NONE:
-                raise refuse_at(
-                    "captured", "This use of an outer name would mean the renamed one.", path, use
-                )
+                raise Refusal("captured", "This use of an outer name would mean the renamed one.", path, use)
             continue
         if there.binding == NONE:
-            raise refuse_at("changed_meaning", "This use would no longer be resolved.", path, use)
+            raise Refusal("changed_meaning", "This use would no longer be resolved.", path, use)
         expected = same.setdefault(use.binding, there.binding)
         owner = back.setdefault(there.binding, use.binding)
         if expected == there.binding and owner == use.binding:
             continue
         raise _explain(path, before, use, owner, moved.is_edited(use.start))
     if len(after.uses) != len(before.uses):
-        raise Refusal(code="changed_meaning", message="The edited file would have other names.", path=path)
+        raise Refusal("changed_meaning", "The edited file would have other names.", path)
 
 
 def _explain(path: str, before: FileFacts, use: Use, owner: int, is_edited: bool) -> Refusal:
     """Two bindings would become one, or one would become two."""
     mine, other = before.bindings[use.binding], before.bindings[owner]
     if mine.scope == other.scope and mine != other:
-        return refuse_at("collision", "The scope already has this name.", path, use)
+        return Refusal("collision", "The scope already has this name.", path, use)
     if is_edited:
-        return refuse_at("shadowed", "An inner declaration of this name would catch this use.", path, use)
-    return refuse_at("captured", "This use would mean another declaration.", path, use)
+        return Refusal("shadowed", "An inner declaration of this name would catch this use.", path, use)
+    return Refusal("captured", "This use would mean another declaration.", path, use)
 
 
 def _compare_modules(project: Project, edited: Project, path: str) -> None:
@@ -107,12 +105,12 @@ def _compare_modules(project: Project, edited: Project, path: str) -> None:
     if not is_python(path):  # in Python a name becomes public or private by its first letter
         is_same_size = is_same_size and len(before.exports) == len(after.exports)
     if not is_same_size:
-        raise Refusal(code="changed_meaning", message="The edited file would import other names.", path=path)
+        raise Refusal("changed_meaning", "The edited file would import other names.", path)
     for old, new in zip(before.imports, after.imports, strict=True):
         if (project.slots.slot_of_import(path, old) is None) != (
             edited.slots.slot_of_import(path, new) is None
         ):
-            raise refuse_at(
+            raise Refusal(
                 "changed_meaning", "This import would no longer find its name.", path, old.statement
             )
     if is_python(path):
@@ -124,7 +122,7 @@ def _compare_modules(project: Project, edited: Project, path: str) -> None:
     for exported, now in zip(before.exports, after.exports, strict=True):
         if len(partners.get(now.exported, ())) > 1 and exported.exported != now.exported:
             place = exported.exported_span or exported.statement
-            raise refuse_at("collision", "The module already exports this name.", path, place)
+            raise Refusal("collision", "The module already exports this name.", path, place)
 
 
 def verify_importers(project: Project, edited: Project, plan: Plan, new_name: str) -> None:
@@ -139,7 +137,7 @@ def verify_importers(project: Project, edited: Project, plan: Plan, new_name: st
             _compare_members(project, edited, plan, path, new_name)
         for found in facts.imports if facts is not None else ():
             if found.imported == new_name and _moves(project, edited, path, found):
-                raise refuse_at(
+                raise Refusal(
                     "captured",
                     "This import of the new name would find the renamed declaration.",
                     path,
@@ -160,11 +158,7 @@ def _compare_members(project: Project, edited: Project, plan: Plan, path: str, n
         return
     place = next((each for each in named if each.name == new_name), None)
     raise Refusal(
-        code="captured",
-        message="A member of the module of this name would mean the renamed declaration.",
-        path=path,
-        start=0 if place is None else place.start,
-        end=0 if place is None else place.end,
+        "captured", "A member of the module of this name would mean the renamed declaration.", path, place
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from handrail.contract.catalogue import E_NOT_FOUND, EDIT_REFUSED
 from handrail.contract.json.canonical import digest as digest_json
-from handrail.contract.outcome import Answer, Fault, Json, Success
+from handrail.contract.outcome import Answer, Fault, Json, Success, make_from
 from handrail.contract.tokens.continuation import Continuation, NextAction, Stale, stale_warning
 from handrail_code.facts.join import Found, Reference
 from handrail_code.facts.python_words import is_python
@@ -122,11 +122,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
 def answer(frame: Frame, told: Told, source: Source) -> Success:
     """The answer in its frame: what was asked for comes first, tokens last."""
     tokens = _mint(frame, told) if frame.wants_tokens else {}
-    listed = [
-        OfferedAction(id=offer.action.id, label=offer.action.label, guard=offer.action.guard)
-        for offer in told.offers
-        if frame.wants_tokens
-    ]
+    listed = [make_from(OfferedAction, offer.action) for offer in told.offers if frame.wants_tokens]
     reasons = list(dict.fromkeys(told.reasons))
     whole = told.kind(
         status="warning" if frame.stale is not None else told.status,

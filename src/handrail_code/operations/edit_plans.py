@@ -11,7 +11,7 @@ from handrail.contract.catalogue import E_USAGE, EDIT_REFUSED
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail_code.edit.move import list_unrestored, plan_extract, plan_move
 from handrail_code.edit.moving.specifiers import suggest_module
-from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory, refuse_at
+from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory
 from handrail_code.edit.rename import ACCEPTABLE, plan_member_rename, plan_rename
 from handrail_code.edit.replace import plan_replace
 from handrail_code.facts.class_members import find_member_uses
@@ -167,18 +167,18 @@ def _find_movable(project: Project, found: Found) -> Symbol:
     """The symbol of a definition that can go to another module. Raises Refusal."""
     if is_python(found.path):
         message = "Python's modules run when they are imported, so only renames and replacements are proven"
-        raise refuse_at("language", message, found.path, found.definition)
+        raise Refusal("language", message, found.path, found.definition)
     symbol = project.symbol_of(found.path, found.index)
     if symbol is None:
         message = "This is a member, and which objects have it cannot be proven"
-        raise refuse_at("member", message, found.path, found.definition)
+        raise Refusal("member", message, found.path, found.definition)
     return symbol
 
 
 def _refuse_existing(project: Project, target: str) -> None:
     if project.source.text(target) is not None:
         message = f"The module {target} exists; name one with --to-module"
-        raise Refusal(code="collision", message=message, path=target)
+        raise Refusal("collision", message, target)
 
 
 _OTHER_HINT = "Look at the place in details, then change the code there first or make the edit by hand."

@@ -19,7 +19,7 @@ from handrail.contract.catalogue import (
     TOKEN_EXPIRED,
 )
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Fault, Json, Success
+from handrail.contract.outcome import Answer, Fault, Json, Success, make_from
 from handrail.contract.tokens.continuation import NextAction, read_unproven
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW, unwrap
@@ -229,10 +229,7 @@ class _Answering:
             run_id=node.run_id,
             state_token=reply["stateToken"],
             continuation_tokens=tokens,
-            next_actions=[
-                OfferedAction(id=way.action.id, label=way.action.label, guard=way.action.guard)
-                for way in ways
-            ],
+            next_actions=[make_from(OfferedAction, way.action) for way in ways],
         )
         return Success(data=msgspec.to_builtins(told), ledger=success.ledger)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, TypeAlias
 
 from handrail.contract.catalogue import E_VALIDATION
@@ -12,7 +13,7 @@ from handrail.contract.outcome import Fault, Json
 from handrail_serve.accounts.door import Door
 from handrail_serve.exchange import JSON_TYPE, HttpRequest, Response, parameters, read_body
 from handrail_serve.guard import bearer
-from handrail_serve.routes import Handler, Route
+from handrail_serve.routes import Route
 from handrail_serve.shell import shell_response
 
 SIGN_IN = "/sign-in"
@@ -58,55 +59,20 @@ def sign_in_routes(door: Door, in_thread: InThread, origin: str) -> list[Route]:
     async def resource(_: HttpRequest) -> Response:
         return _answer_with(door.describe_resource(origin))
 
-    return _routes(describe, step, page, leave, come_back, resource)
-
-
-def _routes(
-    describe: Handler, step: Handler, page: Handler, leave: Handler, come_back: Handler, resource: Handler
-) -> list[Route]:
+    route = partial(Route, needs_bearer=False)
+    steps = "A step of signing in or out: `invitation`, `passphrase`, `machine`, `enter`, `leave`, …"
+    told = "Leads to the identity provider, with PKCE, a nonce and a signed state."
+    back = "Where the identity provider leads back to; exchanges its code."
+    ways = "Which ways to sign in there are, where there are accounts."
+    asks = "What `/mcp` asks of a token (RFC 9728)."
     return [
-        Route(
-            pattern=SIGN_IN,
-            needs_bearer=False,
-            serves="Which ways to sign in there are, where there are accounts.",
-            handler=describe,
-        ),
-        Route(
-            pattern=SIGN_IN + "/provider",
-            needs_bearer=False,
-            serves="Leads to the identity provider, with PKCE, a nonce and a signed state.",
-            handler=leave,
-        ),
-        Route(
-            pattern=SIGN_IN + "/callback",
-            needs_bearer=False,
-            is_shell=True,
-            serves="Where the identity provider leads back to; exchanges its code.",
-            handler=come_back,
-        ),
-        *(
-            Route(
-                pattern=path,
-                needs_bearer=False,
-                serves="What `/mcp` asks of a token (RFC 9728).",
-                handler=resource,
-            )
-            for path in (RESOURCE, f"{RESOURCE}/mcp")
-        ),
-        Route(
-            pattern=SIGN_IN + "/*",
-            methods=("POST",),
-            needs_bearer=False,
-            serves="A step of signing in or out: `invitation`, `passphrase`, `machine`, `enter`, `leave`, …",
-            handler=step,
-        ),
-        Route(
-            pattern="/join",
-            needs_bearer=False,
-            is_shell=True,
-            serves="Where an invitation is accepted.",
-            handler=page,
-        ),
+        route(pattern=SIGN_IN, serves=ways, handler=describe),
+        route(pattern=SIGN_IN + "/provider", serves=told, handler=leave),
+        route(pattern=SIGN_IN + "/callback", is_shell=True, serves=back, handler=come_back),
+        route(pattern=RESOURCE, serves=asks, handler=resource),
+        route(pattern=f"{RESOURCE}/mcp", serves=asks, handler=resource),
+        route(pattern=SIGN_IN + "/*", methods=("POST",), serves=steps, handler=step),
+        route(pattern="/join", is_shell=True, serves="Where an invitation is accepted.", handler=page),
     ]
 
 

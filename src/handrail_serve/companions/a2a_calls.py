@@ -34,7 +34,8 @@ from starlette.requests import Request
 
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Failure, Json
-from handrail_serve.calls import LAFS_TYPE, Served, run_guarded
+from handrail.surfaces.mcp.calls import run_guarded
+from handrail_serve.calls import LAFS_TYPE, Served
 from handrail_serve.companions.agent_calls import (
     LONGEST_ID,
     SHAPE,

@@ -12,7 +12,7 @@ from handrail.contract.catalogue import E_NOT_FOUND
 from handrail.contract.outcome import Failure, Json
 from handrail.contract.wording import quote
 from handrail_serve.api import offered_operations, read_message_call
-from handrail_serve.calls import Asked, Served, answer_call, answer_refused, run_guarded
+from handrail_serve.calls import Asked, Served, answer_read, answer_refused
 from handrail_serve.companions.agent_card import A2A
 from handrail_serve.exchange import Response
 
@@ -71,10 +71,7 @@ def perform_for_agent(served: Served, request_id: str, operation: str, given: di
             hint="Use the id of a skill of the agent card.",
         )
         return Done(state="REJECTED", body=_bytes_of(answer_refused(served, plain, unknown)))
-    asked = run_guarded(served.runtime, lambda: read_message_call(called, given, request_id, _DOOR))
-    if isinstance(asked, Failure):
-        return Done(state="FAILED", body=_bytes_of(answer_refused(served, plain, asked)))
-    response = answer_call(served, asked)
+    response = answer_read(served, plain, lambda: read_message_call(called, given, request_id, _DOOR))
     body = _bytes_of(response)
     return Done(state=_state_of(response.status, json.loads(body)), body=body)
 

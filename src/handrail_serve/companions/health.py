@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from handrail.contract.catalogue import SERVER_DRAINING
 from handrail.contract.envelopes.cli import encode_document
@@ -22,8 +22,8 @@ NEEDED_OF_TEAM = ("settings", "store", "workflow_library")
 KEPT_SECONDS = 1.0
 """Anybody may ask, so the answer is worked out once a second at most."""
 _WORD = ((b"content-type", b"text/plain; charset=utf-8"),)
-_UNFIT = SERVER_DRAINING.http_status
-"""A balancer takes a server that answers with this out of its list."""
+_STATUSES: dict[Status, int] = {"pass": 200, "warn": 200, "fail": SERVER_DRAINING.http_status}
+"""A balancer takes a server that answers with the last one out of its list."""
 
 
 def describe_life() -> Response:
@@ -45,32 +45,26 @@ class Health:
         """One word, and a status that says the same; below it what did not pass, by name alone: what to do
         about it may tell where things are.
         """
-        checks = self._examine(is_draining=is_draining)
-        status = _worst(checks)
+        status, checks = self._examine(is_draining=is_draining)
         lines = [status, *(f"{one['check']} {one['status']}" for one in checks if one["status"] != "pass")]
-        return Response(
-            status=_UNFIT if status == "fail" else 200, headers=_WORD, body="\n".join([*lines, ""]).encode()
-        )
+        return Response(status=_STATUSES[status], headers=_WORD, body="\n".join([*lines, ""]).encode())
 
     def describe_checks(self, *, is_draining: bool) -> Response:
         """Every check with what to do about it."""
-        checks = self._examine(is_draining=is_draining)
-        status = _worst(checks)
+        status, checks = self._examine(is_draining=is_draining)
         body = encode_document({"status": status, "checks": checks}, compact=True)
-        return Response(
-            status=_UNFIT if status == "fail" else 200,
-            headers=((b"content-type", JSON_TYPE),),
-            body=body,
-        )
+        return Response(status=_STATUSES[status], headers=((b"content-type", JSON_TYPE),), body=body)
 
-    def _examine(self, *, is_draining: bool) -> list[dict[str, Json]]:
+    def _examine(self, *, is_draining: bool) -> tuple[Status, list[dict[str, Json]]]:
         with self._lock:
             if time.monotonic() >= self._until:
                 self._checks = _checks_of(self._perform())
                 self._until = time.monotonic() + KEPT_SECONDS
             found = list(self._checks)
         fix = "Wait for the restart of the server." if is_draining else None
-        return [*found, {"check": "server", "status": "fail" if is_draining else "pass", "fix": fix}]
+        found.append({"check": "server", "status": "fail" if is_draining else "pass", "fix": fix})
+        told = {check["status"] for check in found}
+        return "fail" if "fail" in told else "warn" if "warn" in told else "pass", found
 
     def _perform(self) -> Outcome:
         asked = Asked(
@@ -90,10 +84,3 @@ def _checks_of(outcome: Outcome) -> list[dict[str, Json]]:
             return [{"check": "doctor", "status": "fail", "fix": failure.hint or failure.kind.hint}]
         case _:
             raise AssertionError("doctor answers with its checks")
-
-
-def _worst(checks: list[dict[str, Any]]) -> Status:
-    found = {check["status"] for check in checks}
-    if "fail" in found:
-        return "fail"
-    return "warn" if "warn" in found else "pass"

@@ -13,7 +13,7 @@ from handrail import __version__
 from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.envelopes.lafs import VERSION
 from handrail.contract.json.canonical import canonical_bytes
-from handrail.contract.outcome import Failure, Fault, Json
+from handrail.contract.outcome import Fault, Json
 from handrail.runtime.operation import Operation, Registry, operation
 from handrail_serve.api import (
     OF_THE_COMMAND_LINE,
@@ -24,7 +24,7 @@ from handrail_serve.api import (
     read_query,
     why_not_served,
 )
-from handrail_serve.calls import Asked, Served, answer_call, answer_refused, run_guarded
+from handrail_serve.calls import Asked, Served, answer_read
 from handrail_serve.exchange import JSON_TYPE, Headers, HttpRequest, Response, parameters
 
 LEDGER = "/_lafs/context/"
@@ -62,10 +62,7 @@ def answer_ledger(served: Served, request: HttpRequest) -> Response:
         request_id=request.id,
         door=f"GET {LEDGER}",
     )
-    asked = run_guarded(served.runtime, lambda: _read_ledger_call(plain, request))
-    if isinstance(asked, Failure):
-        return answer_refused(served, plain, asked)
-    return answer_call(served, asked)
+    return answer_read(served, plain, lambda: _read_ledger_call(plain, request))
 
 
 def _read_ledger_call(plain: Asked, request: HttpRequest) -> Asked:

@@ -20,7 +20,7 @@ from handrail_serve.pages.catalog.editor import editor, problems
 from handrail_serve.pages.catalog.workflows import workflows_page
 from handrail_serve.pages.gaps import gaps_page
 from handrail_serve.pages.moving import export_page, import_page
-from handrail_serve.pages.parts import head, json_text, page
+from handrail_serve.pages.parts import acts, button, cluster, head, page
 from handrail_serve.pages.settings import session_preferences_page, settings_page
 from handrail_serve.pages.team import no_team_page, team_page
 from handrail_serve.view_parts import SETTLE, Call, Page, Query, View, is_served, payload, payload_or_none
@@ -227,17 +227,13 @@ def _draw_machines(machine: str, code: str) -> Html:
         "Let it in only if you started this yourself just now. Its agent then works in this workspace "
         "under your name; it never confirms, invites or deletes, and you end its token at any time."
     )
-    button = element("button", "Let it in", type="submit", class_="button main")
     form = element(
         "form",
         element("p", means, class_="small"),
-        element("div", button, class_="cluster"),
+        cluster(button("Let it in", "main")),
         element("p", id="let-in"),
         class_="stack tight",
-        data_operation="team.admit",
-        data_input=json_text({"code": code}),
-        data_answer="#let-in",
-        data_answer_field="next",
+        **acts("team.admit", {"code": code}, answer="#let-in", answer_field="next"),
     )
     return page(head("Let a machine in"), element("p", told), form)
 

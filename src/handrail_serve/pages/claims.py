@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from handrail.projections.evidence import PROOF, WORTH_WORDS
 from handrail.projections.html.elements import Child, Html, element
-from handrail_serve.pages.parts import Payload, evidence_badge
+from handrail_serve.pages.parts import Payload, dots, evidence_badge, soft
 
 MOST_CLAIMS = 8
 """Of each kind that a card names."""
@@ -36,7 +36,7 @@ def sides(node: Payload) -> Child:
     word = [one for one in claims if not is_seen(one)]
     if not claims:
         told = "Nothing in this report could be checked: it rests on the agent's word."
-        return element("p", told, class_="small soft") if node["notes"] or node["artifacts"] else None
+        return soft(told) if node["notes"] or node["artifacts"] else None
     return element(
         "div",
         _side("Proven", seen, node) if seen else None,
@@ -51,6 +51,6 @@ def _side(title: str, claims: Sequence[Payload], node: Payload) -> Html:
     return element(
         "div",
         element("p", element("strong", title)),
-        element("ul", *rows, class_="facts dots"),
-        element("p", f"And {more} more, on the page of the step.", class_="small soft") if more else None,
+        dots(rows),
+        soft(f"And {more} more, on the page of the step.") if more else None,
     )

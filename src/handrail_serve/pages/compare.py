@@ -26,6 +26,7 @@ from handrail_serve.pages.parts import (
     panel,
     points,
     session_path,
+    soft,
     status_badge,
 )
 from handrail_serve.pages.run_rail import loop_words
@@ -50,7 +51,7 @@ def compare_page(found: Payload, files: Payload | None = None) -> Html:
         if found["one"]["node_id"] == found["other"]["node_id"]
         else None,
         *(_row(row) for row in found["rows"]),
-        element("p", f"{count(found['rows_omitted'], 'step is', 'steps are')} left out.", class_="soft small")
+        soft(f"{count(found['rows_omitted'], 'step is', 'steps are')} left out.")
         if found["rows_omitted"]
         else None,
         _files(files),
@@ -128,18 +129,16 @@ def _sides(one: Payload | None, other: Payload | None) -> tuple[Html, Html]:
 
 def _side(step: Payload | None, notes: Html, same: set[str], *, has_pair: bool) -> Html:
     if step is None:
-        return element("div", element("p", "Not on this way.", class_="soft small"), class_="panel")
+        return element("div", soft("Not on this way."), class_="panel")
     kinds: Sequence[Payload] = step["artifacts"]
     return element(
         "div",
         element("p", badge("blocked attempt", "bad", "blocked"))
         if step["kind"] == "blocked_attempt"
         else None,
-        element("p", moment(step["at"]), class_="small soft"),
-        element("div", notes, class_="prose diff-words", dir="auto")
-        if notes.markup
-        else element("p", "No notes.", class_="soft small"),
-        element("p", "The notes go on.", class_="small soft") if step["is_cut"] else None,
+        soft(moment(step["at"])),
+        element("div", notes, class_="prose diff-words", dir="auto") if notes.markup else soft("No notes."),
+        soft("The notes go on.") if step["is_cut"] else None,
         *(
             element(
                 "details",
@@ -165,12 +164,7 @@ def _files(files: Payload | None) -> Child:
         return None
     return panel(
         "Files",
-        element(
-            "p",
-            count(len(files["files"]), "file differs", "files differ"),
-            " between the two.",
-            class_="small soft",
-        ),
+        soft(count(len(files["files"]), "file differs", "files differ"), " between the two."),
         diff_lines(files["diff"]) if files.get("diff") else None,
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from handrail.engine.facts import LONGEST_GOAL
 from handrail.projections.html.elements import Child, Html, element
-from handrail_serve.pages.parts import Payload, json_text
+from handrail_serve.pages.parts import Payload, acts, button, cluster, reveal, text_field
 
 _REASONS = (
     ("abandoned", "Nobody goes on with it"),
@@ -36,136 +36,86 @@ def kind_of_ask(question: Payload) -> str:
 
 def answer_form(question: Payload) -> Html:
     """The door of an Ask, with what each answer will do. `question` is of run.confirm with `show`."""
-    kind = kind_of_ask(question)
     asked = {
         "session": question["session_id"],
         "run": question["run_id"],
         "given": {"whatDigest": question["what_digest"]},
     }
+    value = None
+    if question["takes_value"]:
+        told = f"{question['question']} Never a secret."
+        value = text_field(told, "given.answer", longest=LONGEST_VALUE)
     return element(
         "form",
-        element("p", EFFECTS[kind], class_="small"),
-        _field(
-            f"{question['question']} Never a secret.", "given.answer", required=True, longest=LONGEST_VALUE
-        )
-        if _takes_value(question)
-        else None,
-        _field("A note for the agent, if you like", "note"),
-        element("div", *_answers(kind, question), class_="cluster"),
+        element("p", EFFECTS[kind_of_ask(question)], class_="small"),
+        value,
+        _note("A note for the agent, if you like"),
+        cluster(*_answers(question)),
         class_="stack tight",
-        data_operation="run.confirm",
-        data_input=json_text(asked),
-        data_done=RECORDED,
+        **acts("run.confirm", asked, done=RECORDED),
     )
 
 
-def _takes_value(question: Payload) -> bool:
-    return bool(question["takes_value"])
-
-
-def _answers(kind: str, question: Payload) -> list[Child]:
-    if _takes_value(question):
-        return [element("button", "Give it", type="submit", class_="button main")]
-    match kind:
+def _answers(question: Payload) -> list[Child]:
+    if question["takes_value"]:
+        return [button("Give it", "main")]
+    match kind_of_ask(question):
         case "give":
-            return [_answer("yes", "Yes, it is done", "main"), _answer("no", "No", "danger")]
+            yes, no = "Yes, it is done", "No"
         case "choose":
             taken = [_answer(one["id"], f"Take {one['label']}", "main") for one in question["options"]]
             return [*taken, _answer("no", "None of them", "danger")]
         case "allow_write":
-            return [
-                _answer("yes", "Yes, write it", "main"),
-                _answer("no", "No, write nothing", "danger"),
-            ]
+            yes, no = "Yes, write it", "No, write nothing"
         case _:
-            return [
-                _answer("yes", "Yes, I confirm it", "main"),
-                _answer("no", "No, I decline it", "danger"),
-            ]
+            yes, no = "Yes, I confirm it", "No, I decline it"
+    return [_answer("yes", yes, "main"), _answer("no", no, "danger")]
 
 
 def _answer(value: str, word: str, look: str) -> Html:
-    return element("button", word, type="submit", name="given.answer", value=value, class_=f"button {look}")
+    return button(word, look, name="given.answer", value=value)
 
 
-def _field(
-    label: str, name: str, *, required: bool = False, longest: int = LONGEST_NOTE, value: str | None = None
-) -> Html:
-    return element(
-        "label",
-        label,
-        element(
-            "input",
-            type="text",
-            name=name,
-            value=value,
-            maxlength=longest,
-            autocomplete="off",
-            required=required,
-        ),
-        class_="field",
-    )
+def _note(label: str, *, is_required: bool = False) -> Html:
+    return text_field(label, "note", is_required=is_required, longest=LONGEST_NOTE)
 
 
 def settle_form(session_id: str, gap_id: str) -> Html:
     """A person says how a gap is settled; the gap itself stays in the log."""
+    told = "Settled: it leaves this list, and stays in the log with your name and your note."
     return element(
         "form",
-        element(
-            "p",
-            "Settled: it leaves this list, and stays in the log with your name and your note.",
-            class_="small",
-        ),
-        _field("How it is settled", "note", required=True),
-        element("div", element("button", "Settle it", type="submit", class_="button main"), class_="cluster"),
+        element("p", told, class_="small"),
+        _note("How it is settled", is_required=True),
+        cluster(button("Settle it", "main")),
         class_="stack tight",
-        data_operation="session.settle_gap",
-        data_input=json_text({"session": session_id, "gap": gap_id}),
-        data_done="Settled.",
+        **acts("session.settle_gap", {"session": session_id, "gap": gap_id}, done="Settled."),
     )
 
 
 def rename_form(session_id: str, title: str) -> Html:
     """A person gives the session another title; the goals stay as they are."""
-    return element(
-        "details",
-        element("summary", "Rename", class_="small"),
-        element(
-            "form",
-            element("p", "The title is for lists, reports and resume. The goal stays in the log."),
-            _field("Title", "title", required=True, longest=LONGEST_GOAL, value=title),
-            element(
-                "div", element("button", "Rename it", type="submit", class_="button main"), class_="cluster"
-            ),
-            class_="panel stack tight",
-            data_operation="session.rename",
-            data_input=json_text({"session": session_id}),
-            data_done="Renamed.",
-        ),
-        id="rename",
+    form = element(
+        "form",
+        element("p", "The title is for lists, reports and resume. The goal stays in the log."),
+        text_field("Title", "title", longest=LONGEST_GOAL, value=title),
+        cluster(button("Rename it", "main")),
+        class_="panel stack tight",
+        **acts("session.rename", {"session": session_id}, done="Renamed."),
     )
+    return reveal("Rename", form, id_="rename")
 
 
 def close_form(run_id: str) -> Html:
     """A run that nobody continues leaves resume and hooks; continuing it opens it again."""
     rows = [element("option", text, value=value) for value, text in _REASONS]
-    return element(
-        "details",
-        element("summary", "Close this run", class_="small"),
-        element(
-            "form",
-            element("p", "It leaves resume and hooks. Nothing is deleted, and continuing it opens it again."),
-            element("label", "Why", element("select", *rows, name="reason"), class_="field"),
-            _field("What a reader should know", "note"),
-            element(
-                "div",
-                element("button", "Close the run", type="submit", class_="button danger"),
-                class_="cluster",
-            ),
-            class_="panel stack tight",
-            data_operation="run.close",
-            data_input=json_text({"run": run_id}),
-            data_done="Closed.",
-        ),
-        id="close",
+    form = element(
+        "form",
+        element("p", "It leaves resume and hooks. Nothing is deleted, and continuing it opens it again."),
+        element("label", "Why", element("select", *rows, name="reason"), class_="field"),
+        _note("What a reader should know"),
+        cluster(button("Close the run", "danger")),
+        class_="panel stack tight",
+        **acts("run.close", {"run": run_id}, done="Closed."),
     )
+    return reveal("Close this run", form, id_="close")

@@ -18,8 +18,11 @@ from handrail_serve.pages.parts import (
     more_rows,
     node_path,
     page,
+    reveal,
     search_field,
     select,
+    soft,
+    under,
 )
 
 _STATES = (("", "any state"), ("open", "open"), ("settled", "settled"), ("noted", "noted"))
@@ -54,7 +57,7 @@ def gaps_page(listed: Payload, asked: Mapping[str, str], *, can_settle: bool = F
             search_field("workflow", "Workflow", asked, most=128),
         ),
         below,
-        element("p", f"Searched: {listed['scope']}.", class_="soft small"),
+        soft(f"Searched: {listed['scope']}."),
         live="*",
     )
 
@@ -90,18 +93,11 @@ def _row(gap: Payload, can_settle: bool) -> Html:
                 dir="auto",
             ),
             element("span", settled, class_="under", dir="auto") if settled else None,
-            element(
-                "span",
+            under(
                 element("span", gap["goal"] or gap["session_id"], dir="auto"),
                 *(element("span", gap[name]) for name in ("project", "workflow_name") if gap[name]),
-                class_="under",
             ),
-            element(
-                "details",
-                element("summary", "Settle it", class_="small"),
-                settle_form(gap["session_id"], gap["id"]),
-                class_="above",
-            )
+            reveal("Settle it", settle_form(gap["session_id"], gap["id"]), class_="above")
             if can_settle and gap["state"] == "open"
             else None,
         ),

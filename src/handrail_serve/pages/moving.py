@@ -5,14 +5,17 @@ from __future__ import annotations
 from handrail.projections.html.elements import Html, element
 from handrail_serve.pages.parts import (
     Payload,
+    acts,
+    button,
+    cluster,
     command_line,
     head,
-    json_text,
     meta,
     notice,
     page,
     panel,
     session_path,
+    soft,
     status_badge,
 )
 
@@ -62,11 +65,7 @@ def import_page(most_bytes: int) -> Html:
                 "Import as a new session, even where its own id is free",
                 class_="field row",
             ),
-            element(
-                "div",
-                element("button", "Look into it", type="submit", class_="button main"),
-                class_="cluster",
-            ),
+            cluster(button("Look into it", "main")),
             class_="stack",
             data_operation="session.import",
             data_gated=True,
@@ -78,12 +77,10 @@ def import_page(most_bytes: int) -> Html:
         panel(
             "On the command line",
             command_line("handrail session import work.handrail.json --dry-run --human"),
-            element(
-                "p",
+            soft(
                 "With ",
                 element("code", "--part steps"),
                 " the preview shows what the pinned workflows ask of an agent.",
-                class_="soft small",
             ),
             class_="stack tight",
         ),
@@ -131,23 +128,11 @@ def _receipt(session: Payload) -> Html:
 
 def _form(session_id: str, is_sound: bool, as_: str, word: str, text: str, ending: str) -> Html:
     salvage = {"salvage": True} if as_ == "bundle" and not is_sound else {}
-    return element(
-        "div",
-        element("h2", word),
-        element("p", text),
-        element(
-            "div",
-            element(
-                "button",
-                f"Save the {word.lower()}",
-                type="button",
-                class_="button",
-                data_operation="session.export",
-                data_input=json_text({"sessionId": session_id, "as": as_, **salvage}),
-                data_download=f"{session_id}.{ending}",
-                data_answer_field="content",
-            ),
-            class_="cluster",
-        ),
-        class_="panel stack tight",
+    call = acts(
+        "session.export",
+        {"sessionId": session_id, "as": as_, **salvage},
+        download=f"{session_id}.{ending}",
+        answer_field="content",
     )
+    save = element("button", f"Save the {word.lower()}", type="button", class_="button", **call)
+    return element("div", element("h2", word), element("p", text), cluster(save), class_="panel stack tight")

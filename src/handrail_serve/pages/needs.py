@@ -17,18 +17,23 @@ from handrail_serve.pages.parts import (
     ago,
     artifact_body,
     badge,
+    cluster,
     command_line,
     copy_button,
     count,
     cut,
     diff_lines,
+    dots,
     evidence_badges,
     meta,
     node_path,
     notice,
     panel,
+    prose,
     session_path,
     silence_badge,
+    soft,
+    under,
 )
 
 SHOWN_NEEDS = 12
@@ -91,7 +96,7 @@ def strip(cards: Sequence[Card], omitted: int) -> Child:
             "details",
             element("summary", f"{count(len(more), 'more thing needs', 'more things need')} you"),
             element("ul", *more, class_="strip"),
-            element("p", f"And {count(omitted, 'more', 'more')}.", class_="soft small") if omitted else None,
+            soft(f"And {count(omitted, 'more', 'more')}.") if omitted else None,
         )
         if more
         else None,
@@ -109,7 +114,7 @@ def _overview(cards: Sequence[Card]) -> Html:
             element(
                 "span",
                 element("a", cut(card.row["goal"] or _ask(card)), href=f"#{_name(card.row)}", dir="auto"),
-                element("span", _reason(card), class_="under") if card.row["goal"] else None,
+                under(_reason(card)) if card.row["goal"] else None,
             ),
             element("span", whose_agent(card.row), ", ", ago(card.row["since"]), class_="aside"),
         )
@@ -230,13 +235,13 @@ def _options(question: Payload) -> Child:
     """What the options mean, where they say more than their buttons."""
     told = [one for one in question.get("options", ()) if one.get("description")]
     rows = [element("li", element("strong", one["label"]), f": {one['description']}") for one in told]
-    return element("ul", *rows, class_="facts dots") if rows else None
+    return dots(rows) if rows else None
 
 
 def _writes(question: Payload) -> Child:
     """What a yes lets Handrail write: the files, and the lines that change."""
     text, diff = question.get("writes", ""), question.get("diff", "")
-    told = element("div", notes_html(text), class_="prose", dir="auto", tabindex=0)
+    told = prose(text, tabindex=0)
     rest = "The rest: `handrail run confirm --show --human`." if len(diff) > MOST_DIFF else ""
     lines = join_html(diff_lines(diff[:MOST_DIFF]), notes_html(rest)) if diff else None
     return join_html(told, lines) if text else None
@@ -256,7 +261,7 @@ def _prompt(node: Payload, *, is_open: bool) -> Child:
     return element(
         "details",
         element("summary", "What the step asks for"),
-        element("div", notes_html(cut(asked, MOST_REPORT)), class_="prose", dir="auto", tabindex=0),
+        prose(cut(asked, MOST_REPORT), tabindex=0),
         open=is_open or None,
     )
 
@@ -275,14 +280,14 @@ def evidence(node: Payload, claims: Sequence[Payload] = ()) -> Html:
         evidence_badges(node["evidence"], node["evidence_caveat"]),
         class_="cluster",
     )
-    listed = element("ul", *rows, class_="facts dots") if rows and is_counted else None
+    listed = dots(rows) if rows and is_counted else None
     return element("div", sides(node), whole if is_counted else None, listed, class_="stack tight")
 
 
 def report(node: Payload) -> Child:
     """What the agent reports, rendered."""
     if not node["notes"] and not node["artifacts"]:
-        return element("p", "The agent has reported nothing for it yet.", class_="small soft")
+        return soft("The agent has reported nothing for it yet.")
     title = (
         f"What the agent reported for the step before, “{node['title']}”"
         if node["kind"] == "step"
@@ -296,12 +301,8 @@ def report(node: Payload) -> Child:
     return element(
         "details",
         element("summary", title),
-        element("div", notes_html(cut(text, MOST_REPORT)), class_="prose", dir="auto", tabindex=0)
-        if text
-        else None,
-        element("p", "The rest is on the page of the step.", class_="small soft")
-        if len(text) > MOST_REPORT
-        else None,
+        prose(cut(text, MOST_REPORT), tabindex=0) if text else None,
+        soft("The rest is on the page of the step.") if len(text) > MOST_REPORT else None,
         *parts,
         class_="stack tight",
         open=True,
@@ -334,7 +335,7 @@ def _door(card: Card, answered: Payload | None) -> Child:
     elif row["kind"] == "person" and card.node is None:
         form = element("p", element("a", "Open it to answer", href=where(row), class_="button main"))
     told = None if form is not None else element("p", WITHOUT_DOOR[row["kind"]], class_="small")
-    return element("div", form, told, element("div", copy, class_="cluster"), class_="door stack tight")
+    return element("div", form, told, cluster(copy), class_="door stack tight")
 
 
 EARLY = "The agent has not reported this step yet: an answer now is not about a report."
@@ -374,7 +375,7 @@ def _recorded(card: Card, said: Payload, copy: Child) -> Html:
                 "p", "The agent sees it at its next call; copy this if it has stopped.", class_="small"
             ),
         ),
-        element("div", copy, class_="cluster"),
+        cluster(copy),
         again,
         class_="door stack tight",
     )

@@ -12,22 +12,25 @@ from handrail.contract.wording import spell_argv
 from handrail.engine.receipts import WHO_SAW
 from handrail.projections.claim_texts import spell_kind
 from handrail.projections.evidence import DOORS
-from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
+from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail_serve.pages.claims import claim_row
 from handrail_serve.pages.parts import (
     Payload,
     ago,
     artifact_body,
     badge,
+    cluster,
     command_line,
     compare_path,
     copy_button,
     count,
     damage_notice,
     diff_lines,
+    dots,
     evidence_badges,
     facts,
     folded,
+    gap_words,
     head,
     meta,
     moment,
@@ -37,8 +40,10 @@ from handrail_serve.pages.parts import (
     page,
     panel,
     points,
+    prose,
     run_path,
     session_path,
+    soft,
     status_badge,
     workflow_path,
 )
@@ -112,13 +117,11 @@ def _toolbar(node: Payload) -> Html:
     straight = next((child for child in node["children"] if child["is_on_path"]), None)
     is_left = tip != node["node_id"] and not node["is_on_path"]
     pair = compare_path(session_id, node["node_id"], tip)
-    return element(
-        "div",
+    return cluster(
         copy_button(node["resume_prompt"], "Copy resume prompt", "y"),
         _near(node, "Previous", node["parent"], rel="prev", key="k"),
         _near(node, "Next", straight, rel="next", key="j"),
         element("a", "Compare with the newest", href=pair, class_="button") if is_left else None,
-        class_="cluster",
     )
 
 
@@ -182,9 +185,9 @@ def _pending(node: Payload) -> Child:
     title = f"Pending here: {pending['title']}" if node["is_tip"] else f"What came next: {pending['title']}"
     return folded(
         element("h2", title),  # the prompt has headings of its own, below this one
-        element("p", " · ".join(filter(None, facts_shown)), class_="small soft"),
-        element("div", notes_html(pending["prompt"]), class_="prose", dir="auto"),
-        element("p", "The prompt is longer than this.", class_="small soft") if pending["is_cut"] else None,
+        soft(" · ".join(filter(None, facts_shown))),
+        prose(pending["prompt"]),
+        soft("The prompt is longer than this.") if pending["is_cut"] else None,
         is_open=bool(node["is_tip"]),
         id_="pending",
     )
@@ -192,13 +195,11 @@ def _pending(node: Payload) -> Child:
 
 def _notes(node: Payload) -> Html:
     if not node["notes"]:
-        return panel("Notes", element("p", "No notes came with this node.", class_="soft small"))
+        return panel("Notes", soft("No notes came with this node."))
     return panel(
         "Notes",
-        element("div", notes_html(node["notes"]), class_="prose", dir="auto"),
-        element(
-            "p", "The rest of these notes is in an export, if the store still has it.", class_="small soft"
-        )
+        prose(node["notes"]),
+        soft("The rest of these notes is in an export, if the store still has it.")
         if node["is_cut"]
         else None,
     )
@@ -246,7 +247,7 @@ def _claims_about(artifact: Payload, node: Payload) -> list[Child]:
     """The evidence of a report, beside the artifact that it is about."""
     about = [one for one in node["claims"] if one["contract_ref"] == artifact["contract_ref"] != ""]
     rows = [claim_row(one, is_imported=node["is_imported"]) for one in about]
-    return [element("h3", "How it is known"), element("ul", *rows, class_="facts dots")] if rows else []
+    return [element("h3", "How it is known"), dots(rows)] if rows else []
 
 
 def _evidence(node: Payload) -> Html:
@@ -267,11 +268,9 @@ def _evidence(node: Payload) -> Html:
                 class_="cluster",
             ),
         ),
-        element("ul", *rows, class_="facts dots") if rows else None,
-        None
-        if node["claims"]
-        else element("p", "Nothing in this report could be checked.", class_="small soft"),
-        element("p", f"{left} more claims are left out.", class_="small soft") if left else None,
+        dots(rows) if rows else None,
+        None if node["claims"] else soft("Nothing in this report could be checked."),
+        soft(f"{left} more claims are left out.") if left else None,
         class_="panel stack tight",
         id="evidence",
     )
@@ -281,15 +280,7 @@ def _gaps(node: Payload) -> Child:
     rows = [
         element(
             "li",
-            badge(gap["severity"], "bad" if gap["severity"] == "critical" else "warn", "gap"),
-            " ",
-            element("span", gap["summary"], dir="auto"),
-            " ",
-            element(
-                "span",
-                f"{'open' if gap['is_open'] else 'settled'}, {gap['reason'].replace('_', ' ')}",
-                class_="soft",
-            ),
+            *gap_words(gap, f"{'open' if gap['is_open'] else 'settled'}, {gap['reason'].replace('_', ' ')}"),
         )
         for gap in node["gaps"]
     ]
@@ -308,7 +299,7 @@ def _receipts(node: Payload) -> Child:
     left = node["omitted"].get("receipts", 0)
     return panel(
         "Programs that ran",
-        element("p", f"{left} earlier ones are left out.", class_="small soft") if left else None,
+        soft(f"{left} earlier ones are left out.") if left else None,
         element("ul", *rows, class_="plain stack tight"),
     )
 
@@ -320,13 +311,11 @@ def _receipt(one: Payload) -> Html:
     return element(
         "li",
         element("p", passed, " ", name, mono(line), class_="cluster"),
-        element(
-            "p",
+        soft(
             f"{one['outcome']}, {one['duration_ms']} ms, {WHO_SAW[one['by']]} · ",
             moment(one["at"]),
             " · ",
             mono(one["id"]),
-            class_="small soft",
         ),
         element(
             "details",
@@ -353,9 +342,7 @@ def _validations(node: Payload) -> Child:
         )
         for one in node["validations"]
     ]
-    said = element(
-        "p", "Whether each part is there as the step asks; not whether it is true.", class_="small soft"
-    )
+    said = soft("Whether each part is there as the step asks; not whether it is true.")
     return panel("Form of the report", said, element("ul", *rows, class_="facts")) if rows else None
 
 
@@ -365,16 +352,16 @@ def _files(node: Payload, files: Payload | None) -> Child:
         return None
     if files is None:
         told = "Handrail kept the files of this step. It cannot compare them from here."
-        return panel("What changed since the step before", element("p", told, class_="small soft"))
+        return panel("What changed since the step before", soft(told))
     pair = f"{node['parent']['id']} {node['node_id']}"
     command = f"handrail code diff {pair} --session {node['session_id']} --human"
     changed = files["files"]
     more = files["differing"] - len(changed)
     return panel(
         "What changed since the step before",
-        element("p", count(files["differing"], "file differs", "files differ"), ".", class_="small soft"),
+        soft(count(files["differing"], "file differs", "files differ"), "."),
         points(_changed(one) for one in changed) if changed else None,
-        element("p", f"And {more} more.", class_="small soft") if more else None,
+        soft(f"And {more} more.") if more else None,
         diff_lines(files["diff"]) if files["diff"] else None,
         command_line(command),
         class_="stack tight",

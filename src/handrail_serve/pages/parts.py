@@ -14,7 +14,7 @@ import msgspec
 from handrail.contract.outcome import UNTRUSTED
 from handrail.engine.events import is_newer
 from handrail.projections.evidence import PROOF, WORTH_WORDS, Level, Worth, is_proven
-from handrail.projections.html.elements import Child, Html, element, join_html
+from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail.projections.plain_words import STATUS_WORDS, artifact_lines
 
 Payload: TypeAlias = Mapping[str, Any]
@@ -156,9 +156,34 @@ def facts(rows: Iterable[tuple[str, Child]], class_: str = "") -> Html:
     return element("dl", *cells, class_=f"kv {class_}".rstrip())
 
 
+def dots(rows: Iterable[Html]) -> Html:
+    """A list of items, each already an `li`."""
+    return element("ul", *rows, class_="facts dots")
+
+
 def points(rows: Iterable[Child]) -> Html:
     """A list of sentences."""
-    return element("ul", *(element("li", row) for row in rows), class_="facts dots")
+    return dots(element("li", row) for row in rows)
+
+
+def soft(*children: Child) -> Html:
+    """A quiet line: what may be known, and need not be read first."""
+    return element("p", *children, class_="small soft")
+
+
+def under(*children: Child) -> Html:
+    """What stands below the name of a row."""
+    return element("span", *children, class_="under")
+
+
+def prose(text: str, *, tabindex: int | None = None) -> Html:
+    """Markdown of an agent or an author, rendered."""
+    return element("div", notes_html(text), class_="prose", dir="auto", tabindex=tabindex)
+
+
+def reveal(word: str, *children: Child, class_: str | None = None, id_: str | None = None) -> Html:
+    """Something to do that a reader opens first."""
+    return element("details", element("summary", word, class_="small"), *children, class_=class_, id=id_)
 
 
 LONGEST_CRUMB = 60
@@ -255,6 +280,17 @@ def evidence_badges(evidence: Mapping[str, int], caveat: str = "") -> Html:
     return element("span", *(shown or [badge("nothing checked yet")]), told, class_="cluster")
 
 
+def gap_words(gap: Payload, state: str) -> tuple[Child, ...]:
+    """How bad a gap is, what is missing, and how it stands."""
+    return (
+        badge(gap["severity"], "bad" if gap["severity"] == "critical" else "warn", "gap"),
+        " ",
+        element("span", gap["summary"], dir="auto"),
+        " ",
+        element("span", state, class_="soft"),
+    )
+
+
 # Times, ids, text to copy
 
 
@@ -287,23 +323,19 @@ def mono(text: str) -> Html:
 
 def copy_button(text: str, label: str, key: str = "") -> Html:
     """A button that copies a text; `key` is the letter that presses it."""
-    hint = element("kbd", key, aria_hidden="true") if key else None
-    return element(
-        "button", label, hint, type="button", class_="button", data_copy=text, data_key_press=key or None
-    )
+    return _copy(text, label, element("kbd", key, aria_hidden="true") if key else None, key=key)
 
 
 def command_line(text: str) -> Html:
     """A command to run in a terminal, with a button that copies it."""
-    button = element(
-        "button",
-        "Copy",
-        element("span", " the command", class_="sr"),
-        type="button",
-        class_="button",
-        data_copy=text,
+    copy = _copy(text, "Copy", element("span", " the command", class_="sr"))
+    return element("div", element("code", text), copy, class_="copy")
+
+
+def _copy(text: str, *inside: Child, key: str = "") -> Html:
+    return element(
+        "button", *inside, type="button", class_="button", data_copy=text, data_key_press=key or None
     )
-    return element("div", element("code", text), button, class_="copy")
 
 
 def select(name: str, label: str, options: Sequence[tuple[str, str]], chosen: str) -> Html:
@@ -318,10 +350,52 @@ def search_field(name: str, label: str, asked: Mapping[str, str], most: int = 20
     return element("label", label, held, class_="field grow")
 
 
+def text_field(
+    label: str,
+    name: str,
+    *,
+    is_required: bool = True,
+    longest: int | None = None,
+    value: str | None = None,
+    class_: str = "field",
+    **more: str,
+) -> Html:
+    """A field for a line of text."""
+    held = element(
+        "input",
+        type="text",
+        name=name,
+        value=value,
+        maxlength=longest,
+        autocomplete="off",
+        required=is_required,
+        **more,
+    )
+    return element("label", label, held, class_=class_)
+
+
+def button(word: str, look: str = "", **more: str) -> Html:
+    """Sends the form that it stands in; `look` is main, danger, plain or nothing."""
+    return element("button", word, type="submit", class_=f"button {look}".rstrip(), **more)
+
+
+def cluster(*children: Child) -> Html:
+    return element("div", *children, class_="cluster")
+
+
+def acts(operation: str, given: Payload, *, title: str = "", word: str = "", **more: Any) -> dict[str, Any]:
+    """The attributes by which the script of the page makes a call; with a title it shows it before.
+
+    `more` are those of `static/actions.js`, without their prefix.
+    """
+    gate = {"data_gated": True, "data_title": title, "data_word": word} if title else {}
+    told = {f"data_{name}": value for name, value in more.items()}
+    return {"data_operation": operation, "data_input": json_text(given), **gate, **told}
+
+
 def filters(path: str, *fields: Html) -> Html:
     """What chooses the rows of a list; it leads to the same page."""
-    button = element("button", "Show", type="submit", class_="button")
-    return element("form", *fields, button, class_="toolbar", data_view=path)
+    return element("form", *fields, button("Show"), class_="toolbar", data_view=path)
 
 
 def more_rows(path: str, listed: Payload, asked: Mapping[str, str], names: Sequence[str]) -> Html | None:
@@ -333,7 +407,7 @@ def more_rows(path: str, listed: Payload, asked: Mapping[str, str], names: Seque
     return element("p", element("a", "Show more", href=following, class_="button"), class_="more")
 
 
-def table(heads: Sequence[str], rows: Sequence[Html], label: str) -> Html:
+def table(heads: Sequence[str], rows: Iterable[Html], label: str) -> Html:
     """A table that scrolls by itself."""
     cells = [element("th", word, scope="col") for word in heads]
     return element(
@@ -344,6 +418,19 @@ def table(heads: Sequence[str], rows: Sequence[Html], label: str) -> Html:
         role="region",
         aria_label=label,
     )
+
+
+def drawing(svg: str, outline: str, told: Html) -> list[Html]:
+    """A graph as a picture, and `told` before the same as text."""
+    picture = element("img", src=picture_address(svg), alt="The steps from top to bottom; below, as text.")
+    return [
+        element("div", picture, class_="map", tabindex=0, role="region", aria_label="Drawing"),
+        element(
+            "details",
+            told,
+            element("pre", outline, class_="code wide", tabindex=0, aria_label="Steps"),
+        ),
+    ]
 
 
 def json_text(value: Any) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from handrail.contract.ids import NodeId
 from handrail.projections.evidence import PROOF
 from handrail.projections.html.elements import Child, Html, element
-from handrail.projections.html.rail import Place, Rail, draw_rail
+from handrail.projections.html.rail import draw_rail
 from handrail_serve.pages.parts import (
     Payload,
     add_query,
@@ -68,22 +67,9 @@ def rail_map(graph: Payload) -> Html | None:
     nodes: Sequence[Any] = graph["nodes"]
     if len(nodes) > MOST_DRAWN or len(nodes) < 2:
         return None
-    places = tuple(
-        Place(
-            node_id=NodeId(node["id"]),
-            parent=None if node["parent"] is None else NodeId(node["parent"]),
-            kind=node["kind"],
-            row=node["row"],
-            lane=node["lane"],
-            is_preferred=node["is_on_path"],
-            is_tip=node["is_tip"],
-        )
-        for node in nodes
+    return element(
+        "div", draw_rail(nodes), class_="map", tabindex=0, role="region", aria_label="Map of the run"
     )
-    words = {"step": "", "checkpoint": "checkpoint, ", "blocked_attempt": "blocked, "}
-    labels = {NodeId(node["id"]): words[node["kind"]] + node["title"] for node in nodes}
-    drawn = draw_rail(Rail(places=places, omitted=graph["nodes_omitted"]), lambda node_id: labels[node_id])
-    return element("div", drawn, class_="map", tabindex=0, role="region", aria_label="Map of the run")
 
 
 def _path(graph: Payload) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from handrail.engine.events import is_newer
 from handrail.projections.claim_texts import spell_kind
-from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
+from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail.projections.plain_words import CLOSE_WORDS
 from handrail_serve.pages.forms import settle_form
 from handrail_serve.pages.needs import Card, own_card, whose_agent
@@ -19,6 +19,7 @@ from handrail_serve.pages.parts import (
     asked_badge,
     asked_word,
     badge,
+    cluster,
     command_line,
     copy_button,
     count,
@@ -27,6 +28,7 @@ from handrail_serve.pages.parts import (
     evidence_badge,
     evidence_badges,
     facts,
+    gap_words,
     head,
     health_badge,
     meta,
@@ -35,11 +37,16 @@ from handrail_serve.pages.parts import (
     notice,
     page,
     panel,
+    prose,
+    reveal,
     run_path,
     session_path,
     silence_badge,
+    soft,
     status_badge,
+    table,
     timeline_path,
+    under,
     workflow_path,
 )
 from handrail_serve.pages.run_rail import rail_list, rail_map
@@ -147,9 +154,7 @@ def _tabs(session_id: str, graph: Payload | None, resume: str, actions: Child) -
         class_="tabs",
         aria_label="Views of this session",
     )
-    buttons = element(
-        "div", copy_button(resume, "Copy resume prompt", "y") if resume else None, actions, class_="cluster"
-    )
+    buttons = cluster(copy_button(resume, "Copy resume prompt", "y") if resume else None, actions)
     return element("div", links, buttons if resume or actions else None, class_="tabline")
 
 
@@ -205,11 +210,9 @@ def _runs(graph: Payload) -> Html:
                     aria_current="page" if run["id"] == graph["run_id"] else None,
                 ),
                 element("span", cut(run["goal"]), class_="under", dir="auto") if run["goal"] else None,
-                element(
-                    "span",
+                under(
                     element("span", count(run["branch_count"], "branch", "branches")),
                     element("span", moment(run["started_at"])),
-                    class_="under",
                 ),
                 element("span", status_badge(run["status"])),
                 class_="stack tight",
@@ -224,7 +227,7 @@ def _runs(graph: Payload) -> Html:
         "nav",
         element("h2", f"{count(len(rows) + left, 'run')} in this session"),
         element("ol", *rows, class_="rows one"),
-        element("p", f"{left} earlier runs are not listed.", class_="soft small") if left else None,
+        soft(f"{left} earlier runs are not listed.") if left else None,
         class_="stack tight side",
         aria_label="Runs of this session",
     )
@@ -239,7 +242,7 @@ def _rail(graph: Payload, run: Payload, before: int | None) -> Html:
             element(
                 "div",
                 element("h2", run["workflow_name"]),
-                element("p", _sentence(run, graph), class_="small soft"),
+                soft(_sentence(run, graph)),
             ),
             element(
                 "span",
@@ -288,15 +291,8 @@ def _gap(gap: Payload, settled_in: str) -> Html:
         said = element("span", gap["summary"], dir="auto")
         return element("li", badge("settled by a person", "", "done"), " ", said)
     form = settle_form(settled_in, gap["id"]) if gap["is_open"] and settled_in else None
-    return element(
-        "li",
-        badge(gap["severity"], "bad" if gap["severity"] == "critical" else "warn", "gap"),
-        " ",
-        element("span", gap["summary"], dir="auto"),
-        " ",
-        element("span", "open" if gap["is_open"] else "settled", class_="soft"),
-        element("details", element("summary", "Settle it", class_="small"), form) if form else None,
-    )
+    state = "open" if gap["is_open"] else "settled"
+    return element("li", *gap_words(gap, state), reveal("Settle it", form) if form else None)
 
 
 def _proof(run: Payload, titles: Mapping[str, str]) -> Html:
@@ -311,20 +307,7 @@ def _proof(run: Payload, titles: Mapping[str, str]) -> Html:
         )
         for claim in claims
     ]
-    table = element(
-        "table",
-        element(
-            "thead",
-            element(
-                "tr",
-                *(
-                    element("th", word, scope="col")
-                    for word in ("Known as", "Step", "What the report names", "What was seen")
-                ),
-            ),
-        ),
-        element("tbody", *rows),
-    )
+    heads = ("Known as", "Step", "What the report names", "What was seen")
     return element(
         "section",
         element(
@@ -332,15 +315,13 @@ def _proof(run: Payload, titles: Mapping[str, str]) -> Html:
             element("h2", "What is proven"),
             evidence_badges(run["evidence"], run["evidence_caveat"]),
         ),
-        element(
-            "p",
-            "Proof is what ran, was seen changed or was confirmed by a person; the rest is the agent's word.",
-            class_="small soft",
+        soft(
+            "Proof is what ran, was seen changed or was confirmed by a person; the rest is the agent's word."
         ),
         element(
             "details",
             element("summary", count(len(rows), "claim")),
-            element("div", table, class_="table", tabindex=0, role="region", aria_label="Claims"),
+            table(heads, rows, "Claims"),
         )
         if rows
         else None,
@@ -384,9 +365,9 @@ def _session_notes(shown: Payload) -> Child:
     rows = [
         element(
             "li",
-            element("p", moment(note["at"]), class_="small soft"),
-            element("div", notes_html(note["text"]), class_="prose", dir="auto"),
-            element("p", "The rest is in the export.", class_="small soft") if note["is_cut"] else None,
+            soft(moment(note["at"])),
+            prose(note["text"]),
+            soft("The rest is in the export.") if note["is_cut"] else None,
             data_key=note["id"],
         )
         for note in shown["notes"]
@@ -396,7 +377,7 @@ def _session_notes(shown: Payload) -> Child:
     left = shown["notes_omitted"]
     return panel(
         "Notes of the session",
-        element("p", f"{left} earlier notes are left out.", class_="small soft") if left else None,
+        soft(f"{left} earlier notes are left out.") if left else None,
         element("ol", *rows, class_="plain stack"),
     )
 

@@ -29,6 +29,7 @@ from handrail_serve.pages.parts import (
     session_path,
     silence_badge,
     status_badge,
+    under,
 )
 
 INSTALL_LINE = "handrail setup"
@@ -197,7 +198,7 @@ def _title(item: Payload) -> str:
 def _row(item: Payload, waiting: str) -> Html:
     where_to = run_path(item["id"], item["run_id"]) if item["run_id"] else session_path(item["id"])
     is_open = item["status"] in ("in_progress", "blocked")
-    under = [
+    told = [
         element("span", item["workflow_name"] or item["workflow_id"]) if item["workflow_id"] else None,
         element("span", f"at {item['pending_title']}") if item["pending_title"] and is_open else None,
         element("span", f"{item['parts_done']} of {item['parts']} parts done")
@@ -226,7 +227,7 @@ def _row(item: Payload, waiting: str) -> Html:
         element(
             "span",
             element("a", cut(_title(item)), href=where_to, class_="row-link", dir="auto"),
-            element("span", *under, class_="under"),
+            under(*told),
         ),
         ago(item["last_activity"]),
         data_key=item["id"],
@@ -255,11 +256,9 @@ def _hit(row: Payload, words: str) -> Html:
             element(
                 "a", cut(row["goal"] or row["session_id"]), href=where(row), class_="row-link", dir="auto"
             ),
-            element(
-                "span",
+            under(
                 element("span", f"{step}, {row['what']}"),
                 element("span", *_marked(row["snippet"], words), dir="auto"),
-                class_="under",
             ),
         ),
         moment(row["at"]),

@@ -8,11 +8,13 @@ from handrail.projections.html.elements import Child, Html, element
 from handrail_serve.pages.catalog.builtins import format_json
 from handrail_serve.pages.parts import (
     Payload,
+    acts,
     badge,
+    button,
+    cluster,
     count,
     facts,
     head,
-    json_text,
     meta,
     moment,
     mono,
@@ -20,7 +22,11 @@ from handrail_serve.pages.parts import (
     page,
     panel,
     points,
+    reveal,
     session_path,
+    soft,
+    text_field,
+    under,
 )
 
 _SOURCES = {
@@ -57,11 +63,7 @@ def settings_page(
                     ("The project's file", mono(settings["project_file"])),
                 ]
             ),
-            element(
-                "p",
-                "What is set here goes into your file; the project's file is edited with the project.",
-                class_="soft small",
-            ),
+            soft("What is set here goes into your file; the project's file is edited with the project."),
             class_="stack tight",
         ),
     )
@@ -118,14 +120,9 @@ def preferences_form(held: Payload) -> Html:
                 "form",
                 _choice("autonomy", "Autonomy", held["choices"]["autonomy"], held["autonomy"]),
                 _choice("riskPolicy", "Risk", held["choices"]["risk_policy"], held["risk_policy"]),
-                element("button", "Set these two", type="submit", class_="button"),
+                button("Set these two"),
                 class_="toolbar",
-                data_operation="preferences.set",
-                data_gated=True,
-                data_input=json_text(where),
-                data_title="Set the preferences?",
-                data_word="Set them",
-                data_done="Set.",
+                **acts("preferences.set", where, title="Set the preferences?", word="Set them", done="Set."),
             ),
         ),
         class_="stack",
@@ -150,8 +147,8 @@ def _preset(preset: Payload, held: Payload, where: dict[str, Any]) -> Html:
         "div",
         element("h3", preset["label"]),
         element("p", preset["text"]),
-        element("p", _in_labels(preset, held), class_="soft small"),
-        element("div", badge("in force", "good", "done") if is_on else _use(preset, where), class_="cluster"),
+        soft(_in_labels(preset, held)),
+        cluster(badge("in force", "good", "done") if is_on else _use(preset, where)),
         class_="panel stack tight",
     )
 
@@ -164,18 +161,9 @@ def _in_labels(preset: Payload, held: Payload) -> str:
 
 
 def _use(preset: Payload, where: dict[str, Any]) -> Html:
-    return element(
-        "button",
-        f"Use {preset['label']}",
-        type="button",
-        class_="button",
-        data_operation="preferences.set",
-        data_gated=True,
-        data_input=json_text({**where, "preset": preset["id"]}),
-        data_title=f"Use {preset['label']}?",
-        data_word="Use it",
-        data_done="Set.",
-    )
+    word, asked = f"Use {preset['label']}", {**where, "preset": preset["id"]}
+    call = acts("preferences.set", asked, title=f"{word}?", word="Use it", done="Set.")
+    return element("button", word, type="button", class_="button", **call)
 
 
 def _choice(name: str, label: str, choices: list[Payload], held: str) -> Html:
@@ -198,9 +186,9 @@ def _checks(checks: list[Payload], meaning: str) -> Html:
             element(
                 "div",
                 element("strong", one["name"]),
-                element("span", one["description"], class_="under") if one["description"] else None,
-                element("span", mono(" ".join((*one["environment"], one["line"]))), class_="under"),
-                element("span", _limits(one), class_="under"),
+                under(one["description"]) if one["description"] else None,
+                under(mono(" ".join((*one["environment"], one["line"])))),
+                under(_limits(one)),
                 _decide(one, meaning),
             ),
             element(
@@ -228,30 +216,25 @@ def _limits(one: Payload) -> str:
 
 def _decide(one: Payload, meaning: str) -> Html:
     """A yes names the digest of the declaration that this page shows, and is about nothing else."""
-    shown: dict[str, Any] = {"name": one["name"], "digest": one["digest"]}
     if one["isApproved"]:
-        button = element("button", "Take it back", type="submit", class_="button")
-        return element(
-            "form",
-            button,
-            class_="toolbar",
-            data_operation="check.approve",
-            data_input=json_text({"name": one["name"], "withdraw": True}),
-            data_done="Taken back: it runs only by name.",
+        back = acts(
+            "check.approve",
+            {"name": one["name"], "withdraw": True},
+            done="Taken back: it runs only by name.",
         )
-    return element(
-        "details",
-        element("summary", "Let Handrail run it", class_="small"),
-        element(
-            "form",
-            element("p", meaning, class_="small"),
-            element("button", f"Yes, run {one['name']} without asking", type="submit", class_="button main"),
-            class_="stack tight",
-            data_operation="check.approve",
-            data_input=json_text(shown),
-            data_done="Approved: Handrail runs it when a report needs it.",
+        return element("form", button("Take it back"), class_="toolbar", **back)
+    form = element(
+        "form",
+        element("p", meaning, class_="small"),
+        button(f"Yes, run {one['name']} without asking", "main"),
+        class_="stack tight",
+        **acts(
+            "check.approve",
+            {"name": one["name"], "digest": one["digest"]},
+            done="Approved: Handrail runs it when a report needs it.",
         ),
     )
+    return reveal("Let Handrail run it", form)
 
 
 # Settings and servers
@@ -264,13 +247,11 @@ def _settings(settings: Payload) -> Html:
             element(
                 "div",
                 mono(one["name"]),
-                element("span", one["text"], class_="under"),
-                element(
-                    "span",
+                under(one["text"]),
+                under(
                     element("span", "in force: ", _value(one["applied"], "nothing")),
                     element("span", "set to: ", _value(one["desired"], "")) if _waits(one) else None,
                     element("span", f"a change counts {one['takes_effect']}"),
-                    class_="under",
                 ),
                 _change(one) if "user" in one["of"] else None,
             ),
@@ -300,34 +281,17 @@ def _waits(one: Payload) -> bool:
 def _change(one: Payload) -> Html:
     """The value of the user's own file, shown before it is set as everywhere else."""
     held = "" if one["desired"] is None or one["source"] == "project" else one["desired"]
-    return element(
-        "details",
-        element("summary", "Change it", class_="small"),
-        element(
-            "form",
-            element(
-                "label",
-                f"{one['takes']}; null goes back to the default",
-                element(
-                    "input",
-                    type="text",
-                    name="value",
-                    value=held if isinstance(held, str) else format_json(held),
-                    autocomplete="off",
-                    required=True,
-                ),
-                class_="field grow",
-            ),
-            element("button", "Set it", type="submit", class_="button"),
-            class_="toolbar",
-            data_operation="settings.set",
-            data_gated=True,
-            data_input=json_text({"key": one["name"]}),
-            data_title=f"Set {one['name']}?",
-            data_word="Set it",
-            data_done="Set.",
+    shown = held if isinstance(held, str) else format_json(held)
+    form = element(
+        "form",
+        text_field(
+            f"{one['takes']}; null goes back to the default", "value", value=shown, class_="field grow"
         ),
+        button("Set it"),
+        class_="toolbar",
+        **acts("settings.set", {"key": one["name"]}, title=f"Set {one['name']}?", word="Set it", done="Set."),
     )
+    return reveal("Change it", form)
 
 
 def _value(value: Any, nothing: str) -> Html:
@@ -353,16 +317,12 @@ def _servers(servers: list[Payload]) -> Html:
             element(
                 "div",
                 element("span", f"process {one['pid']}, by {one['transport']}"),
-                element(
-                    "span",
+                under(
                     element("span", f"version {one['version']}"),
                     element("span", one["project"], dir="auto"),
                     element("span", "since ", moment(one["started_at"])),
-                    class_="under",
                 ),
-                element(
-                    "span", count(len(one["tools"]), "tool"), ": ", ", ".join(one["tools"]), class_="under"
-                ),
+                under(count(len(one["tools"]), "tool"), ": ", ", ".join(one["tools"])),
             ),
             element(
                 "span",

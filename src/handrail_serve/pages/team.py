@@ -10,16 +10,21 @@ from typing import Any
 from handrail.projections.html.elements import Child, Html, element
 from handrail_serve.pages.parts import (
     Payload,
+    acts,
     ago,
     badge,
+    button,
+    cluster,
     empty,
     head,
-    json_text,
     meta,
     mono,
     page,
     panel,
+    reveal,
+    soft,
     table,
+    text_field,
 )
 
 _ROLES = ("viewer", "member", "admin", "owner")
@@ -30,6 +35,7 @@ _WHAT = {
     "owner": "may also rotate keys and make owners",
 }
 _STATES = {"good": "good", "revoked": "bad", "expired": "warn"}
+_LONGEST = 128
 
 
 def no_team_page() -> Html:
@@ -70,13 +76,11 @@ def _elsewhere(workspaces: Payload) -> Child:
         return None
     return panel(
         "Your other workspaces",
-        element(
-            "div",
+        cluster(
             *(
                 element("button", one["name"], type="button", class_="button", data_enter=one["id"])
                 for one in others
-            ),
-            class_="cluster",
+            )
         ),
     )
 
@@ -122,12 +126,7 @@ def _change_member(one: Payload, given: list[str]) -> Html:
         "For who forgot theirs: whoever opens the link becomes this person, once. It is shown here and never "
         "again. Who is in other workspaces too is reset by the operator.",
     )
-    return element(
-        "details",
-        element("summary", "Change", class_="small"),
-        element("div", *roles, gone, class_="cluster"),
-        reset if one["role"] in given else None,
-    )
+    return reveal("Change", cluster(*roles, gone), reset if one["role"] in given else None)
 
 
 def _invite(given: list[str]) -> Html:
@@ -141,7 +140,7 @@ def _invite(given: list[str]) -> Html:
         "Invite",
         "link",
         "Whoever opens the link joins, once, within seven days. It is shown here and never again.",
-        _field("Who", "name"),
+        text_field("Who", "name", longest=_LONGEST),
         element("label", "As", element("select", *options, name="role"), class_="field"),
     )
 
@@ -172,8 +171,8 @@ def _tokens(tokens: Payload, *, can_make: bool) -> Html:
         "bearer",
         "An agent of yours works with it: HANDRAIL_TOKEN, or `Authorization: Bearer` at /mcp. It never "
         "confirms, invites or deletes. It is shown here and never again.",
-        _field("What the agent is called", "name"),
-        _field("On which machine", "machine", required=False),
+        text_field("What the agent is called", "name", longest=_LONGEST),
+        text_field("On which machine", "machine", is_required=False, longest=_LONGEST),
     )
     return panel(
         "Agents and pages",
@@ -208,43 +207,18 @@ def _audit(audit: Payload) -> Html:
 
 
 def _gated(operation: str, given: dict[str, Any], word: str, title: str) -> Html:
-    return element(
-        "button",
-        word,
-        type="button",
-        class_="button plain",
-        data_operation=operation,
-        data_gated=True,
-        data_input=json_text(given),
-        data_title=title,
-        data_word=word,
-        data_done="Done.",
-    )
+    call = acts(operation, given, title=title, word=word, done="Done.")
+    return element("button", word, type="button", class_="button plain", **call)
 
 
 def _form(operation: str, given: dict[str, Any], word: str, told: str, text: str, *fields: Child) -> Html:
     spot = "-".join(("told", *operation.split("."), *map(str, given.values())))
     return element(
         "form",
-        element("p", text, class_="small soft"),
+        soft(text),
         *fields,
-        element("div", element("button", word, type="submit", class_="button main"), class_="cluster"),
+        cluster(button(word, "main")),
         element("pre", id=spot, class_="tall", tabindex="0"),
         class_="stack tight",
-        data_operation=operation,
-        data_gated=True,
-        data_input=json_text(given),
-        data_title=f"{word}?",
-        data_word=word,
-        data_answer=f"#{spot}",
-        data_answer_field=told,
-    )
-
-
-def _field(label: str, name: str, *, required: bool = True) -> Html:
-    return element(
-        "label",
-        label,
-        element("input", type="text", name=name, maxlength=128, autocomplete="off", required=required),
-        class_="field",
+        **acts(operation, given, title=f"{word}?", word=word, answer=f"#{spot}", answer_field=told),
     )

@@ -138,7 +138,7 @@ async function show({ isBack = false, isFirst = false, then = null } = {}) {
     arrive(isBack, isFirst);
     then?.();
   } catch (trouble) {
-    if (mine === serial) fail(trouble);
+    if (mine === serial) (shownAt = ""), fail(trouble);
   } finally {
     if (mine === serial) main.removeAttribute("aria-busy");
   }
@@ -225,8 +225,10 @@ async function ask(path, then = null) {
 }
 
 async function goBack() {
-  if (!hasTyped()) return show({ isBack: true });
   const to = location.pathname + location.search + location.hash;
+  const isHere = location.pathname + location.search === shownAt.split("#")[0] && !main.hasAttribute("aria-busy");
+  if (isHere) return void (shownAt = to); // a link inside the page, which the browser follows itself
+  if (!hasTyped()) return show({ isBack: true });
   history.pushState(null, "", shownAt);
   await ask(to);
 }

@@ -14,7 +14,7 @@ from psycopg import errors
 
 from handrail.contract.accounts import Principal, Role
 from handrail.contract.catalogue import E_NOT_FOUND
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Fault, make_from
 from handrail.contract.redaction import Secrets
 from handrail.contract.wording import quote
 from handrail.ports.process import Clock, Randomness
@@ -556,18 +556,8 @@ def principal_of(held: Credential, *, is_person: bool) -> Principal | None:
     """Who acts with a credential; None: its account is no member any more, or it opens nothing."""
     if held.role is None or held.kind == "invitation":
         return None
-    return Principal(
-        account=held.account,
-        name=held.owner,
-        kind="person" if is_person else "agent",
-        workspace=held.workspace,
-        role=held.role,
-        credential=held.id,
-        agent=held.name,
-        machine=held.machine,
-        scopes=held.scopes,
-        expires_at=held.expires_at,
-    )
+    kind = "person" if is_person else "agent"
+    return make_from(Principal, held, name=held.owner, kind=kind, credential=held.id, agent=held.name)
 
 
 def _role(offered: str) -> Role:

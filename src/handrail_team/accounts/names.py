@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from handrail.contract.redaction import change_texts
+
 MOST_CHARACTERS = 128
 _ID = re.compile(r"[a-z]{2,4}_[0-9a-f]{16}")
 NAME_EXPECTED = "1 to 128 printable characters in the letters of one script, and not like an id"
@@ -70,15 +72,7 @@ def join_names(find: Callable[[], Mapping[str, str]], operation: str, told: Any)
             known.update({"": "", **find()})
         return known.get(found.group()) or found.group()
 
-    def join(value: Any) -> Any:
-        match value:
-            case dict():
-                return {key: join(held) for key, held in value.items()}
-            case list() | tuple():
-                return [join(held) for held in value]
-            case str() if not _ACCOUNT.fullmatch(value):
-                return _ACCOUNT.sub(name, value)
-            case _:
-                return value
+    def join(text: str) -> str:
+        return text if _ACCOUNT.fullmatch(text) else _ACCOUNT.sub(name, text)
 
-    return join(told) if operation in _TOLD else told
+    return change_texts(told, join) if operation in _TOLD else told

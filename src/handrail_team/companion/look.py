@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.catalogue import INTERNAL_ERROR
-from handrail.contract.outcome import Fault, Json
+from handrail.contract.outcome import Fault, Json, make_from
 from handrail.operations.declared_checks import digest_check
 from handrail.ports.actions import OwnAction
 from handrail.ports.checks import ProgramEnd, ReportFile
@@ -50,7 +50,10 @@ def describe_surroundings(
     """Where a call comes from. Settings that cannot be read are a Fault, as in a local call."""
     settings = rt.settings.of(project)
     known = rt.known_checks() if settings.checks else None
-    return Surroundings(
+    digests = map(digest_check, settings.checks)
+    return make_from(
+        Surroundings,
+        settings,
         machine=machine,
         version=version,
         client=call.client,
@@ -59,25 +62,9 @@ def describe_surroundings(
         project=project,
         identity=rt.workspace.identity(project),
         observations=rt.workspace.observations(project),
-        checks=settings.checks,
         known_checks=()
         if known is None
-        else tuple(_describe_known(rt, project, digest_check(check)) for check in settings.checks),
-        confirmations=settings.confirmations,
-        looking=settings.looking,
-        autonomy=settings.autonomy,
-        risk_policy=settings.risk_policy,
-        start_session=settings.start_session,
-    )
-
-
-def _describe_known(rt: Runtime, project: str, digest: str) -> KnownRow:
-    known = rt.known_checks().find(project, digest)
-    return KnownRow(
-        digest=digest,
-        is_approved=known.is_approved,
-        was_run=known.was_run,
-        duration_ms=known.duration_ms,
+        else tuple(make_from(KnownRow, known.find(project, one), digest=one) for one in digests),
     )
 
 
@@ -208,7 +195,7 @@ class Looking:
                 self._rt.known_checks().keep_run(self._project, digest_check(one), duration)
 
     def _act(self, order: ActionOrder) -> ActionRow:
-        told = ActionRow(operation=order.operation, params=order.params, preview=order.preview)
+        told = make_from(ActionRow, order)
         try:
             opened: OwnAction = self._rt.registry.adapter("actions")(
                 self._rt, self._project, order.operation, order.params

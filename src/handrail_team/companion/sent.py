@@ -17,13 +17,14 @@ import msgspec
 from handrail.contract.catalogue import E_VALIDATION, KINDS, RESULTS_STALE, VALIDATION_ERROR
 from handrail.contract.ids import ObservationKey, SourceKind
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Fault, Json
+from handrail.contract.outcome import Fault, Json, make_from
 from handrail.ports.actions import Preview
 from handrail.ports.checks import KnownCheck, NoChecksKnown, ProgramCall, ProgramEnd, ReportFile
 from handrail.ports.process import Randomness
 from handrail.ports.team import LookDue
 from handrail.ports.workspace import (
     DesiredSettings,
+    NamedWorkspace,
     SettingProblem,
     Settings,
     SettingsFiles,
@@ -98,12 +99,12 @@ class CallRandomness:
         return hashlib.shake_256(self._seed + self._drawn.to_bytes(8)).digest(count)
 
 
-class SentWorkspace:
-    """`ports.Workspace` of a machine elsewhere."""
+class SentWorkspace(NamedWorkspace):
+    """That of a machine elsewhere."""
 
     def __init__(self, here: Surroundings, account: str) -> None:
+        super().__init__(account)
         self._here = here
-        self._account = account
 
     def project(self, asked: str) -> str:
         del asked  # the companion has found out which directory a call means
@@ -117,22 +118,8 @@ class SentWorkspace:
         del project
         return self._here.identity
 
-    def repository(self, project: str) -> str:
-        del project
-        return ""
-
-    def main_checkout(self, project: str) -> str:
-        del project
-        return ""
-
-    def work_token(self) -> str:
-        return ""
-
     def worker(self) -> str:
         return self._here.worker
-
-    def account(self) -> str:
-        return self._account
 
 
 class SentSettings:
@@ -358,9 +345,7 @@ class SentKnownChecks(NoChecksKnown):
     def find(self, project: str, digest: str) -> KnownCheck:
         del project
         row = self._known.get(digest)
-        if row is None:
-            return KnownCheck()
-        return KnownCheck(is_approved=row.is_approved, was_run=row.was_run, duration_ms=row.duration_ms)
+        return KnownCheck() if row is None else make_from(KnownCheck, row)
 
 
 class SentAction:

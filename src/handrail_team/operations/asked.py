@@ -32,7 +32,7 @@ from handrail_team.accounts.names import NAME_EXPECTED, is_name
 
 if TYPE_CHECKING:
     from handrail_team.accounts.as_found import Asking
-    from handrail_team.accounts.directory import Directory, Member, Workspace
+    from handrail_team.accounts.directory import Directory, Made, Member, Workspace
 
 OPERATOR = "operator"
 """Who has the database, as `made_by` names them."""
@@ -175,13 +175,19 @@ def list_all(rows: Sequence[Answer], data: dict[str, Any]) -> Success:
     return Success(data=data, page=Page(items=items, style="none", limit=max(1, len(items))))
 
 
-def spell_link(rt: Runtime, directory: Directory, origin: str | UnsetType, secret: str) -> str:
-    """Where an invitation is accepted; the secret is behind the `#`, which no browser sends to a server."""
-    if not secret:
-        return ""
-    # A server leads to itself alone: a caller could have it make a link to somewhere that keeps the secret.
-    place = rt.origin or (directory.find_origin() or DEFAULT_ORIGIN if origin is UNSET else origin)
-    return f"{place}/join#invitation={secret}"
+def spell_invitation(
+    rt: Runtime, directory: Directory, origin: str | UnsetType, made: Made
+) -> dict[str, Any]:
+    """What every answer with an invitation says: where it is accepted, until when, and whether it is new.
+
+    The secret is behind the `#`, which no browser sends to a server.
+    """
+    link = ""
+    if made.secret:
+        # A server leads to itself alone: a caller could have it lead to somewhere that keeps the secret.
+        place = rt.origin or (directory.find_origin() or DEFAULT_ORIGIN if origin is UNSET else origin)
+        link = f"{place}/join#invitation={made.secret}"
+    return {"link": link, "expires_at": spell_time(made.expires_at), "is_new": bool(made.secret)}
 
 
 def spell_time(unix_seconds: int) -> str:

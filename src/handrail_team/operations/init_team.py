@@ -22,8 +22,7 @@ from handrail_team.operations.asked import (
     given,
     make,
     open_directory,
-    spell_link,
-    spell_time,
+    spell_invitation,
 )
 
 FIRST_WORKSPACE = "main"
@@ -78,9 +77,7 @@ def init_team(rt: Runtime, request: InitTeam) -> DryRun | Success | Answer:
         return MadeTeam(
             workspace_id=workspace.id,
             workspace=workspace.name,
-            link=spell_link(rt, directory, request.origin, made.secret),
-            expires_at=spell_time(made.expires_at),
-            is_new=bool(made.secret),
+            **spell_invitation(rt, directory, request.origin, made),
         )
 
     change = Change(action="create", resource="workspace", id=name, after={"invitation": "owner"})

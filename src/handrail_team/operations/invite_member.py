@@ -23,8 +23,7 @@ from handrail_team.operations.asked import (
     find_team,
     given,
     make,
-    spell_link,
-    spell_time,
+    spell_invitation,
 )
 
 
@@ -58,13 +57,8 @@ def invite_member(rt: Runtime, request: InviteMember) -> DryRun | Success | Answ
         made = team.directory.invite(
             team.workspace.id, role, request.name, team.by, request_id=given(request.request_id, "")
         )
-        return Invitation(
-            id=made.id,
-            link=spell_link(rt, team.directory, request.origin, made.secret),
-            role=role,
-            expires_at=spell_time(made.expires_at),
-            is_new=bool(made.secret),
-        )
+        told = spell_invitation(rt, team.directory, request.origin, made)
+        return Invitation(id=made.id, role=role, **told)
 
     change = Change(action="create", resource="invitation", id=request.name, after={"role": role})
     return make(rt, OPERATION, request, change, "Whoever has the link can join with this role, once.", work)

@@ -6,7 +6,7 @@ import msgspec
 
 from handrail.contract.accounts import Role
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Success
+from handrail.contract.outcome import Answer, Success, make_from
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail_team.operations.asked import DATABASE_ERRORS, TeamQuestion, find_team, list_all, spell_time
@@ -44,15 +44,7 @@ def list_members(rt: Runtime, request: ListMembers) -> Success:
     team = find_team(rt, request)
     me = "" if rt.principal is None else rt.principal.account
     rows: list[MemberRow] = [
-        MemberRow(
-            id=one.account,
-            name=one.name,
-            role=one.role,
-            state="member",
-            since=one.since,
-            is_me=one.account == me,
-            expires_at="",
-        )
+        make_from(MemberRow, one, id=one.account, state="member", is_me=one.account == me, expires_at="")
         for one in team.directory.members(team.workspace.id)
     ]
     now = rt.clock.unix_seconds()

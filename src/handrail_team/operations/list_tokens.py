@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from handrail.contract.accounts import ROLES
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Success
+from handrail.contract.outcome import Answer, Success, make_from
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail_team.operations.asked import DATABASE_ERRORS, TeamQuestion, find_team, list_all, spell_time
@@ -46,12 +46,9 @@ def list_tokens(rt: Runtime, request: ListTokens) -> Success:
     sees_all = rt.principal is None or ROLES.index(rt.principal.role) >= ROLES.index("admin")
     now = rt.clock.unix_seconds()
     rows = [
-        TokenRow(
-            id=held.id,
-            name=held.name,
-            kind=held.kind,
-            owner=held.owner,
-            machine=held.machine,
+        make_from(
+            TokenRow,
+            held,
             scopes=" ".join(held.scopes),
             state="good"
             if held.is_good(now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Success
+from handrail.contract.outcome import Answer, Success, make_from
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail_team.operations.asked import DATABASE_ERRORS, Store, list_all, open_directory
@@ -38,15 +38,11 @@ def list_workspaces(rt: Runtime, request: ListWorkspaces) -> Success:
     directory = open_directory(rt, request.store)
     account = "" if rt.principal is None else rt.principal.account
     here = "" if rt.principal is None else rt.principal.workspace
-    return list_all(
-        [
-            WorkspaceRow(
-                id=one.id, name=one.name, role=one.role or "", made_at=one.made_at, is_here=one.id == here
-            )
-            for one in directory.workspaces(account)
-        ],
-        {},
-    )
+    rows = [
+        make_from(WorkspaceRow, one, role=one.role or "", is_here=one.id == here)
+        for one in directory.workspaces(account)
+    ]
+    return list_all(rows, {})
 
 
 OPERATION = Operation(

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Success
+from handrail.contract.outcome import Answer, Success, make_from
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun, GatedInput
@@ -44,8 +44,7 @@ def new_workspace(rt: Runtime, request: NewWorkspace) -> DryRun | Success | Answ
     directory = open_directory(rt, request.store)
 
     def work() -> MadeWorkspace:
-        made = directory.make_workspace(request.name, given(request.request_id, ""))
-        return MadeWorkspace(id=made.id, name=made.name, made_at=made.made_at)
+        return make_from(MadeWorkspace, directory.make_workspace(request.name, given(request.request_id, "")))
 
     change = Change(action="create", resource="workspace", id=request.name)
     return make(rt, OPERATION, request, change, "A workspace is added; nobody else is in it.", work)

@@ -21,8 +21,7 @@ from handrail_team.operations.asked import (
     find_team,
     given,
     make,
-    spell_link,
-    spell_time,
+    spell_invitation,
 )
 from handrail_team.operations.invite_member import Invitation, require_not_above
 
@@ -63,13 +62,8 @@ def reset_account(rt: Runtime, request: ResetAccount) -> DryRun | Success | Answ
             request_id=given(request.request_id, ""),
             account=held.account,
         )
-        return Invitation(
-            id=made.id,
-            link=spell_link(rt, team.directory, request.origin, made.secret),
-            role=held.role,
-            expires_at=spell_time(made.expires_at),
-            is_new=bool(made.secret),
-        )
+        told = spell_invitation(rt, team.directory, request.origin, made)
+        return Invitation(id=made.id, role=held.role, **told)
 
     change = Change(action="create", resource="invitation", id=request.member)
     return make(rt, OPERATION, request, change, "Whoever has the link becomes this person, once.", work, held)

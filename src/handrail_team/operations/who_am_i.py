@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer
+from handrail.contract.outcome import Answer, make_from
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail_team.operations.asked import spell_time
@@ -40,18 +40,8 @@ def who_am_i(rt: Runtime, request: WhoAmI) -> Caller:
         return Caller(
             account=who, name=who, kind="local", agent="", machine="", workspace="", role="", scopes=[]
         )
-    return Caller(
-        account=found.account,
-        name=found.name,
-        kind=found.kind,
-        agent=found.agent,
-        machine=found.machine,
-        workspace=found.workspace,
-        role=found.role,
-        scopes=list(found.scopes),
-        server=rt.origin,
-        expires_at=spell_time(found.expires_at),
-    )
+    expires_at = spell_time(found.expires_at)
+    return make_from(Caller, found, scopes=list(found.scopes), server=rt.origin, expires_at=expires_at)
 
 
 OPERATION = Operation(

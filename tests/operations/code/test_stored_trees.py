@@ -20,8 +20,8 @@ from handrail.engine.folding import fold
 from handrail.engine.history import MOST_TREES, Node
 from handrail.engine.plans import plan_tree
 from handrail.operations.kept_trees import (
-    KnownTree,
     PreparedTree,
+    StoredTree,
     known_digests,
     prepare_tree,
     restore_list,
@@ -59,13 +59,13 @@ class Kept:
         self.record(node, prepared)
         return prepared
 
-    def latest(self, node_id: NodeId) -> KnownTree | None:
+    def latest(self, node_id: NodeId) -> StoredTree | None:
         recorded = find_latest_tree(self.log.history, node_id)
         if recorded is None:
             return None
         stored = restore_list(self.log.history, recorded, self.blobs)
         assert stored is not None
-        return KnownTree(recorded=recorded, stored=stored)
+        return stored
 
     def tree_at(self, node: Node) -> Tree:
         recorded = find_tree_of(self.log.history, node.node_id)
@@ -110,7 +110,7 @@ def test_at_most_two_blobs_come_with_a_tree_and_contents_are_kept_once() -> None
 
     assert len(prepared.blobs) == len(again.blobs) == 2
     assert known_digests(kept.latest(second.node_id)) == {"sha1:x", "sha1:y"}
-    assert {held.path: held.pack for held in again.stored.entries} == {
+    assert {held.path: held.pack for held in again.entries} == {
         b"a": prepared.fact.pack_ref,
         b"b": again.fact.pack_ref,
     }
@@ -126,7 +126,7 @@ def test_a_list_is_whole_again_after_a_while() -> None:
     assert depths == [*range(LONGEST_CHAIN), 0, 1]
     latest = kept.latest(node.node_id)
     assert latest is not None
-    assert latest.stored.tree == tree(f"{LONGEST_CHAIN + 1}", a=f"{LONGEST_CHAIN + 1}", b="y")
+    assert latest.tree == tree(f"{LONGEST_CHAIN + 1}", a=f"{LONGEST_CHAIN + 1}", b="y")
 
 
 def test_names_that_are_not_text_survive() -> None:

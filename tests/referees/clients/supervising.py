@@ -22,8 +22,12 @@ def supervise(visitor: Any, axe_run: str, wider: str, meet: Callable[[str], str]
     bottom = "(wanted) => document.querySelector(wanted).getBoundingClientRect().bottom"
     found["lowest"] = page.evaluate(bottom, "#overview > li:last-child")
     found["overview"] = page.locator("#overview > li").all_inner_texts()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     visitor.press(page, f"#overview a[href*='{plan['sessions']['stuck']}']")
     page.locator(f"{stuck}:target").wait_for()
+    page.evaluate("() => fetch('/')")
+    found["asked_again"] = [url for url in asked if "/api/view" in url]
     visitor.follow(page, "/sessions?status=blocked&group=state")
     found["grouped"] = page.locator("main section section").all_inner_texts()
     _look(visitor, page, found, "2-blocked")

@@ -6,7 +6,7 @@ import hashlib
 import json
 
 from handrail.workflows.compiled import Contract, Provenance, decode_compiled
-from handrail.workflows.compiling.compilation import Decision, Surroundings
+from handrail.workflows.compiling.compilation import Surroundings
 from tests.workflows.compiling.written import (
     call,
     choice,
@@ -87,24 +87,8 @@ def test_every_part_says_where_it_came_from() -> None:
     }
 
 
-def test_what_was_injected_is_told_with_its_reason() -> None:
-    decisions = compilation(RICH).decisions
-
-    told = [(one.kind, one.origin, one.step_id) for one in decisions]
-    assert told == [
-        ("template", "wr.templates.handoff_summary", "handoff_summary"),
-        ("capability_probe", "web_browsing", "probe_web_browsing"),
-        ("contract", "wr.contracts.loop_control", "c"),
-        ("feature", "wr.features.mode_guidance", "a"),
-        ("feature", "wr.features.mode_guidance", "b"),
-        ("input", "path", ""),
-    ]
-    assert decisions[-1] == Decision(
-        kind="input",
-        origin="path",
-        step_id="",
-        why="a condition, a loop or a prompt uses it and nothing declares it",
-    )
+def test_the_templates_that_it_is_made_of_are_told() -> None:
+    assert compilation(RICH).templates == {"wr.templates.handoff_summary"}
 
 
 def test_parts_keep_the_place_in_the_authors_file() -> None:

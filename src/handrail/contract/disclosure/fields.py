@@ -140,33 +140,24 @@ def tree_of(names: Iterable[str]) -> NameTree:
     return tree
 
 
-def project(value: Json, tree: NameTree) -> Json:
-    """Only the named fields and the marks; what has no fields stays as it is."""
+def project(value: Json, tree: NameTree, *, has_ids: bool = False, knows_id: bool = False) -> Json:
+    """Only the named fields and the marks; what has no fields stays as it is.
+
+    `has_ids`: also the id of every object that is cut; `knows_id`: the tree names that of the outermost.
+    """
     match value:
         case dict():
-            kept = {key: _projected(value[key], key, tree) for key in value if key in tree or key in MARKS}
-            return _honest(kept)
-        case list() | tuple():
-            return [project(item, tree) for item in value]
-        case _:
-            return value
-
-
-def project_with_ids(value: Json, tree: NameTree, *, knows_id: bool = False) -> Json:
-    """The same with the id of every object that is cut; `knows_id`: the tree names that of the outermost."""
-    match value:
-        case dict():
-            own = "" if knows_id else id_name(value)
+            own = id_name(value) if has_ids and not knows_id else None
             kept: Object = {}
             for key, inner in value.items():
                 branch = tree.get(key)
                 if branch is not None:
-                    kept[key] = project_with_ids(inner, branch)
+                    kept[key] = project(inner, branch, has_ids=has_ids)
                 elif key in tree or key in MARKS or key == own:
                     kept[key] = inner
             return _honest(kept)
         case list() | tuple():
-            return [project_with_ids(item, tree, knows_id=knows_id) for item in value]
+            return [project(item, tree, has_ids=has_ids, knows_id=knows_id) for item in value]
         case _:
             return value
 
@@ -254,11 +245,6 @@ def _add(tree: NameTree, path: Path) -> None:
         tree[head] = None
     elif branch is not None:
         _add(branch, rest)
-
-
-def _projected(value: Json, key: str, tree: NameTree) -> Json:
-    branch = tree.get(key)
-    return value if branch is None else project(value, branch)
 
 
 def _head(value: Json, length: int) -> Json:

@@ -25,7 +25,6 @@ from handrail.contract.disclosure.fields import (
     path_of,
     presence,
     project,
-    project_with_ids,
     replace_data,
     select_objects,
     tree_of,
@@ -282,7 +281,9 @@ def _unless_named(expanded: Sequence[str], wanted: Sequence[str]) -> list[str]:
 def _projected(success: Success, shape: Shape | None, scope: _Scope, tree: NameTree) -> Success:
     if not scope.is_nested:
         knows_id = shape is not None and bool(shape.id_field)
-        return map_selected(success, shape, lambda holder: project_with_ids(holder, tree, knows_id=knows_id))
+        return map_selected(
+            success, shape, lambda holder: project(holder, tree, has_ids=True, knows_id=knows_id)
+        )
     assert isinstance(success.data, dict), "only an object has objects one level down"
     return replace_data(success, {key: _nested(value, tree) for key, value in success.data.items()})
 

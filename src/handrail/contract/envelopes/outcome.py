@@ -5,7 +5,16 @@ from __future__ import annotations
 import msgspec
 
 from handrail.contract.catalogue import E_SERVER, KINDS
-from handrail.contract.outcome import HINT_LIMIT, MESSAGE_LIMIT, Failure, Json, NextCall, Outcome, Success
+from handrail.contract.outcome import (
+    HINT_LIMIT,
+    MESSAGE_LIMIT,
+    Failure,
+    Json,
+    NextCall,
+    Outcome,
+    Success,
+    make_from,
+)
 
 
 class _Trouble(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,19 +36,9 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def describe_outcome(outcome: Outcome) -> dict[str, Json]:
     """The outcome as plain values."""
     if isinstance(outcome, Success):
-        return _plain(_Told(success=outcome))
-    told = _Trouble(
-        code=outcome.kind.code,
-        message=outcome.message,
-        details=outcome.details,
-        hint=outcome.hint,
-        next_call=outcome.next_call,
-        retry_after_ms=outcome.retry_after_ms,
-    )
-    return _plain(_Told(failure=told))
-
-
-def _plain(told: _Told) -> dict[str, Json]:
+        told = _Told(success=outcome)
+    else:
+        told = _Told(failure=make_from(_Trouble, outcome, code=outcome.kind.code))
     plain: dict[str, Json] = msgspec.to_builtins(told)
     return plain
 
@@ -56,11 +55,11 @@ def read_outcome(told: Json) -> Outcome:
         raise msgspec.ValidationError("neither a success nor a failure")
     given = held.failure
     kind = KINDS.get(given.code, E_SERVER)
-    return Failure(
+    return make_from(
+        Failure,
+        given,
         kind=kind,
         message=given.message[:MESSAGE_LIMIT] or kind.code,
         details={name: value for name, value in given.details.items() if name in kind.details},
         hint=given.hint[:HINT_LIMIT],
-        next_call=given.next_call,
-        retry_after_ms=given.retry_after_ms,
     )

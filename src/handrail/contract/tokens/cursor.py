@@ -22,8 +22,8 @@ _MAC_BYTES = 16
 _AGAIN = "Repeat the query without the cursor to start from the first page."
 
 
-class CursorClaims(msgspec.Struct, frozen=True, kw_only=True):
-    """Continue this list after this item."""
+class CursorClaims(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Continue this list after this item. The field names are those of the payload."""
 
     operation: str
     scope: str
@@ -33,26 +33,12 @@ class CursorClaims(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: int
 
 
-class _Payload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    after: tuple[str, ...]
-    expires_at: int
-    operation: str
-    scope: str
-
-
 def cursor_scope(filters: dict[str, Json], sort: Sequence[str]) -> str:
     return sealed.scope_digest({"filters": filters, "sort": list(sort)})
 
 
 def mint_cursor(key: bytes, claims: CursorClaims) -> str:
-    content = canonical_bytes(
-        {
-            "after": list(claims.after),
-            "expires_at": claims.expires_at,
-            "operation": claims.operation,
-            "scope": claims.scope,
-        }
-    )
+    content = canonical_bytes(msgspec.to_builtins(claims))
     text = _PREFIX + sealed.encode(content + sealed.sign(key, _DOMAIN, content, _MAC_BYTES))
     assert len(text) <= LENGTH_LIMIT, (
         "sort keys are short; an operation cuts a long title before sorting by it"
@@ -83,7 +69,7 @@ def read_cursor(keys: Sequence[bytes], text: str, *, operation: str, scope: str,
     return payload.after
 
 
-def _open(keys: Sequence[bytes], text: str) -> _Payload | None:
+def _open(keys: Sequence[bytes], text: str) -> CursorClaims | None:
     if len(text) > 2 * LENGTH_LIMIT:
         return None
     unwrapped = unwrap(text)
@@ -96,6 +82,6 @@ def _open(keys: Sequence[bytes], text: str) -> _Payload | None:
     if not sealed.is_signed(keys, _DOMAIN, content, given):
         return None
     try:
-        return msgspec.json.decode(content, type=_Payload)
+        return msgspec.json.decode(content, type=CursorClaims)
     except msgspec.MsgspecError:
         return None  # signed by another release of ours

@@ -140,8 +140,12 @@ class ListDigest:
             self._count()
 
     def take_canonical(self, content: bytes) -> None:
-        """The same of an item whose RFC 8785 bytes are known."""
-        self._add(content)
+        """The same of an item whose RFC 8785 bytes are known, or of several with commas between them."""
+        if self._bytes > 1:
+            self._sum.update(b",")
+            self._bytes += 1
+        self._sum.update(content)
+        self._bytes += len(content)
 
     def entry(self, path: str) -> IntegrityEntry:
         """Raises Fault E_VALIDATION."""
@@ -154,14 +158,7 @@ class ListDigest:
         if self._waiting:
             content = canonical_bytes_of_decoded(self._waiting)[1:-1]
             self._waiting = []
-            self._add(content)
-
-    def _add(self, content: bytes) -> None:
-        if self._bytes > 1:
-            self._sum.update(b",")
-            self._bytes += 1
-        self._sum.update(content)
-        self._bytes += len(content)
+            self.take_canonical(content)
 
 
 def integrity_entries(

@@ -53,18 +53,14 @@ from handrail.workflows import limits
 from handrail.workflows.compiled import (
     VERSIONS,
     Action,
-    AllOf,
-    AnyOf,
     Choice,
     CompiledWorkflow,
     Delegate,
     Loop,
     Part,
     PatternRule,
-    Rule,
     Step,
-    Until,
-    While,
+    list_leaves,
 )
 from handrail.workflows.compiling.shelf import find_contract_problems
 from handrail.workflows.contracts.heavy_parts import (
@@ -73,6 +69,7 @@ from handrail.workflows.contracts.heavy_parts import (
     find_heavy_parts,
 )
 from handrail.workflows.contracts.patterns import explain_refusal
+from handrail.workflows.part_contents import conditions_of, leaves_in_loops, walk_rules
 
 # Compiled workflows that came from elsewhere
 
@@ -155,30 +152,23 @@ def _broken_contracts(workflow: CompiledWorkflow) -> Iterator[str]:
 
 def _dangling(workflow: CompiledWorkflow, part: Part) -> Iterator[str]:
     """Check that every name leads somewhere."""
-    conditions = {part.when}
     match part:
         case Step():
-            conditions |= {fragment.when for fragment in part.fragments}
-            if isinstance(part.require_confirmation, str):
-                conditions.add(part.require_confirmation)
             if part.contract and part.contract not in workflow.contracts:
                 yield "a step names a contract that is not there"
             if not set(part.functions) <= set(workflow.functions):
                 yield "a step names a function that is not there"
-        case Loop(repeat=While(condition=condition) | Until(condition=condition)):
-            conditions.add(condition)
         case Choice(options=options):
             if not options or len({option.id for option in options}) != len(options):
                 yield "a choice has no options, or two with one id"
         case Delegate(children=children):
-            conditions |= {child.when for child in children}
             if not children or len({child.id for child in children}) != len(children):
                 yield "a step hands out nothing, or two children with one id"
             if len(children) > limits.MAX_CHILDREN or (part.for_each and len(children) > 1):
                 yield "a step hands out too much"
         case Loop() | Action():
             pass
-    if not conditions - {""} <= set(workflow.conditions):
+    if not set(conditions_of(part)) <= set(workflow.conditions):
         yield "a condition is named that is not there"
 
 
@@ -192,20 +182,10 @@ def _endless(loop: Loop, depth: int) -> Iterator[str]:
 
 
 def _slow_rules(parts: tuple[Part, ...]) -> Iterator[str]:
-    waiting: list[Part | Rule] = list(parts)
-    while waiting:
-        match waiting.pop():
-            case Loop(body=body):
-                waiting += body
-            case Step(rules=rules):
-                waiting += rules
-            case AllOf(of=inner) | AnyOf(of=inner):
-                waiting += inner
-            case PatternRule(pattern=pattern):
-                if explain_refusal(pattern):
-                    yield "a rule has a pattern that is refused"
-            case _:
-                pass
+    steps = (leaf for leaf in list_leaves(parts) if isinstance(leaf, Step))
+    for rule in (rule for step in steps for rule in walk_rules(step.rules)):
+        if isinstance(rule, PatternRule) and explain_refusal(rule.pattern):
+            yield "a rule has a pattern that is refused"
 
 
 KEY_LIMIT = 256
@@ -241,7 +221,10 @@ class _Check:
 
     def __init__(self, workflows: Mapping[str, CompiledWorkflow]) -> None:
         self._workflows = workflows
-        self._positions = {held: dict(_loops_around(flow.steps)) for held, flow in workflows.items()}
+        self._positions = {
+            held: {leaf.id: around for leaf, around in leaves_in_loops(flow.steps)}
+            for held, flow in workflows.items()
+        }
         self._runs: dict[RunId, str] = {}
         """The hash of the workflow of each."""
         self._nodes: dict[NodeId, _Seen] = {}
@@ -441,17 +424,6 @@ class _Check:
 
     def _malformed(self, what: str) -> Fault:
         return malformed_fault(f"Event {self._path.rpartition('/')[2]} {what}.", self._path)
-
-
-def _loops_around(
-    parts: tuple[Part, ...], around: tuple[Loop, ...] = ()
-) -> Iterator[tuple[str, tuple[Loop, ...]]]:
-    """Every leaf by its id, with the loops around it, outermost first."""
-    for part in parts:
-        if isinstance(part, Loop):
-            yield from _loops_around(part.body, (*around, part))
-        else:
-            yield part.id, around
 
 
 def _is_position(around: Mapping[str, tuple[Loop, ...]], state: Running) -> bool:

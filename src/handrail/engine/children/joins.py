@@ -221,7 +221,6 @@ def _work_of(history: History, run: Run) -> tuple[str, bytes]:
 
 
 def _inputs_of(history: History, run: Run) -> dict[str, Any]:
-    assert run.first_node is not None, "a child has a first node"
     owners = history.owners.get(run.first_node, {})
     held = history.context.get(run.first_node, {})
     return {name: value for name, value in held.items() if owners.get(name) == "parent"}
@@ -364,9 +363,8 @@ class Joined(msgspec.Struct, frozen=True, kw_only=True):
 
 def list_passed(workflow: CompiledWorkflow, trace: Iterable[TraceEntry]) -> list[Delegate]:
     """The steps that a move passed because they had nothing to hand out."""
-    passed = [entry.step_id for entry in trace if isinstance(entry, SkippedStep) and not entry.condition_id]
-    steps = [leaf for name, leaf in leaves_of(workflow).items() if name in passed] if passed else []
-    return [leaf for leaf in steps if isinstance(leaf, Delegate)]
+    passed = {entry.step_id for entry in trace if isinstance(entry, SkippedStep) and not entry.condition_id}
+    return [one for one in leaves_of(workflow).values() if isinstance(one, Delegate) and one.id in passed]
 
 
 def collect_nothing(workflow: CompiledWorkflow, trace: Iterable[TraceEntry]) -> dict[str, Any]:
@@ -532,7 +530,6 @@ def write_brief(history: History, workflow: CompiledWorkflow, step: Delegate, ch
     named = {one.id: one for one in step.children}
     item = _ITEM.fullmatch(child.name)
     made = named.get(child.name) or named.get(item[1] if item else "")
-    assert child.run.first_node is not None, "a child has a first node"
     given = context_at(history, child.run.first_node)
     assert child.run.parent is not None, "a child has a parent"
     around = facts_at(history, workflow, child.run.parent.node_id).values

@@ -30,7 +30,7 @@ from handrail.engine.history import (
 from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.artifacts import Place, find_kind_contract, full_kind, judge_report
 from handrail.engine.judge.changed_claims import Comparison, find_named_files
-from handrail.engine.judge.red_then_green import find_grown
+from handrail.engine.judge.red_then_green import sort_tests
 from handrail.engine.judge.requirements import INVALID, MISSING
 from handrail.engine.judge.run_claims import (
     choose_strongest,
@@ -395,8 +395,7 @@ def weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reaso
         verdict=result.verdict,
         fact=result.fact,
         refs=result.refs,
-        paths=result.paths,
-        grown=find_grown(known, result),
+        **sort_tests(known, result),
     )
     if result.verdict in ("holds", "unknown") or (
         result.verdict != "contradicted" and was_told(known, result)

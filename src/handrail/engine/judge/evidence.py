@@ -43,7 +43,7 @@ from handrail.engine.judge.earlier_reports import (
     weigh_step,
 )
 from handrail.engine.judge.named_places import describe_place, read_place
-from handrail.engine.judge.red_then_green import find_doubted_pass, find_grown, match_red_then_green
+from handrail.engine.judge.red_then_green import find_doubted_pass, match_red_then_green, sort_tests
 from handrail.engine.judge.requirements import MISSING
 from handrail.engine.judge.run_claims import (
     explain_hidden_tests,
@@ -422,9 +422,8 @@ class _Weighing:
             result = msgspec.structs.replace(result, verdict="unknown", fact=rewriting)
             self._disclose(f"{rewriting[0].upper()}{rewriting[1:]}.", result.command)
         level = "ran" if result.verdict in ("holds", "stale") else "claimed"
-        told: dict[str, Any] = {"fact": result.fact, "refs": result.refs, "paths": result.paths}
-        grown = find_grown(self._known, result)
-        self._claim(check, pointer, level=level, verdict=result.verdict, grown=grown, **told)
+        told: dict[str, Any] = {"fact": result.fact, "refs": result.refs, **sort_tests(self._known, result)}
+        self._claim(check, pointer, level=level, verdict=result.verdict, **told)
         if is_due and result.verdict in ("missing", "stale"):
             self._miss_once(f"{pointer}: {result.fact}", result)
 

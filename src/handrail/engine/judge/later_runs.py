@@ -21,7 +21,7 @@ from handrail.engine.judge.artifact_spots import Spot, write_pointer
 from handrail.engine.judge.artifacts import find_kind_contract
 from handrail.engine.judge.earlier_reports import FACT_BYTES
 from handrail.engine.judge.evidence import find_expected_status, list_rows
-from handrail.engine.judge.red_then_green import find_grown, match_red_then_green
+from handrail.engine.judge.red_then_green import match_red_then_green, sort_tests
 from handrail.engine.judge.run_claims import (
     OWN_CHECK,
     explain_hidden_tests,
@@ -78,6 +78,7 @@ def _weigh_claim(
 ) -> Claim:
     own = [one for one in known.receipts if one.receipt_id in claim.refs]
     is_strongest = any(one.by == "handrail" for one in own) and claim.verdict == "holds"
+    is_strongest = is_strongest and not claim.unanswered
     is_run = claim.check in ("ran", "red_then_green")
     if not is_run or claim.verdict == "contradicted" or is_strongest:
         return claim
@@ -97,8 +98,7 @@ def _weigh_claim(
                 verdict=result.verdict,
                 fact=shorten_message(result.fact, FACT_BYTES),
                 refs=result.refs,
-                paths=result.paths,
-                grown=find_grown(known, result),
+                **({"grown": (), "unanswered": ()} | sort_tests(known, result)),
             )
     return claim
 

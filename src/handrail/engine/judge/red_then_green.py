@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -31,8 +32,15 @@ from handrail.engine.judge.run_claims import (
     own_program,
     suggest_command,
 )
-from handrail.engine.judge.witnessed import RunResult, Witnessed
-from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, Exited, compare_counts, describe_outcome
+from handrail.engine.judge.witnessed import RunResult, Turn, Witnessed
+from handrail.engine.receipts import (
+    ELSEWHERE,
+    NOT_TOLD,
+    Exited,
+    compare_counts,
+    describe_outcome,
+    has_passed,
+)
 
 _INTERPRETER = re.compile(r"(?:python|pypy|node|bun|deno|ruby|perl|php|sh|bash|dash|zsh|ksh)[\d.]*")
 NOT_FOUND = "what differs could not be found"
@@ -50,7 +58,7 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
     shown = next((one for one in own if one.receipt_id in green.refs[-1:]), None)
     before = [one for one in own if one.tree_after != known.sighting.tree]
     failed = [one for one in before if has_failed(one) and (shown is None or is_command_of(one, shown))]
-    red = choose_red(failed, known.sighting.broken)
+    red = choose_red(failed, known.sighting.turns)
     if red is not None and red.receipt_id in known.imported:
         return judge_imported(red, command)
     if red is None:
@@ -58,7 +66,7 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
             fact = f"{name} passes, and the client tells only of commands that do"
             return RunResult(verdict="unknown", fact=fact, refs=green.refs)
         fact = f"{name} passes, and no receipt of this run shows that it failed before"
-        if broken := [one for one in before if _has_broken_off(one)]:
+        if broken := [one for one in before if has_broken_off(one)]:
             fact = (
                 f"{name} ended with {describe_outcome(broken[-1].outcome)} before, and no test failed then: "
             )
@@ -77,8 +85,8 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
     last = next(one for one in known.receipts if one.receipt_id == green.refs[-1])
     paths = sorted(known.sighting.since.get(red.tree_after, ()))
     gone = known.sighting.gone.get(red.tree_after, ())
-    broken = known.sighting.broken.get(red.receipt_id, ())
-    doubt = find_doubt(red, last, paths, gone, name, broken)
+    turn = known.sighting.turns.get(red.receipt_id, Turn())
+    doubt = find_doubt(red, last, paths, gone, name, turn)
     if not doubt and (absent := _find_absent(known, red)):
         doubt = f"{name} failed before, when {list_paths(absent)} was not there, and passes now"
     if not doubt and not paths:
@@ -89,9 +97,11 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
         # A test that is new beside those that failed takes nothing from them: it is told, and is no gap. Nor
         # is code that failed in the middle of the work, where the test was never run on that of the start.
         new = {*known.sighting.appeared.get(red.tree_after, ())}
-        is_beside = doubt == _find_changed_tests(red, paths, name) and new >= set(list_own(red, paths))
-        is_told = is_beside or doubt == _describe_broken(broken, name)
-        return RunResult(verdict="unknown", fact=doubt, refs=refs, is_doubted=not is_told)
+        is_changed = doubt == _find_changed_tests(red, paths, name, turn)
+        is_broken = doubt == _describe_broken(turn.broken, name)
+        is_told = is_broken or (is_changed and new >= set(list_own(red, paths)))
+        fix = doubt if is_changed or is_broken else ""  # they say what shows it
+        return RunResult(verdict="unknown", fact=doubt, refs=refs, fix=fix, is_doubted=not is_told)
     there = set(paths) - set(known.sighting.appeared.get(red.tree_after, ()))
     told = {make_readable(path) for path in there if is_test_file(path)}.union(green.paths)
     return RunResult(verdict="holds", fact=describe_guard(red, paths), refs=refs, paths=tuple(sorted(told)))
@@ -103,7 +113,7 @@ def find_doubt(
     paths: list[str],
     gone: Sequence[str],
     name: str,
-    broken: Sequence[str],
+    turn: Turn,
 ) -> str:
     """What else than the change may have made it pass; empty: nothing that is known."""
     fewer = compare_counts(red.counts, green.counts, "then")
@@ -121,8 +131,8 @@ def find_doubt(
         return f"{name} failed before and passes now, and tests of then are gone: {list_paths(lost)}"
     return (
         _find_only_tests(paths, name)
-        or _find_changed_tests(red, paths, name)
-        or (_describe_broken(broken, name) if broken else "")
+        or ("" if turn.is_answered else _find_changed_tests(red, paths, name, turn))
+        or (_describe_broken(turn.broken, name) if turn.broken else "")
     )
 
 
@@ -137,7 +147,10 @@ def _find_only_tests(paths: list[str], name: str) -> str:
     return ""
 
 
-def _find_changed_tests(red: ReceiptRecorded, paths: list[str], name: str) -> str:
+ASIDE = "put them aside, run it, put them back, and run it again"
+
+
+def _find_changed_tests(red: ReceiptRecorded, paths: list[str], name: str, turn: Turn) -> str:
     """Another test than the one that failed shows nothing about the code between them."""
     found = list_own(red, paths)
     if not found:
@@ -145,7 +158,7 @@ def _find_changed_tests(red: ReceiptRecorded, paths: list[str], name: str) -> st
     told = (
         f"{name} failed before and passes now, and what it tests by changed in between: {list_paths(found)}"
     )
-    return f"{told}; run it as it is now without the fix, then with it"
+    return f"{told}; {ASIDE if turn.tests else 'run it as it is now without the fix, then with it'}"
 
 
 def list_own(receipt: ReceiptRecorded, paths: Sequence[str]) -> list[str]:
@@ -190,18 +203,42 @@ def find_doubted_pass(known: Witnessed, result: RunResult, text: str) -> str:
     return _find_only_tests(paths, make_readable(text.strip())) if is_own else ""
 
 
-def find_grown(known: Witnessed, result: RunResult) -> tuple[str, ...]:
+def sort_tests(known: Witnessed, result: RunResult) -> dict[str, Any]:
+    """The tests of a command for its claim: what changed, only grew, or leaves a failure unanswered.
+
+    A test that is new or grew may disarm one that failed before it: that one has to pass without it.
+    """
+    green = next((one for one in known.receipts if one.receipt_id in result.refs[-1:]), None)
+    if result.verdict != "holds" or green is None:
+        return {"paths": result.paths}
+    own = [one for one in known.receipts if is_command_of(one, green)]
+    turns = (known.sighting.turns.get(one.receipt_id, Turn()) for one in own)
+    changes = known.sighting.changes
+    innocent = known.sighting.grown.union(() if changes is None else filter(is_test_file, changes.added))
+    since = {
+        path for turn in turns for path in turn.tests if path in innocent and not configures_runner(path)
+    }
+    unanswered = set(map(make_readable, since)) if has_passed(green.outcome, green.counts) else set()
+    grown = _find_grown(known, result, own, green)
+    return {
+        "paths": tuple(path for path in result.paths if path not in unanswered),
+        "grown": tuple(path for path in grown if path not in unanswered),
+        "unanswered": tuple(sorted(unanswered)),
+    }
+
+
+def _find_grown(
+    known: Witnessed, result: RunResult, own: Sequence[ReceiptRecorded], green: ReceiptRecorded
+) -> list[str]:
     """Tests that only gained lines, of a command that failed by them and that the change made pass.
 
     What the run found in them still stands there, and what is new was seen to fail.
     """
-    green = next((one for one in known.receipts if one.receipt_id in result.refs[-1:]), None)
-    if result.verdict != "holds" or green is None or not known.sighting.grown:
-        return ()
-    red = find_red([one for one in known.receipts if is_command_of(one, green)], green)
-    if red is None or _judge_difference(known, red, result, "").verdict != "holds":
-        return ()
-    return tuple(map(make_readable, list_own(green, sorted(known.sighting.grown))))
+    red = find_red(own, green) if known.sighting.grown else None
+    if red is None or list_own(red, known.sighting.since.get(red.tree_after, ())):
+        return []
+    is_shown = _judge_difference(known, red, result, "").verdict == "holds"
+    return [make_readable(path) for path in list_own(green, sorted(known.sighting.grown)) if is_shown]
 
 
 def describe_guard(red: ReceiptRecorded, paths: list[str]) -> str:
@@ -223,7 +260,8 @@ def _find_in_one_folder(known: Witnessed, text: str) -> tuple[ReceiptRecorded, .
     return own if len({one.directory for one in own}) == 1 else ()
 
 
-def _has_broken_off(receipt: ReceiptRecorded) -> bool:
+def has_broken_off(receipt: ReceiptRecorded) -> bool:
+    """Whether it failed as a whole: no test did."""
     return isinstance(receipt.outcome, Exited) and receipt.outcome.status != 0 and not has_failed(receipt)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any, TypeAlias
 
@@ -30,7 +30,7 @@ from handrail.engine.command_lines import (
 )
 from handrail.engine.events import EvidenceVerdict, ReceiptRecorded
 from handrail.engine.judge.named_places import OF_A_CHECK, configures_runner, is_test_file, sort_by_use
-from handrail.engine.judge.witnessed import RunResult, Witnessed
+from handrail.engine.judge.witnessed import RunResult, Turn, Turns, Witnessed
 from handrail.engine.receipts import (
     ELSEWHERE,
     NOT_TOLD,
@@ -433,9 +433,10 @@ def _find_touched(known: Witnessed, receipt: ReceiptRecorded) -> list[str]:
     words = read_words(receipt.argv).words
     named = {posixpath.normpath(posixpath.join(receipt.directory, word)) for word in words}
     is_runner = bool(receipt.check or receipt.counts) or names_runner(words)
-    # One that is new since the command failed may have disarmed those that did.
+    # One that is new since the command failed may have disarmed those that did, unless these passed without.
     red = find_red([one for one in known.receipts if is_command_of(one, receipt)], receipt)
-    since = () if red is None else known.sighting.appeared.get(red.tree_after, ())
+    is_open = red is not None and not known.sighting.turns.get(red.receipt_id, Turn()).is_answered
+    since = known.sighting.appeared.get(red.tree_after, ()) if red and is_open else ()
     beside = {*changes.added} - {*since}
     found = [
         path
@@ -447,24 +448,20 @@ def _find_touched(known: Witnessed, receipt: ReceiptRecorded) -> list[str]:
     return [make_readable(path) for path in sorted(found)]
 
 
-Broken: TypeAlias = Mapping[str, Sequence[str]]
-"""By the receipts of commands that failed: code that differs since, and that the run had changed by then."""
-
-
 def find_red(
-    own: Sequence[ReceiptRecorded], green: ReceiptRecorded, broken: Broken | None = None
+    own: Sequence[ReceiptRecorded], green: ReceiptRecorded, turns: Turns | None = None
 ) -> ReceiptRecorded | None:
     """The last of these receipts, in the order of the log, that failed before on other files."""
     before = own[: own.index(green)]
     failed = [one for one in before if has_failed(one) and one.tree_after not in ("", green.tree_after)]
-    red = choose_red(failed, broken or {})
+    red = choose_red(failed, turns or {})
     is_known = bool(green.tree_after) and not green.changed_meanwhile
     return red if red and is_known and not red.changed_meanwhile else None
 
 
-def choose_red(failed: Sequence[ReceiptRecorded], broken: Broken) -> ReceiptRecorded | None:
+def choose_red(failed: Sequence[ReceiptRecorded], turns: Turns) -> ReceiptRecorded | None:
     """The last that failed before the run changed its code, else the last."""
-    sound = [one for one in failed if not broken.get(one.receipt_id)]
+    sound = [one for one in failed if not turns.get(one.receipt_id, Turn()).broken]
     return next(reversed(sound or failed), None)
 
 

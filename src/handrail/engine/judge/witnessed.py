@@ -71,6 +71,21 @@ class LocatedPath(msgspec.Struct, frozen=True, kw_only=True):
     is_there: bool = False
 
 
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """Of a command that failed and passed since: whether the code made it pass, by what differs."""
+
+    broken: tuple[str, ...] = ()
+    """Code that differs since, and that the run had changed by then."""
+    is_answered: bool = False
+    """It passed since with the very tests by which it failed."""
+    tests: tuple[str, ...] = ()
+    """Else, where those were the tests of the start or of a commit: what differs of them."""
+
+
+Turns: TypeAlias = Mapping[str, Turn]
+"""By the receipt of a command that failed and passed since."""
+
+
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen in the working tree for one attempt."""
 
@@ -95,8 +110,7 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """Those of them that were not there then."""
     gone: Mapping[str, tuple[str, ...]] = {}
     """Those of them that are not there now."""
-    broken: Mapping[str, tuple[str, ...]] = {}
-    """By the receipt of a command that failed: code that differs since, and the run had changed by then."""
+    turns: Turns = {}
     grown: frozenset[str] = frozenset()
     """Tests that only gained lines since the commit that the run began with; known where a command failed."""
     repositories: tuple[str, ...] = ()

@@ -199,9 +199,9 @@ def _spoiled(
         yield "misspelt kind", (*rest, delivered | {"kind": contract.artifact_kind.upper()})
         if contract.artifact_kind == LOOP_CONTROL:
             yield "another loop", (*rest, delivered | {"loopId": "no-such-loop"})
-        if contract.artifact_kind == CAPABILITY_OBSERVATION and _is_required(workflow, step):
-            yield "capability unavailable", (*rest, delivered | {"status": "unavailable"})
         if contract.artifact_kind == CAPABILITY_OBSERVATION and step.capability:
+            if workflow.capabilities.get(step.capability) == "required":
+                yield "capability unavailable", (*rest, delivered | {"status": "unavailable"})
             another = next(name for name in get_args(Capability) if name != step.capability)
             yield "another capability", (*rest, delivered | {"capability": another})
         for number, variant in enumerate(make_invalid_variants(contract), 1):
@@ -225,10 +225,6 @@ def _bad_levels(gate: Gate) -> Iterator[tuple[str, dict[str, str]]]:
         for level in levels:
             if level in gate.followups:
                 yield f"with {name} {level}", good | {name: level}
-
-
-def _is_required(workflow: CompiledWorkflow, step: Step) -> bool:
-    return bool(step.capability) and workflow.capabilities.get(step.capability) == "required"
 
 
 def _user_input(step: Step) -> list[dict[str, Any]]:

@@ -60,16 +60,15 @@ from handrail.workflows.compiled import (
     Action,
     Choice,
     CompiledWorkflow,
-    Count,
     Delegate,
-    ForEach,
     Leaf,
     Loop,
     Part,
     Step,
     Until,
     While,
-    walk_parts,
+    loop_variables,
+    names_set_inside,
 )
 from handrail.workflows.conditions import (
     MISSING,
@@ -77,26 +76,16 @@ from handrail.workflows.conditions import (
     Compare,
     Condition,
     Facts,
-    LoopControl,
+    asks_for_decision,
     comparisons,
     label_condition,
     parts_of,
     value_of,
 )
 from handrail.workflows.contracts.check import explain_unsatisfiable, make_example
+from handrail.workflows.part_contents import leaves_in_loops
 
 # Steps that no walk reached: dead where that is proven, untried where only a limit was reached
-
-
-def list_leaves(
-    parts: tuple[Part, ...], around: tuple[Loop, ...] = ()
-) -> Iterator[tuple[Part, tuple[Loop, ...]]]:
-    """Every step, choice and action with the loops around it, outermost first."""
-    for part in parts:
-        if isinstance(part, Loop):
-            yield from list_leaves(part.body, (*around, part))
-        else:
-            yield part, around
 
 
 class _Judge:
@@ -112,7 +101,9 @@ class _Judge:
         self._is_whole = is_whole
         self._iterations = iterations
         self._domains = Domains(workflow)
-        self._changing = frozenset(_changing(workflow.steps))
+        loops = loops_in(workflow.steps)
+        self._changing = set(names_set_inside(workflow.steps)).union(*map(loop_variables, loops))
+        """Names whose values come up on the way."""
 
     def is_dead(self, part: Part, around: tuple[Loop, ...]) -> bool:
         """Whether it is certain: no values lead there, or every way was walked and nothing was left out."""
@@ -138,7 +129,7 @@ class _Judge:
                 yield self._workflow.conditions[outer.when]
             if isinstance(outer, Loop) and isinstance(outer.repeat, While):
                 condition = self._workflow.conditions[outer.repeat.condition]
-                if not any(isinstance(one, LoopControl) for one in parts_of(condition)):
+                if not asks_for_decision(condition):
                     yield condition
 
     def _is_open(self, condition: Condition) -> bool:
@@ -150,24 +141,6 @@ class _Judge:
 
     def _is_cut(self, around: tuple[Loop, ...]) -> bool:
         return any(loop.max_iterations > self._iterations for loop in around)
-
-
-def _changing(parts: tuple[Part, ...]) -> Iterator[str]:
-    """Names whose values come up on the way: loop variables, what choices set, what actions save."""
-    for part in walk_parts(parts):
-        match part:
-            case Loop(repeat=ForEach(item=item, index=index)):
-                yield from (item, index)
-            case Loop(repeat=Count(index=index)):
-                yield index
-            case Loop(repeat=While() | Until()):
-                pass
-            case Choice(options=options):
-                yield from (name for option in options for name in option.sets)
-            case Action(save_as=name):
-                yield name
-            case _:
-                pass
 
 
 DEFAULT_LIMITS = Limits()
@@ -197,7 +170,7 @@ def simulate_modes(
     paths = input_paths(short, limits.max_loop_iterations, effort)
     contexts, possible = list_starts(short, limits.max_loop_iterations, limits.max_starts, effort)
     walks = {mode: Walks(short, mode, limits, paths, effort) for mode in modes}
-    total = sum(1 for _ in list_leaves(workflow.steps))
+    total = sum(1 for _ in leaves_in_loops(workflow.steps))
     for mode, taken in walks.items():
         for context in contexts:
             taken.take(context)
@@ -217,7 +190,7 @@ def _report(
 ) -> Report:
     # The modes are walked apart and told together: a step counts as reached if any mode comes to it, and its
     # prompt is the longest that any mode renders. Where a walk was cut short nothing is called dead.
-    leaves = list(list_leaves(workflow.steps))
+    leaves = list(leaves_in_loops(workflow.steps))
     steps = [part.id for part, _ in leaves]
     reached = {step_id for taken in walks.values() for step_id in taken.texts}
     texts = {

@@ -76,8 +76,6 @@ def limit_fingerprint(fingerprint: Fingerprint, tip: Tip) -> Fingerprint | None:
     number = 0 if tip.last is None else segment_number(tip.last.segment)
     if not 0 < number <= len(fingerprint.segments):
         return None
-    if number == len(fingerprint.segments):
-        return fingerprint
     return msgspec.structs.replace(fingerprint, segments=fingerprint.segments[:number])
 
 

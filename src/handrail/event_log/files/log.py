@@ -82,7 +82,6 @@ from handrail.event_log.files.history import (
     pins_of,
     read_after,
     read_history,
-    read_manifest,
     scan_proven_bytes,
 )
 from handrail.event_log.files.manifest import (
@@ -90,7 +89,6 @@ from handrail.event_log.files.manifest import (
     describe_damage,
     empty_tip,
     has_first_line,
-    has_tip_line,
 )
 from handrail.event_log.files.segments import SegmentLimits
 from handrail.event_log.plan import check_new, check_plan, check_session_id, session_not_found
@@ -220,15 +218,13 @@ class FileHold:
     def _scan(self, held: LockedSession) -> WriterMemory | None:
         """Rebuild the memory from the bytes up to a tip that this process has proven."""
         tip = self._log.proven.latest_tip(self._session_id)
-        if tip is None or not has_tip_line(tip, read_manifest(self._log.disk, held.directory, tip.start)):
+        if tip is None:
             return None
         known = scan_proven_bytes(self._log.disk, held.directory, tip)
         return None if known is None else WriterMemory(tip=tip, keys=known[0], pinned=known[1])
 
     def _catch_up(self, held: LockedSession, known: WriterMemory) -> WriterMemory | None:
         """Add what others committed since; None when the files no longer match the memory."""
-        if known.tip.last is None:
-            return None
         disk = self._log.disk
         self._note = read_open_note(disk, held.lock)
         self._fingerprint = self._log.confirm_fingerprint(self._session_id, held.directory)

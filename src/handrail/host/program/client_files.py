@@ -17,7 +17,7 @@ import msgspec
 from handrail.contract.catalogue import E_CONFIG, E_FORBIDDEN, E_IO
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
-from handrail.host.private_files import ensure_private_directory, replace_private
+from handrail.host.private_files import ensure_private_directory, read_document, replace_private
 from handrail.host.program.installation import (
     PACKAGE,
     PACKED,
@@ -89,11 +89,7 @@ class LocalClientFiles:
         return True
 
     def kept(self, path: str) -> KeptFile | None:
-        try:
-            with open(self._record(path), "rb") as file:
-                return msgspec.json.decode(file.read(), type=KeptFile)
-        except (OSError, msgspec.MsgspecError):
-            return None
+        return read_document(self._record(path), KeptFile, 2 * _MOST_BYTES)
 
     def forget(self, path: str) -> None:
         with suppress(OSError):
@@ -352,8 +348,4 @@ def _ensure_link(user: str, target: str, home: str) -> bool:
 
 
 def _manifest(home: str) -> _Manifest:
-    try:
-        with open(os.path.join(home, _MANIFEST), "rb") as file:
-            return msgspec.json.decode(file.read(4_096), type=_Manifest)
-    except (OSError, msgspec.MsgspecError):
-        return _Manifest(digest="")
+    return read_document(os.path.join(home, _MANIFEST), _Manifest, 4_096) or _Manifest(digest="")

@@ -331,8 +331,6 @@ def _content(path: str) -> bytes | None:
     """A regular file up to a limit; None for anything else."""
     try:
         with open(path, "rb", opener=open_regular_file) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return None
             return file.read(_MOST_BYTES)
     except OSError:
         return None

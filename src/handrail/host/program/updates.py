@@ -22,7 +22,7 @@ from handrail.contract.catalogue import E_TIMEOUT
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets, find_credentials, redact_credentials
 from handrail.host.notices import NOTICES
-from handrail.host.private_files import ensure_private_directory, replace_private
+from handrail.host.private_files import ensure_private_directory, read_document, replace_private
 from handrail.host.program.client_files import sync_skill
 from handrail.host.program.fetching import FETCH_SECONDS, Silence, add_login, fetch_address, resolve_address
 from handrail.host.program.index_sources import Manager, index_sources
@@ -173,11 +173,7 @@ class LocalUpdates:
         return sync_skill(os.path.join(package, "packed", "skill"), self._user(), self._home)
 
     def last_check(self) -> UpdateCheck | None:
-        try:
-            with open(os.path.join(self._home, *_LOOK), "rb") as file:
-                return msgspec.json.decode(file.read(_MOST_BYTES), type=UpdateCheck)
-        except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
-            return None
+        return read_document(os.path.join(self._home, *_LOOK), UpdateCheck, _MOST_BYTES)
 
     def keep_check(self, look: UpdateCheck | None) -> None:
         """Two files, so that a call with nothing to tell finds no file to open."""
@@ -208,11 +204,8 @@ class _PipxMetadata(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _pipx_metadata() -> _PipxMetadata:
-    try:
-        with open(os.path.join(sys.prefix, "pipx_metadata.json"), "rb") as file:
-            return msgspec.json.decode(file.read(1_048_576), type=_PipxMetadata)
-    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
-        return _PipxMetadata()
+    path = os.path.join(sys.prefix, "pipx_metadata.json")
+    return read_document(path, _PipxMetadata, 1_048_576) or _PipxMetadata()
 
 
 def _speaks_uv(method: InstallMethod, pipx: _PipxMetadata, *, has_pip: bool) -> bool:

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import msgspec
 
-from handrail.host.private_files import ensure_private_directory, open_regular_file
+from handrail.host.private_files import ensure_private_directory, open_regular_file, read_document
 from handrail.ports.process import McpProcess
 
 _MOST_SERVERS = 200
@@ -73,11 +73,7 @@ def _read_held(path: str) -> McpProcess | None:
     """What the file says if its server lives; None otherwise."""
     for _ in _unheld(path):
         return None
-    try:
-        with open(path, "rb", opener=open_regular_file) as file:
-            return msgspec.json.decode(file.read(_MOST_BYTES), type=McpProcess)
-    except (OSError, msgspec.DecodeError):
-        return None
+    return read_document(path, McpProcess, _MOST_BYTES)
 
 
 def _unheld(path: str) -> Iterator[None]:

@@ -24,6 +24,7 @@ from handrail.host.worktree.stat_cache import (
     TrackedTable,
     find_folders,
     read_index_stamp,
+    read_numbers,
 )
 from handrail.host.worktree.trees import (
     REFUSED,
@@ -221,12 +222,12 @@ Mark = tuple[int, int, int, int, int]
 def is_unchanged(known: KnownFolders, project: str) -> bool:
     """Whether git would list the same untracked files."""
     files = known.files.split(b"\0")
-    marks = _numbers(known.marks)
+    marks = read_numbers(known.marks)
     for at, file in enumerate(files):
         if tuple(marks[at * _MARK_NUMBERS : (at + 1) * _MARK_NUMBERS]) != _mark(file):
             return False
     folders = known.folders.split(b"\0")
-    stamps = _numbers(known.stamps)
+    stamps = read_numbers(known.stamps)
     count, lstat = len(folders), os.lstat
     if len(stamps) != 3 * count:
         return False
@@ -371,12 +372,6 @@ def _mark(path: bytes) -> Mark:
     except OSError:
         return (0, 0, 0, 0, 0)
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_size, found.st_uid)
-
-
-def _numbers(content: bytes) -> array[int]:
-    numbers = array("q")
-    numbers.frombytes(content)
-    return numbers
 
 
 # Reading many files one by one, without following a link

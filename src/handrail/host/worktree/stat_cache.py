@@ -338,7 +338,7 @@ def _make_kept(project: bytes, cache: StatCache) -> Kept:
 def _fill(cache: StatCache, kept: Kept) -> None:
     """Raises ValueError when the columns do not fit together."""
     if kept.paths:
-        stamps = zip(*(_numbers(column) for column in kept.stamps), strict=True)
+        stamps = zip(*(read_numbers(column) for column in kept.stamps), strict=True)
         known = zip(stamps, _cut(kept.digests, cache.length), strict=True)
         cache.others = dict(zip(_names(kept.paths), known, strict=True))
     if kept.index:
@@ -352,7 +352,7 @@ def _fill(cache: StatCache, kept: Kept) -> None:
             keeps_modes=kept.keeps_modes,
             folders=_names(kept.folders),
         )
-        table.columns = [_numbers(column) for column in kept.tracked_stamps]
+        table.columns = [read_numbers(column) for column in kept.tracked_stamps]
         table.digests, table.clean = bytearray(kept.tracked_digests), bytearray(kept.clean)
         table.clean_head, table.unlisted = kept.clean_head, _names(kept.unlisted)
         lengths = {len(table.clean), *(len(column) for column in table.columns)}
@@ -366,7 +366,7 @@ def _fill(cache: StatCache, kept: Kept) -> None:
         cache.head = head
 
 
-def _numbers(column: bytes) -> array[int]:
+def read_numbers(column: bytes) -> array[int]:
     numbers = array("q")
     numbers.frombytes(column)
     return numbers

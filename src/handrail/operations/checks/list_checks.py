@@ -13,7 +13,7 @@ from handrail.contract.printed_text import redact_argv, strip_escapes
 from handrail.operations.declared_checks import digest_check, show_line
 from handrail.ports.workspace import DeclaredCheck
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import WritePorts, project_of
+from handrail.runtime.runtime import ReadPorts, project_of
 
 
 class ListChecks(Input, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class CheckList(Payload, frozen=True, kw_only=True, omit_defaults=False):
     declared_in: str
 
 
-def list_checks(rt: WritePorts, request: ListChecks) -> Success:
+def list_checks(rt: ReadPorts, request: ListChecks) -> Success:
     """Every declared check, in the order of the declarations. Nothing is run."""
     project = project_of(rt, request.project)
     rows = tuple(_describe(rt, project, check) for check in rt.settings.of(project).checks)
@@ -58,7 +58,7 @@ def list_checks(rt: WritePorts, request: ListChecks) -> Success:
     return Success(data=msgspec.to_builtins(CheckList(declared_in=".handrail/config.json")), page=page)
 
 
-def _describe(rt: WritePorts, project: str, check: DeclaredCheck) -> CheckRow:
+def _describe(rt: ReadPorts, project: str, check: DeclaredCheck) -> CheckRow:
     declaration = digest_check(check)
     known = rt.known_checks().find(project, declaration)
     return CheckRow(

@@ -22,7 +22,11 @@ from handrail.engine.command_lines import explain_not_run, is_status_own, name_e
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Run, list_receipts
-from handrail.engine.judge.run_claims import is_command_of
+from handrail.engine.judge.arrival import PersonsWord
+from handrail.engine.judge.earlier_reports import witness
+from handrail.engine.judge.red_then_green import ASIDE, match_red_then_green, sort_tests
+from handrail.engine.judge.run_claims import has_failed, is_command_of, match_run, write_line
+from handrail.engine.judge.witnessed import Look
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.receipts import (
     ELSEWHERE,
@@ -46,12 +50,16 @@ from handrail.operations.checks.receipt_runs import (
     run_command,
 )
 from handrail.operations.child_projects import keep_own_project
-from handrail.operations.declared_checks import digest_check, find_check
+from handrail.operations.declared_checks import digest_check, find_check, list_approved
 from handrail.operations.handles import mint_state_token
 from handrail.operations.kept_trees import is_project_of
+from handrail.operations.looking import is_of_first_tests, look
 from handrail.operations.pending_step import find_pending_step
+from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import find_own_project
 from handrail.ports.checks import CheckPrograms
+from handrail.ports.worktree import Tree
+from handrail.projections.doubts import Doubt, is_declared_here, say_doubt, say_unanswered
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree, project_of
 from handrail.runtime.sessions import Session, require_healthy
@@ -170,6 +178,9 @@ def run_check(rt: WritePorts, request: RunCheck) -> Success:
         message = f"It ran under {', '.join(sorted(receipt.steering))}, so it stands for no declared check."
         notices.append(Notice(type="check_steered", message=message[:1000], severity="warning"))
     recorded, receipt = record_receipt(rt, target, receipt)
+    if is_here and ran.tree is not None:
+        curable = _list_curable(rt, recorded.history, receipt, project, ran.tree)
+        notices += [Notice(type="check_doubted", message=one[:1000], severity="warning") for one in curable]
     leave_tree(rt, recorded.history.session_id, target.node.node_id, project, "receipt", ran.tree)
     if ran.is_interrupted:
         raise _stopped(receipt)
@@ -246,6 +257,33 @@ def _command(
 
 
 # Recording and telling
+
+
+def _list_curable(
+    rt: WritePorts, history: History, receipt: ReceiptRecorded, project: str, tree: Tree
+) -> list[str]:
+    """What the end of the run would doubt of this command, while something can be done about it."""
+    node = history.nodes[receipt.node_id]
+    run, told = history.runs[node.run_id], []
+    own = [held.fact for held in list_receipts(history, run.run_id) if is_command_of(held.fact, receipt)]
+    approved = list_approved(rt, run, project) if receipt.check and len(own) == 1 else None
+    if approved is not None and is_declared_here(history, node.node_id, receipt.check, approved):
+        name = Doubt(code="declared_here", names=(receipt.check,))
+        told.append(f"At its end the run will say: {say_doubt(name)}")
+    if has_failed(receipt) and is_of_first_tests(rt, history, receipt, project, tree):
+        told.append("It failed on the tests of the start: see it pass with these, then add or change tests.")
+    if receipt is own[-1] and has_passed(receipt.outcome, receipt.counts) and any(map(has_failed, own)):
+        sighting = look(rt, history, node, Look(wants_tree=True), project).sighting
+        workflow = load_pinned_workflow(rt.log, run.workflow_hash)
+        known = witness(history, workflow, node, PersonsWord(), sighting)
+        line = receipt.check or write_line(receipt)
+        unanswered = sort_tests(known, match_run(known, line, 0, receipt.receipt_id)).get("unanswered")
+        guard = match_red_then_green(known, line)
+        if unanswered:
+            told.append(f"Not shown yet: {say_unanswered(line, unanswered)}; {ASIDE}.")
+        elif guard.verdict == "unknown" and guard.fix:
+            told.append(f"Not shown yet: {guard.fix}.")
+    return told
 
 
 def _stopped(receipt: ReceiptRecorded) -> PartlyDone:

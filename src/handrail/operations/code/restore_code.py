@@ -181,13 +181,13 @@ def _find_kept(
         recorded = find_tree(history, present.tree_id)
         assert recorded is not None, "a node holds it"
         stored = load_tree(rt.log, history, recorded)
+        entries = () if isinstance(stored, Unseen) else stored.entries
         coming: set[str] = set()
     else:
         prepared = prepare_node_tree(rt, history, tip.node_id, project, present, "restore")
-        stored = prepared.stored
-        pack = prepared.fact.pack_ref
-        coming = {entry.digest for entry in prepared.stored.entries if pack and entry.pack == pack}
-    named = NamedTree(tree=present, stored=None if isinstance(stored, Unseen) else stored)
+        entries, pack = prepared.entries, prepared.fact.pack_ref
+        coming = {entry.digest for entry in entries if pack and entry.pack == pack}
+    named = NamedTree(tree=present, entries=entries)
     return coming | read_tree_contents(rt, project, named, set(digests) - coming, ()).keys()
 
 

@@ -21,7 +21,7 @@ from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_o
 from handrail.engine.history import History, Node, RecordedTree
 from handrail.engine.navigate import step_key
 from handrail.operations.finding import find_session, read_or_pass_over
-from handrail.operations.kept_trees import StoredTree, load_tree
+from handrail.operations.kept_trees import StoredEntry, load_tree
 from handrail.operations.pending_step import find_open_work, open_by_token
 from handrail.ports.worktree import Difference, Tree, TreeEntry, Unseen
 from handrail.projections.overview import latest_run
@@ -183,7 +183,7 @@ class NamedTree(msgspec.Struct, frozen=True, kw_only=True):
     tree: Tree
     recorded: RecordedTree | None = None
     """None: the files that are there now."""
-    stored: StoredTree | None = None
+    entries: tuple[StoredEntry, ...] = ()
 
 
 def find_run_here(
@@ -263,7 +263,7 @@ def read_named(
             details={"resource": "tree", "id": recorded.fact.tree_id},
             hint="Name another node; code status lists those with a tree.",
         )
-    return NamedTree(tree=stored.tree, recorded=recorded, stored=stored)
+    return NamedTree(tree=stored.tree, recorded=recorded, entries=stored.entries)
 
 
 def look(rt: ReadPorts, project: str) -> Tree:
@@ -284,8 +284,7 @@ def read_tree_contents(
 ) -> Mapping[str, bytes]:
     """Contents of a tree by digest: its packs, then the present files and git's objects."""
     found: dict[str, bytes] = {}
-    entries = () if named.stored is None else named.stored.entries
-    packs = sorted({entry.pack for entry in entries if entry.pack and entry.digest in digests})
+    packs = sorted({entry.pack for entry in named.entries if entry.pack and entry.digest in digests})
     worktree = rt.worktree()
     for pack in packs:
         content = read_blob(rt.log, BlobRef(pack))

@@ -17,14 +17,13 @@ from handrail.contract.dsse import encode_for_signing, write_envelope
 from handrail.contract.ids import SessionId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
-from handrail.engine.code_trees import find_baseline, find_latest_tree, find_tree
+from handrail.engine.code_trees import find_baseline, find_latest_tree
 from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Run, list_receipts
 from handrail.engine.judge.named_places import is_test_file
 from handrail.operations.declared_checks import list_approved
 from handrail.operations.finding import find_session
-from handrail.operations.kept_trees import load_tree
-from handrail.operations.looking import find_broken
+from handrail.operations.looking import find_files, find_turns
 from handrail.operations.receipts.show_key import find_commit, require_local
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import is_project
@@ -200,17 +199,13 @@ def _describe_subject(rt: Runtime, history: History, run: Run, project: str, nam
     marks = {} if first is None else first.fact.apart or {}
     sparse = [name for name, mark in marks.items() if mark == "sparse"]
     is_seen = last is not None and (history.imported is None or last.index >= history.imported.index)
-    broken = {
-        receipt_id: paths
-        for tip in tips
-        for receipt_id, paths in find_broken(rt, history, tip, project).items()
-    }
+    turns = {one: turn for tip in tips for one, turn in find_turns(rt, history, tip, project).items()}
     guards = {
         (red.tree_after, green.tree_after): _compare(
-            rt, history, project, red.tree_after, _load(rt, history, green.tree_after)
+            rt, history, project, red.tree_after, find_files(rt, history, green.tree_after)
         )
         for one in runs
-        for red, green in find_guards(history, one, broken)
+        for red, green in find_guards(history, one, turns)
     }
     return Subject(
         project=encode_project(project).name,
@@ -222,7 +217,7 @@ def _describe_subject(rt: Runtime, history: History, run: Run, project: str, nam
         between={pair: _list(found) for pair, found in guards.items()},
         gone={pair: found.deleted for pair, found in guards.items() if found is not None},
         tests=_list_tests(rt, project, "" if first is None else first.fact.head, committed),
-        broken=broken,
+        turns=turns,
         approved=list_approved(rt, run, project),
         last=_list(_compare(rt, history, project, last.fact.tree_id, committed), sparse)
         if last and is_seen
@@ -242,7 +237,7 @@ def _compare(
     rt: ReadPorts, history: History, project: str, tree_id: str, other: Tree | None
 ) -> Changes | None:
     """What differs between the files of a receipt and other ones; None: nobody can tell."""
-    own = _load(rt, history, tree_id)
+    own = find_files(rt, history, tree_id)
     if own is None or other is None:
         return None
     found = rt.worktree().compare(project, own, other)
@@ -252,12 +247,6 @@ def _compare(
 def _list(found: Changes | None, beside: Sequence[str] = ()) -> tuple[str, ...] | None:
     """What differs, but for what the checkout never had."""
     return None if found is None else tuple(sorted({*found.changed, *found.arrived}.difference(beside)))
-
-
-def _load(rt: ReadPorts, history: History, tree_id: str) -> Tree | None:
-    recorded = find_tree(history, tree_id)
-    stored = None if recorded is None else load_tree(rt.log, history, recorded)
-    return None if stored is None or isinstance(stored, Unseen) else stored.tree
 
 
 def _redact(rt: ReadPorts, value: Any) -> Any:

@@ -43,10 +43,9 @@ from handrail.projections.evidence import (
     sum_evidence,
     worst_claim,
 )
-from handrail.projections.html.rail import Place, lay_out
 from handrail.projections.needs import needs_of, reply_to_need, resume_prompt
 from handrail.projections.overview import Graphs, Need, SessionFacts, choose_run
-from handrail.projections.run_graph import RunGraph, completed_step, run_graphs, title_at
+from handrail.projections.run_graph import RunGraph, completed_step, lay_out, run_graphs, title_at
 from handrail.runtime.damaged_sessions import refuse_unsound
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
@@ -56,6 +55,8 @@ from handrail.workflows.conditions import Facts, is_ruled_out
 
 MOST_AHEAD = 100
 """Steps that a run has not reached."""
+MOST_ROWS = 2_500
+"""Nodes of a run that are shown; the newest."""
 MOST_RUNS = 200
 """Runs of a session that are named beside the one that is shown; the latest ones."""
 
@@ -245,12 +246,13 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
     history = session.history
     graphs = run_graphs(history)
     graph = find_graph(session, graphs, request.run)
-    workflow = load_pinned_workflow(rt.log, history.runs[graph.run_id].workflow_hash)
-    hashes: set[str] = {run.workflow_hash for run in history.runs.values()}
+    run = history.runs[graph.run_id]
+    hashes: set[str] = {one.workflow_hash for one in history.runs.values()}
     workflows = {ref: load_pinned_workflow(rt.log, WorkflowHash(ref)) for ref in sorted(hashes)}
+    workflow = workflows[run.workflow_hash]
     tip = history.nodes[graph.preferred_tip]
-    actor = history.runs[graph.run_id].actor
-    rail = lay_out(graph)
+    placed = lay_out(graph)
+    omitted = max(0, len(placed) - MOST_ROWS)
     facts = facts_at(history, workflow, tip.node_id)
     progress = progress_at(workflow, tip, facts)
     said = confirmation_of(history, tip.node_id) if isinstance(tip.state, Running) else None
@@ -259,24 +261,21 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
     seen = SessionFacts(
         status=graph.status, health=session.health.state, last_activity=history.last_at, needs=own
     )
-    return ShownGraph(
+    return make_from(
+        ShownGraph,
+        graph,
+        run,
+        progress,
         session_id=history.session_id,
-        run_id=graph.run_id,
-        workflow_id=history.runs[graph.run_id].workflow_id,
         workflow_name=workflow.name,
-        status=graph.status,
         health=session.health.state,
         banner=session.banner,
         node_count=len(graph.nodes),
         branch_count=len(graph.tips),
-        preferred_tip=tip.node_id,
         pending_step=step_key(tip.state),
         pending_title=title_at(workflow, tip),
-        done=progress.done,
-        at_least=progress.at_least,
-        agent=history.runs[graph.run_id].agent,
-        account="" if actor is None else actor.id,
-        machine="" if actor is None else actor.machine,
+        account="" if run.actor is None else run.actor.id,
+        machine="" if run.actor is None else run.actor.machine,
         pending_person="" if said is None else said.fact.answer,
         evidence=msgspec.structs.asdict(sum_evidence(history, tip.node_id) or EvidenceSum()),
         evidence_told=describe_sum_at(history, tip.node_id),
@@ -285,11 +284,14 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
         silence=find_silence(rt)(seen),
         waiting=[_waiting(history, need) for need in own],
         resume_prompt=resume_prompt(history.session_id, title_at(workflow, tip)) if session.is_sound else "",
-        nodes=[_rail_node(history, graph, workflow, place) for place in rail.places],
-        nodes_omitted=rail.omitted,
+        nodes=[
+            _rail_node(history, graph, workflow, node, row=row, lane=lane)
+            for row, (node, lane) in enumerate(placed[omitted:])
+        ],
+        nodes_omitted=omitted,
         ahead=_list_ahead(history, graph, workflow, facts),
         children=_list_children(history, workflows, graphs, graph),
-        parent_run_id=_parent_of(history, graph.run_id),
+        parent_run_id="" if run.parent is None else run.parent.run_id,
         runs=[_name_run(history, workflows, one) for one in list(graphs.values())[-MOST_RUNS:]],
         runs_omitted=max(0, len(graphs) - MOST_RUNS),
     )
@@ -316,24 +318,18 @@ def _list_children(
             status = "set_aside"
         elif status == "in_progress" and len(below.nodes) == 1:
             status = "handed_out"
-        row = ChildRow(
-            node_id=run.parent.node_id,
-            child_id=run.parent.child_id,
-            run_id=run.run_id,
+        row = make_from(
+            ChildRow,
+            run,
+            run.parent,
             title=workflow.name,
             status=status,
             pending_title=title_at(workflow, history.nodes[below.preferred_tip]),
-            agent=run.agent,
             worker=name_workers(run),
             account=", ".join(run.accounts),
         )
         rows.append(row)
     return rows
-
-
-def _parent_of(history: History, run_id: RunId) -> str:
-    parent = history.runs[run_id].parent
-    return "" if parent is None else parent.run_id
 
 
 def _list_ahead(
@@ -394,9 +390,10 @@ def done_title(history: History, workflow: CompiledWorkflow, node: Node) -> str:
     return "Started" if node.parent is None else title_at(workflow, history.nodes[node.parent])
 
 
-def _rail_node(history: History, graph: RunGraph, workflow: CompiledWorkflow, place: Place) -> RailNode:
+def _rail_node(
+    history: History, graph: RunGraph, workflow: CompiledWorkflow, node: Node, *, row: int, lane: int
+) -> RailNode:
     leaves = leaves_of(workflow)
-    node = history.nodes[place.node_id]
     attached = attached_to(history, node.node_id)
     claim = worst_claim(claims_at(history, node.node_id))
     said = answer_about(history, node)
@@ -404,12 +401,14 @@ def _rail_node(history: History, graph: RunGraph, workflow: CompiledWorkflow, pl
     return make_from(
         RailNode,
         node,
-        place,
         id=node.node_id,
+        row=row,
+        lane=lane,
         step_id=completed_step(history, node),
         title=done_title(history, workflow, node),
         pending_title=title_at(workflow, node),
-        is_on_path=place.is_preferred,
+        is_on_path=node.node_id in graph.preferred_path,
+        is_tip=not graph.children[node.node_id],
         is_fork=node.node_id in graph.forks,
         has_notes=notes_at(history, node.node_id) is not None,
         artifact_count=len(attached.artifacts),

@@ -50,7 +50,7 @@ from handrail.projections.evidence import (
 )
 from handrail.projections.needs import resume_prompt
 from handrail.projections.overview import session_title
-from handrail.projections.report.phrases import describe_way
+from handrail.projections.report.markdown import describe_way
 from handrail.projections.report.story import Moment, moment_at
 from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_graph, title_at
 from handrail.runtime.damaged_sessions import read_text

@@ -66,7 +66,7 @@ def warn_of_missing_look(
     rt: WritePorts, history: History, run: Run, project: str, workflow: CompiledWorkflow
 ) -> tuple[ReplyWarning, ...]:
     """Where the files of the start are not recorded, and reports are held against them; or not all tests."""
-    trees = () if run.first_node is None else history.trees.get(run.first_node, ())
+    trees = history.trees.get(run.first_node, ())
     first = next((one.fact for one in trees if one.fact.cause == "start"), None)
     if first is not None and first.apart:
         return _warn_of_absent_tests(run, first.apart)
@@ -143,12 +143,11 @@ def _readable(reader: EventReader, session_id: SessionId) -> Session | None:
 
 def _is_untouched(history: History, run: Run, here: Place) -> bool:
     """In the same project, and its first step neither finished nor tried."""
-    is_new = run.first_node is not None and not history.children.get(run.first_node)
+    is_new = not history.children.get(run.first_node)
     return is_new and closing_of(history, run.run_id) is None and is_same_place(run_place(run), here)
 
 
 def _duplicate(keys: Keys, history: History, run: Run) -> ReplyWarning:
-    assert run.first_node is not None, "an untouched run has its first node"
     token = mint_state_token(keys, history.session_id, history.nodes[run.first_node])
     return ReplyWarning(
         code="DUPLICATE_START",

@@ -7,34 +7,40 @@ or everything.
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Literal, assert_never
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, assert_never
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_USAGE, INVARIANT_VIOLATION
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.disclosure.newest import take_first
+from handrail.contract.disclosure.newest import encoded_size, take_first
 from handrail.contract.ids import SessionId, node_tag, session_id_for_bundle
-from handrail.contract.json.canonical import chain_digest, genesis
+from handrail.contract.json.canonical import chain_digest, digest, genesis
 from handrail.contract.outcome import Answer, Fault, Json, Success
 from handrail.contract.tokens.confirm import refusal
+from handrail.contract.wording import spell_hidden
 from handrail.engine.bundles.reading import ReadBundle, read_bundle
 from handrail.engine.events import PlannedEvent, Scope, SessionImported, encode_event
 from handrail.engine.reply import ToolCall
 from handrail.ports.log import Blob, Committed, Conflict, Draft, Loaded, Replayed
 from handrail.projections.overview import session_status
-from handrail.projections.pinned_texts import pinned_texts, pinned_workflows
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.runtime.sessions import call_to_resume, empty_session, healthy_session
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
+from handrail.workflows.compiled import CompiledWorkflow, walk_parts
 
 MOST_NAMED = 50
 """Workflows that a preview names."""
 PAGE_BYTES = 24_576
 """Of the texts of pinned workflows in one preview."""
 MOST_OFFSET = 1_000_000
+MOST_CHARACTERS = 65_536
+"""Of one text that is shown; what the product compiles is shorter."""
+MOST_NAME = 256
+_TOLD_APART = ("id", "kind", "title", "prompt", "body")
 ID_SALTS = 100
 """Sessions that one bundle can become here."""
 LABEL = "session_imported:"
@@ -163,12 +169,12 @@ def _has_own_tags(bundle: ReadBundle, session_id: SessionId) -> bool:
     created = {node.index for node in history.nodes.values()}
     created |= {held.index for held in history.session_notes.values()}
     created |= set() if history.opening is None else {history.opening.index}
-    digest = genesis(session_id)
+    reached = genesis(session_id)
     tags = set()
     for record in bundle.records:
-        digest = chain_digest(digest, record.dedupe_key, record.body)
+        reached = chain_digest(reached, record.dedupe_key, record.body)
         if record.index in created:
-            tags.add(node_tag(digest))
+            tags.add(node_tag(reached))
     return len(tags) == len(created)
 
 
@@ -185,7 +191,7 @@ def _texts(bundle: ReadBundle, request: ImportSession) -> dict[str, Json]:
     """A page of what the pinned workflows say, if that was asked for; one text always goes."""
     if request.part != "steps":
         return {}
-    texts: list[Json] = [msgspec.to_builtins(text) for text in pinned_texts(bundle.workflows)]
+    texts: list[Json] = [msgspec.to_builtins(text) for text in _pinned_texts(bundle.workflows)]
     offset = 0 if request.offset is UNSET else request.offset
     window = texts[offset:]
     fitting, _ = take_first(window, PAGE_BYTES)
@@ -236,7 +242,9 @@ def _facts(bundle: ReadBundle, file_digest: str) -> dict[str, Json]:
         "nodes": len(history.nodes),
         "workflows": sorted({run.workflow_id for run in history.runs.values()})[:MOST_NAMED],
         "contents": len(bundle.contents),
-        "pinned": [msgspec.to_builtins(one) for one in pinned_workflows(bundle.workflows)[:MOST_NAMED]],
+        "pinned": [
+            msgspec.to_builtins(_summary(*one)) for one in sorted(bundle.workflows.items())[:MOST_NAMED]
+        ],
     }
 
 
@@ -262,6 +270,90 @@ def _write(rt: WritePorts, bundle: ReadBundle, target: SessionId) -> None:
                 raise refusal("target_changed")
             case never:
                 assert_never(never)
+
+
+# What the pinned workflows would tell an agent, text by text, before anyone relies on it
+
+
+class PinnedWorkflow(Answer, frozen=True, kw_only=True):
+    """One workflow that a run is pinned to, by its digests."""
+
+    workflow_id: str
+    workflow_hash: str
+    texts: int
+    prompts_digest: str
+    """Of the RFC 8785 bytes of the list of all its prompts, in the order of its steps."""
+
+
+class PinnedText(Answer, frozen=True, kw_only=True, omit_defaults=True):
+    """One step, function or contract: what it says, with hidden characters spelled out."""
+
+    workflow_id: str
+    kind: str
+    id: str
+    title: str = ""
+    prompt_digest: str = ""
+    """Of its UTF-8 bytes as they are pinned."""
+    prompt: str = ""
+    is_cut: bool = False
+    """It is longer than an answer may be; the digest is of the whole."""
+    more: dict[str, Any] = {}
+    """Everything else of a compiled step that is not its prompt."""
+
+
+def _pinned_texts(workflows: Mapping[str, CompiledWorkflow]) -> Iterator[PinnedText]:
+    """Every text, by workflow: steps in their order, then functions and contracts by name."""
+    for workflow_hash in sorted(workflows):
+        workflow = workflows[workflow_hash]
+        name = spell_hidden(workflow.id)
+        for part in walk_parts(workflow.steps):
+            plain: dict[str, Json] = msgspec.to_builtins(part)
+            rest = {key: value for key, value in plain.items() if key not in _TOLD_APART}
+            yield _text(name, plain["kind"], part.id, plain.get("prompt", ""), plain.get("title", ""), rest)
+        for function in sorted(workflow.functions):
+            yield _text(name, "function", function, workflow.functions[function])
+        for contract_id, contract in sorted(workflow.contracts.items()):
+            rest = {"artifactKind": contract.artifact_kind, "example": contract.example}
+            yield _text(name, "contract", contract_id, contract.guidance, more=rest)
+
+
+def _text(
+    workflow_id: str, kind: str, name: str, prompt: str, title: str = "", more: dict[str, Json] | None = None
+) -> PinnedText:
+    spelled, others = spell_hidden(prompt[:MOST_CHARACTERS]), _spelled(more or {})
+    is_short = len(prompt) <= MOST_CHARACTERS and encoded_size(others) <= MOST_CHARACTERS
+    return PinnedText(
+        workflow_id=workflow_id[:MOST_NAME],
+        kind=kind,
+        id=spell_hidden(name[:MOST_NAME]),
+        title=spell_hidden(title[:MOST_NAME]),
+        prompt_digest="sha256:" + hashlib.sha256(prompt.encode()).hexdigest() if prompt else "",
+        prompt=spelled,
+        is_cut=not is_short,
+        more=others if is_short else {},
+    )
+
+
+def _summary(workflow_hash: str, workflow: CompiledWorkflow) -> PinnedWorkflow:
+    prompts = [getattr(part, "prompt", "") for part in walk_parts(workflow.steps)]
+    return PinnedWorkflow(
+        workflow_id=spell_hidden(workflow.id[:MOST_NAME]),
+        workflow_hash=workflow_hash,
+        texts=len(prompts) + len(workflow.functions) + len(workflow.contracts),
+        prompts_digest=digest(prompts),
+    )
+
+
+def _spelled(value: Any) -> Any:
+    match value:
+        case str():
+            return spell_hidden(value)
+        case dict():
+            return {spell_hidden(name): _spelled(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [_spelled(inner) for inner in value]
+        case _:
+            return value
 
 
 OPERATION = Operation(

@@ -13,7 +13,7 @@ from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Success, make_from
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import GapRecorded, GapSeverity
-from handrail.engine.history import Node, attached_to, list_tellers
+from handrail.engine.history import attached_to, list_tellers
 from handrail.engine.messages import explain_gap
 from handrail.operations.finding import read_or_pass_over
 from handrail.operations.replies import load_pinned_workflow
@@ -28,7 +28,7 @@ from handrail.operations.stored_sessions import (
 from handrail.ports.log import SessionStamp
 from handrail.projections.evidence import describe_settler
 from handrail.projections.overview import session_project, session_title
-from handrail.projections.run_graph import RunGraph, completed_step, run_graphs
+from handrail.projections.run_graph import completed_step, run_graphs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
@@ -156,66 +156,39 @@ def _items(rt: ReadPorts, session: Session) -> Iterator[GapItem]:
     history = session.history
     graphs = run_graphs(history)
     project = session_project(history, graphs)
-    for graph in graphs.values():
-        yield from _of_run(rt, session, graph, project)
-
-
-def _of_run(rt: ReadPorts, session: Session, graph: RunGraph, project: str) -> Iterator[GapItem]:
-    history = session.history
-    name = ""
-    tellers = list_tellers(history, graph.preferred_tip)
-    placed = [(node, gap) for node in tellers for gap in attached_to(history, node.node_id).gaps]
-    settled = {gap.resolves_gap_id: _describe_settled(gap) for _, gap in placed if gap.resolves_gap_id}
-    still_open = {gap.gap_id for gap in open_gaps(history, graph.preferred_tip)}
-    for node, gap in placed:
-        if gap.resolves_gap_id:
-            continue  # it is told with the gap that it settles
-        name = name or load_pinned_workflow(rt.log, history.runs[graph.run_id].workflow_hash).name
-        state: GapState = "open" if gap.gap_id in still_open else "settled"
-        yield _item(
-            session,
-            node,
-            gap,
-            state="noted" if gap.severity == "info" else state,
-            settled_by=settled.get(gap.gap_id, ""),
-            project=project,
-            workflow_name=name,
-        )
+    for run_id, graph in graphs.items():
+        run = history.runs[run_id]
+        tellers = list_tellers(history, graph.preferred_tip)
+        placed = [(node, gap) for node in tellers for gap in attached_to(history, node.node_id).gaps]
+        settled = {gap.resolves_gap_id: _describe_settled(gap) for _, gap in placed if gap.resolves_gap_id}
+        still_open = {gap.gap_id for gap in open_gaps(history, graph.preferred_tip)}
+        # What settles a gap is told with it.
+        told = [(node, gap) for node, gap in placed if not gap.resolves_gap_id]
+        name = load_pinned_workflow(rt.log, run.workflow_hash).name if told else ""
+        for node, gap in told:
+            state: GapState = "open" if gap.gap_id in still_open else "settled"
+            yield make_from(
+                GapItem,
+                node,
+                gap,
+                id=gap.gap_id,
+                state="noted" if gap.severity == "info" else state,
+                summary=explain_gap(gap),
+                settled_by=settled.get(gap.gap_id, ""),
+                session_id=history.session_id,
+                step_id=completed_step(history, node),
+                workflow_id=run.workflow_id,
+                workflow_name=name,
+                project=project,
+                goal=session_title(history),
+                health=session.health.state,
+            )
 
 
 def _describe_settled(gap: GapRecorded) -> str:
     """The words of the report that settled it, or of a person with who they are."""
     is_persons = gap.reason == "settled_by_person"
     return f"{gap.summary} (by {describe_settler(gap)})" if is_persons else gap.summary
-
-
-def _item(
-    session: Session,
-    node: Node,
-    gap: GapRecorded,
-    *,
-    state: GapState,
-    settled_by: str,
-    project: str,
-    workflow_name: str,
-) -> GapItem:
-    history = session.history
-    return make_from(
-        GapItem,
-        node,
-        gap,
-        id=gap.gap_id,
-        state=state,
-        summary=explain_gap(gap),
-        settled_by=settled_by,
-        session_id=history.session_id,
-        step_id=completed_step(history, node),
-        workflow_id=history.runs[node.run_id].workflow_id,
-        workflow_name=workflow_name,
-        project=project,
-        goal=session_title(history),
-        health=session.health.state,
-    )
 
 
 OPERATION = Operation(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import RUN_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_newest, take_newest_rows
-from handrail.contract.ids import RunId
+from handrail.contract.ids import NodeId, RunId
 from handrail.contract.outcome import Answer, Fault, make_from
 from handrail.contract.wording import name_person, quote
 from handrail.engine.children.joins import name_workers
@@ -33,9 +33,11 @@ from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import PassedBy, Running, leaves_of
 from handrail.engine.progress import describe_not_run
 from handrail.engine.reasons import shorten_message
+from handrail.operations.declared_checks import list_approved
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
-from handrail.projections.doubts import list_doubts, say_doubt
+from handrail.operations.same_project import find_own_project
+from handrail.projections.doubts import list_doubts, list_facts, list_names, say_doubt
 from handrail.projections.evidence import (
     EvidenceSum,
     PlacedClaim,
@@ -52,8 +54,6 @@ from handrail.projections.evidence import (
 )
 from handrail.projections.overview import (
     Graphs,
-    RunOverview,
-    overview_of,
     pending_step,
     session_project,
     session_status,
@@ -241,6 +241,8 @@ class RunRow(Answer, frozen=True, kw_only=True):
     """What is true of every level and count here: who recorded it, where that was another store."""
     doubts: dict[str, str] = {}
     """Why the run is not clean, by the code of each doubt: what its closing line and its receipt tell."""
+    told: dict[str, str] = {}
+    """What is no doubt, and a reader should know: tests that came or grew, and checks that count none."""
     claims: list[ClaimRow]
     """The newest, oldest first."""
     confirmations: list[ConfirmationRow] = []
@@ -388,73 +390,74 @@ def _is_cut(notes: Notes) -> bool:
     return notes.ref is not None or len(notes.text) > NOTE_CHARACTERS
 
 
-def _run_row(rt: ReadPorts, history: History, drawn: RunGraph) -> RunRow:
-    run = overview_of(history, drawn)
-    workflow = load_pinned_workflow(rt.log, history.runs[run.run_id].workflow_hash)
-    tip = run.graph.preferred_tip
+def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
+    run, tip = history.runs[graph.run_id], graph.preferred_tip
+    workflow = load_pinned_workflow(rt.log, run.workflow_hash)
     noted = [node for node in way_to(history, tip) if notes_at(history, node.node_id) is not None]
     still_open = frozenset(gap.gap_id for gap in open_gaps(history, tip))
-    gaps = take_newest_rows(gaps_at(history, tip), partial(_gap_row, still_open), LIST_BYTES)
-    artifacts = take_newest_rows(current_artifacts(history, tip), partial(make_from, ArtifactRow), LIST_BYTES)
-    evidence = sum_evidence(history, tip) or EvidenceSum()
-    claims = take_newest_rows(list_claims(history, tip), partial(_claim_row, history), LIST_BYTES)
     answers = (held for told in history.confirmations.values() for held in told)
-    held_at = history.nodes  # on every branch of the run
-    said = [held for held in answers if held_at[held.fact.node_id].run_id == run.run_id]
+    # On every branch of the run.
+    said = [held for held in answers if history.nodes[held.fact.node_id].run_id == run.run_id]
     said.sort(key=lambda held: held.index)
-    confirmations = take_newest_rows(said, partial(_confirmation_row, history), LIST_BYTES)
-    divergences = take_newest_rows(divergences_at(history, tip), _divergence_row, LIST_BYTES)
     not_run = not_run_at(history, tip)
-    skipped = take_newest_rows((*not_run.parts, *not_run.not_needed), _skipped_row, LIST_BYTES)
-    loops = take_newest_rows(loop_exits_at(history, tip), partial(make_from, LoopRow), LIST_BYTES)
-    notes = take_newest_rows(noted, partial(_step_note_row, history), LIST_BYTES)
-    nodes = take_newest_rows(run.graph.nodes, partial(_node_row, history, run), LIST_BYTES)
-    graph = take_newest_rows(draw_run(run.graph, partial(_label, leaves_of(workflow))), str, LIST_BYTES)
-    counts = {
-        "tips": max(0, len(run.graph.tips) - MOST_TIPS),
-        "gaps": gaps[1],
-        "artifacts": artifacts[1],
-        "claims": claims[1],
-        "confirmations": confirmations[1],
-        "divergences": divergences[1],
-        "skipped": skipped[1] + not_run.unnamed,
-        "loops": loops[1],
-        "graph": graph[1],
+    lists: dict[str, tuple[Sequence[Any], Callable[[Any], Any]]] = {
+        "gaps": (gaps_at(history, tip), partial(_gap_row, still_open)),
+        "artifacts": (current_artifacts(history, tip), partial(make_from, ArtifactRow)),
+        "claims": (list_claims(history, tip), partial(_claim_row, history)),
+        "confirmations": (said, partial(_confirmation_row, history)),
+        "divergences": (divergences_at(history, tip), _divergence_row),
+        "skipped": ((*not_run.parts, *not_run.not_needed), _skipped_row),
+        "loops": (loop_exits_at(history, tip), partial(make_from, LoopRow)),
+        "graph": (draw_run(graph, partial(_label, leaves_of(workflow))), str),
     }
-    parent, closing = history.runs[run.run_id].parent, closing_at(history, drawn)
+    rows = {name: take_newest_rows(*one, LIST_BYTES) for name, one in lists.items()}
+    omitted = {"tips": max(0, len(graph.tips) - MOST_TIPS)} | {name: held[1] for name, held in rows.items()}
+    omitted["skipped"] += not_run.unnamed
+    claims = rows.pop("claims")
+    notes = take_newest_rows(noted, partial(_step_note_row, history), LIST_BYTES)
+    nodes = take_newest_rows(graph.nodes, partial(_node_row, history, graph), LIST_BYTES)
+    parent, closing = run.parent, closing_at(history, graph)
     return make_from(
         RunRow,
+        graph,
         run,
         id=run.run_id,
         workflow_name=workflow.name,
         child_id="" if parent is None else parent.child_id,
         parent_run_id="" if parent is None else parent.run_id,
-        worker=name_workers(history.runs[run.run_id]),
-        pending_step=pending_step(run.tip),
+        worker=name_workers(run),
+        pending_step=pending_step(history.nodes[tip]),
         closed=None if closing is None else make_from(ClosedRow, closing),
-        node_count=len(run.graph.nodes),
-        tips=list(run.graph.tips[-MOST_TIPS:]),
-        preferred_tip=run.graph.preferred_tip,
+        ledger_version=len(history.anchors[run.run_id]),
+        node_count=len(graph.nodes),
+        fork_count=len(graph.forks),
+        tips=list(graph.tips[-MOST_TIPS:]),
         preferences=msgspec.structs.asdict(preferences_at(history, tip)),
         capabilities={name: seen.status for name, seen in capabilities_at(history, tip).items()},
-        gaps=gaps[0],
-        artifacts=artifacts[0],
-        evidence=msgspec.structs.asdict(evidence),
+        evidence=msgspec.structs.asdict(sum_evidence(history, tip) or EvidenceSum()),
         evidence_caveat=caveat_of(history),
-        doubts={one.code: say_doubt(one) for one in list_doubts(history, tip) if one.code != "imported"},
+        **_tell_beside(rt, history, tip),
         claims=claims[0],
-        confirmations=confirmations[0],
-        divergences=divergences[0],
-        skipped=skipped[0],
+        **{name: held[0] for name, held in rows.items()},
         not_run_told=describe_not_run(not_run),
-        loops=loops[0],
         notes=notes[0],
         notes_omitted=notes[1],
         nodes=nodes[0],
         nodes_omitted=nodes[1],
-        graph=graph[0],
-        omitted={name: count for name, count in counts.items() if count},
+        omitted={name: count for name, count in omitted.items() if count},
     )
+
+
+def _tell_beside(rt: ReadPorts, history: History, tip: NodeId) -> dict[str, dict[str, str]]:
+    """What stands beside the claims of a run; an approval counts as for its receipt, also afterwards."""
+    run = history.runs[history.nodes[tip].run_id]
+    own = find_own_project(rt.workspace, rt.places, run, UNSET) if run.checks else None
+    approved = list_approved(rt, run, own)
+    doubts, facts = list_doubts(history, tip, approved), list_facts(history, tip, approved)
+    return {
+        "doubts": {one.code: say_doubt(one) for one in doubts if one.code != "imported"},
+        "told": {what: list_names(names) for what, names in facts.items() if names},
+    }
 
 
 def _claim_row(history: History, placed: PlacedClaim) -> ClaimRow:
@@ -493,16 +496,16 @@ def _gap_row(still_open: frozenset[str], gap: GapRecorded) -> GapRow:
     return make_from(GapRow, gap, id=gap.gap_id, summary=explain_gap(gap), is_open=is_open)
 
 
-def _node_row(history: History, run: RunOverview, node: Node) -> NodeRow:
+def _node_row(history: History, graph: RunGraph, node: Node) -> NodeRow:
     changed = attached_to(history, node.node_id).preferences
     return make_from(
         NodeRow,
         node,
         id=node.node_id,
         pending_step=pending_step(node),
-        is_tip=node.node_id in run.graph.tips,
-        is_preferred=node.node_id == run.graph.preferred_tip,
-        is_fork=node.node_id in run.graph.forks,
+        is_tip=node.node_id in graph.tips,
+        is_preferred=node.node_id == graph.preferred_tip,
+        is_fork=node.node_id in graph.forks,
         preferences=None if changed is None else msgspec.structs.asdict(changed),
     )
 
@@ -539,7 +542,7 @@ OPERATION = Operation(
         untrusted=(
             *("goal", "project", "branch", "notes.text", "runs.workflow_name", "runs.graph"),
             *("runs.notes.text", "runs.closed.note", "runs.gaps.summary", "runs.divergences.summary"),
-            *("runs.confirmations.note", "runs.doubts"),
+            *("runs.confirmations.note", "runs.doubts", "runs.told"),
         ),
     ),
     errors=("SESSION_NOT_FOUND", "RUN_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),

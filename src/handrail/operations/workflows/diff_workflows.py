@@ -9,16 +9,20 @@ from msgspec import UNSET, Meta
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first
-from handrail.contract.outcome import Answer
+from handrail.contract.outcome import Answer, make_from
 from handrail.operations.workflows.examine_workflows import WorkflowChoice, WorkflowText, load_chosen_workflow
 from handrail.operations.workflows.inspect_workflow import (
     MOST_CHANGES,
     PART_BYTES,
     SourceChange,
     describe_change,
+)
+from handrail.projections.workflow_diff import (
+    StepDifference,
+    list_differences,
+    list_step_differences,
     make_readable,
 )
-from handrail.projections.workflow_diff import StepDifference, list_differences, list_step_differences
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.workflows.compiled import CompiledWorkflow, Pinned
@@ -69,7 +73,7 @@ def diff_workflows(rt: ReadPorts, request: DiffWorkflows) -> WorkflowComparison:
     Raises Fault WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with the problems of the one that cannot be started.
     """
     before, after = (_load(rt, one, request) for one in request.workflows)
-    old, new = make_readable(before.workflow), make_readable(after.workflow)
+    old, new = before.workflow, after.workflow
     steps = list(list_step_differences(old, new))
     beside = list(list_differences(_without_steps(old), _without_steps(new)))
     return WorkflowComparison(
@@ -93,16 +97,11 @@ def _name(pinned: Pinned) -> ComparedWorkflow:
 
 
 def _describe_step(one: StepDifference) -> StepChange:
-    return StepChange(
-        step_id=one.step_id,
-        change=one.change,
-        title=one.title,
-        places=[describe_change(place) for place in one.places],
-    )
+    return make_from(StepChange, one, places=list(map(describe_change, one.places)))
 
 
 def _without_steps(workflow: CompiledWorkflow) -> object:
-    return msgspec.to_builtins(msgspec.structs.replace(workflow, steps=(), base=None))
+    return make_readable(msgspec.structs.replace(workflow, steps=(), base=None))
 
 
 OPERATION = Operation(

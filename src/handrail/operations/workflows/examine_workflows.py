@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
-from handrail.contract.outcome import Fault, Json, NextCall
+from handrail.contract.catalogue import WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
+from handrail.contract.outcome import Fault, Json, NextCall, refuse_argument
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import compile_entry, load_catalog, problem_row, read_entry
@@ -103,9 +103,8 @@ def choose_one(workflow_id: str | UnsetType, document: WorkflowText | UnsetType)
     given = [one for one in (workflow_id, document) if one is not UNSET]
     if len(given) == 1:
         return given[0]
-    problem = {"param": "workflowId", "problem": "give either workflowId or document"}
     message = "The call needs one workflow: an id, or the text of a file."
-    raise Fault(VALIDATION_ERROR, message, details={"problems": [problem]})
+    raise refuse_argument(message, "workflowId", "give either workflowId or document")
 
 
 def load_given(rt: ReadPorts, document: WorkflowText, project: str) -> tuple[CatalogEntry, Pinned]:

@@ -7,13 +7,11 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Fault, Notice, Success
+from handrail.contract.outcome import Notice, Success, refuse_argument
 from handrail.contract.wording import format_count
 from handrail.operations.workflow_catalog import load_catalog
-from handrail.operations.workflows.examine_workflows import Examined, WorkflowText, examine_texts, refuse
-from handrail.operations.workflows.spelled_workflow import (
+from handrail.operations.workflows.convert_workflow import (
     ERRORS,
     SpelledWorkflow,
     SpellingChoice,
@@ -22,6 +20,7 @@ from handrail.operations.workflows.spelled_workflow import (
     print_or_write,
     put_out,
 )
+from handrail.operations.workflows.examine_workflows import Examined, WorkflowText, examine_texts, refuse
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import WritePorts, project_of
 from handrail.runtime.write_permission import DryRun
@@ -49,8 +48,7 @@ def fmt_workflow(rt: WritePorts, request: FmtWorkflow) -> DryRun | Success:
     if request.fix is not True:
         return print_or_write(rt, OPERATION, request, load_source(rt, request).spelling)
     if request.document is UNSET or request.workflow_id is not UNSET:
-        problem = {"param": "fix", "problem": "is for a file", "expected": "a path"}
-        raise Fault(VALIDATION_ERROR, "Only a file can be fixed.", details={"problems": [problem]})
+        raise refuse_argument("Only a file can be fixed.", "fix", "is for a file", "a path")
     mended, fixed, left = _fixed(load_catalog(rt, project_of(rt, request.project)), request.document)
     spelling = spelling_of(mended.source, mended.text.encode("utf-8", "surrogateescape"))
     errors = [one for one in left.problems if one.severity == "error"]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias, assert_never
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import encoded_size, take_first
 from handrail.contract.ids import blob_ref
-from handrail.contract.outcome import Fault, Notice, Payload, Success
+from handrail.contract.outcome import Fault, Notice, Payload, Success, make_from, refuse_argument
 from handrail.engine.history import Run
 from handrail.operations.finding import find_run
 from handrail.operations.replies import load_pinned_workflow
@@ -20,7 +20,7 @@ from handrail.operations.source_drift import pin
 from handrail.operations.workflow_catalog import find_workflow, load_catalog
 from handrail.operations.workflows.examine_workflows import WorkflowChoice, choose_one, load_given
 from handrail.operations.workflows.list_workflows import InputOutline, outline_steering_inputs
-from handrail.projections.workflow_diff import Difference, list_differences
+from handrail.projections.workflow_diff import Difference, list_differences, make_readable
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.catalog import Catalog, CatalogEntry
@@ -28,19 +28,16 @@ from handrail.workflows.compiled import (
     Action,
     Choice,
     CompiledBase,
-    CompiledWorkflow,
     Delegate,
     Loop,
     Pinned,
     Recommended,
     SlotPlace,
     Step,
-    Until,
-    While,
     list_leaves,
 )
 from handrail.workflows.compiled import Part as CompiledPart
-from handrail.workflows.conditions import GENERATED_PREFIX, Condition, ConditionId, label_condition
+from handrail.workflows.conditions import Condition, ConditionId, label_condition
 
 Part: TypeAlias = Literal["summary", "inputs", "steps", "source", "compiled", "diff", "pinned"]
 
@@ -164,28 +161,22 @@ def inspect_workflow(rt: ReadPorts, request: InspectWorkflow) -> Success:
     compared = None if request.run is UNSET else find_run(rt, request.run)
     inputs, inputs_omitted = _inputs(pinned) if part in ("summary", "inputs") else ([], 0)
     steps, steps_omitted = _steps(pinned) if part == "steps" else ([], 0)
-    detail = WorkflowDetail(
+    detail = make_from(
+        WorkflowDetail,
+        workflow,
+        pinned,
         id=entry.id,
-        name=workflow.name,
-        description=workflow.description,
-        kind=workflow.kind,
         id_status=entry.id_status,
         suggested_id=entry.suggested_id,
-        version=workflow.version,
         source_kind=entry.source_kind,
-        workflow_hash=pinned.workflow_hash,
         step_count=sum(1 for _ in list_leaves(workflow.steps)),
         inputs=inputs,
         inputs_omitted=inputs_omitted,
-        capabilities=dict(workflow.capabilities),
-        recommended=workflow.recommended,
         base=UNSET if workflow.base is None else workflow.base,
         steps=steps,
         steps_omitted=steps_omitted,
         slots=list(pinned.slots) if part == "steps" else [],
-        source=entry.content.decode() if part == "source" else "",
-        source_ref=entry.source_ref if part == "source" else "",
-        source_digest=blob_ref(entry.content) if part == "source" else "",
+        **(_show_source(entry) if part == "source" else {}),
         compiled=msgspec.to_builtins(workflow) if part == "compiled" else {},
         diff=UNSET if compared is None else _diff(rt, compared.run, pinned),
     )
@@ -212,7 +203,7 @@ def _show_pinned(rt: ReadPorts, asked: str, project: str) -> Success:
         source_kind=run.source_kind,
         workflow_hash=run.workflow_hash,
         step_count=sum(1 for _ in list_leaves(workflow.steps)),
-        compiled=msgspec.to_builtins(make_readable(workflow)),
+        compiled=make_readable(workflow),
     )
     return _to_success(detail, project, found.session.notices)
 
@@ -235,18 +226,21 @@ def _describe_broken(entry: CatalogEntry) -> WorkflowDetail:
         source_kind=entry.source_kind,
         workflow_hash="",
         step_count=0,
-        source=entry.content.decode("utf-8", "backslashreplace"),
-        source_ref=entry.source_ref,
-        source_digest=blob_ref(entry.content),
+        **_show_source(entry),
     )
+
+
+def _show_source(entry: CatalogEntry) -> dict[str, Any]:
+    text = entry.content.decode("utf-8", "backslashreplace")
+    return {"source": text, "source_ref": entry.source_ref, "source_digest": blob_ref(entry.content)}
 
 
 def _diff(rt: ReadPorts, run: Run, pinned: Pinned) -> WorkflowDiff:
     """Raises Fault VALIDATION_ERROR when the run is of another workflow."""
     if run.workflow_id != pinned.workflow.id:
-        raise _misfit("run", f"is of {run.workflow_id}")
-    before = msgspec.to_builtins(make_readable(load_pinned_workflow(rt.log, run.workflow_hash)))
-    found = list(list_differences(before, msgspec.to_builtins(make_readable(pinned.workflow))))
+        raise _misfit(f"is of {run.workflow_id}")
+    before = make_readable(load_pinned_workflow(rt.log, run.workflow_hash))
+    found = list(list_differences(before, make_readable(pinned.workflow)))
     return WorkflowDiff(
         run_id=run.run_id,
         pinned_hash=run.workflow_hash,
@@ -278,58 +272,26 @@ def _inputs(pinned: Pinned) -> tuple[list[InputOutline], int]:
 
 
 def _steps(pinned: Pinned) -> tuple[list[StepOutline], int]:
-    outlines = list(_outlines(make_readable(pinned.workflow).steps))
+    outlines = list(_outlines(pinned.workflow.steps, pinned.workflow.conditions))
     shown, _ = take_first(outlines, PART_BYTES)
     return shown, len(outlines) - len(shown)
 
 
 def _check_parts(request: InspectWorkflow, part: Part) -> None:
     if part in _OF_RUNS and request.run is UNSET:
-        raise _misfit("run", f"is missing: part {part} is about the workflow of a run")
+        raise _misfit(f"is missing: part {part} is about the workflow of a run")
     if part not in _OF_RUNS and request.run is not UNSET:
-        raise _misfit("run", "goes with parts diff and pinned only")
+        raise _misfit("goes with parts diff and pinned only")
 
 
-def _misfit(param: str, problem: str) -> Fault:
-    return Fault(
-        VALIDATION_ERROR,
-        f"The call does not fit: {param} {problem}.",
-        details={"problems": [{"param": param, "problem": problem}]},
-    )
+def _misfit(problem: str) -> Fault:
+    return refuse_argument(f"The call does not fit: run {problem}.", "run", problem)
 
 
-def make_readable(workflow: CompiledWorkflow) -> CompiledWorkflow:
-    """The workflow for readers: a condition without an id of its own stands where it is used, in words."""
-    named = {
-        name: held for name, held in workflow.conditions.items() if not name.startswith(GENERATED_PREFIX)
-    }
-    steps = tuple(_with_words(part, workflow.conditions) for part in workflow.steps)
-    return msgspec.structs.replace(workflow, conditions=named, steps=steps)
-
-
-def _with_words(part: CompiledPart, conditions: Mapping[ConditionId, Condition]) -> CompiledPart:
-    said = msgspec.structs.replace(part, when=label_condition(conditions, part.when))
-    match said:
-        case Loop(repeat=While(condition=name) as repeat) | Loop(repeat=Until(condition=name) as repeat):
-            worded = msgspec.structs.replace(repeat, condition=label_condition(conditions, name))
-            body = tuple(_with_words(one, conditions) for one in said.body)
-            return msgspec.structs.replace(said, repeat=worded, body=body)
-        case Loop(body=body):
-            return msgspec.structs.replace(said, body=tuple(_with_words(one, conditions) for one in body))
-        case Step(require_confirmation=asked, fragments=fragments):
-            return msgspec.structs.replace(
-                said,
-                require_confirmation=label_condition(conditions, asked) if isinstance(asked, str) else asked,
-                fragments=tuple(
-                    msgspec.structs.replace(one, when=label_condition(conditions, one.when))
-                    for one in fragments
-                ),
-            )
-        case _:
-            return said
-
-
-def _outlines(parts: tuple[CompiledPart, ...], loop_id: str = "") -> Iterator[StepOutline]:
+def _outlines(
+    parts: tuple[CompiledPart, ...], conditions: Mapping[ConditionId, Condition], loop_id: str = ""
+) -> Iterator[StepOutline]:
+    label = partial(label_condition, conditions)
     for part in parts:
         kind = part.provenance.kind
         outline = StepOutline(
@@ -337,19 +299,20 @@ def _outlines(parts: tuple[CompiledPart, ...], loop_id: str = "") -> Iterator[St
             title="" if isinstance(part, Loop) else part.title,
             type=str(part.__struct_config__.tag),
             require_confirmation=False,
-            when=part.when,
+            when=label(part.when),
             loop=loop_id,
             origin=kind if kind in ("base", "overlay") else "",
         )
         match part:
             case Loop():
                 yield msgspec.structs.replace(outline, max_iterations=part.max_iterations)
-                yield from _outlines(part.body, part.id)
+                yield from _outlines(part.body, conditions, part.id)
             case Choice():
                 yield msgspec.structs.replace(outline, options=[option.id for option in part.options])
             case Step(require_confirmation=asked, contract=contract, check=check):
+                confirmed = label(asked) if isinstance(asked, str) else asked
                 yield msgspec.structs.replace(
-                    outline, require_confirmation=asked, contract=contract, check=check
+                    outline, require_confirmation=confirmed, contract=contract, check=check
                 )
             case Delegate():
                 yield msgspec.structs.replace(outline, options=[child.id for child in part.children])

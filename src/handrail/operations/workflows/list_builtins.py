@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias, assert_never
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Json, Success
+from handrail.contract.outcome import Answer, Json, Success, make_from
 from handrail.operations.workflow_catalog import load_catalog
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, PAGE_BYTES, page_of
@@ -137,11 +137,10 @@ def _described(
     text: str = "",
     schema: dict[str, Any] | None = None,
 ) -> BuiltinRow:
-    return BuiltinRow(
-        id=builtin.id,
+    return make_from(
+        BuiltinRow,
+        builtin,
         kind=kind,
-        title=builtin.title,
-        summary=builtin.summary,
         settings=[_setting(name, spec) for name, spec in (settings or {}).items()],
         example=example,
         text=text,
@@ -150,14 +149,8 @@ def _described(
 
 
 def _setting(name: str, spec: InputSpec) -> Setting:
-    return Setting(
-        name=name,
-        type=spec.type,
-        required=spec.required,
-        enum=list(spec.enum),
-        default=None if spec.default is UNSET else spec.default,
-        description=spec.description,
-    )
+    default = None if spec.default is UNSET else spec.default
+    return make_from(Setting, spec, name=name, enum=list(spec.enum), default=default)
 
 
 OPERATION = Operation(

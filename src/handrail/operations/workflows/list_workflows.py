@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Payload, Success
+from handrail.contract.outcome import Payload, Success, make_from
 from handrail.engine.judge.report_frame import make_ask, steering_values
 from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog, rows_of
 from handrail.runtime.operation import Input, Operation
@@ -71,14 +71,7 @@ def outline_steering_inputs(workflow: CompiledWorkflow) -> list[InputOutline]:
 
 
 def _outline(name: str, spec: InputSpec) -> InputOutline:
-    return InputOutline(
-        name=name,
-        type=spec.type,
-        required=spec.required,
-        enum=list(spec.enum),
-        default=spec.default,
-        description=spec.description,
-    )
+    return make_from(InputOutline, spec, name=name, enum=list(spec.enum))
 
 
 MOST_DESCRIPTION = 160
@@ -153,17 +146,8 @@ def list_workflows(rt: ReadPorts, request: ListWorkflows) -> Success:
 
 def _contract_entry(broken: BrokenContract) -> CatalogEntry:
     """A contract file that cannot be used is listed as a workflow file would be."""
-    return CatalogEntry(
-        id=broken.id,
-        name=broken.source_ref,
-        description="",
-        kind="contract",
-        source_kind=broken.source_kind,
-        source_ref=broken.source_ref,
-        content=broken.content,
-        problems=broken.problems,
-        is_usable=False,
-    )
+    named = broken.source_ref
+    return make_from(CatalogEntry, broken, name=named, description="", kind="contract", is_usable=False)
 
 
 def _is_of(entry: CatalogEntry, source: str, project: str) -> bool:
@@ -210,15 +194,12 @@ def _row(catalog: Catalog, entry: CatalogEntry) -> WorkflowRow:
             *(list_errors_in_use(catalog, entry) if entry.is_usable else ()),
         ),
     )
-    return WorkflowRow(
-        id=entry.id,
-        name=entry.name,
+    return make_from(
+        WorkflowRow,
+        entry,
         description=_first_sentence(entry.description) or "This file has problems and cannot be used.",
-        kind=entry.kind,
         id_status=entry.id_status,
-        source_kind=entry.source_kind,
         source=name_source(entry),
-        suggested_id=entry.suggested_id,
         inputs=[replace(held, description="") for held in outline_inputs(entry.inputs)],
         source_ref=entry.source_ref if errors else "",
         problems=rows_of(entry, errors),

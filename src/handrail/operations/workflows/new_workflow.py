@@ -8,21 +8,16 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFLICT, VALIDATION_ERROR, WORKFLOW_ID_LEGACY
+from handrail.contract.catalogue import E_CONFLICT, WORKFLOW_ID_LEGACY
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Fault, Success
+from handrail.contract.outcome import Answer, Fault, Success, refuse_argument
 from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import load_catalog
-from handrail.operations.workflows.save_workflow import (
-    describe_file_change,
-    file_version,
-    put_file,
-    require_own_namespace,
-)
+from handrail.operations.workflows.save_workflow import plan_file, put_file, require_own_namespace
 from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
-from handrail.runtime.write_permission import DryRun, GatedInput, Plan, dry_run_of, preview_or_write
+from handrail.runtime.write_permission import DryRun, GatedInput, Plan, preview_or_write
 from handrail.workflows.catalog import suggest_id
 from handrail.workflows.limits import Spelling
 from handrail.workflows.spellings.spelling import write_document
@@ -72,33 +67,20 @@ def new_workflow(rt: WritePorts, request: NewWorkflow) -> DryRun | Success:
 
     def resolve() -> Plan[FilePlace]:
         place = rt.authored.place(project, directory, f"{request.workflow_id}.{spelling}", "to")
-        return _plan(rt, project, request.workflow_id, place, content)
+        obstacle = _obstacle(rt, project, request.workflow_id, place, content)
+        told = "One new file; no other file is changed."
+        return plan_file(place, content, "create a workflow file", told, obstacle)
 
     def write(place: FilePlace) -> CreatedWorkflow:
-        is_created = put_file(rt, place, content)
-        if is_created:
-            rt.commits.note(dry_run_of(OPERATION, request))
         return CreatedWorkflow(
             workflow_id=request.workflow_id,
             path=place.path,
             template=template,
             size_bytes=len(content),
-            is_created=is_created,
+            is_created=put_file(rt, OPERATION, request, place, content),
         )
 
     return preview_or_write(rt, OPERATION, request, workspace=project, resolve=resolve, write=write)
-
-
-def _plan(rt: ReadPorts, project: str, workflow_id: str, place: FilePlace, content: bytes) -> Plan[FilePlace]:
-    return Plan(
-        action="create a workflow file",
-        changes=describe_file_change(place, content),
-        targets=(place.path,),
-        versions={place.path: file_version(place.content)},
-        blast_radius="One new file; no other file is changed.",
-        found=place,
-        obstacle=_obstacle(rt, project, workflow_id, place, content),
-    )
 
 
 def _obstacle(
@@ -135,12 +117,8 @@ def _check_id(workflow_id: str) -> None:
         )
     if not _ID.fullmatch(workflow_id):
         expected = "namespace.name in lower case letters, digits, _ and -"
-        problem = {"param": "workflowId", "problem": "is not a workflow id", "expected": expected}
-        raise Fault(
-            VALIDATION_ERROR,
-            f"{quote(workflow_id)} is not a workflow id: write {expected}.",
-            details={"problems": [problem]},
-        )
+        message = f"{quote(workflow_id)} is not a workflow id: write {expected}."
+        raise refuse_argument(message, "workflowId", "is not a workflow id", expected)
 
 
 OPERATION = Operation(

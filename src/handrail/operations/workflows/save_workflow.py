@@ -11,10 +11,10 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFLICT, VALIDATION_ERROR, WORKFLOW_ID_RESERVED
+from handrail.contract.catalogue import E_CONFLICT, WORKFLOW_ID_RESERVED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import blob_ref
-from handrail.contract.outcome import Answer, Fault, Success
+from handrail.contract.outcome import Answer, Fault, Success, refuse_argument
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import quote
 from handrail.operations.code.unified_diff import UnifiedDiff, diff_texts
@@ -97,16 +97,13 @@ def save_workflow(rt: WritePorts, request: SaveWorkflow) -> DryRun | Success:
         return _plan(load_catalog(rt, project), request, examined, file, place, content)
 
     def write(place: FilePlace) -> SavedWorkflow:
-        is_saved = put_file(rt, place, content)
-        if is_saved:
-            rt.commits.note(dry_run_of(OPERATION, request))
         return SavedWorkflow(
             workflow_id=examined.workflow_id,
             file=file,
             path=place.path,
             digest=blob_ref(content),
             size_bytes=len(content),
-            is_saved=is_saved,
+            is_saved=put_file(rt, OPERATION, request, place, content),
             warnings=sum(problem.severity == "warning" for problem in examined.problems),
         )
 
@@ -138,11 +135,10 @@ def require_own_namespace(workflow_id: str) -> None:
 
 def _require_fitting_name(file: str, spelling: Spelling) -> None:
     if spelling_of(file) != spelling:
-        problem = {"param": "file", "problem": f"is no name of a {spelling} file"}
-        raise Fault(
-            VALIDATION_ERROR,
+        raise refuse_argument(
             f"{quote(file)} is no name for a workflow in {spelling}.",
-            details={"problems": [problem]},
+            "file",
+            f"is no name of a {spelling} file",
             hint="Convert the workflow first with workflow convert, or choose another file.",
         )
 
@@ -157,7 +153,7 @@ def _find_file(catalog: Catalog, workflow_id: str, spelling: Spelling) -> str:
     return own[0] if own else f"{workflow_id}.{spelling}"
 
 
-def file_version(content: bytes | None) -> str:
+def _version(content: bytes | None) -> str:
     """What a plan relies on: the digest of a file, or that there is none."""
     return ABSENT if content is None else blob_ref(content)
 
@@ -165,16 +161,25 @@ def file_version(content: bytes | None) -> str:
 def _plan(
     catalog: Catalog, request: SaveWorkflow, examined: Examined, file: str, place: FilePlace, content: bytes
 ) -> Plan[FilePlace]:
-    is_new = place.content is None
+    action = "create a workflow file" if place.content is None else "change a workflow file"
     told = "One file of the project. Runs that are under way keep the workflow they began with."
+    told = " ".join([told, *_losses(catalog, examined, file)])
+    obstacle = _obstacle(catalog, request, examined.workflow_id, file, place)
+    return plan_file(place, content, action, told, obstacle)
+
+
+def plan_file(
+    place: FilePlace, content: bytes, action: str, told: str, obstacle: Fault | None = None
+) -> Plan[FilePlace]:
+    """What writing the content there would do, in words for who confirms it."""
     return Plan(
-        action="create a workflow file" if is_new else "change a workflow file",
-        changes=describe_file_change(place, content),
+        action=action,
+        changes=_describe_change(place, content),
         targets=(place.path,),
-        versions={place.path: file_version(place.content)},
-        blast_radius=" ".join([told, *_losses(catalog, examined, file)]),
+        versions={place.path: _version(place.content)},
+        blast_radius=told,
         found=place,
-        obstacle=_obstacle(catalog, request, examined.workflow_id, file, place),
+        obstacle=obstacle,
     )
 
 
@@ -190,7 +195,9 @@ def _losses(catalog: Catalog, examined: Examined, file: str) -> list[str]:
     ]
 
 
-def put_file(rt: WritePorts, place: FilePlace, content: bytes) -> bool:
+def put_file(
+    rt: WritePorts, called: Operation, request: GatedInput, place: FilePlace, content: bytes
+) -> bool:
     """Write the file as it was found, and say whether that changed it.
 
     Raises Fault E_CONFIRMATION_REQUIRED where it is another file by now.
@@ -204,11 +211,11 @@ def put_file(rt: WritePorts, place: FilePlace, content: bytes) -> bool:
     )
     if not is_done:
         raise refusal("target_changed")
+    rt.commits.note(dry_run_of(called, request))
     return True
 
 
-def describe_file_change(place: FilePlace, content: bytes) -> tuple[Change, ...]:
-    """What writing the content there would change."""
+def _describe_change(place: FilePlace, content: bytes) -> tuple[Change, ...]:
     if place.content == content:
         return (Change(action="none", resource="file", id=place.path),)
     told = diff_texts(place.path.rpartition("/")[2], place.content or b"", content)
@@ -231,7 +238,7 @@ def describe_file_change(place: FilePlace, content: bytes) -> tuple[Change, ...]
 def _obstacle(
     catalog: Catalog, request: SaveWorkflow, workflow_id: str, file: str, place: FilePlace
 ) -> Fault | None:
-    if request.base is not UNSET and request.base != file_version(place.content):
+    if request.base is not UNSET and request.base != _version(place.content):
         return Fault(
             E_CONFLICT,
             f"{quote(file)} is not as it was when it was opened; somebody changed it meanwhile.",

@@ -8,11 +8,11 @@ from typing import Annotated, Any, assert_never
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID
+from handrail.contract.catalogue import WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import Autonomy
 from handrail.contract.json.strict import decode_json
-from handrail.contract.outcome import Answer, Fault, Success
+from handrail.contract.outcome import Answer, Fault, Success, refuse_argument
 from handrail.contract.wording import format_count, quote
 from handrail.engine.simulation.regression import RegressionCase, Replay, record, replay
 from handrail.engine.simulation.report import (
@@ -211,11 +211,8 @@ def _case(text: str) -> RegressionCase:
 
 
 def _problem(param: str, problem: str) -> Fault:
-    return Fault(
-        VALIDATION_ERROR,
-        f"The call does not fit: {param}: {problem.removesuffix('.')}"[:1023] + ".",
-        details={"problems": [{"param": param, "problem": problem}]},
-    )
+    message = f"The call does not fit: {param}: {problem.removesuffix('.')}"[:1023]
+    return refuse_argument(f"{message}.", param, problem)
 
 
 def _reason(found: Simulation) -> str:

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID
+from handrail.contract.catalogue import WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Fault, Json
+from handrail.contract.outcome import Answer, Fault, Json, refuse_argument
 from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import find_undeclared_checks, load_catalog
 from handrail.operations.workflows.examine_workflows import (
@@ -128,15 +128,16 @@ def _examine_targets(rt: ReadPorts, request: ValidateWorkflows) -> list[_Target]
     given = [] if request.documents is UNSET else request.documents
     targets = list(dict.fromkeys([*given, *([] if request.workflow_ids is UNSET else request.workflow_ids)]))
     if not targets:
-        problem = {"param": "documents", "problem": "names no file", "expected": "a file or an id"}
-        raise Fault(VALIDATION_ERROR, "There is nothing to validate here.", details={"problems": [problem]})
+        message = "There is nothing to validate here."
+        raise refuse_argument(message, "documents", "names no file", "a file or an id")
     catalog = load_catalog(rt, project_of(rt, request.project))
-    texts = iter(examine_texts(catalog, [one for one in targets if isinstance(one, WorkflowText)]))
+    texts = examine_texts(catalog, [one for one in targets if isinstance(one, WorkflowText)])
+    read = iter(_Target(one.target, one) for one in texts)
     checks = [check.name for check in rt.settings.of(project_of(rt, request.project)).checks]
     looked = [
         _with_surroundings(rt, one, checks)
         for target in targets
-        for one in (_by_id(catalog, target) if isinstance(target, str) else [_of_text(next(texts))])
+        for one in (_by_id(catalog, target) if isinstance(target, str) else [next(read)])
     ]
     if all(one.missing is not None for one in looked):
         raise looked[0].missing or AssertionError("seen above")
@@ -168,10 +169,6 @@ def _with_surroundings(rt: ReadPorts, target: _Target, checks: list[str]) -> _Ta
         return target
     placed = add_places(entry.content, problems, entry.spelling)
     return target._replace(found=msgspec.structs.replace(found, problems=(*placed, *found.problems)))
-
-
-def _of_text(examined: Examined) -> _Target:
-    return _Target(examined.target, examined)
 
 
 def _stop_at_failure(looked: list[_Target], request: ValidateWorkflows) -> tuple[list[_Target], list[str]]:

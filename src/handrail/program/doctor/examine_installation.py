@@ -489,11 +489,7 @@ OPERATION = Operation(
     output=Examination,
     perform=examine_installation,
     shape=Shape(
-        levels={
-            "minimal": ("summary", "checks.check", "checks.status", "checks.fix"),
-            "standard": None,
-            "full": None,
-        },
+        levels={"minimal": ("summary", "checks.check", "checks.status", "checks.fix")},
         windows=("checks",),
     ),
 )

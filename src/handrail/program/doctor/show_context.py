@@ -172,7 +172,7 @@ OPERATION = Operation(
     output=Context,
     perform=show_context,
     shape=Shape(
-        levels={"minimal": ("version", "account", "workspace.root"), "standard": None, "full": None},
+        levels={"minimal": ("version", "account", "workspace.root")},
         untrusted=("workspace.branch",),
     ),
 )

@@ -233,11 +233,7 @@ OPERATION = Operation(
     output=ShownSettings,
     perform=show_settings,
     shape=Shape(
-        levels={
-            "minimal": ("settings.name", "settings.applied", "settings.source"),
-            "standard": None,
-            "full": None,
-        },
+        levels={"minimal": ("settings.name", "settings.applied", "settings.source")},
         select="top",
         untrusted=("settings.desired", "settings.applied", "problems.message"),
     ),

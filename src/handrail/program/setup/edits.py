@@ -38,14 +38,13 @@ def read_table(text: str, path: tuple[str, str]) -> dict[str, Any] | None:
 
 def write_table(text: str, path: tuple[str, str], content: dict[str, Any]) -> str:
     """The text with the table: in its old place, or at the end. Raises NotEditable."""
-    lines = [f"[{path[0]}.{path[1]}]"]
-    lines += [f"{_key(key)} = {toml_value(value)}" for key, value in content.items()]
+    table = _spell_table(path, content) + "\n"
     span = _span(text, path)
     if span is not None:
-        changed = text[: span[0]] + "\n".join(lines) + "\n" + text[span[1] :]
+        changed = text[: span[0]] + table + text[span[1] :]
     else:
         gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-        changed = text + gap + "\n".join(lines) + "\n"
+        changed = text + gap + table
     expected = _parsed(text)
     if not isinstance(expected.setdefault(path[0], {}), dict):
         raise NotEditable(f"{path[0]} is not a table in it")
@@ -66,6 +65,11 @@ def remove_table(text: str, path: tuple[str, str]) -> str:
     if not expected[path[0]]:
         del expected[path[0]]
     return _checked(text[:start] + text[span[1] :], expected)
+
+
+def _spell_table(path: tuple[str, str], content: dict[str, Any]) -> str:
+    lines = (f"{_key(key)} = {toml_value(value)}" for key, value in content.items())
+    return "\n".join([f"[{path[0]}.{path[1]}]", *lines])
 
 
 def toml_value(value: Any) -> str:
@@ -128,10 +132,7 @@ def read_entry(name: ClientName, text: str, tool_set: ToolSet) -> Any:
     client = TABLE[name]
     if client.is_toml:
         return read_table(text, (client.key, ENTRIES[tool_set]))
-    if not text.strip():
-        return None
-    servers = find_member(_object(text), client.key)
-    held = find_member(servers, ENTRIES[tool_set]) if servers is not None else None
+    held = find_at(_object(text), (client.key, ENTRIES[tool_set])) if text.strip() else None
     return None if held is None else held.plain
 
 
@@ -183,24 +184,18 @@ def _without_hook(text: str, event: str) -> str:
 
 
 def _elements(text: str, event: str) -> list[Any]:
-    if not text.strip():
-        return []
-    hooks = find_member(_object(text), "hooks")
-    held = find_member(hooks, event) if hooks is not None else None
+    held = find_at(_object(text), ("hooks", event)) if text.strip() else None
     return held.plain if held is not None and isinstance(held.plain, list) else []
 
 
 def _without(text: str, path: tuple[str, ...], is_wanted: Any) -> str:
-    held = parse(text)
-    for name in path:
-        inner = find_member(held, name)
-        assert inner is not None, "the caller found it there"
-        held = inner
+    held = find_at(parse(text), path)
+    assert held is not None, "the caller found it there"
     place = next(place for place, part in enumerate(held.parts) if is_wanted(part))
     return remove_part(text, path, place)
 
 
-def _object(text: str) -> Any:
+def _object(text: str) -> Value:
     held = parse(text)
     if not isinstance(held.plain, dict):
         raise NotEditable("it is not one object")
@@ -216,12 +211,7 @@ def snippet_of(name: ClientName, entries: dict[str, dict[str, Any]]) -> str:
     """What to put into the file by hand."""
     client = TABLE[name]
     if client.is_toml:
-        return "\n".join(
-            "\n".join(
-                [f"[{client.key}.{key}]", *(f"{one} = {toml_value(value)}" for one, value in entry.items())]
-            )
-            for key, entry in entries.items()
-        )
+        return "\n".join(_spell_table((client.key, key), entry) for key, entry in entries.items())
     return msgspec.json.encode({client.key: entries}).decode()
 
 
@@ -379,6 +369,13 @@ def find_member(value: Value, key: str) -> Value | None:
     return next((part.value for part in value.parts if part.key == key), None)
 
 
+def find_at(value: Value | None, path: tuple[str, ...]) -> Value | None:
+    """What the names lead to; None where there is nothing."""
+    for name in path:
+        value = None if value is None else find_member(value, name)
+    return value
+
+
 def set_member(text: str, path: tuple[str, ...], key: str, content: Json) -> str:
     """The text with `key` in the object at `path`, which is made where it is missing; its place is kept."""
     held = parse(text)
@@ -399,26 +396,18 @@ def set_member(text: str, path: tuple[str, ...], key: str, content: Json) -> str
 
 def add_element(text: str, path: tuple[str, ...], content: Json) -> str:
     """The text with one more element in the array at `path`; the array is made where it is missing."""
-    held: Value | None = parse(text)
-    for name in path:
-        assert held is not None, "checked at the end of each round"
-        _require(held, dict)
-        held = find_member(held, name)
-        if held is None:
-            return set_member(text, path[:-1], path[-1], [content])
-    assert held is not None, "every name was found"
+    held = find_at(parse(text), path)
+    if held is None:
+        return set_member(text, path[:-1], path[-1], [content])
     _require(held, list)
     return _insert(text, held, len(path) + 1, "", content)
 
 
 def remove_part(text: str, path: tuple[str, ...], place: int) -> str:
     """The text without the part at `place` of the container at `path`, its comma and its line."""
-    held = parse(text)
-    for name in path:
-        inner = find_member(held, name)
-        if inner is None:
-            raise NotEditable("there is nothing to take out")
-        held = inner
+    held = find_at(parse(text), path)
+    if held is None:
+        raise NotEditable("there is nothing to take out")
     part = held.parts[place]
     start, end = part.start, part.value.end
     comma = _after_space(text, end)
@@ -490,23 +479,19 @@ def _value(text: str, at: int, depth: int) -> Value:
     if depth > _DEEPEST:
         raise NotEditable("it is nested too deeply")
     opened = text[at : at + 1]
-    if opened == "{":
-        return _members(text, at, depth)
     if opened == "[":
         parts, end = _read_parts(text, at, "]", depth)
         return Value(start=at, end=end, plain=[part.value.plain for part in parts], parts=parts)
+    if opened == "{":
+        parts, end = _read_parts(text, at, "}", depth)
+        plain = {part.key: part.value.plain for part in parts}
+        if len(plain) != len(parts):
+            raise NotEditable("a key appears twice")
+        return Value(start=at, end=end, plain=plain, parts=parts)
     found = _STRING.match(text, at) or _SCALAR.match(text, at)
     if found is None:
         raise NotEditable("a value is missing or not JSON")
     return Value(start=at, end=found.end(), plain=_decode(found[0]))
-
-
-def _members(text: str, at: int, depth: int) -> Value:
-    parts, end = _read_parts(text, at, "}", depth)
-    plain = {part.key: part.value.plain for part in parts}
-    if len(plain) != len(parts):
-        raise NotEditable("a key appears twice")
-    return Value(start=at, end=end, plain=plain, parts=parts)
 
 
 def _read_parts(text: str, at: int, closing: Literal["}", "]"], depth: int) -> tuple[tuple[Part, ...], int]:

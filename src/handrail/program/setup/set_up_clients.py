@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -19,7 +20,7 @@ from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import quote
 from handrail.operations.checks.approve_check import ApproveCheck, approve_check
 from handrail.operations.declared_checks import digest_check
-from handrail.ports.program import ClientFiles, ClientPlaces, HeldSkill, SkillCopy
+from handrail.ports.program import ClientFiles, ClientPlaces, HeldSkill
 from handrail.ports.workspace import DeclaredCheck
 from handrail.program.setup.clients import (
     CLIENTS,
@@ -143,6 +144,26 @@ class _Target(msgspec.Struct, frozen=True, kw_only=True):
     """Of the skill: why it stays as it is."""
 
 
+class _Setup(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked of the clients, and where it goes."""
+
+    files: ClientFiles
+    places: ClientPlaces
+    scope: Scope
+    project: str
+    sets: tuple[ToolSet, ...]
+    is_removal: bool
+
+    def file(self, name: ClientName) -> str:
+        return file_of(name, self.scope, self.project, self.places)
+
+    def hooks_file(self, name: ClientName) -> str:
+        return hooks_file(name, self.scope, self.project, self.places)
+
+    def edit_hooks(self, name: ClientName, text: str) -> str:
+        return remove_hooks(name, text) if self.is_removal else write_hooks(name, text, self.places.command)
+
+
 def set_up_clients(rt: Runtime, request: SetUpClients) -> DryRun | Success:
     """Show or make the changes.
 
@@ -250,41 +271,28 @@ def _are_approved(
 
 
 def _of_clients(files: ClientFiles, request: SetUpClients, project: str) -> list[_Target]:
-    places = files.places()
-    scope: Scope = "user" if request.scope is UNSET else request.scope
-    is_removal = request.remove is True
-    chosen = _choose(files, request, places)
-    sets = _choose_sets(request)
-    with_hooks = request.hooks is True or (is_removal and "workflow" in sets)
+    setup = _Setup(
+        files=files,
+        places=files.places(),
+        scope="user" if request.scope is UNSET else request.scope,
+        project=project,
+        sets=_choose_sets(request),
+        is_removal=request.remove is True,
+    )
+    chosen = _choose(files, request, setup.places)
+    is_workflow = "workflow" in setup.sets
+    with_hooks = request.hooks is True or (setup.is_removal and is_workflow)
     hooked = [name for name in chosen if name in HOOKS and with_hooks]
-    apart = [
-        name
-        for name in hooked
-        if hooks_file(name, scope, project, places) != file_of(name, scope, project, places)
-    ]
-    targets = [
-        _of_client(
-            files,
-            name,
-            scope,
-            project,
-            places,
-            sets,
-            is_removal=is_removal,
-            has_hooks=name in hooked and name not in apart,
+    apart = [name for name in hooked if setup.hooks_file(name) != setup.file(name)]
+    targets = [_of_client(setup, name, has_hooks=name in hooked and name not in apart) for name in chosen]
+    targets += [_of_hooks(setup, name) for name in apart]
+    targets += [
+        _of_file(files, one.target, one.path, one.text, one.change, is_removal=setup.is_removal)
+        for one in list_workers(
+            chosen if is_workflow else (), setup.scope, project, setup.places, setup.is_removal
         )
-        for name in chosen
     ]
-    targets += [
-        _of_hooks(files, name, hooks_file(name, scope, project, places), places, is_removal=is_removal)
-        for name in apart
-    ]
-    targets += [
-        _of_file(files, one.target, one.path, one.text, one.change, is_removal=is_removal)
-        for one in list_workers(chosen if "workflow" in sets else (), scope, project, places, is_removal)
-    ]
-    users = _users_of_skill(files, scope, targets, places, sets) if is_removal else ""
-    return [*targets, _of_skill(files.held_skill(), places, users, is_removal=is_removal)]
+    return [*targets, _of_skill(setup, _users_of_skill(setup, targets) if setup.is_removal else "")]
 
 
 def _choose_sets(request: SetUpClients) -> tuple[ToolSet, ...]:
@@ -293,29 +301,20 @@ def _choose_sets(request: SetUpClients) -> tuple[ToolSet, ...]:
     return tuple(one for one in TOOL_SETS if one in request.sets)
 
 
-def _users_of_skill(
-    files: ClientFiles,
-    scope: Scope,
-    targets: Sequence[_Target],
-    places: ClientPlaces,
-    sets: Sequence[ToolSet],
-) -> str:
+def _users_of_skill(setup: _Setup, targets: Sequence[_Target]) -> str:
     """Who still needs the skill after a removal: it is one copy for everything this user does."""
-    if scope == "project":
+    if setup.scope == "project":
         return "it serves your other projects too"
     going = {target.name for target in targets if target.trouble is None}
-    staying = [one for one in TOOL_SETS if one not in sets]
-    left = [
-        name for name in CLIENTS if _has_entry(files, name, places, staying if name in going else TOOL_SETS)
-    ]
+    staying = [one for one in TOOL_SETS if one not in setup.sets]
+    left = [name for name in CLIENTS if _has_entry(setup, name, staying if name in going else TOOL_SETS)]
     return f"{', '.join(left)} still {'uses' if len(left) == 1 else 'use'} it" if left else ""
 
 
-def _has_entry(files: ClientFiles, name: ClientName, places: ClientPlaces, sets: Sequence[ToolSet]) -> bool:
+def _has_entry(setup: _Setup, name: ClientName, sets: Sequence[ToolSet]) -> bool:
     """Whether a client of this user starts Handrail; one that cannot be read may."""
     try:
-        text = decode_text(files.read(file_of(name, "user", "", places)))
-        return _has_any(name, text, sets)
+        return _has_any(name, decode_text(setup.files.read(setup.file(name))), sets)
     except (Fault, NotEditable):
         return bool(sets)
 
@@ -324,15 +323,16 @@ def _has_any(name: ClientName, text: str, sets: Sequence[ToolSet]) -> bool:
     return any(read_entry(name, text, one) is not None for one in sets)
 
 
-def _of_skill(held: HeldSkill, places: ClientPlaces, users: str, *, is_removal: bool) -> _Target:
-    if is_removal:
+def _of_skill(setup: _Setup, users: str) -> _Target:
+    held = setup.files.held_skill()
+    if setup.is_removal:
         stays = {"absent": "it is gone already", "changed": "you changed it", "foreign": "it is not ours"}
         reason = stays.get(held.state) or users
     else:
         reason = "it is as it should be" if held.state == "as_packed" else ""
-    path = f"{places.user}/.agents/skills/handrail"
+    path = f"{setup.places.user}/.agents/skills/handrail"
     trouble = None
-    if held.state == "foreign" and not is_removal:
+    if held.state == "foreign" and not setup.is_removal:
         reason = "a directory of that name is not Handrail's"
         trouble = _skill_trouble(path, reason)
     version = _version_skill(held, reason)
@@ -370,51 +370,40 @@ def find_clients(files: ClientFiles, places: ClientPlaces) -> list[ClientName]:
     ]
 
 
-def _of_client(
-    files: ClientFiles,
-    name: ClientName,
-    scope: Scope,
-    project: str,
-    places: ClientPlaces,
-    sets: Sequence[ToolSet],
-    *,
-    is_removal: bool,
-    has_hooks: bool,
-) -> _Target:
+def _of_client(setup: _Setup, name: ClientName, *, has_hooks: bool) -> _Target:
     """The entries, and with them the hooks where the client keeps both in one file."""
-    path = file_of(name, scope, project, places)
+    places, sets, is_removal = setup.places, setup.sets, setup.is_removal
     entries = {one: entry_of(name, places.command, one) for one in sets}
 
     def changed(text: str) -> str:
         for one, entry in entries.items():
             text = remove_entry(name, text, one) if is_removal else write_entry(name, text, entry, one)
-        return _edit_hooks(name, text, places, is_removal=is_removal) if has_hooks else text
+        return setup.edit_hooks(name, text) if has_hooks else text
 
     def is_whole(text: str) -> bool:
         return not _has_any(name, text, [one for one in TOOL_SETS if one not in sets])
 
     snippet = snippet_of(name, {ENTRIES[one]: entry for one, entry in entries.items()})
-    target = _of_file(files, name, path, snippet, changed, is_removal=is_removal, is_whole=is_whole)
+    path = setup.file(name)
+    target = _of_file(setup.files, name, path, snippet, changed, is_removal=is_removal, is_whole=is_whole)
     if target.trouble is not None or not target.is_changed or target.is_restored:
         return target
     text = decode_text(target.before)
-    if has_hooks and _edit_hooks(name, text, places, is_removal=is_removal) != text:
-        return (
-            target  # the client's command changes only the entry, and would leave a file that we did not plan
-        )
+    if has_hooks and setup.edit_hooks(name, text) != text:
+        return target  # the client's command changes only the entry, and leaves a file that we did not plan
     held = {one: read_entry(name, text, one) for one in sets}
     if is_removal:
         gone = [one for one in sets if held[one] is not None]
-        commands = [build_remove_command(name, scope, places, one) for one in gone]
+        commands = [build_remove_command(name, setup.scope, places, one) for one in gone]
     else:
         wrong = [one for one in sets if write_entry(name, text, entries[one], one) != text]
         if any(held[one] is not None for one in wrong):
             return target  # an entry to correct is edited: the client's own command refuses a second one
-        commands = [build_add_command(name, scope, places, one) for one in wrong]
+        commands = [build_add_command(name, setup.scope, places, one) for one in wrong]
     if not all(commands):
         return target
-    target = msgspec.structs.replace(target, version=_version_entries(name, text, sets), sets=tuple(sets))
-    return msgspec.structs.replace(target, commands=tuple(commands))
+    version = _version_entries(name, text, sets)
+    return msgspec.structs.replace(target, version=version, sets=sets, commands=tuple(commands))
 
 
 def _version_entries(name: ClientName, text: str, sets: Sequence[ToolSet]) -> str:
@@ -422,18 +411,11 @@ def _version_entries(name: ClientName, text: str, sets: Sequence[ToolSet]) -> st
     return sha256(canonical_bytes([read_entry(name, text, one) for one in sets])).hexdigest()
 
 
-def _edit_hooks(name: ClientName, text: str, places: ClientPlaces, *, is_removal: bool) -> str:
-    return remove_hooks(name, text) if is_removal else write_hooks(name, text, places.command)
-
-
-def _of_hooks(
-    files: ClientFiles, name: ClientName, path: str, places: ClientPlaces, *, is_removal: bool
-) -> _Target:
-    def changed(text: str) -> str:
-        return _edit_hooks(name, text, places, is_removal=is_removal)
-
-    snippet = hooks_snippet(name, places.command)
-    return _of_file(files, HOOKS_OF.format(name), path, snippet, changed, is_removal=is_removal)
+def _of_hooks(setup: _Setup, name: ClientName) -> _Target:
+    target, snippet = HOOKS_OF.format(name), hooks_snippet(name, setup.places.command)
+    changed = partial(setup.edit_hooks, name)
+    path = setup.hooks_file(name)
+    return _of_file(setup.files, target, path, snippet, changed, is_removal=setup.is_removal)
 
 
 def _of_file(
@@ -540,7 +522,9 @@ def _apply(files: ClientFiles, target: _Target, request: SetUpClients, project: 
             return
         if _version_skill(files.held_skill(), target.reason) != target.version:
             raise refusal("target_changed")
-        _require_copied(files.remove_skill() if request.remove is True else files.sync_skill())
+        copy = files.remove_skill() if request.remove is True else files.sync_skill()
+        if copy.status == "failed":
+            raise _skill_trouble(copy.path, copy.trouble)
         return
     if target.commands:
         _require_same_entries(files, target)
@@ -562,11 +546,6 @@ def _require_same_entries(files: ClientFiles, target: _Target) -> None:
     name = next(one for one in CLIENTS if one == target.name)
     if _version_entries(name, decode_text(files.read(target.path)), target.sets) != target.version:
         raise refusal("target_changed")
-
-
-def _require_copied(copy: SkillCopy) -> None:
-    if copy.status == "failed":
-        raise _skill_trouble(copy.path, copy.trouble)
 
 
 def _skill_trouble(path: str, why: str) -> Fault:
@@ -593,7 +572,5 @@ OPERATION = Operation(
     output=SetUp,
     perform=set_up_clients,
     starts_programs=True,
-    shape=Shape(
-        levels={"minimal": ("items", "summary", "skipped"), "standard": None, "full": None}, select="top"
-    ),
+    shape=Shape(levels={"minimal": ("items", "summary", "skipped")}, select="top"),
 )

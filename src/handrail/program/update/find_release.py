@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from typing import Literal
 
 import msgspec
 
@@ -246,6 +245,9 @@ class Changes(Answer, frozen=True, kw_only=True):
     security: list[str]
 
 
+_NO_CHANGES: dict[str, list[str]] = {name: [] for name in Changes.__struct_fields__}
+
+
 class Release(Answer, frozen=True, kw_only=True):
     """One version."""
 
@@ -271,7 +273,7 @@ def read_releases(text: str) -> list[Release]:
         elif items is not None:
             _take_line(items, line)
     return [
-        Release(version=version, date=date, changes=_changes(sections))
+        Release(version=version, date=date, changes=msgspec.convert(_NO_CHANGES | sections, Changes))
         for version, date, sections in found
         if version
     ]
@@ -283,17 +285,6 @@ def _take_line(items: list[str], line: str) -> None:
         items.append(line[2:].strip())
     elif line.strip() and items and not _LINK.match(line):
         items[-1] = f"{items[-1]} {line.strip()}"
-
-
-def _changes(sections: dict[str, list[str]]) -> Changes:
-    return Changes(
-        added=sections.get("added", []),
-        changed=sections.get("changed", []),
-        fixed=sections.get("fixed", []),
-        deprecated=sections.get("deprecated", []),
-        removed=sections.get("removed", []),
-        security=sections.get("security", []),
-    )
 
 
 def list_newer_releases(text: str, running: str, latest: str) -> list[Release]:
@@ -315,14 +306,6 @@ UPDATE = "handrail update"
 _MOST_METADATA_BYTES = 2_097_152
 _HEADING = "\n# Changelog\n"
 _RELEASE_PAGE = r"(?im)^Project-URL: *(?:changelog|release notes|releases) *, *(https://[^\s@]{1,300})$"
-
-
-class _Graded(msgspec.Struct, frozen=True, kw_only=True):
-    """How much a release matters to someone who runs this version."""
-
-    severity: Literal["info", "warning"]
-    basis: Literal["changelog", "version"]
-    release_url: str | None
 
 
 def make_update_check(
@@ -350,24 +333,8 @@ def find_fresh_check(rt: ReadPorts, updates: Updates, asked: str) -> UpdateCheck
 def _notice(
     rt: ReadPorts, updates: Updates, found: FoundRelease, asked: Asked, install: str
 ) -> dict[str, Json]:
-    graded = _graded(updates, found, asked)
-    return {
-        "type": "update_available",
-        "severity": graded.severity,
-        "severity_basis": graded.basis,
-        "current_version": __version__,
-        "latest_version": found.offered.version,
-        "install_method": found.facts.method,
-        "recommended_command": install,
-        "release_url": graded.release_url,
-        "checked_at": rt.clock.now(),
-        "next_steps": [install, f"handrail changelog --since {__version__}"],
-    }
-
-
-def _graded(updates: Updates, found: FoundRelease, asked: Asked) -> _Graded:
+    """How much the release matters to someone who runs this version, and how to install it."""
     latest = found.offered.version
-    is_major = is_major_step(__version__, latest)
     metadata = _metadata(updates, found, asked)
     link = re.search(_RELEASE_PAGE, metadata.partition("\n\n")[0])
     public = found.source.url.removesuffix("/simple") if found.source.named_by == "nobody" else ""
@@ -375,12 +342,19 @@ def _graded(updates: Updates, found: FoundRelease, asked: Asked) -> _Graded:
     _, heading, told = metadata.rpartition(_HEADING)
     changes = list_newer_releases(told, __version__, latest) if heading else []
     is_told = any(version_key(one.version) == version_key(latest) for one in changes)
-    is_security = any(one.changes.security for one in changes)
-    return _Graded(
-        severity="warning" if is_major or is_security else "info",
-        basis="changelog" if is_told else "version",
-        release_url=link[1] if link else page,
-    )
+    is_grave = is_major_step(__version__, latest) or any(one.changes.security for one in changes)
+    return {
+        "type": "update_available",
+        "severity": "warning" if is_grave else "info",
+        "severity_basis": "changelog" if is_told else "version",
+        "current_version": __version__,
+        "latest_version": latest,
+        "install_method": found.facts.method,
+        "recommended_command": install,
+        "release_url": link[1] if link else page,
+        "checked_at": rt.clock.now(),
+        "next_steps": [install, f"handrail changelog --since {__version__}"],
+    }
 
 
 def _metadata(updates: Updates, found: FoundRelease, asked: Asked) -> str:

@@ -215,11 +215,7 @@ def _from_html(text: str) -> list[OfferedFile]:
 
 def is_major_step(current: str, latest: str) -> bool:
     before, after = version_key(current), version_key(latest)
-    return before is not None and after is not None and _major(after) > _major(before)
-
-
-def _major(key: VersionKey) -> int:
-    return key[0][0]
+    return before is not None and after is not None and after[0][0] > before[0][0]
 
 
 # What an upstream's HTTP answer means for our caller: by status, never by the words of a message.

@@ -5,6 +5,8 @@ What is installed now is asked of a new process, never taken from the manager's 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Annotated, Literal
 
@@ -137,7 +139,8 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
             _require_replaceable(facts)
         is_verifying = request.verify is True or rt.settings.of().verify_updates
         if is_verifying and not is_look:
-            _require_extra(facts)
+            with _explaining(""):
+                require_extra(facts)
         found = find_release(rt, updates, facts, _wish(request), rt.interruptions.stop_reason)
         order = _Order(found=found, call=_manager_call(rt, found, request))
         if is_verifying:
@@ -206,13 +209,6 @@ def _require_replaceable(facts: InstallFacts) -> None:
         raise make_update_failure(kind, f"{message} It was not changed.", stage="discover", hint=fix)
 
 
-def _require_extra(facts: InstallFacts) -> None:
-    try:
-        require_extra(facts)
-    except Fault as fault:
-        raise _refuse_unverified(fault, "") from fault
-
-
 def _pin_order(rt: ReadPorts, found: FoundRelease) -> _Order:
     """The same release, and the manager may install no other."""
     call = _build_manager_call(rt, found.facts, found.offered.version)
@@ -223,29 +219,35 @@ def _pin_order(rt: ReadPorts, found: FoundRelease) -> _Order:
 def _verify(rt: Runtime, updates: Updates, order: _Order) -> _Order:
     """The same release, now known to be ours."""
     found = order.found
-    try:
-        verified = verify_release(rt, updates, found.facts, found.offered, found.page)
-    except Fault as fault:
-        if fault.kind is E_TIMEOUT and rt.interruptions.stop_reason() == "signal":
-            fault = Fault(
+    with _explaining(found.offered.version):
+        try:
+            verified = verify_release(rt, updates, found.facts, found.offered, found.page)
+        except Fault as fault:
+            if fault.kind is not E_TIMEOUT or rt.interruptions.stop_reason() != "signal":
+                raise
+            raise Fault(
                 E_INTERRUPTED, "Cancelled while verifying the release.", details={"committed": False}
-            )
-        raise _refuse_unverified(fault, found.offered.version) from fault
+            ) from fault
     return msgspec.structs.replace(order, verified=verified)
 
 
-def _refuse_unverified(fault: Fault, target: str) -> Fault:
-    is_passing = fault.kind.is_retryable
-    trouble = make_update_failure(
-        fault.kind,
-        f"{fault.message} Nothing was changed.",
-        stage="verify_signature",
-        target=target or None,
-        hint=fault.hint or (f"Run {_VERIFIED} again; a repeat is safe." if is_passing else _LOOK_AT_INDEX),
-        more=fault.details,
-    )
-    trouble.retry_after_ms = fault.retry_after_ms
-    return trouble
+@contextmanager
+def _explaining(target: str) -> Iterator[None]:
+    """A refusal inside is one of verifying, before anything was changed."""
+    try:
+        yield
+    except Fault as fault:
+        again = f"Run {_VERIFIED} again; a repeat is safe." if fault.kind.is_retryable else _LOOK_AT_INDEX
+        trouble = make_update_failure(
+            fault.kind,
+            f"{fault.message} Nothing was changed.",
+            stage="verify_signature",
+            target=target or None,
+            hint=fault.hint or again,
+            more=fault.details,
+        )
+        trouble.retry_after_ms = fault.retry_after_ms
+        raise trouble from fault
 
 
 def _manager_call(rt: ReadPorts, found: FoundRelease, request: UpdateProgram) -> ManagerCall:
@@ -302,20 +304,12 @@ def _report_check(rt: ReadPorts, updates: Updates, order: _Order, request: Updat
         notices = [] if look.notice is None else [look.notice]
         if request.target_version is UNSET and request.channel != "pre":
             updates.keep_check(look)
-    return Updated(
-        status="available" if found.is_other else "up_to_date",
-        previous_version=__version__,
-        current_version=__version__,
+    told = _tell(order, "available" if found.is_other else "up_to_date", __version__, "skipped")
+    return msgspec.structs.replace(
+        told,
         target_version=target,
         update_available=found.is_newer,
-        install_method=found.facts.method,
-        command=list(order.call.argv) if found.is_other else [],
-        binary_replaced=False,
-        signature_status="not_checked",
-        signature_verified=False,
-        skill_sync_status="skipped",
-        skill_sync_command=_RETRY,
-        hint=install if found.is_other else f"handrail changelog --since {__version__}",
+        hint=install if found.is_other else told.hint,
         skill_sync_supported=True,
         signature_available=found.facts.can_verify and bool(found.offered.provenance),
         notices=notices,
@@ -327,7 +321,7 @@ def _keep_installed(updates: Updates, order: _Order) -> Updated:
     now = updates.installed() or Installed(version=__version__, package="")
     skill = updates.sync_skill(now.package) if now.package else SkillCopy(status="skipped", path="")
     updates.keep_check(None)
-    return _finish(order, "up_to_date", __version__, now.version, skill)
+    return _finish(order, "up_to_date", now.version, skill)
 
 
 def _replace(rt: Runtime, updates: Updates, order: _Order) -> Updated:
@@ -341,7 +335,7 @@ def _replace(rt: Runtime, updates: Updates, order: _Order) -> Updated:
     rt.commits.note(NextCall(operation="self.context"))
     updates.keep_check(None)
     skill = updates.sync_skill(now.package)
-    return _finish(order, "updated", __version__, now.version, skill)
+    return _finish(order, "updated", now.version, skill)
 
 
 def _is_reached(current: str, order: _Order) -> bool:
@@ -370,44 +364,50 @@ def _require_verified_files(rt: Runtime, order: _Order, verified: Verified) -> N
 
 
 def _finish(
-    order: _Order, status: Literal["updated", "up_to_date"], previous: str, current: str, skill: SkillCopy
+    order: _Order, status: Literal["updated", "up_to_date"], current: str, skill: SkillCopy
 ) -> Updated:
-    verified = order.verified
-    command = order.call.argv if status == "updated" else ()
-    is_replaced = status == "updated"
-    if skill.status == "failed":
-        raise make_update_failure(
-            E_IO,
-            f"Handrail is at {current}, but its skill is not: {skill.trouble}. The update is half done.",
-            stage="skill_sync",
-            current=current,
-            target=current,
-            command=command,
-            hint=f"Correct {skill.path}, then run handrail update again; or run {_NPX}.",
-            more={
-                "binary_replaced": is_replaced,
-                "skill_sync_status": "failed",
-                "skill_sync_command": _RETRY,
-                "cause": skill.trouble,
-            },
-        )
-    synced: Literal["synced", "unchanged", "skipped"] = (
-        "synced" if skill.status == "synced" else "unchanged" if skill.status == "unchanged" else "skipped"
+    if skill.status != "failed":
+        return _tell(order, status, current, skill.status)
+    raise make_update_failure(
+        E_IO,
+        f"Handrail is at {current}, but its skill is not: {skill.trouble}. The update is half done.",
+        stage="skill_sync",
+        current=current,
+        target=current,
+        command=order.call.argv if status == "updated" else (),
+        hint=f"Correct {skill.path}, then run handrail update again; or run {_NPX}.",
+        more={
+            "binary_replaced": status == "updated",
+            "skill_sync_status": "failed",
+            "skill_sync_command": _RETRY,
+            "cause": skill.trouble,
+        },
     )
+
+
+def _tell(
+    order: _Order, status: Literal["updated", "up_to_date", "available"], current: str, skill: str
+) -> Updated:
+    """What was done, or found: the command is told where it was run, or would be."""
+    verified = order.verified
     return Updated(
         status=status,
-        previous_version=previous,
+        previous_version=__version__,
         current_version=current,
         target_version=current,
         update_available=False,
         install_method=order.found.facts.method,
-        command=list(command),
-        binary_replaced=is_replaced,
+        command=[] if status == "up_to_date" else list(order.call.argv),
+        binary_replaced=status == "updated",
         signature_status="verified" if verified else "not_checked",
         signature_verified=verified is not None,
-        skill_sync_status=synced,
+        skill_sync_status="synced"
+        if skill == "synced"
+        else "unchanged"
+        if skill == "unchanged"
+        else "skipped",
         skill_sync_command=_RETRY,
-        hint=f"handrail changelog --since {previous}",
+        hint=f"handrail changelog --since {__version__}",
         sha256=verified.sha256 if verified else UNSET,
     )
 
@@ -489,11 +489,7 @@ OPERATION = Operation(
     output=Updated,
     perform=update_program,
     shape=Shape(
-        levels={
-            "minimal": ("status", "current_version", "target_version", "update_available", "hint"),
-            "standard": None,
-            "full": None,
-        },
+        levels={"minimal": ("status", "current_version", "target_version", "update_available", "hint")},
         select="top",
     ),
     reads_with=("check", "dryRun"),

@@ -1,6 +1,6 @@
 """What a report tells of a session: runs, the way each took, what was left beside it. Pure.
 
-Both reports read this model and look up nothing themselves.
+The report reads this model and looks up nothing itself.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.messages import Parts, explain_to_person
 from handrail.engine.navigate import Running, State, TraceEntry, leaves_of, step_key
-from handrail.projections.evidence import EvidenceSum, describe_sum_at, sum_evidence, worst_of_each_place
+from handrail.projections.evidence import describe_sum_at, worst_of_each_place
 from handrail.projections.overview import SessionStatus, session_project, session_status, session_title
 from handrail.projections.plain_words import STATUS_WORDS
 from handrail.projections.run_graph import (
@@ -128,18 +128,14 @@ class RunStory(msgspec.Struct, frozen=True, kw_only=True):
     """Of an overlay: what it extends."""
     status: RunStatus
     pending: str
+    """The title of the step that is waiting; empty when the run is done."""
     pending_answer: ConfirmationRecorded | None
     """What a person last answered about the pending step."""
-    """The title of the step that is waiting; empty when the run is done."""
     closing: Closing | None = None
     moments: tuple[Moment, ...]
     omitted: int
-    earliest: str
-    latest: str
-    """Of the moments."""
-    evidence: EvidenceSum | None
-    evidence_told: str = ""
-    """The same in words."""
+    evidence_told: str
+    """What its reports could prove, in words; empty: none could."""
     receipts: tuple[Receipt, ...] = ()
     """The newest programs that ran, oldest first."""
     receipts_omitted: int = 0
@@ -299,9 +295,6 @@ class _Story:
             closing=closing_at(self._history, self._graph),
             moments=tuple(self._moment(node) for node in kept),
             omitted=len(path) - len(kept),
-            earliest=min(node.at for node in kept),
-            latest=max(node.at for node in kept),
-            evidence=sum_evidence(self._history, tip.node_id),
             evidence_told=describe_sum_at(self._history, tip.node_id),
             receipts=tuple(receipts[-MOST_RECEIPTS_TOLD:]),
             receipts_omitted=max(0, len(receipts) - MOST_RECEIPTS_TOLD),

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, assert_never
 
 from msgspec.structs import replace
 
+from handrail.contract.outcome import make_from
 from handrail.workflows.builtins.placement import fill_names, parse_placeholder, phrase_value, place_parts
 from handrail.workflows.builtins.specs import TemplateContext, TemplateNeeds, TemplateSpec
 from handrail.workflows.compiled import Count, ForEach, InputSpec, UserOnly
@@ -198,12 +199,7 @@ def make_routine_template(routine: SourceWorkflow) -> TemplateSpec:
         },
         takes_inputs=True,
         names_inputs=tuple(sorted(set(_looped_inputs(routine.steps)) & set(routine.inputs))),
-        brings=TemplateNeeds(
-            assessments=routine.assessments,
-            references=routine.references,
-            features=routine.features,
-            capabilities=routine.capabilities,
-        ),
+        brings=make_from(TemplateNeeds, routine),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from handrail.contract.outcome import make_from
 from handrail.workflows.compiled import Contract, InputSpec, Reference
 from handrail.workflows.evidence import Evidence
 from handrail.workflows.model import SourceAssessment, SourceFeature, SourcePart, When
@@ -106,13 +107,7 @@ class ContractSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     def compiled(self) -> Contract:
         """The contract as it is pinned into a compiled workflow."""
-        return Contract(
-            artifact_kind=self.artifact_kind,
-            schema=self.schema,
-            example=self.example,
-            guidance=self.guidance,
-            evidence=self.evidence,
-        )
+        return make_from(Contract, self)
 
 
 class RefSpec(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,15 +5,15 @@ Each is an error. A workflow with open names runs as it is, and its author gets 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, assert_never
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, assert_never
 
 import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.workflows.builtins.placement import PLACEHOLDER
 from handrail.workflows.checking.slots import UNSURE, Slot, slots_in
-from handrail.workflows.checking.usage import find_impossible_rules, strings_in
+from handrail.workflows.checking.usage import find_impossible_rules
 from handrail.workflows.checking.value_checks import (
     check_comparison,
     drop_delimiters,
@@ -56,45 +56,50 @@ from handrail.workflows.conditions import (
 )
 from handrail.workflows.contracts.check import find_violations
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.part_contents import texts_of
+from handrail.workflows.part_contents import leaves_in_loops, strings_in, texts_of
 from handrail.workflows.problem import NO_EDIT, Problem, drop_edits, rename_key, replace_value
 from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
+
+if TYPE_CHECKING:
+    from handrail.workflows.catalog import Operations
 
 _ASSESSMENT = "wr.assessment"
 _ANY_TIME = frozenset({"wr.gap", "wr.workflow_divergence", "wr.capability_observation", "wr.user_input"})
 """Kinds that a report may hold without being asked."""
 
 
-class FlowFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the check knows besides the workflow."""
+def check_flow(
+    source: SourceWorkflow,
+    workflow: CompiledWorkflow,
+    pointers: Mapping[str, str],
+    operations: Operations | None,
+) -> tuple[Problem, ...]:
+    """Find everything that would otherwise show only in a run.
 
-    pointers: Mapping[str, str]
-    """Id of a part to its place in the file."""
-    operations: frozenset[str] = frozenset()
-    """What an action may name; if empty, nothing is checked."""
-    parameters: Callable[[str], frozenset[str]] | None = None
-    """What one of the operations takes."""
-    refused_values: Callable[[str, dict[str, Any]], Iterable[tuple[str, str]]] | None = None
-    """Parameters that an operation refuses with these values, and why; without a reason, one is missing."""
-
-
-def check_flow(source: SourceWorkflow, workflow: CompiledWorkflow, given: FlowFacts) -> tuple[Problem, ...]:
-    """Find everything that would otherwise show only in a run."""
-    walk = _Flow(source, workflow, given)
+    `pointers` are ids of parts to their places in the file; without `operations` no action is checked.
+    """
+    walk = _Flow(source, workflow, pointers, operations)
     walk.parts(workflow.steps, frozenset(), frozenset())
     if source.has_open_names:
         return drop_edits(walk.found.problems)
-    check_rendered(walk.found, workflow, given.pointers)
+    check_rendered(walk.found, workflow, pointers)
     return tuple(walk.found.problems)
 
 
 class _Flow:
     """One walk over the parts, in the order in which a run meets them."""
 
-    def __init__(self, source: SourceWorkflow, workflow: CompiledWorkflow, given: FlowFacts) -> None:
+    def __init__(
+        self,
+        source: SourceWorkflow,
+        workflow: CompiledWorkflow,
+        pointers: Mapping[str, str],
+        operations: Operations | None,
+    ) -> None:
         self.found = Findings("warning" if source.has_open_names else "error")
         self._workflow = workflow
-        self._given = given
+        self._pointers = pointers
+        self._operations = operations
         self._declared = {name: f"/conditions/{place}" for place, name in enumerate(source.conditions)}
         self._schemas = {one.artifact_kind: one.schema for one in workflow.contracts.values()}
         declared = {name for name, spec in workflow.inputs.items() if not spec.implicit}
@@ -112,7 +117,7 @@ class _Flow:
         """`before` is what earlier parts deliver, `around` what the loops around do in some iteration."""
         held = self._under
         for part in parts:
-            pointer = self._given.pointers.get(part.id, "")
+            pointer = self._pointers.get(part.id, "")
             self._under = held | ({part.when} if part.when else set())
             if part.when:
                 self._reads(part.when, f"{pointer}/when", before | around)
@@ -230,10 +235,11 @@ class _Flow:
             self.found.report("impassable_gate", pointer, message, fix)
 
     def _action(self, action: Action, pointer: str) -> None:
-        known = self._given.operations
+        if self._operations is None:
+            return
+        known = self._operations.names
         if action.operation in known:
-            self._parameters(action, pointer)
-        if not known or action.operation in known:
+            self._parameters(action, self._operations, pointer)
             return
         near, sure = guess_name(action.operation, known), guess_surely(action.operation, known)
         noun = action.operation.partition(".")[0]
@@ -244,11 +250,9 @@ class _Flow:
         message = f"There is no operation {quote_name(action.operation)}."
         self.found.report("unknown_id", place, message, fix, replace_value(place, sure) if sure else NO_EDIT)
 
-    def _parameters(self, action: Action, pointer: str) -> None:
+    def _parameters(self, action: Action, operations: Operations, pointer: str) -> None:
         """An operation refuses a call with a parameter that it does not know."""
-        if self._given.parameters is None:
-            return
-        known = self._given.parameters(action.operation)
+        known = operations.parameters(action.operation)
         for name in sorted(set(action.params) - known):
             place, free = join_pointer(f"{pointer}/params", name), known - set(action.params)
             near, sure = guess_name(name, free), guess_surely(name, free)
@@ -258,13 +262,12 @@ class _Flow:
                 "bad_argument", place, message, fix, rename_key(place, sure) if sure else NO_EDIT
             )
         if set(action.params) <= known:
-            self._values(action, pointer)
+            self._values(action, operations, pointer)
 
-    def _values(self, action: Action, pointer: str) -> None:
+    def _values(self, action: Action, operations: Operations, pointer: str) -> None:
         """What a placeholder gives shows in a run, and the agent may add what is missing, such as a token."""
-        assert self._given.refused_values is not None, "asked for together with the names"
         plain = {name: value for name, value in action.params.items() if not _is_filled(value)}
-        for name, why in self._given.refused_values(action.operation, plain):
+        for name, why in operations.refused_values(action.operation, plain):
             if why:
                 place = join_pointer(f"{pointer}/params", name)
                 message = f"{action.operation} refuses this {quote_name(name)}: {why}."
@@ -448,7 +451,9 @@ def check_rendered(found: Findings, workflow: CompiledWorkflow, pointers: Mappin
     declared = {name for name, spec in workflow.inputs.items() if not spec.implicit}
     given = frozenset(declared | set(names_set_inside(workflow.steps)))
     kinds = {contract.artifact_kind for contract in workflow.contracts.values()}
-    for leaf, known in _leaves(workflow.steps, given):
+    for leaf, around in leaves_in_loops(workflow.steps):
+        own = {leaf.item} if isinstance(leaf, Delegate) else set[str]()
+        known = given.union(own, *map(loop_variables, around))
         told: set[str] = set()
         for text in texts_of(leaf, workflow.functions):
             for slot in slots_in(text, known):
@@ -484,11 +489,3 @@ def _report(
     is_certain = slot.kind == "name" and leaf.provenance.kind != "template"
     tell = found.report if is_certain else found.warn
     tell("bad_placeholder", f"{pointer}/output/contractRef" if is_of_contract else pointer, message, fix)
-
-
-def _leaves(parts: tuple[Part, ...], known: frozenset[str]) -> Iterator[tuple[Leaf, frozenset[str]]]:
-    for part in parts:
-        if isinstance(part, Loop):
-            yield from _leaves(part.body, known | loop_variables(part))
-        else:
-            yield part, known | {part.item} if isinstance(part, Delegate) else known

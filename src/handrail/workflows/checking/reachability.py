@@ -24,6 +24,7 @@ from handrail.workflows.compiled import (
     Step,
     Until,
     While,
+    list_leaves,
 )
 from handrail.workflows.compiling.assemble import LOOP_CONTROL
 from handrail.workflows.compiling.compilation import Trail
@@ -70,7 +71,7 @@ class Domains:
         self.effort = Effort(MAX_TRIED_COMPARISONS, "The conditions take too long to try.", "")
         """What is left for trying; where nothing is, a condition may hold."""
         self._inputs = workflow.inputs
-        self._set_inside = _values_set(workflow.steps)
+        self._known, self._unknown = _values_set(workflow.steps)
         self._schemas = {spec.artifact_kind: spec.schema for spec in all_contracts()}
         self._schemas |= {one.artifact_kind: one.schema for one in workflow.contracts.values()}
 
@@ -85,9 +86,9 @@ class Domains:
         if artifact:
             return self._artifact_domain(artifact, field, constants)
         spec = self._inputs.get(name)
-        if spec is None or spec.implicit or name in self._set_inside.unknown:
+        if spec is None or spec.implicit or name in self._unknown:
             return _free(constants)
-        return _with(_input_domain(spec, constants), self._set_inside.known.get(name, ()))
+        return _with(_input_domain(spec, constants), self._known.get(name, ()))
 
     def _artifact_domain(self, kind: str, field: str, constants: tuple[Any, ...]) -> Domain:
         schema: Any = self._schemas.get(kind)
@@ -104,30 +105,14 @@ class Domains:
         return _schema_domain(schema, constants)
 
 
-class _SetInside(msgspec.Struct, frozen=True, kw_only=True):
+def _values_set(parts: tuple[Part, ...]) -> tuple[dict[str, list[Any]], set[str]]:
     """Values that the workflow itself gives: known ones by name, and names that may become anything."""
-
-    known: dict[str, tuple[Any, ...]]
-    unknown: frozenset[str]
-
-
-def _values_set(parts: tuple[Part, ...]) -> _SetInside:
-    known: dict[str, tuple[Any, ...]] = {}
-    unknown: set[str] = set()
-    waiting = list(parts)
-    while waiting:
-        match waiting.pop():
-            case Loop(body=body):
-                waiting += body
-            case Choice(options=options):
-                for option in options:
-                    for name, value in option.sets.items():
-                        known[name] = (*known.get(name, ()), value)
-            case Action(save_as=name):
-                unknown.add(name)
-            case _:
-                pass
-    return _SetInside(known=known, unknown=frozenset(unknown))
+    known: dict[str, list[Any]] = {}
+    leaves = list(list_leaves(parts))
+    for option in (one for leaf in leaves if isinstance(leaf, Choice) for one in leaf.options):
+        for name, value in option.sets.items():
+            known.setdefault(name, []).append(value)
+    return known, {leaf.save_as for leaf in leaves if isinstance(leaf, Action)}
 
 
 def _input_domain(spec: InputSpec, constants: tuple[Any, ...]) -> Domain:

@@ -39,7 +39,7 @@ from handrail.workflows.model import (
     SourceWorkflow,
     walk_source,
 )
-from handrail.workflows.part_contents import conditions_of, texts_of
+from handrail.workflows.part_contents import conditions_of, strings_in, texts_of
 from handrail.workflows.reading.findings import quote_name
 
 # Declared and never used: usually a misspelt name somewhere else
@@ -143,18 +143,6 @@ def _authored_refs(parts: tuple[SourcePart, ...]) -> set[ConditionId]:
         for when in (part.when, getattr(part, "require_confirmation", None))
     ]
     return {when.condition_id for when in whens if isinstance(when, ConditionRef)}
-
-
-def strings_in(value: Any) -> Iterator[str]:
-    """Every text in a value, keys aside."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for inner in value:
-            yield from strings_in(inner)
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from strings_in(inner)
 
 
 _FLAGS = frozenset(

@@ -8,7 +8,7 @@ from typing import TypeAlias, assert_never
 import msgspec
 
 from handrail.contract.json.places import join_pointer
-from handrail.contract.outcome import Json
+from handrail.contract.outcome import Json, make_from
 from handrail.workflows.builtins.capabilities import make_observation
 from handrail.workflows.builtins.registry import all_capabilities, find_capability
 from handrail.workflows.builtins.specs import Site
@@ -28,14 +28,14 @@ from handrail.workflows.compiled import (
     Repeat,
     Step,
     Until,
-    UserOnly,
     While,
 )
 from handrail.workflows.compiling.children import ChildCompiler, check_delegate
 from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, Trail, walk
-from handrail.workflows.compiling.condition_table import ConditionTable, asks_for_decision
+from handrail.workflows.compiling.condition_table import ConditionTable
 from handrail.workflows.compiling.feature_texts import FeatureTexts
 from handrail.workflows.compiling.shelf import Shelf
+from handrail.workflows.conditions import asks_for_decision
 from handrail.workflows.contracts.samples import describe_fields
 from handrail.workflows.limits import MAX_PROMPT_BYTES
 from handrail.workflows.model import (
@@ -97,8 +97,6 @@ def _appointed(loop: PlacedLoop, steps: list[SourceStep], trail: Trail) -> dict[
     elif steps[-1].contract_ref:
         message = f"The last step of the loop {loop.id} delivers something else, so nothing decides."
     else:
-        why = "the loop asks for a decision and no step of its body declared the contract"
-        trail.decide("contract", LOOP_CONTROL, steps[-1].id, why)
         return {steps[-1].id: loop.id}
     fix = f"End the body with a step whose output.contractRef is {LOOP_CONTROL}."
     trail.report("loop_without_decision", loop.loop.pointer, message, fix)
@@ -148,7 +146,6 @@ def _probe(capability: str, taken: set[str], trail: Trail) -> PlacedLeaf | None:
         return None
     step_id = find_free_id(f"probe_{capability}", taken)
     taken.add(step_id)
-    trail.decide("capability_probe", capability, step_id, "the workflow requires it, so it is probed first")
     return PlacedLeaf(
         part=SourceStep(
             id=step_id,
@@ -198,15 +195,9 @@ def _part(assembly: Assembly, placed: Placed) -> Part:
         case SourceChoice() as choice:
             return _choice(assembly, placed, choice)
         case SourceAction() as action:
-            return Action(
-                id=action.id,
-                title=action.title.strip(),
-                operation=action.operation,
-                params=action.params,
-                save_as=action.save_as,
-                when=assembly.table.id_of(*placed.whens),
-                provenance=placed.provenance,
-            )
+            when = assembly.table.id_of(*placed.whens)
+            title = action.title.strip()
+            return make_from(Action, action, title=title, when=when, provenance=placed.provenance)
         case SourceDelegate() as delegate:
             return _delegate(assembly, placed, delegate)
         case never:
@@ -219,15 +210,11 @@ def _delegate(assembly: Assembly, placed: PlacedLeaf, step: SourceDelegate) -> D
         assembly.children.compile(step, child, assembly.table.id_of(*_listed(child.when)))
         for child in step.children
     ]
-    return Delegate(
-        id=step.id,
+    return make_from(
+        Delegate,
+        step,
         title=step.title.strip(),
         children=tuple(child for child in made if child is not None),
-        for_each=step.for_each,
-        item=step.item,
-        at_least=step.at_least,
-        collect=step.collect,
-        non_assumable=step.non_assumable,
         when=assembly.table.id_of(*placed.whens),
         provenance=placed.provenance,
     )
@@ -237,40 +224,37 @@ def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
     contract_id, contract = _contract(assembly, placed, step)
     gates = tuple(gate for one in step.gates if (gate := _gate(assembly, one)) is not None)
     own = step.prompt if step.blocks is None else render_blocks(step.blocks, assembly.shelf.ref_text)
-    around = msgspec.structs.replace(
-        _around(assembly, placed, step.agent_role, contract_id, contract),
-        guidance=step.guidance,
-        hints=(
-            *step.hints,
-            *([_NOTES_NEEDED] if step.notes_required else []),
-            *([_CHECK_NEEDED.format(step.check)] if step.check else []),
-        ),
-        user_only=step.user_only,
-        gates=gates,
-        contract=contract,
-        example=_example(assembly, placed, contract_id, contract),
-    )
-    compiled = Step(
-        id=step.id,
+    hints = [
+        *step.hints,
+        *([_NOTES_NEEDED] if step.notes_required else []),
+        *([_CHECK_NEEDED.format(step.check)] if step.check else []),
+    ]
+    asked = [
+        make_user_section(step.user_only) if step.user_only else "",
+        *map(_gate_lines, gates),
+        _artifact(contract, _example(assembly, placed, contract_id, contract)),
+    ]
+    beside = [
+        make_section("Guidance", _bullets(step.guidance)),
+        make_section("Hints", _bullets(hints)),
+    ]
+    site = Site(contract_id=contract_id, artifact_kind=contract.artifact_kind if contract else "")
+    compiled = make_from(
+        Step,
+        step,
         title=step.title.strip(),
-        prompt=render_prompt(own, around),
+        prompt=_render_prompt(assembly, placed, site, [own, *beside], asked, step.agent_role),
         fragments=tuple(
             Fragment(when=assembly.table.id_of(*() if one.when is None else (one.when,)), text=one.text)
             for one in step.fragments
         ),
         when=assembly.table.id_of(*placed.whens),
         require_confirmation=_confirmation(assembly, step.require_confirmation),
-        confirmed_by=step.confirmed_by,
         contract=contract_id,
-        hints=step.hints,
-        rules=step.rules,
         gates=gates,
         functions=assembly.shelf.function_names(step.function_refs, f"{step.pointer}/functionRefs"),
-        user_only=step.user_only,
         capability=placed.capability,
-        notes_optional=step.notes_optional,
         notes_required=_needs_notes(step),
-        check=step.check,
         provenance=placed.provenance,
     )
     _check_budget(assembly, compiled, step.pointer)
@@ -285,31 +269,25 @@ def _needs_notes(step: SourceStep) -> bool:
     return step.notes_required or any(name in _NAMES_OF_NOTES for name in names)
 
 
-def _around(
-    assembly: Assembly,
-    placed: PlacedLeaf,
-    role: str = "",
-    contract_id: str = "",
-    contract: Contract | None = None,
-) -> Surrounding:
-    """What every prompt gets from the workflow; the step's own role wins (EXEC "AgentRole")."""
+def _render_prompt(
+    assembly: Assembly, placed: PlacedLeaf, site: Site, own: list[str], asked: list[str], role: str = ""
+) -> str:
+    """The whole prompt: what is the part's own, what it asks for, and what the workflow puts around them.
+
+    The step's own role wins (EXEC "AgentRole").
+    """
     source = assembly.source
     is_first = placed.id in assembly.first
-    site = Site(
-        is_first=is_first,
-        is_probe=bool(placed.capability),
-        contract_id=contract_id,
-        artifact_kind=contract.artifact_kind if contract else "",
-    )
-    before, after = assembly.features.around(placed.id, site)
-    return Surrounding(
-        role=role.strip() or source.agent_role,
-        before=before,
-        preconditions=source.preconditions if is_first else (),
-        questions=source.questions if is_first else (),
-        rules=source.guidance,
-        after=after,
-    )
+    said = role.strip() or source.agent_role.strip()
+    site = msgspec.structs.replace(site, is_first=is_first, is_probe=bool(placed.capability))
+    before, after = assembly.features.around(site)
+    opening = [
+        make_section("Before you begin, make sure of this", _bullets(source.preconditions)),
+        make_section(QUESTIONS, _bullets(source.questions)),
+    ]
+    rules = make_section("Rules for every step", _bullets(source.guidance))
+    stance = f"Role: {said}" if said else ""
+    return _joined([stance, *before, *(opening if is_first else ()), *own, rules, *asked, *after])
 
 
 def _contract(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> tuple[str, Contract | None]:
@@ -367,13 +345,12 @@ def _unknown_level(assembly: Assembly, gate: SourceGate, level: str, levels: set
 
 
 def _choice(assembly: Assembly, placed: PlacedLeaf, choice: SourceChoice) -> Choice:
-    compiled = Choice(
-        id=choice.id,
+    compiled = make_from(
+        Choice,
+        choice,
         title=choice.title.strip(),
-        prompt=render_prompt(choice.prompt, _around(assembly, placed)),
-        options=choice.options,
+        prompt=_render_prompt(assembly, placed, Site(), [choice.prompt], []),
         when=assembly.table.id_of(*placed.whens),
-        non_assumable=choice.non_assumable,
         provenance=placed.provenance,
     )
     _check_budget(assembly, compiled, choice.pointer)
@@ -430,44 +407,6 @@ def _check_budget(assembly: Assembly, part: Step | Choice, pointer: str) -> None
 
 
 RefText: TypeAlias = Callable[[RefPart], str]
-
-
-class Surrounding(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands around the author's own prompt, in the order in which it is read."""
-
-    role: str = ""
-    before: tuple[str, ...] = ()
-    preconditions: tuple[str, ...] = ()
-    questions: tuple[str, ...] = ()
-    guidance: tuple[str, ...] = ()
-    hints: tuple[str, ...] = ()
-    rules: tuple[str, ...] = ()
-    user_only: UserOnly | None = None
-    gates: tuple[Gate, ...] = ()
-    contract: Contract | None = None
-    example: dict[str, Json] = {}
-    after: tuple[str, ...] = ()
-
-
-def render_prompt(own: str, around: Surrounding) -> str:
-    """The whole prompt. Without anything around it, it is the author's text."""
-    role = around.role.strip()
-    return _joined(
-        [
-            f"Role: {role}" if role else "",
-            *around.before,
-            make_section("Before you begin, make sure of this", _bullets(around.preconditions)),
-            make_section(QUESTIONS, _bullets(around.questions)),
-            own,
-            make_section("Guidance", _bullets(around.guidance)),
-            make_section("Hints", _bullets(around.hints)),
-            make_section("Rules for every step", _bullets(around.rules)),
-            make_user_section(around.user_only) if around.user_only else "",
-            *(_gate_lines(gate) for gate in around.gates),
-            _artifact(around.contract, around.example),
-            *around.after,
-        ]
-    )
 
 
 def render_blocks(blocks: PromptBlocks, ref_text: RefText) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -94,8 +94,6 @@ def name_origins(source: SourceWorkflow, parts: tuple[Placed, ...]) -> tuple[Pla
 
 # What the compiler gets and gives
 
-DecisionKind: TypeAlias = Literal["template", "feature", "capability_probe", "contract", "input"]
-
 
 class BaseCompilation(msgspec.Struct, frozen=True, kw_only=True):
     """What an overlay is compiled on."""
@@ -123,23 +121,13 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """All that one could name: what a misspelt one may have meant."""
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing the compiler added that the author did not write out."""
-
-    kind: DecisionKind
-    origin: str
-    """The builtin, contract or input that it comes from."""
-    step_id: str
-    """The step or loop it concerns; empty when it concerns the whole workflow."""
-    why: str
-
-
 class Compilation(msgspec.Struct, frozen=True, kw_only=True):
     """`pinned` is None when a problem is an error."""
 
     pinned: Pinned | None
     problems: tuple[Problem, ...] = ()
-    decisions: tuple[Decision, ...] = ()
+    templates: frozenset[str] = frozenset()
+    """Ids of the templates and routines whose parts are in it."""
     inline: tuple[tuple[SourceWorkflow, Compilation], ...] = ()
     """Children that are written inside the workflow."""
     pointers: dict[str, str] = {}
@@ -147,12 +135,11 @@ class Compilation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trail:
-    """Problems and decisions in the order in which they came up."""
+    """Problems in the order in which they came up."""
 
     def __init__(self, *, has_open_names: bool = False) -> None:
         self.has_open_names = has_open_names
         self.problems: list[Problem] = []
-        self.decisions: list[Decision] = []
         self.has_errors = False
 
     @property
@@ -200,9 +187,6 @@ class Trail:
         if meant is not None:
             fix, edit = f"Write {canonical_bytes(meant).decode()}.", replace_value(pointer, meant)
         self.report("unknown_id", pointer, message, fix, self.severity_of_unknown, edit)
-
-    def decide(self, kind: DecisionKind, origin: str, step_id: str, why: str) -> None:
-        self.decisions.append(Decision(kind=kind, origin=origin, step_id=step_id, why=why))
 
 
 def _near(name: str, names: list[str]) -> tuple[list[str], str]:

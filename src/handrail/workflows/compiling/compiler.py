@@ -11,10 +11,10 @@ from typing import assert_never
 
 import msgspec
 
-from handrail.contract.ids import WorkflowHash, WorkflowId, blob_ref
+from handrail.contract.ids import WorkflowHash, blob_ref
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.json.places import join_pointer
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Fault, make_from
 from handrail.workflows.compiled import (
     COMPILED_VERSION,
     WITH_CHILDREN,
@@ -95,7 +95,7 @@ def compile_workflow(
     return Compilation(
         pinned=pinned,
         problems=tuple(trail.problems),
-        decisions=tuple(trail.decisions),
+        templates=expanded.templates,
         inline=tuple(children.inline),
         pointers=pointers,
     )
@@ -129,8 +129,6 @@ def _compiled(
     contracts = shelf.used_contracts()
     kinds = frozenset(contract.artifact_kind for contract in contracts.values())
     implicit = find_implicit_inputs(steps, conditions, source.functions, source.inputs, kinds)
-    for name in implicit:
-        trail.decide("input", name, "", "a condition, a loop or a prompt uses it and nothing declares it")
     if children.is_outermost:  # a child delivers but a part of what its overlay tightens
         shelf.report_untightened(children.contracts_inside())
     base = None
@@ -143,20 +141,15 @@ def _compiled(
         isinstance(leaf, Delegate) or (isinstance(leaf, Step) and leaf.confirmed_by)
         for leaf in list_leaves(steps)
     )
-    return CompiledWorkflow(
+    return make_from(
+        CompiledWorkflow,
+        source,
         v=WITH_CHILDREN if is_new else plain,
-        id=WorkflowId(source.id),
-        kind=source.kind,
-        name=source.name,
-        description=source.description,
-        version=source.version,
         inputs=dict(sorted({**implicit, **source.inputs}.items())),
-        recommended=source.recommended,
         capabilities=dict(sorted(source.capabilities.items())),
         conditions=conditions,
         contracts=contracts,
         functions=dict(sorted(source.functions.items())),
-        references=source.references,
         steps=steps,
         base=base,
     )

@@ -18,8 +18,6 @@ from handrail.workflows.conditions import (
     And,
     Condition,
     ConditionId,
-    LoopControl,
-    parts_of,
 )
 from handrail.workflows.model import ConditionRef, InlineCondition, When
 
@@ -128,8 +126,3 @@ class ConditionTable:
             length += 4
         self._held[GENERATED_PREFIX + name[:length]] = condition
         return GENERATED_PREFIX + name[:length]
-
-
-def asks_for_decision(condition: Condition) -> bool:
-    """Whether it looks at what the body of a loop decided."""
-    return any(isinstance(part, LoopControl) for part in parts_of(condition))

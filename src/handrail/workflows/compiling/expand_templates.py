@@ -85,6 +85,8 @@ class ExpandedWorkflow(msgspec.Struct, frozen=True, kw_only=True):
 
     parts: tuple[Placed, ...]
     source: SourceWorkflow
+    templates: frozenset[str]
+    """Ids of what was called and has parts here."""
 
 
 class _Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +104,8 @@ def expand_templates(source: SourceWorkflow, around: Surroundings, trail: Trail)
     """Replace every call; problems are reported at the author's call."""
     expander = _Expander(source, around, trail)
     parts = expander.place(source.steps, _Place())
-    return ExpandedWorkflow(parts=parts, source=join_template_needs(source, expander.brought, trail))
+    joined = join_template_needs(source, expander.brought, trail)
+    return ExpandedWorkflow(parts=parts, source=joined, templates=frozenset(expander.called))
 
 
 def calls_routine(parts: tuple[SourcePart, ...]) -> bool:
@@ -126,6 +129,7 @@ class _Expander:
         self._taken = set(_ids(source.steps))
         self._left = MAX_PARTS
         self.brought: list[tuple[TemplateNeeds, str]] = []
+        self.called: set[str] = set()
 
     def place(self, parts: tuple[SourcePart, ...], where: _Place) -> tuple[Placed, ...]:
         return tuple(placed for part in parts for placed in self._placed(part, where))
@@ -175,9 +179,7 @@ class _Expander:
             capability=str(args.get("capability", "")) if spec.id == CAPABILITY_PROBE else "",
         )
         placed = self.place(parts, inside)
-        for one in placed:
-            why = f"expanded from {' > '.join(inside.calls)}"
-            self._trail.decide("template", spec.id, one.id, why)
+        self.called |= {spec.id} if placed else set()
         return placed
 
     def _expanded(
@@ -223,7 +225,6 @@ class _Expander:
         )
         self._taken.add(step.id)
         provenance = Provenance(kind="template", origin=call.template_id)
-        self._trail.decide("template", call.template_id, step.id, "the routine is not here; a step names it")
         return (PlacedLeaf(part=step, whens=where.whens, provenance=provenance),)
 
     def _may_add(self, part: SourcePart) -> bool:

@@ -128,19 +128,15 @@ class FeatureTexts(msgspec.Struct, frozen=True, kw_only=True):
 
     applied: tuple[_Applied, ...]
     capabilities: dict[str, CapabilityUse]
-    trail: Trail
 
-    def around(self, step_id: str, site: Site) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def around(self, site: Site) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The texts before and after the prompt of a step."""
         site = msgspec.structs.replace(site, capabilities=self.capabilities)
         before: list[str] = []
         after: list[str] = []
         for one in self.applied:
-            added = one.spec.adds(one.config, site)
-            for addition in added:
+            for addition in one.spec.adds(one.config, site):
                 (before if addition.place == "before" else after).append(_text(addition))
-            if added:
-                self.trail.decide("feature", one.spec.id, step_id, one.spec.title)
         return tuple(before), tuple(after)
 
 
@@ -165,7 +161,6 @@ def collect_feature_texts(source: SourceWorkflow, trail: Trail) -> FeatureTexts:
     return FeatureTexts(
         applied=tuple(applied[name] for name in sorted(applied)),
         capabilities=source.capabilities,
-        trail=trail,
     )
 
 

@@ -6,7 +6,8 @@ Nothing is checked here: the document has been, so a value that does not fit is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeAlias
+from functools import cache
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -18,16 +19,12 @@ from handrail.workflows.compiled import (
     ContainsRule,
     Count,
     ForEach,
-    InputSpec,
     LengthRule,
     Option,
     PatternRule,
-    Recommended,
-    Reference,
     Rule,
     SchemaRule,
     SlotPlace,
-    UserOnly,
 )
 from handrail.workflows.conditions import Condition
 from handrail.workflows.model import (
@@ -58,9 +55,31 @@ from handrail.workflows.model import (
 
 # Conditions
 
+_S = TypeVar("_S", bound=msgspec.Struct)
 Object: TypeAlias = dict[str, Json]
 Origin: TypeAlias = Callable[[str], str]
 """From a pointer into the document that is built from to the one into the author's own file."""
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(kind)
+
+
+def _take(kind: type[_S], value: Object, pointer: str, origin: Origin, **own: Any) -> _S:
+    """A record of the model: with what is its own, its place and its condition; every other field holds what
+    the document has under the same name.
+    """
+    for field in _fields(kind):
+        if field.name in own:
+            continue
+        if field.name == "pointer":
+            own["pointer"] = origin(pointer)
+        elif field.name == "when":
+            own["when"] = build_when(value["when"], f"{pointer}/when", origin) if "when" in value else None
+        elif field.encode_name in value:
+            own[field.name] = msgspec.convert(value[field.encode_name], field.type)
+    return kind(**own)
 
 
 def build_condition(value: Object) -> Condition:
@@ -76,10 +95,6 @@ def build_when(value: Json, pointer: str, origin: Origin) -> When:
     if value["kind"] == "condition_ref":
         return ConditionRef(condition_id=value["conditionId"], pointer=origin(f"{pointer}/conditionId"))
     return InlineCondition(condition=build_condition(value), pointer=origin(pointer))
-
-
-def optional_when(holder: Object, pointer: str, origin: Origin) -> When | None:
-    return build_when(holder["when"], f"{pointer}/when", origin) if "when" in holder else None
 
 
 def build_confirmation(holder: Object, pointer: str, origin: Origin) -> bool | When:
@@ -150,7 +165,7 @@ def _slots(parts: list[Object], pointer: str, origin: Origin) -> Iterator[Source
                 before=_first_id(parts[index + 1 :]),
                 after=_first_id(reversed(parts[:index])),
             )
-            yield SourceSlot(place=place, when=optional_when(part, f"{pointer}/{index}", origin))
+            yield _take(SourceSlot, part, f"{pointer}/{index}", origin, place=place)
         yield from _slots(part.get("body", []), f"{pointer}/{index}/body", origin)
 
 
@@ -177,27 +192,27 @@ def _part(value: Object, pointer: str, origin: Origin) -> SourcePart:
 def _step(value: Object, pointer: str, origin: Origin) -> SourceStep:
     output = value.get("output", {})
     asked: Any = value.get("requireConfirmation")
-    return SourceStep(
-        id=value["id"],
-        title=value["title"],
-        prompt=value.get("prompt", ""),
+    return _take(
+        SourceStep,
+        value,
+        pointer,
+        origin,
         blocks=_blocks(value, pointer, origin),
-        fragments=_fragments(value, pointer, origin),
-        guidance=tuple(value.get("guidance", ())),
-        agent_role=value.get("agentRole", ""),
+        fragments=tuple(
+            _take(SourceFragment, fragment, f"{pointer}/promptFragments/{index}", origin)
+            for index, fragment in enumerate(value.get("promptFragments", ()))
+        ),
         require_confirmation=build_confirmation(value, pointer, origin),
         confirmed_by=asked["by"] if _names_who(asked) else "",
-        when=optional_when(value, pointer, origin),
         contract_ref=output.get("contractRef", ""),
         hints=tuple(output.get("hints", ())),
         rules=tuple(build_rule(rule) for rule in value.get("validation", ())),
-        gates=_gates(value, pointer, origin),
-        function_refs=tuple(value.get("functionRefs", ())),
-        user_only=msgspec.convert(value["userOnly"], UserOnly) if "userOnly" in value else None,
-        notes_optional=value.get("notesOptional", False),
+        gates=tuple(
+            _take(SourceGate, gate, f"{pointer}/gates/{index}", origin)
+            for index, gate in enumerate(value.get("gates", ()))
+        ),
         notes_required=value.get("notesOptional") is False,
         check=value.get("evidence", {}).get("check", ""),
-        pointer=origin(pointer),
     )
 
 
@@ -230,58 +245,13 @@ def _prompt_part(value: Json, pointer: str, origin: Origin) -> PromptPart:
     return value if isinstance(value, str) else RefPart(ref_id=value["refId"], pointer=origin(pointer))
 
 
-def _fragments(step: Object, pointer: str, origin: Origin) -> tuple[SourceFragment, ...]:
-    return tuple(
-        SourceFragment(
-            id=fragment.get("id", ""),
-            when=optional_when(fragment, f"{pointer}/promptFragments/{index}", origin),
-            text=fragment["text"],
-        )
-        for index, fragment in enumerate(step.get("promptFragments", ()))
-    )
-
-
-def _gates(step: Object, pointer: str, origin: Origin) -> tuple[SourceGate, ...]:
-    return tuple(
-        SourceGate(
-            assessment_id=gate["assessmentId"],
-            followups=gate.get("followups", {}),
-            pointer=origin(f"{pointer}/gates/{index}"),
-        )
-        for index, gate in enumerate(step.get("gates", ()))
-    )
-
-
 def _choice(value: Object, pointer: str, origin: Origin) -> SourceChoice:
-    return SourceChoice(
-        id=value["id"],
-        title=value["title"],
-        prompt=value["prompt"],
-        options=tuple(
-            Option(
-                id=option["id"],
-                label=option["label"],
-                description=option.get("description", ""),
-                sets=option.get("set", {}),
-            )
-            for option in value["options"]
-        ),
-        non_assumable=value.get("nonAssumable"),
-        when=optional_when(value, pointer, origin),
-        pointer=origin(pointer),
-    )
+    options = [_take(Option, one, "", origin, sets=one.get("set", {})) for one in value["options"]]
+    return _take(SourceChoice, value, pointer, origin, options=tuple(options))
 
 
 def _action(value: Object, pointer: str, origin: Origin) -> SourceAction:
-    return SourceAction(
-        id=value["id"],
-        title=value["title"] if "title" in value else value["operation"],
-        operation=value["operation"],
-        params=value.get("params", {}),
-        save_as=value.get("saveAs", ""),
-        when=optional_when(value, pointer, origin),
-        pointer=origin(pointer),
-    )
+    return _take(SourceAction, {"title": value["operation"], **value}, pointer, origin)
 
 
 def _delegate(value: Object, pointer: str, origin: Origin) -> SourceDelegate:
@@ -291,54 +261,38 @@ def _delegate(value: Object, pointer: str, origin: Origin) -> SourceDelegate:
         children = [(one, f"{place}/children/{index}") for index, one in enumerate(told["children"])]
     else:
         children = [(told["child"], f"{place}/child")]
-    return SourceDelegate(
-        id=value["id"],
-        title=value["title"],
+    return _take(
+        SourceDelegate,
+        {**told, **value},
+        pointer,
+        origin,
         children=tuple(_child(one, where, origin) for one, where in children),
         for_each=told.get("forEach", "").strip("{} "),
         item=told.get("as", ""),
         at_least=int(needs["atLeast"]) if isinstance(needs, dict) else 0,
-        collect=told.get("collect", ""),
-        non_assumable=told.get("nonAssumable"),
-        when=optional_when(value, pointer, origin),
-        pointer=origin(pointer),
     )
 
 
 def _child(value: Object, pointer: str, origin: Origin) -> SourceChild:
-    return SourceChild(
-        id=value["id"],
-        workflow=value.get("workflow", ""),
-        title=value.get("title", ""),
-        steps=build_parts(value.get("steps", []), f"{pointer}/steps", origin),
-        inputs=value.get("inputs", {}),
-        brief=value.get("brief", ""),
-        when=optional_when(value, pointer, origin),
-        pointer=origin(pointer),
-    )
+    steps = build_parts(value.get("steps", []), f"{pointer}/steps", origin)
+    return _take(SourceChild, value, pointer, origin, steps=steps)
 
 
 def _template_call(value: Object, pointer: str, origin: Origin) -> SourceTemplateCall:
-    return SourceTemplateCall(
-        id=value.get("id", ""),
-        title=value.get("title", ""),
-        template_id=value["templateId"],
-        args=value.get("args", {}),
-        require_confirmation=build_confirmation(value, pointer, origin),
-        when=optional_when(value, pointer, origin),
-        pointer=origin(pointer),
-    )
+    asked = build_confirmation(value, pointer, origin)
+    return _take(SourceTemplateCall, value, pointer, origin, require_confirmation=asked)
 
 
 def _loop(value: Object, pointer: str, origin: Origin) -> SourceLoop:
-    return SourceLoop(
+    return _take(
+        SourceLoop,
+        value,
+        pointer,
+        origin,
         loop_id=value["loopId"] if "loopId" in value else value["id"],
-        title=value.get("title", ""),
         repeat=_repeat(value, pointer, origin),
         max_iterations=int(value["maxIterations"]),
         body=build_parts(value["body"], f"{pointer}/body", origin),
-        when=optional_when(value, pointer, origin),
-        pointer=origin(pointer),
     )
 
 
@@ -362,51 +316,20 @@ DEFAULT_VERSION = "1.0.0"
 
 
 def build_workflow(document: Object, origin: Origin) -> SourceWorkflow:
-    return SourceWorkflow(
-        id=document["id"],
-        kind=document.get("kind", "workflow"),
-        name=document["name"],
-        description=document["description"],
-        version=document.get("version", DEFAULT_VERSION),
-        agent_role=document.get("agentRole", ""),
-        guidance=tuple(document.get("guidance", ())),
-        preconditions=tuple(document.get("preconditions", ())),
-        questions=tuple(document.get("questions", ())),
-        inputs=msgspec.convert(document.get("inputs", {}), dict[str, InputSpec]),
-        recommended=msgspec.convert(document.get("recommended", {}), Recommended),
-        capabilities=document.get("capabilities", {}),
-        features=_features(document, origin),
-        references=msgspec.convert(document.get("references", []), tuple[Reference, ...]),
-        functions=document.get("functions", {}),
+    features = [one if isinstance(one, dict) else {"id": one} for one in document.get("features", ())]
+    return _take(
+        SourceWorkflow,
+        {"kind": "workflow", "version": DEFAULT_VERSION, **document},
+        "",
+        origin,
+        features=tuple(
+            _take(SourceFeature, one, f"/features/{index}", origin) for index, one in enumerate(features)
+        ),
         conditions={one["id"]: build_condition(one) for one in document.get("conditions", ())},
-        assessments=_assessments(document, origin),
+        assessments=tuple(
+            _take(SourceAssessment, one, f"/assessments/{index}", origin)
+            for index, one in enumerate(document.get("assessments", ()))
+        ),
         steps=build_parts(document["steps"], "/steps", origin),
         slots=tuple(_slots(document["steps"], "/steps", origin)),
-        about=document.get("about", ""),
-        examples=tuple(document.get("examples", ())),
-        tags=tuple(document.get("tags", ())),
-        extra=document.get("extra", {}),
-    )
-
-
-def _features(document: Object, origin: Origin) -> tuple[SourceFeature, ...]:
-    return tuple(
-        SourceFeature(id=feature, pointer=origin(f"/features/{index}"))
-        if isinstance(feature, str)
-        else SourceFeature(
-            id=feature["id"], config=feature.get("config", {}), pointer=origin(f"/features/{index}")
-        )
-        for index, feature in enumerate(document.get("features", ()))
-    )
-
-
-def _assessments(document: Object, origin: Origin) -> tuple[SourceAssessment, ...]:
-    return tuple(
-        SourceAssessment(
-            id=one["id"],
-            purpose=one["purpose"],
-            dimensions={name: tuple(levels) for name, levels in one["dimensions"].items()},
-            pointer=origin(f"/assessments/{index}"),
-        )
-        for index, one in enumerate(document.get("assessments", ()))
     )

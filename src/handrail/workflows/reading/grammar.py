@@ -69,13 +69,22 @@ STEP_NAME = Text(
 _CONTRACT_NAME = Text(most=MAX_WORKFLOW_ID_CHARACTERS)
 _ADDED = ByType(shapes=(PROMPT, Named(name="added_text")))
 
+_FEATURE_ID = Text(most=MAX_WORKFLOW_ID_CHARACTERS, names="features")
+_OF_BOTH = {
+    "$schema": optional_key(Text(most=MAX_TITLE_CHARACTERS), "The schema for editors; without meaning here."),
+    "recommended": optional_key(Named(name="recommended"), "The most automation that is considered safe."),
+    "features": optional_key(
+        Items(of=ByType(shapes=(_FEATURE_ID, Named(name="feature"))), most=MAX_LIST_ITEMS),
+        "Builtin guidance to add.",
+    ),
+}
+"""Keys that a workflow and an overlay share."""
+
 OVERLAY_SHAPES: dict[str, Shape] = {
     OVERLAY: Record(
         says="An overlay: closed changes to a workflow of another file, compiled together with it.",
         keys={
-            "$schema": optional_key(
-                Text(most=MAX_TITLE_CHARACTERS), "The schema for editors; without meaning here."
-            ),
+            "$schema": _OF_BOTH["$schema"],
             "extends": required_key(WORKFLOW_ID, "The workflow that is changed; it extends no other."),
             "id": required_key(WORKFLOW_ID, "namespace.name with exactly one dot."),
             "name": optional_key(TITLE, "What people see; that of the base unless written."),
@@ -87,21 +96,8 @@ OVERLAY_SHAPES: dict[str, Shape] = {
                 Members(of=Named(name="input_default"), name=NAME, most=MAX_INPUTS),
                 "Inputs of the base, each with a default.",
             ),
-            "recommended": optional_key(
-                Named(name="recommended"), "The most automation that is considered safe."
-            ),
-            "features": optional_key(
-                Items(
-                    of=ByType(
-                        shapes=(
-                            Text(most=MAX_WORKFLOW_ID_CHARACTERS, names="features"),
-                            Named(name="feature"),
-                        )
-                    ),
-                    most=MAX_LIST_ITEMS,
-                ),
-                "Builtin guidance to add.",
-            ),
+            "recommended": _OF_BOTH["recommended"],
+            "features": _OF_BOTH["features"],
             "contracts": optional_key(
                 Members(of=Named(name="tightened_contract"), name=_CONTRACT_NAME, most=MAX_LIST_ITEMS),
                 "Contracts of the base to tighten; none can be loosened.",
@@ -272,15 +268,12 @@ INPUT_TYPES: tuple[str, ...] = get_args(InputType)
 _ANY_NAME = Text(most=MAX_SOURCE_BYTES, may_be_blank=True)
 _KEPT = Members(of=Anything(is_hashed=False), name=_ANY_NAME, most=MAX_SOURCE_BYTES)
 _CAPABILITY_USE = Word(values=("required", "preferred", "disabled"))
-_FEATURE_ID = Text(most=MAX_WORKFLOW_ID_CHARACTERS, names="features")
 
 _WORKFLOW_SHAPES: dict[str, Shape] = {
     ROOT: Record(
         says="A workflow: steps that an agent gets one at a time.",
         keys={
-            "$schema": optional_key(
-                Text(most=MAX_TITLE_CHARACTERS), "The schema for editors; without meaning here."
-            ),
+            "$schema": _OF_BOTH["$schema"],
             "id": required_key(WORKFLOW_ID, "namespace.name with exactly one dot."),
             "kind": optional_key(
                 Word(values=("workflow", "routine")),
@@ -299,16 +292,11 @@ _WORKFLOW_SHAPES: dict[str, Shape] = {
                 Members(of=Named(name="input"), name=NAME, most=MAX_INPUTS),
                 "Context values the steps rely on.",
             ),
-            "recommended": optional_key(
-                Named(name="recommended"), "The most automation that is considered safe."
-            ),
+            "recommended": _OF_BOTH["recommended"],
             "capabilities": optional_key(
                 Named(name="capabilities"), "What the agent's environment must offer."
             ),
-            "features": optional_key(
-                Items(of=ByType(shapes=(_FEATURE_ID, Named(name="feature"))), most=MAX_LIST_ITEMS),
-                "Builtin guidance to add.",
-            ),
+            "features": _OF_BOTH["features"],
             "references": optional_key(
                 Items(of=Named(name="reference"), most=MAX_LIST_ITEMS), "Documents the steps rely on."
             ),

@@ -12,6 +12,7 @@ import msgspec
 
 from handrail.contract.json.places import unescape_key
 from handrail.contract.outcome import Json
+from handrail.workflows.part_contents import strings_in
 from handrail.workflows.problem import Problem, value_at
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.shapes import ID, NAME, PATH, Record
@@ -71,18 +72,10 @@ def is_follow_up(problem: Problem, document: Json, lost: Collection[str]) -> boo
     value = value_at(document, problem.pointer)
     if key == "value" and isinstance(holder, dict):  # what it may be follows from who sets the input
         value = [value, holder.get("input")]
-    said = [found[0] for text in _texts_in(value) for found in _WORD.finditer(text)]
+    said = [found[0] for text in strings_in(value) for found in _WORD.finditer(text)]
     # An id is named as a whole; of a value, a member may be.
     heads = [] if problem.code == "unknown_id" else [word.partition(".")[0] for word in said]
     return any(word in lost for word in (*said, *heads))
-
-
-def _texts_in(value: Json) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | dict):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _texts_in(one)
 
 
 def _edited(document: Json, problem: Problem) -> Json:

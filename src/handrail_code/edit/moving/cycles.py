@@ -34,7 +34,7 @@ def refuse_cycles(shift: Shift, plan: Plan, edited: Project) -> None:
                 message = (
                     f"{each} and {inside} would load each other; {each} needs {inside} when it is loaded."
                 )
-                raise Refusal(code="cycle", message=message, path=path)
+                raise Refusal("cycle", message, path)
 
 
 def _list_too_early(graph: Graph, circle: set[str]) -> Iterator[tuple[str, Early]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from handrail_code.edit.plan import Refusal, refuse_at, refuse_troubles
+from handrail_code.edit.plan import Refusal, refuse_troubles
 from handrail_code.facts.join import Project, Symbol
 from handrail_code.facts.model import NONE, VALUE, Export, FileFacts, Span, Use
 from handrail_code.facts.slots import Exported, Local, Shared
@@ -47,21 +47,14 @@ def read_extent(project: Project, symbol: Symbol) -> Extent:
     """The extent of a declaration at the top of a module; an imported name means its home."""
     home = project.slots.home_of(symbol.slot)
     if isinstance(home, Shared):
-        raise Refusal(
-            code="module_system",
-            message=f"{symbol.name} stands in a script, which has no imports or exports.",
-        )
+        raise Refusal("module_system", f"{symbol.name} stands in a script, which has no imports or exports.")
     facts, text = project.facts(home.path), project.source.text(home.path)
     if facts is None or text is None:
-        raise Refusal(code="unreadable", message="The file cannot be read as source.", path=home.path)
+        raise Refusal("unreadable", "The file cannot be read as source.", home.path)
     if facts.troubles:
         raise refuse_troubles(home.path, facts)
     if facts.is_declaration:
-        raise Refusal(
-            code="external",
-            message="A declaration file describes code that stands elsewhere.",
-            path=home.path,
-        )
+        raise Refusal("external", "A declaration file describes code that stands elsewhere.", home.path)
     layout = read_layout(home.path, text)
     if isinstance(home, Exported):
         return _read_assigned(home, facts, layout)
@@ -83,7 +76,7 @@ def _read_assigned(home: Exported, facts: FileFacts, layout: Layout) -> Extent:
                 is_type=False,
                 exports=tuple(exports),
             )
-    raise Refusal(code="nested", message="This is no declaration at the top of a module.", path=home.path)
+    raise Refusal("nested", "This is no declaration at the top of a module.", home.path)
 
 
 def _read_declared(home: Local, facts: FileFacts, layout: Layout) -> Extent:
@@ -91,13 +84,7 @@ def _read_declared(home: Local, facts: FileFacts, layout: Layout) -> Extent:
     declared = [facts.uses[at] for at in binding.uses if facts.uses[at].role in DECLARING]
     if binding.scope != 0 or not declared:
         place = declared[0] if declared else None
-        raise Refusal(
-            code="nested",
-            message=f"{binding.name} is not declared at the top of the module.",
-            path=home.path,
-            start=place.start if place else 0,
-            end=place.end if place else 0,
-        )
+        raise Refusal("nested", f"{binding.name} is not declared at the top of the module.", home.path, place)
     parts: dict[tuple[int, int], Part] = {}
     for use in declared:
         found = _part_of(home, facts, layout, use)
@@ -120,7 +107,7 @@ def _part_of(home: Local, facts: FileFacts, layout: Layout, use: Use) -> Part:
     statement = layout.statements[at] if at != NONE else None
     if statement is None or statement.kind not in ("declaration", "variables"):
         what = "imported" if statement is not None and statement.kind in ("import", "require") else "declared"
-        raise refuse_at(
+        raise Refusal(
             "nested" if what == "declared" else "external",
             f"{use.name} is {what} here by a statement that cannot move.",
             home.path,
@@ -140,7 +127,7 @@ def _part_of(home: Local, facts: FileFacts, layout: Layout, use: Use) -> Part:
         if not is_other or not span.start <= other.start < span.end:
             continue
         if facts.bindings[other.binding].scope == 0:
-            raise refuse_at(
+            raise Refusal(
                 "side_effects",
                 f"{other.name} is declared by the same pattern; declare them apart first.",
                 home.path,

@@ -13,7 +13,7 @@ from handrail_code.edit.moving.entries import is_entry
 from handrail_code.edit.moving.needs import drop_import, piece_of
 from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift
-from handrail_code.edit.plan import Refusal, refuse_at, refuse_troubles
+from handrail_code.edit.plan import Refusal, refuse_troubles
 from handrail_code.facts.model import NONE, Export, FileFacts, Import, Member
 
 
@@ -227,7 +227,7 @@ def _rewrite_export(shift: Shift, path: str, export: Export, names: set[str]) ->
         return
     if path == shift.target:
         if export.exported != shift.public_name:
-            raise refuse_at("collision", "The target re-exports it under another name.", path, piece)
+            raise Refusal("collision", "The target re-exports it under another name.", path, piece)
         sheet.take_out(at, piece)
         return
     sheet.take_out(at, piece)
@@ -265,7 +265,7 @@ def _add_to_star(shift: Shift, path: str, export: Export, names: set[str]) -> No
 
 
 def _refuse_alias(shift: Shift, path: str, found: Import) -> Refusal:
-    return refuse_at(
+    return Refusal(
         "collision",
         f"The target imports {shift.extent.name} under another name; rename that first.",
         path,

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from handrail_code.edit.moving.importers import importing_files
 from handrail_code.edit.moving.shift import Shift
-from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project, refuse_at
+from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts, Import, Use
 from handrail_code.facts.slots import Exported, Local, Shared
@@ -138,7 +138,7 @@ def compare_kept(
             continue
         there = found.get(places.place(use.start))
         if there is None or there.name != use.name:
-            raise refuse_at("changed_meaning", "This name would no longer be one.", path, use)
+            raise Refusal("changed_meaning", "This name would no longer be one.", path, use)
         pairs.append((use, there))
     _compare_pairs(project, edited, path, path, pairs, translated)
 
@@ -164,10 +164,8 @@ def _compare_pairs(
         elif translated(use, old) == new:
             continue
         elif old[0] == "global" and new[0] != "inner":
-            raise refuse_at(
-                "captured", f"{use.name} is a global here and would mean a declaration.", path, use
-            )
-        raise refuse_at("changed_meaning", f"{use.name} would mean something else here.", path, use)
+            raise Refusal("captured", f"{use.name} is a global here and would mean a declaration.", path, use)
+        raise Refusal("changed_meaning", f"{use.name} would mean something else here.", path, use)
 
 
 def _compare_moved(shift: Shift, edited: Project) -> None:
@@ -189,9 +187,7 @@ def _compare_moved(shift: Shift, edited: Project) -> None:
     ]
     new = [use for use in _named(after) if start <= use.start < start + len(moved)]
     if [use.name for use in old] != [use.name for use in new]:
-        raise Refusal(
-            code="changed_meaning", message="The moved text would have other names.", path=shift.target
-        )
+        raise Refusal("changed_meaning", "The moved text would have other names.", shift.target)
     _compare_pairs(
         shift.project,
         edited,
@@ -225,7 +221,7 @@ def _compare_statements(shift: Shift, edited: Project, path: str, edits: Sequenc
         if any(edit.start == statement.start == edit.end for edit in edits):
             continue
         if places.place(statement.start) not in after:
-            raise refuse_at(
+            raise Refusal(
                 "changed_meaning",
                 "This statement would run into the one before it; end that with a semicolon first.",
                 path,
@@ -243,9 +239,7 @@ def _compare_strictness(shift: Shift, edited: Project) -> None:
         text = edited.source.text(path) or b""
         layout = read_layout(path, text)
         if layout.statements and _is_strict(layout, text) != is_strict:
-            raise Refusal(
-                code="changed_meaning", message='Only one of the files says "use strict".', path=path
-            )
+            raise Refusal("changed_meaning", 'Only one of the files says "use strict".', path)
 
 
 def _is_strict(layout: Layout, text: bytes) -> bool:
@@ -261,9 +255,7 @@ def _compare_exports(shift: Shift, edited: Project, path: str) -> None:
     gone = {each.exported for each in shift.extent.exports} - shift.kept if path == shift.home else set()
     lost = before - after - gone - {"*", "="}
     if lost:
-        raise Refusal(
-            code="changed_meaning", message=f"The module would no longer export {min(lost)}.", path=path
-        )
+        raise Refusal("changed_meaning", f"The module would no longer export {min(lost)}.", path)
 
 
 def _compare_others(shift: Shift, edited: Project, changed: set[str]) -> None:
@@ -275,7 +267,7 @@ def _compare_others(shift: Shift, edited: Project, changed: set[str]) -> None:
                 continue
             old = translate(shift, None, meaning_of_import(shift.project, path, found))
             if old != meaning_of_import(edited, path, found):
-                raise refuse_at(
+                raise Refusal(
                     "changed_meaning", "This import would find another declaration.", path, found.statement
                 )
 
@@ -293,6 +285,6 @@ def _refuse_ambiguity(shift: Shift) -> None:
             if found is not None and slots.home_of(found) != Local(
                 path=shift.home, binding=shift.extent.binding
             ):
-                raise refuse_at(
+                raise Refusal(
                     "collision", f"This would bring a second {shift.extent.name}.", path, star.statement
                 )

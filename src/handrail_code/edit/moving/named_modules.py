@@ -14,7 +14,7 @@ from handrail_code.edit.moving.shift import Shift
 from handrail_code.edit.moving.specifiers import split_extension
 from handrail_code.edit.plan import Refusal
 from handrail_code.facts.join import Project
-from handrail_code.facts.model import FileFacts
+from handrail_code.facts.model import FileFacts, Span
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Trouble
 
@@ -50,11 +50,10 @@ def refuse_paths(shift: Shift) -> None:
         found = _find_relative(shift.project, shift.home, part.start, part.end)
         if found is not None:
             raise Refusal(
-                code="place_dependent",
-                message="This path leads elsewhere from another folder; choose a module in the same one.",
-                path=shift.home,
-                start=found[0],
-                end=found[1],
+                "place_dependent",
+                "This path leads elsewhere from another folder; choose a module in the same one.",
+                shift.home,
+                Span(start=found[0], end=found[1]),
             )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift
-from handrail_code.edit.plan import Refusal, refuse_at
+from handrail_code.edit.plan import Refusal
 from handrail_code.facts.model import NONE, VALUE, FileFacts, Import, Use
 from handrail_code.languages.javascript.layout import Piece
 
@@ -23,7 +23,7 @@ def bring_needs(shift: Shift, is_exporting: bool) -> None:
     for binding, uses in sorted(_outer_uses(shift, facts).items()):
         written = next((use for use in uses if use.role in WRITING), None)
         if written is not None:
-            raise refuse_at(
+            raise Refusal(
                 "assigned",
                 f"It assigns {written.name}, and an imported name cannot be assigned.",
                 shift.home,
@@ -37,12 +37,11 @@ def bring_needs(shift: Shift, is_exporting: bool) -> None:
     if lost:
         names = ", ".join(use.name for use in lost)
         raise Refusal(
-            code="not_exported",
-            message=f"It needs {names}, which the module does not export.",
-            path=shift.home,
-            start=lost[0].start,
-            end=lost[0].end,
-            needs=tuple(use.name for use in lost),
+            "not_exported",
+            f"It needs {names}, which the module does not export.",
+            shift.home,
+            lost[0],
+            tuple(use.name for use in lost),
         )
 
 
@@ -81,7 +80,7 @@ def _bring_import(shift: Shift, facts: FileFacts, found: Import, binding: int, u
     resolved = shift.project.slots.module_of(shift.home, found.module)
     place = uses[0]
     if found.kind == "dynamic" or (found.kind == "require") != (shift.form == "require"):
-        raise refuse_at(
+        raise Refusal(
             "module_system", f"{local} is imported in a way that cannot be repeated.", shift.home, place
         )
     if resolved == shift.target:
@@ -122,7 +121,7 @@ def _refuse_other_name(shift: Shift, found: Import, local: str, place: Use) -> N
         is_named = binding.scope == 0 and binding.name == local
         if is_named and slots.home_of(slots.slot_of_binding(shift.target, at)) == below:
             return
-    raise refuse_at("collision", f"The target knows {local} by another name.", shift.home, place)
+    raise Refusal("collision", f"The target knows {local} by another name.", shift.home, place)
 
 
 def _is_there(shift: Shift, binding: int, local: str, uses: list[Use]) -> bool:
@@ -150,7 +149,7 @@ def _is_there(shift: Shift, binding: int, local: str, uses: list[Use]) -> bool:
         if is_same and second is not None and drop_import(shift, shift.target, second, local):
             return False
         use = facts.uses[other.uses[0]]
-        raise refuse_at(
+        raise Refusal(
             "collision", f"It needs {local}, and the target has another {local}.", shift.target, use
         )
     return False

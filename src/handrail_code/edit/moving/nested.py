@@ -12,7 +12,7 @@ from handrail_code.edit.moving.needs import bring_needs, drop_needless, rebase_i
 from handrail_code.edit.moving.placing import place_spelled, splice
 from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift, refuse_target
-from handrail_code.edit.plan import Plan, Refusal, refuse_at, refuse_troubles
+from handrail_code.edit.plan import Plan, Refusal, refuse_troubles
 from handrail_code.facts.join import Project, Symbol
 from handrail_code.facts.model import NONE, FileFacts, Use
 from handrail_code.facts.slots import Local
@@ -26,7 +26,7 @@ def lift_nested(project: Project, symbol: Symbol, target: str, is_exporting: boo
     assert isinstance(slot, Local), "what is nested is local"
     facts, text = project.facts(slot.path), project.source.text(slot.path)
     if facts is None or text is None:
-        raise Refusal(code="unreadable", message="The file cannot be read as source.", path=slot.path)
+        raise Refusal("unreadable", "The file cannot be read as source.", slot.path)
     if facts.troubles:
         raise refuse_troubles(slot.path, facts)
     uses = [facts.uses[at] for at in facts.bindings[slot.binding].uses]
@@ -73,12 +73,12 @@ def _read_only_declaration(slot: Local, uses: list[Use], text: bytes) -> Inner:
     inner = read_inner(slot.path, text, declared[0].start) if len(declared) == 1 else None
     if inner is None:
         place = declared[0] if declared else uses[0]
-        raise refuse_at(
+        raise Refusal(
             "nested", f"{place.name} is not declared by one statement of its own.", slot.path, place
         )
     written = next((use for use in uses if use.role == "write"), None)
     if written is not None:
-        raise refuse_at(
+        raise Refusal(
             "assigned", f"{written.name} is assigned here, and an import cannot be.", slot.path, written
         )
     return inner
@@ -87,7 +87,7 @@ def _read_only_declaration(slot: Local, uses: list[Use], text: bytes) -> Inner:
 def _refuse_inner(slot: Local, facts: FileFacts, inner: Inner) -> None:
     if inner.local:
         span = inner.local[0]
-        raise refuse_at(
+        raise Refusal(
             "place_dependent", "This means something else outside of the function around it.", slot.path, span
         )
     lost: dict[str, Use] = {}
@@ -104,7 +104,7 @@ def _refuse_inner(slot: Local, facts: FileFacts, inner: Inner) -> None:
             lost.setdefault(use.name, use)
     if lost:
         first = min(lost.values(), key=lambda use: use.start)
-        raise refuse_at(
+        raise Refusal(
             "closed_over",
             f"It closes over {', '.join(sorted(lost))}; make parameters of them first.",
             slot.path,
@@ -113,7 +113,7 @@ def _refuse_inner(slot: Local, facts: FileFacts, inner: Inner) -> None:
     for binding in facts.bindings:
         if binding.scope == 0 and binding.name == facts.bindings[slot.binding].name and binding.uses:
             use = facts.uses[binding.uses[0]]
-            raise refuse_at("collision", f"The module has another {use.name}.", slot.path, use)
+            raise Refusal("collision", f"The module has another {use.name}.", slot.path, use)
 
 
 def _dedent(inner: Inner, text: bytes, changes: list[tuple[int, int, str]]) -> str:

@@ -9,7 +9,7 @@ from handrail_code.edit.moving.extent import Part
 from handrail_code.edit.moving.needs import rebase_inner
 from handrail_code.edit.moving.sheet import Sheet
 from handrail_code.edit.moving.shift import Shift
-from handrail_code.edit.plan import Refusal, RefusalCode, refuse_at
+from handrail_code.edit.plan import Refusal, RefusalCode
 from handrail_code.facts.model import NONE, Dynamic, Span, Use
 from handrail_code.languages.javascript.layout import Statement
 
@@ -102,7 +102,7 @@ def _refuse_default(shift: Shift) -> None:
             else False
         )
         if is_taken and not is_back:
-            raise refuse_at(
+            raise Refusal(
                 "default_export", "The target already has a default export.", shift.target, export.statement
             )
 
@@ -176,7 +176,7 @@ def _refuse_exports(shift: Shift, sheet: Sheet) -> None:
 
 
 def _refuse_target(shift: Shift, code: RefusalCode, message: str, place: Statement | Use) -> Refusal:
-    return refuse_at(code, message, shift.target, place)
+    return Refusal(code, message, shift.target, place)
 
 
 def _names_exports(shift: Shift) -> bool:

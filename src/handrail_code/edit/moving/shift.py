@@ -9,7 +9,7 @@ from handrail_code.edit.moving.entries import package_of, package_type
 from handrail_code.edit.moving.extent import Extent
 from handrail_code.edit.moving.sheet import Form, Sheet
 from handrail_code.edit.moving.specifiers import name_module
-from handrail_code.edit.plan import Refusal, refuse_at, refuse_troubles
+from handrail_code.edit.plan import Refusal, refuse_troubles
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts
 from handrail_code.languages.extensions import is_declaration_file, language_of
@@ -92,38 +92,32 @@ def refuse_target(project: Project, extent: Extent, target: str) -> System:
     name = extent.name
     _refuse_path(project, target)
     if target == extent.path:
-        raise Refusal(code="same_name", message=f"{name} stands in this module already.", path=target)
+        raise Refusal("same_name", f"{name} stands in this module already.", target)
     if package_of(project, target) != package_of(project, extent.path):
         raise Refusal(
-            code="other_package",
-            message="The module belongs to another package, which relative imports must not reach into.",
-            path=target,
+            "other_package",
+            "The module belongs to another package, which relative imports must not reach into.",
+            target,
         )
     facts = project.facts(target)
     if facts is None and project.source.text(target) is not None:
-        raise Refusal(code="unreadable", message="The module cannot be read as source.", path=target)
+        raise Refusal("unreadable", "The module cannot be read as source.", target)
     if facts is not None and facts.troubles:
         raise refuse_troubles(target, facts)
     home_facts = project.facts(extent.path)
     home = system_of(extent.path, home_facts)
     if home is None:
         raise Refusal(
-            code="module_system",
-            message=f"{name} stands in a script, which has no imports or exports.",
-            path=extent.path,
+            "module_system", f"{name} stands in a script, which has no imports or exports.", extent.path
         )
     there = system_of(target, facts)
     if facts is not None and not facts.is_module and any(each.scope == 0 for each in facts.bindings):
-        raise Refusal(
-            code="module_system", message="The target is a script; its names are shared.", path=target
-        )
+        raise Refusal("module_system", "The target is a script; its names are shared.", target)
     if there is None and package_type(project, target) != package_type(project, extent.path):
         there = "es" if package_type(project, target) == "module" else "commonjs"
     if there is not None and there != home:
         raise Refusal(
-            code="module_system",
-            message="One of the files is a CommonJS module and the other is an ES module.",
-            path=target,
+            "module_system", "One of the files is a CommonJS module and the other is an ES module.", target
         )
     _refuse_taken(project, extent, target)
     return home
@@ -132,24 +126,18 @@ def refuse_target(project: Project, extent: Extent, target: str) -> System:
 def _refuse_path(project: Project, target: str) -> None:
     """A path that is no place for source, or that names a file which is there in other letters."""
     if target != posixpath.normpath(target) or target.startswith(("/", "..")) or "\\" in target:
-        raise Refusal(code="invalid_path", message="Name the module by its path inside of the project.")
+        raise Refusal("invalid_path", "Name the module by its path inside of the project.")
     if any(ord(letter) < 32 for letter in target) or language_of(target) is None:
-        raise Refusal(
-            code="invalid_path", message="The module needs an extension of JavaScript or TypeScript."
-        )
+        raise Refusal("invalid_path", "The module needs an extension of JavaScript or TypeScript.")
     if language_of(target) == "python" or is_declaration_file(target):
-        raise Refusal(
-            code="invalid_path", message="The module cannot hold code of this language.", path=target
-        )
+        raise Refusal("invalid_path", "The module cannot hold code of this language.", target)
     declared = project.slots.twins.declared_at(target)
     if declared is not None:
-        raise Refusal(
-            code="twin", message=f"{declared} describes the module and would not name it.", path=declared
-        )
+        raise Refusal("twin", f"{declared} describes the module and would not name it.", declared)
     alike = [path for path in project.source.files() if path.casefold() == target.casefold()]
     if alike and target not in alike:
         message = f"Only the case of letters keeps it from {alike[0]}; some disks take the two for one file."
-        raise Refusal(code="invalid_path", message=message, path=alike[0])
+        raise Refusal("invalid_path", message, alike[0])
 
 
 def _refuse_taken(project: Project, extent: Extent, target: str) -> None:
@@ -162,9 +150,7 @@ def _refuse_taken(project: Project, extent: Extent, target: str) -> None:
         if getattr(home, "path", "") == extent.path and getattr(home, "binding", NONE) == extent.binding:
             continue
         use = facts.uses[binding.uses[0]]
-        raise refuse_at("collision", f"The target already has {extent.name}.", target, use)
+        raise Refusal("collision", f"The target already has {extent.name}.", target, use)
     for export in facts.exports if facts is not None else ():
         if extent.binding == NONE and export.exported == extent.name:
-            raise refuse_at(
-                "collision", f"The target already exports {extent.name}.", target, export.statement
-            )
+            raise Refusal("collision", f"The target already exports {extent.name}.", target, export.statement)

@@ -10,6 +10,7 @@ import msgspec
 from handrail.projections.html.elements import Child, Html, element
 from handrail_serve.pages.parts import (
     Payload,
+    cluster,
     copy_button,
     count,
     empty,
@@ -22,6 +23,7 @@ from handrail_serve.pages.parts import (
     page,
     search_field,
     select,
+    soft,
     table,
 )
 
@@ -76,7 +78,7 @@ def _groups(items: Sequence[Any]) -> Iterator[Html]:
             yield element(
                 "section",
                 element("h2", word.capitalize()),
-                element("p", _WHERE[kind], class_="soft small"),
+                soft(_WHERE[kind]),
                 *map(_builtin, held),
                 class_="stack tight",
             )
@@ -91,7 +93,7 @@ def _builtin(one: Payload) -> Html:
         _settings(one),
         element("h3", "What an author writes"),
         element("pre", example, class_="code wide", tabindex=0),
-        element("div", copy_button(example, "Copy the example"), class_="cluster"),
+        cluster(copy_button(example, "Copy the example")),
         id_=f"builtin-{one['id']}",
     )
 

@@ -12,12 +12,15 @@ from typing import Any
 from handrail.projections.html.elements import Child, Html, element
 from handrail_serve.pages.parts import (
     Payload,
+    acts,
     badge,
+    button,
+    cluster,
     count,
+    drawing,
     json_text,
     notice,
     panel,
-    picture_address,
     workflow_path,
 )
 
@@ -47,11 +50,9 @@ def problem_list(found: Sequence[Payload], text: str = "") -> Html:
     rows = [
         element(
             "li",
-            element(
-                "div",
+            cluster(
                 badge(one["severity"], *_SEVERITIES[one["severity"]]),
                 element("span", _place(one, has_text=bool(text)), class_="aside"),
-                class_="cluster",
             ),
             element(
                 "div",
@@ -111,15 +112,23 @@ def editor(workflow: Payload, report: Payload, drawn: Sequence[Payload]) -> Html
             class_="split even",
         ),
         class_="stack",
-        data_operation="workflow.save",
-        data_input=json_text({"document": {"source": name}}),
-        data_done="Saved.",
+        **acts("workflow.save", {"document": {"source": name}}, done="Saved."),
     )
 
 
 def _text_column(workflow: Payload, name: str, saved: dict[str, Any]) -> Html:
     """The text and what can be done with it; it stays in sight beside what it means."""
     checked = {"documents": [{"source": name}], "reportOnly": True}
+    save = acts(
+        "workflow.save",
+        saved,
+        title="Save the workflow?",
+        word="Save it",
+        then="/workflows/{workflow_id}?part=edit",
+        done="Saved.",
+    )
+    simulate = acts("workflow.simulate", {"reportOnly": True}, answer="#simulated", render="simulation")
+    fix = acts("workflow.fmt", {"fix": True}, render="text", refused="Nothing is fixed")
     return element(
         "div",
         element(
@@ -146,25 +155,12 @@ def _text_column(workflow: Payload, name: str, saved: dict[str, Any]) -> Html:
             ),
             class_="field",
         ),
-        element(
-            "div",
-            _button("Save", "workflow.save", saved, "main", gated=True, then=None),
-            _button(
-                "Simulate", "workflow.simulate", {"reportOnly": True}, "", gated=False, then="#simulated"
-            ),
-            element(
-                "button",
-                "Apply certain fixes",
-                type="submit",
-                class_="button",
-                data_operation="workflow.fmt",
-                data_input=json_text({"fix": True}),
-                data_render="text",
-                data_refused="Nothing is fixed",
-            ),
+        cluster(
+            button("Save", "main", **save),
+            button("Simulate", **simulate),
+            button("Apply certain fixes", **fix),
             element("a", "Discard", href=workflow_path(workflow["id"], "source"), class_="button plain"),
             element("span", id="at-line", class_="soft small"),
-            class_="cluster",
         ),
         class_="side",
     )
@@ -211,41 +207,7 @@ def _preview(drawn: Sequence[Payload]) -> list[Html]:
     if not drawn:
         return [element("p", "It is drawn once the text has no errors.", class_="soft")]
     picture, outline = (str(one["drawing"]) for one in drawn)
-    return [
-        element(
-            "div",
-            element("img", src=picture_address(picture), alt="The steps from top to bottom; below, as text."),
-            class_="map",
-            tabindex=0,
-            role="region",
-            aria_label="Drawing",
-        ),
-        element(
-            "details",
-            element("summary", "As text", class_="small"),
-            element("pre", outline, class_="code wide", tabindex=0, aria_label="Steps"),
-        ),
-    ]
-
-
-def _button(
-    word: str, operation: str, more: dict[str, Any], look: str, *, gated: bool, then: str | None
-) -> Html:
-    return element(
-        "button",
-        word,
-        type="submit",
-        class_=f"button {look}".rstrip(),
-        data_operation=operation,
-        data_input=json_text(more),
-        data_gated=gated or None,
-        data_answer=then,
-        data_render="simulation" if then else None,
-        data_then="/workflows/{workflow_id}?part=edit" if gated else None,
-        data_title="Save the workflow?" if gated else None,
-        data_word="Save it" if gated else None,
-        data_done="Saved." if gated else None,
-    )
+    return drawing(picture, outline, element("summary", "As text", class_="small"))
 
 
 def _copy_notice(workflow: Payload) -> Html:

@@ -7,17 +7,19 @@ from typing import Any
 
 import msgspec
 
-from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
+from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail.projections.overview import UNDER_WAY
 from handrail_serve.pages.catalog.builtins import format_json
 from handrail_serve.pages.parts import (
     Payload,
     add_query,
     badge,
+    cluster,
     command_line,
     copy_button,
     count,
     cut,
+    drawing,
     empty,
     facts,
     folded,
@@ -28,10 +30,12 @@ from handrail_serve.pages.parts import (
     notice,
     page,
     panel,
-    picture_address,
+    prose,
     run_path,
+    soft,
     status_badge,
     table,
+    under,
     workflow_path,
 )
 
@@ -117,7 +121,7 @@ def _pinned_part(part: Payload) -> Html:
     prompt = part.get("prompt", "")
     return folded(
         part.get("title") or part["id"],
-        element("div", notes_html(prompt), class_="prose", dir="auto") if isinstance(prompt, str) else None,
+        prose(prompt) if isinstance(prompt, str) else None,
     )
 
 
@@ -194,7 +198,7 @@ def overview(workflow: Payload, steps: Payload) -> Html:
             ),
             panel(
                 "Start it",
-                element("p", "Ask your agent, or run:", class_="soft small"),
+                soft("Ask your agent, or run:"),
                 command_line(
                     f"handrail run start {workflow['id']} --goal 'What you want' --request-id my-key"
                 ),
@@ -256,7 +260,7 @@ def _step(number: int, one: Payload) -> Html:
         element(
             "div",
             element("span", f"{number}. ", one.get("title") or one["id"], dir="auto"),
-            element("span", *(element("span", word) for word in told if word), class_="under"),
+            under(*(element("span", word) for word in told if word)),
         ),
         element(
             "span",
@@ -276,11 +280,9 @@ def source(workflow: Payload) -> Html:
     """The text of the file. `workflow` is of part source."""
     return panel(
         workflow["sourceRef"],
-        element(
-            "div",
+        cluster(
             copy_button(workflow["source"], "Copy the source"),
             element("span", mono(workflow["sourceDigest"]), class_="soft small"),
-            class_="cluster",
         ),
         _long_text(
             workflow["source"], f"handrail workflow inspect {workflow['id']} --part source --format raw"
@@ -311,26 +313,11 @@ def _long_text(text: str, command: str) -> Html:
     return join_html(shown, element("p", "This is its beginning; the whole of it:"), command_line(command))
 
 
-def graph(drawing: Payload, as_text: Payload) -> Html:
-    """`drawing` is of workflow.graph as svg, `as_text` the same as text."""
-    address = picture_address(str(drawing["drawing"]))
-    return panel(
-        "Graph",
-        element(
-            "div",
-            element("img", src=address, alt="The steps from top to bottom; the text below says the same."),
-            class_="map",
-            tabindex=0,
-            role="region",
-            aria_label="Drawing",
-        ),
-        element(
-            "details",
-            element("summary", "The same as text"),
-            element("pre", str(as_text["drawing"]), class_="code wide", tabindex=0),
-        ),
-        class_="stack tight",
-    )
+def graph(picture: Payload, as_text: Payload) -> Html:
+    """`picture` is of workflow.graph as svg, `as_text` the same as text."""
+    told = element("summary", "The same as text")
+    drawn = drawing(str(picture["drawing"]), str(as_text["drawing"]), told)
+    return panel("Graph", *drawn, class_="stack tight")
 
 
 # Runs and what differs

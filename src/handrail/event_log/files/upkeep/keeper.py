@@ -11,7 +11,7 @@ import msgspec
 
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.ids import BlobRef, SessionId
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Fault, refuse_argument
 from handrail.event_log.copying import CommitFacts, copy_session, plan_copy
 from handrail.event_log.files.commit import acquire_existing, release
 from handrail.event_log.files.disk import Disk, open_directory, translate_os_errors
@@ -26,9 +26,9 @@ from handrail.event_log.files.upkeep.usage import (
     cache_of,
     half_made_in,
     half_removed_in,
+    list_session_ids,
     names_in,
     pinned_in,
-    session_ids,
     usage_of,
 )
 from handrail.event_log.files.upkeep.verify import check_sessions
@@ -72,16 +72,33 @@ class FileKeeper:
         return remove(self._log, self._disk, plan)
 
     def sessions_to_remove(self, session_ids: Sequence[SessionId]) -> tuple[SessionToRemove, ...]:
-        return sessions_to_remove(self._log, session_ids)
+        with translate_os_errors():
+            known = set(list_session_ids(self._log))
+            return tuple(_to_remove(self._log, one) for one in session_ids if one in known)
 
     def remove_session(self, session: SessionToRemove, wait_ms: int) -> int | None:
-        return remove_session(self._log, self._disk, session, wait_ms)
+        log, disk = self._log, self._disk
+        with translate_os_errors(session.session_id):
+            if not _remove_session(log, disk, session, wait_ms):
+                return None
+        # No reader finds it any more, so it is removed; the next collection clears what stays now.
+        with suppress(OSError):
+            _clear_cache(log, disk, session.session_id)
+        freed = 0
+        with suppress(OSError):
+            for size in _clear_files(log, disk, session.session_id + SET_ASIDE):
+                freed += size
+        return freed
 
     def clear(self, name: str) -> int:
-        return clear(self._log, self._disk, name)
+        assert name.endswith(SET_ASIDE), "nothing else may be cleared"
+        with translate_os_errors(name.removesuffix(SET_ASIDE)):
+            return sum(_clear_files(self._log, self._disk, name))
 
     def wait_for_writers(self, session_ids: Sequence[SessionId], wait_ms: int) -> None:
-        wait_for_writers(self._log, session_ids, wait_ms)
+        with translate_os_errors():
+            for session_id in session_ids:
+                _wait_for_writer(self._log, session_id, wait_ms)
 
     def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
         source, target = self._open_both(way)
@@ -118,18 +135,14 @@ def commits_in(log: FileLog, session_id: SessionId) -> Sequence[CommitFacts]:
 
 
 def _invalid_home(param: str, problem: str, expected: str) -> Fault:
-    return Fault(
-        E_VALIDATION,
-        f"{param} {problem}; expected {expected}.",
-        details={"problems": [{"param": param, "problem": problem, "expected": expected}]},
-    )
+    message = f"{param} {problem}; expected {expected}."
+    return refuse_argument(message, param, problem, expected, kind=E_VALIDATION)
 
 
 # Removing old sessions and the blobs that nobody names any more, never one in use.
 #
 # A session is renamed under its lock, durably, before its files are deleted: after a crash it is whole or
-# gone. A blob is set aside first. Then every session is held once, so that each writer that may have seen
-# the
+# gone. A blob is set aside first. Then every session is held once, so that each writer that may have seen the
 # blob has finished. What a manifest names by then is put back, and only the rest is deleted.
 
 
@@ -188,7 +201,7 @@ def remove(log: FileLog, disk: RemovingDisk, plan: RemovalPlan, grace_ns: int = 
         gone: list[SessionId] = []
         kept: list[SessionId] = []
         for session in plan.sessions:
-            if session.session_id not in session_ids(log):
+            if session.session_id not in list_session_ids(log):
                 continue  # an earlier attempt at this plan removed it
             if _remove_session(log, disk, session, _WAIT_MS):
                 _clear_cache(log, disk, session.session_id)
@@ -209,50 +222,10 @@ def remove(log: FileLog, disk: RemovingDisk, plan: RemovalPlan, grace_ns: int = 
         )
 
 
-def sessions_to_remove(log: FileLog, wanted: Sequence[SessionId]) -> tuple[SessionToRemove, ...]:
-    """Those of the wanted sessions that are in the store."""
-    with translate_os_errors():
-        known = set(session_ids(log))
-        return tuple(_to_remove(log, session_id) for session_id in wanted if session_id in known)
-
-
-def remove_session(
-    log: FileLog, disk: RemovingDisk, session: SessionToRemove, wait_ms: int = _WAIT_MS
-) -> int | None:
-    """Remove one session and its cache, if it is unchanged since the plan. Blobs stay.
-
-    Returns the bytes freed; None when it was not removed.
-    """
-    with translate_os_errors(session.session_id):
-        if not _remove_session(log, disk, session, wait_ms):
-            return None
-    # No reader finds it any more, so it is removed; the next collection clears what stays now.
-    with suppress(OSError):
-        _clear_cache(log, disk, session.session_id)
-    freed = 0
-    with suppress(OSError):
-        for size in _clear_files(log, disk, session.session_id + SET_ASIDE):
-            freed += size
-    return freed
-
-
-def clear(log: FileLog, disk: RemovingDisk, name: str) -> int:
-    """Delete what is left under a set-aside name, and return the bytes freed."""
-    assert name.endswith(SET_ASIDE), "nothing else may be cleared"
-    with translate_os_errors(name.removesuffix(SET_ASIDE)):
-        return sum(_clear_files(log, disk, name))
-
-
-def wait_for_writers(log: FileLog, wanted: Sequence[SessionId], wait_ms: int) -> None:
-    """Return once everybody who is writing to one of these sessions has finished.
-
-    Raises: Fault SESSION_LOCKED when one keeps its session longer than `wait_ms`.
-    """
-    with translate_os_errors():
-        for session_id in wanted:
-            held = acquire_existing(log.disk, f"{log.sessions}/{session_id}", session_id, wait_ms)
-            if held is not None:
-                release(log.disk, held)
+def _wait_for_writer(log: FileLog, session_id: SessionId, wait_ms: int) -> None:
+    held = acquire_existing(log.disk, f"{log.sessions}/{session_id}", session_id, wait_ms)
+    if held is not None:
+        release(log.disk, held)
 
 
 def _to_remove(log: FileLog, session_id: SessionId) -> SessionToRemove:
@@ -384,15 +357,12 @@ def _busy_writers(log: FileLog) -> tuple[SessionId, ...]:
     """
     busy = []
     ends_at = log.disk.monotonic_ms() + _PATIENCE_MS
-    for session_id in session_ids(log):
+    for session_id in list_session_ids(log):
         left_ms = max(0, ends_at - log.disk.monotonic_ms())
         try:
-            held = acquire_existing(log.disk, f"{log.sessions}/{session_id}", session_id, left_ms)
+            _wait_for_writer(log, session_id, left_ms)
         except Fault:
             busy.append(session_id)
-            continue
-        if held is not None:
-            release(log.disk, held)
     return tuple(busy)
 
 

@@ -47,7 +47,7 @@ class StoredBlob(msgspec.Struct, frozen=True, kw_only=True):
     is_set_aside: bool
 
 
-def session_ids(log: FileLog) -> list[SessionId]:
+def list_session_ids(log: FileLog) -> list[SessionId]:
     """Every session directory, even without a commit, sorted by id."""
     return [SessionId(name) for name in names_in(log.disk, log.sessions) if is_session_id(name)]
 
@@ -97,7 +97,7 @@ def usage_of(
     with translate_os_errors():
         sessions: list[SessionUsage] = []
         unreadable: list[SessionId] = []
-        for session_id in session_ids(log):
+        for session_id in list_session_ids(log):
             events = size = 0
             try:
                 size = bytes_in(log.disk, f"{log.sessions}/{session_id}")
@@ -169,7 +169,7 @@ def pinned_in(log: FileLog, without: Collection[SessionId] = ()) -> Pinned:
     """Every blob that a session may name."""
     refs: set[BlobRef] = set()
     unreadable: list[SessionId] = []
-    for session_id in session_ids(log):
+    for session_id in list_session_ids(log):
         if session_id in without:
             continue
         try:
@@ -188,7 +188,7 @@ def pinned_in(log: FileLog, without: Collection[SessionId] = ()) -> Pinned:
 def half_made_in(log: FileLog) -> tuple[SessionId, ...]:
     """The sessions in which nothing was ever acknowledged."""
     found: list[SessionId] = []
-    for session_id in session_ids(log):
+    for session_id in list_session_ids(log):
         with suppress(OSError):
             if is_half_made(log, session_id):
                 found.append(session_id)

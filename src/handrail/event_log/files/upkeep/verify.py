@@ -24,8 +24,8 @@ from handrail.event_log.files.upkeep.usage import (
     bytes_in,
     half_removed_in,
     is_half_made,
+    list_session_ids,
     names_in,
-    session_ids,
 )
 from handrail.ports.log import Loaded
 from handrail.ports.store import SessionCheck, StoreCheck, StoreProblem
@@ -55,7 +55,7 @@ def check_sessions(log: FileLog, wanted: Sequence[SessionId] = ()) -> Iterator[S
     """The same, with each session as soon as it is checked, and the whole store last."""
     tally = _Tally()
     with translate_os_errors():
-        for session_id in sorted(wanted) if wanted else session_ids(log):
+        for session_id in sorted(wanted) if wanted else list_session_ids(log):
             yield _session_check(log, session_id, tally)
         blobs, leftover = _check_blobs(log, tally, is_whole=not wanted)
         half_removed = len(half_removed_in(log))

@@ -27,10 +27,9 @@ _OUT = Spelling(field="out", kind="directory", value="FILE")
 WORKFLOW_ROWS = (
     Row(
         path="workflow list",
-        operation="workflow.list",
         spellings=(
             Spelling(field="query", value="WORDS"),
-            Spelling(field="source", kind="text", value="SOURCE"),
+            Spelling(field="source", kind="text"),
             LIMIT,
             CURSOR,
         ),
@@ -43,14 +42,13 @@ WORKFLOW_ROWS = (
     ),
     Row(
         path="workflow inspect",
-        operation="workflow.inspect",
         spellings=(
             WORKFLOW,
             Spelling(
                 field="part",
                 text="summary by default; source and compiled show the whole text; diff needs --run.",
             ),
-            Spelling(field="run", kind="id", value="RUN"),
+            Spelling(field="run", kind="id"),
         ),
         raw="workflow.source",
         raw_when=("part", "source"),
@@ -61,7 +59,6 @@ WORKFLOW_ROWS = (
     ),
     Row(
         path="workflow validate",
-        operation="workflow.validate",
         spellings=(
             Spelling(
                 field="documents",
@@ -79,7 +76,6 @@ WORKFLOW_ROWS = (
     ),
     Row(
         path="workflow graph",
-        operation="workflow.graph",
         spellings=(WORKFLOW,),
         raw="drawing",
         examples=(
@@ -89,7 +85,6 @@ WORKFLOW_ROWS = (
     ),
     Row(
         path="workflow diff",
-        operation="workflow.diff",
         spellings=(
             Spelling(
                 field="workflows",
@@ -104,7 +99,6 @@ WORKFLOW_ROWS = (
     ),
     Row(
         path="workflow simulate",
-        operation="workflow.simulate",
         spellings=(
             msgspec.structs.replace(WORKFLOW, is_required=False),
             Spelling(field="record", kind="id", value="RUN"),
@@ -119,20 +113,17 @@ WORKFLOW_ROWS = (
     ),
     Row(
         path="workflow builtins",
-        operation="workflow.builtins",
         spellings=(Spelling(field="query", value="WORDS"), LIMIT, CURSOR),
         columns=("kind", "id", "title"),
         examples=("handrail workflow builtins --kind contract --compact",),
     ),
     Row(
         path="workflow schema",
-        operation="workflow.schema",
         raw="schema",
         examples=("handrail workflow schema --format raw",),
     ),
     Row(
         path="workflow new",
-        operation="workflow.new",
         spellings=(
             Spelling(field="workflowId", position=1, kind="id", value="ID", text="Its id, namespace.name."),
             Spelling(field="to", kind="directory", value="DIR"),
@@ -144,7 +135,6 @@ WORKFLOW_ROWS = (
     ),
     Row(
         path="workflow convert",
-        operation="workflow.convert",
         spellings=(WORKFLOW, Spelling(field="to"), _OUT),
         raw="text",
         examples=(
@@ -155,7 +145,6 @@ WORKFLOW_ROWS = (
     ),
     Row(
         path="workflow fmt",
-        operation="workflow.fmt",
         spellings=(WORKFLOW, _OUT),
         raw="text",
         examples=(
@@ -167,7 +156,6 @@ WORKFLOW_ROWS = (
     ),
     Row(
         path="workflow save",
-        operation="workflow.save",
         spellings=(
             Spelling(
                 field="document",
@@ -195,9 +183,8 @@ RECEIPT = Spelling(
 CHECK_ROWS = (
     Row(
         path="check run",
-        operation="check.run",
         spellings=(
-            Spelling(field="name", position=1, kind="id", value="NAME", text="A check of the project."),
+            Spelling(field="name", position=1, kind="id", text="A check of the project."),
             Spelling(
                 field="argv",
                 position=2,
@@ -222,19 +209,16 @@ CHECK_ROWS = (
     ),
     Row(
         path="check list",
-        operation="check.list",
         columns=("name", "line", "timeoutSeconds", "isApproved", "description"),
         examples=("handrail check list --compact",),
     ),
     Row(
         path="check approve",
-        operation="check.approve",
         spellings=(
             Spelling(
                 field="name",
                 position=1,
                 kind="id",
-                value="NAME",
                 text="A check of the project; else every one that it declares.",
             ),
             Spelling(field="withdraw", text="Take the approval back; asks nobody."),
@@ -244,7 +228,6 @@ CHECK_ROWS = (
     ),
     Row(
         path="check replay",
-        operation="check.replay",
         spellings=(RECEIPT,),
         examples=("handrail check replay receipt.json --compact",),
     ),
@@ -253,7 +236,6 @@ CHECK_ROWS = (
 RECEIPT_ROWS = (
     Row(
         path="receipt export",
-        operation="receipt.export",
         spellings=(
             Spelling(field="session", kind="id", value="ID"),
             Spelling(field="commit", kind="id", value="REF"),
@@ -267,7 +249,6 @@ RECEIPT_ROWS = (
     ),
     Row(
         path="receipt verify",
-        operation="receipt.verify",
         spellings=(
             RECEIPT,
             Spelling(field="commit", kind="id", value="REF"),
@@ -277,7 +258,6 @@ RECEIPT_ROWS = (
     ),
     Row(
         path="receipt key",
-        operation="receipt.key",
         spellings=(Spelling(field="trust", value="PUB"),),
         blast_radius="The keys of receipts in the home: which one signs, and whose are trusted.",
         examples=("handrail receipt key --compact",),
@@ -288,7 +268,6 @@ RECEIPT_ROWS = (
 LEDGER_ROWS = (
     Row(
         path="ledger show",
-        operation="ledger.show",
         spellings=(
             Spelling(
                 field="runId",
@@ -312,7 +291,6 @@ LEDGER_ROWS = (
 STORE_ROWS = (
     Row(
         path="store verify",
-        operation="store.verify",
         spellings=(
             Spelling(field="ids", kind="ids", value="ID,ID", text="Only these sessions and their blobs."),
         ),
@@ -325,13 +303,11 @@ STORE_ROWS = (
     ),
     Row(
         path="store du",
-        operation="store.du",
         examples=("handrail store du --compact", "handrail store du --human"),
     ),
     Row(
         path="store gc",
-        operation="store.gc",
-        spellings=(Spelling(field="olderThan", flag="--older-than", value="DAYS"),),
+        spellings=(Spelling(field="olderThan", value="DAYS"),),
         columns=("target", "ok", "error"),
         seconds=900,
         examples=(
@@ -341,10 +317,9 @@ STORE_ROWS = (
     ),
     Row(
         path="store copy",
-        operation="store.copy",
         spellings=(
-            Spelling(field="from", flag="--from", kind="text", value="HOME"),
-            Spelling(field="to", flag="--to", kind="text", value="HOME"),
+            Spelling(field="from", kind="text", value="HOME"),
+            Spelling(field="to", kind="text", value="HOME"),
             Spelling(field="ids", kind="ids", value="ID,ID"),
         ),
         columns=("target", "ok", "error"),
@@ -360,7 +335,6 @@ STORE_ROWS = (
 RUN_ROWS = (
     Row(
         path="run start",
-        operation="run.start",
         spellings=(
             Spelling(field="workflowId", position=1, kind="id", value="ID", text="The id of the workflow."),
             Spelling(field="goal", value="TEXT"),
@@ -373,9 +347,9 @@ RUN_ROWS = (
                 value="KEY",
                 text="Your key for this start: letters, digits, `._:-`. A repeat returns the same run.",
             ),
-            Spelling(field="session", kind="token", value="SESSION"),
-            Spelling(field="preferences.autonomy", flag="--autonomy", text="How far to go without the user."),
-            Spelling(field="preferences.riskPolicy", flag="--risk-policy", text="How much risk to take."),
+            Spelling(field="session", kind="token"),
+            Spelling(field="preferences.autonomy", text="How far to go without the user."),
+            Spelling(field="preferences.riskPolicy", text="How much risk to take."),
         ),
         examples=(
             "handrail run start wr.code_review --goal 'Review the change' --request-id pr-118 --compact",
@@ -384,7 +358,6 @@ RUN_ROWS = (
     ),
     Row(
         path="run continue",
-        operation="run.continue",
         spellings=(
             Spelling(field="ackToken", flag="--ack", kind="token", value="TOKEN"),
             STATE,
@@ -405,7 +378,6 @@ RUN_ROWS = (
     ),
     Row(
         path="run checkpoint",
-        operation="run.checkpoint",
         spellings=(
             Spelling(field="checkpointToken", flag="--checkpoint", kind="token", value="TOKEN"),
             STATE,
@@ -416,7 +388,6 @@ RUN_ROWS = (
     ),
     Row(
         path="run confirm",
-        operation="run.confirm",
         spellings=(
             STATE,
             Spelling(field="session", kind="id", value="ID"),
@@ -430,9 +401,8 @@ RUN_ROWS = (
     ),
     Row(
         path="run close",
-        operation="run.close",
         spellings=(
-            Spelling(field="run", position=1, kind="token", value="RUN"),
+            Spelling(field="run", position=1, kind="token"),
             STATE,
             Spelling(field="reason", text="Why nobody will continue it."),
             Spelling(field="note", value="TEXT"),
@@ -459,13 +429,11 @@ _SESSION = Spelling(
 CODE_ROWS = (
     Row(
         path="code status",
-        operation="code.status",
         spellings=(
             Spelling(
                 field="node",
                 position=1,
                 kind="text",
-                value="NODE",
                 text="A node id or tree id; default the tree of the open step.",
             ),
             _SESSION,
@@ -475,7 +443,6 @@ CODE_ROWS = (
     ),
     Row(
         path="code diff",
-        operation="code.diff",
         spellings=(
             Spelling(field="before", position=1, kind="text", value="A", text="A node id or tree id."),
             Spelling(
@@ -490,9 +457,8 @@ CODE_ROWS = (
     ),
     Row(
         path="code restore",
-        operation="code.restore",
         spellings=(
-            Spelling(field="node", position=1, kind="text", value="NODE", text="A node id or tree id."),
+            Spelling(field="node", position=1, kind="text", text="A node id or tree id."),
             _SESSION,
         ),
         blast_radius="Files of the project, ignored ones never; the files before it are recorded first.",

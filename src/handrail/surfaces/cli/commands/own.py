@@ -36,10 +36,9 @@ SETTINGS_ROWS = (
     ),
     Row(
         path="settings set",
-        operation="settings.set",
         spellings=(
-            Spelling(field="key", position=1, kind="text", value="KEY"),
-            Spelling(field="value", position=2, kind="text", value="VALUE"),
+            Spelling(field="key", position=1, kind="text"),
+            Spelling(field="value", position=2, kind="text"),
         ),
         examples=(
             "handrail settings set retentionDays 30 --dry-run --compact",
@@ -57,7 +56,6 @@ SETTINGS_ROWS = (
     ),
     Row(
         path="keys rotate",
-        operation="keys.rotate",
         examples=(
             "handrail keys rotate --dry-run --compact",
             "handrail keys rotate --confirm CONFIRM_TOKEN --compact",
@@ -139,7 +137,6 @@ OF_A_REFUSAL = ("--format", "--json", "--human", "--envelope", "--compact", "--q
 OWN_ROWS = (
     Row(
         path="lafs check",
-        operation="lafs.check",
         spellings=(
             Spelling(
                 field="documents",
@@ -148,8 +145,8 @@ OWN_ROWS = (
                 value="FILE",
                 text="Files to check; `-` is stdin.",
             ),
-            Spelling(field="url", value="URL"),
-            Spelling(field="tokenFile", flag="--token-file", value="FILE"),
+            Spelling(field="url"),
+            Spelling(field="tokenFile", value="FILE"),
         ),
         examples=(
             "handrail lafs check answer.json --tier complete --compact",
@@ -158,21 +155,18 @@ OWN_ROWS = (
     ),
     Row(
         path="mcp",
+        operation="",
         summary="Serve the Model Context Protocol on stdin and stdout, for an agent's client to start.",
         spellings=(
             Spelling(
                 field="results",
-                flag="--results",
                 kind="choice",
-                value="both|text|structured",
                 choices=("both", "text", "structured"),
                 text="What a tool result contains, both by default.",
             ),
             Spelling(
                 field="set",
-                flag="--set",
                 kind="choice",
-                value="workflow|code",
                 choices=("workflow", "code"),
                 text="Which tools it serves: for workflows, or for source code; default workflow.",
             ),
@@ -186,6 +180,7 @@ OWN_ROWS = (
     ),
     Row(
         path="demo",
+        operation="",
         summary="Show a run that survives a lost chat and a killed process, in a scratch directory.",
         spellings=(
             Spelling(
@@ -237,6 +232,7 @@ CLIENT_ROWS = (
     ),
     Row(
         path="hook",
+        operation="",
         summary="Answer a hook of an agent's client. It never fails; stderr names what it left out.",
         spellings=(
             Spelling(
@@ -244,7 +240,6 @@ CLIENT_ROWS = (
                 position=1,
                 is_required=True,
                 kind="text",
-                value="EVENT",
                 text="As the client spells it, such as PreCompact; its message is read from stdin.",
             ),
             Spelling(

@@ -18,18 +18,23 @@ class Spelling(msgspec.Struct, frozen=True, kw_only=True):
     field: str
     """Wire name, dotted where nested."""
     flag: str = ""
+    """Empty: the last part of the field in kebab-case, where it is no position."""
     position: int = 0
     is_required: bool = False
     """Where the input type does not ask for it alone."""
     kind: Kind | None = None
     """Where the input type alone does not say it: ids, tokens, files."""
     value: str = ""
-    """How usage lines call the value."""
+    """How usage lines call the value; empty: by its choices, or the flag in capitals."""
     choices: tuple[str, ...] = ()
     most: int = 0
     """The largest number, where the input type does not say it; 0: as large as numbers go."""
     text: str = ""
     """What it is for; empty: the description of the input field."""
+
+
+BY_PATH = "*"
+"""The operation of a row that is called as the command is: `run start` is `run.start`."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,8 +45,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     path: str
-    operation: str = ""
-    """Registry name: gives effect, summary, input, output, errors."""
+    operation: str = BY_PATH
+    """Registry name: gives effect, summary, input, output, errors. Empty: it is not one operation."""
     summary: str = ""
     """Of a command that is not one operation."""
     spellings: tuple[Spelling, ...] = ()
@@ -76,6 +81,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """What to use instead; empty: it is not deprecated."""
     examples: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        if self.operation == BY_PATH:
+            msgspec.structs.force_setattr(self, "operation", self.path.replace(" ", "."))
+
 
 class GlobalFlag(msgspec.Struct, frozen=True, kw_only=True):
     """A flag that means the same on every command that offers it."""
@@ -109,12 +118,11 @@ class GlobalFlag(msgspec.Struct, frozen=True, kw_only=True):
 
 # Shared spellings
 
-CURSOR = Spelling(field="cursor", kind="token", value="CURSOR")
+CURSOR = Spelling(field="cursor", kind="token")
 LIMIT = Spelling(field="limit", value="N", text="Items per page, 50 by default.")
 NOTES = Spelling(field="output.notesMarkdown", flag="--notes", kind="text", value="TEXT")
 ARTIFACTS = Spelling(
     field="output.artifacts",
-    flag="--artifacts",
     kind="array",
     value="JSON",
     text="What the step asks for, as a JSON array of objects with a kind, or @FILE.",

@@ -16,7 +16,6 @@ _NODE = Spelling(
 SESSION_ROWS = (
     Row(
         path="session list",
-        operation="session.list",
         spellings=(
             Spelling(field="workflow", value="ID", kind="id"),
             Spelling(field="since", value="TIME"),
@@ -33,7 +32,6 @@ SESSION_ROWS = (
     ),
     Row(
         path="session show",
-        operation="session.show",
         spellings=(SESSION, Spelling(field="run", value="RUN_ID")),
         examples=(
             "handrail session show SESSION_ID --compact",
@@ -74,7 +72,6 @@ SESSION_ROWS = (
     ),
     Row(
         path="session events",
-        operation="session.events",
         spellings=(
             SESSION,
             Spelling(field="after", value="INDEX"),
@@ -91,7 +88,6 @@ SESSION_ROWS = (
     ),
     Row(
         path="session needs",
-        operation="session.needs",
         spellings=(LIMIT, CURSOR),
         columns=("kind", "title", "why", "session_id"),
         examples=("handrail session needs --compact",),
@@ -115,7 +111,7 @@ SESSION_ROWS = (
         path="session settle",
         operation="session.settle_gap",
         spellings=(
-            Spelling(field="gap", position=1, value="GAP"),
+            Spelling(field="gap", position=1),
             Spelling(field="note", kind="text", value="TEXT"),
             Spelling(field="session", value="SESSION_ID"),
         ),
@@ -123,10 +119,9 @@ SESSION_ROWS = (
     ),
     Row(
         path="session rename",
-        operation="session.rename",
         spellings=(
             msgspec.structs.replace(SESSION, field="session"),
-            Spelling(field="title", position=2, kind="text", value="TITLE"),
+            Spelling(field="title", position=2, kind="text"),
         ),
         examples=("handrail session rename SESSION_ID 'The parser, once more' --compact",),
     ),
@@ -152,16 +147,14 @@ SESSION_ROWS = (
     ),
     Row(
         path="session resume",
-        operation="session.resume",
         spellings=(
             Spelling(
                 field="query",
                 position=1,
                 kind="text",
-                value="QUERY",
                 text="Words, a branch, a commit, or a session or run id; optional.",
             ),
-            Spelling(field="branch", value="BRANCH"),
+            Spelling(field="branch"),
             Spelling(field="head", value="COMMIT", kind="text"),
         ),
         columns=("sessionId", "status", "workflowId", "pendingTitle"),
@@ -172,7 +165,6 @@ SESSION_ROWS = (
     ),
     Row(
         path="session export",
-        operation="session.export",
         spellings=(SESSION,),
         raw="content",
         out="content",
@@ -183,7 +175,6 @@ SESSION_ROWS = (
     ),
     Row(
         path="session import",
-        operation="session.import",
         spellings=(
             Spelling(
                 field="bundle",
@@ -203,7 +194,6 @@ SESSION_ROWS = (
     ),
     Row(
         path="session delete",
-        operation="session.delete",
         spellings=(Spelling(field="ids", kind="ids", value="ID,ID", is_required=True, text="Session ids."),),
         columns=("target", "ok", "error"),
         examples=(

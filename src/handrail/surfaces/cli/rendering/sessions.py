@@ -212,6 +212,8 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
     for code, doubt in run.get("doubts", {}).items():
         if code not in _TOLD_OTHERWISE:
             lines += wrap(f"In doubt: {one_line(doubt)}", page.width, INDENT)
+    for what, names in run.get("told", {}).items():
+        lines += wrap(f"{what[:1].upper()}{what[1:]}: {one_line(names)}", page.width, INDENT)
     words = [one["text"] for one in run.get("claims", []) if _is_agents_word(one)]
     for text in list(dict.fromkeys(map(one_line, words)))[-_MOST_FACTS:]:
         lines += wrap(f"{WORTH_WORDS['claimed'].capitalize()}: {text}", page.width, INDENT)

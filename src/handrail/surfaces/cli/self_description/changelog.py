@@ -58,7 +58,7 @@ OPERATION = Operation(
     output=Changelog,
     perform=show_changelog,
     shape=Shape(
-        levels={"minimal": ("current_version", "since", "count"), "standard": None, "full": None},
+        levels={"minimal": ("current_version", "since", "count")},
         windows=("entries",),
     ),
     value_rules={

@@ -279,7 +279,7 @@ def _kind(schema: dict[str, Any]) -> Kind | None:
 
 
 def _kebab(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", name.split(".")[-1]).lower()
+    return re.sub(r"(?<!^)(?=[A-Z])|_", "-", name.split(".")[-1]).lower()
 
 
 def _description(spelling: Spelling, fields: dict[str, Any]) -> str:

@@ -95,63 +95,6 @@ complete -c handrail -a '(__handrail_complete)'
 """
 
 
-def fish_script(words: Words) -> str:
-    """The walk over the line, and the table as `case` lines."""
-    known = sorted({*words.after, *words.flags} - {""})
-    own = [
-        f"    case '{path} {flag}'\n      printf '%s\\n' {_fish_value(value)}"
-        for (path, flag), value in sorted(words.values.items())
-        if path
-    ]
-    everywhere = [
-        f"    case '* {flag}'\n      printf '%s\\n' {_fish_value(value)}"
-        for (path, flag), value in sorted(words.values.items())
-        if not path
-    ]
-    flags = [
-        f"    case '{path}'\n      printf '%s\\n' one {' '.join(after)}"
-        for path, after in words.flags.items()
-        if path
-    ]
-    return "\n".join(
-        [
-            "# Completion of handrail for fish.",
-            "set -g __handrail_known " + " ".join(f"'{path}'" for path in known),
-            "function __handrail_value",
-            '  switch "$argv[1]"',
-            *own,
-            *everywhere,
-            "  end",
-            "end",
-            "function __handrail_flags",
-            '  switch "$argv[1]"',
-            *flags,
-            "    case '*'",
-            f"      printf '%s\\n' one {' '.join(words.flags[''])}",
-            "  end",
-            "end",
-            "function __handrail_word",
-            '  switch "$argv[1]"',
-            *(
-                f"    case '{path},*'\n      printf '%s\\n' one {' '.join(after)}"
-                for path, after in words.after.items()
-            ),
-            *(
-                f"    case '{path},{place}'\n      printf '%s\\n' {_fish_value(value)}"
-                for (path, place), value in words.positions.items()
-            ),
-            "  end",
-            "end",
-            *_FISH.strip("\n").split("\n"),
-            "",
-        ]
-    )
-
-
-def _fish_value(value: tuple[str, ...]) -> str:
-    return " ".join(f"'{one}'" if " " in one else one for one in value)
-
-
 Shell: TypeAlias = Literal["bash", "zsh", "fish"]
 SHELLS: tuple[Shell, ...] = get_args(Shell)
 
@@ -178,7 +121,7 @@ class Completion(Answer, frozen=True, kw_only=True):
 
 def show_completion(_: Runtime, request: ShowCompletion) -> Completion:
     """The script, made from the command table."""
-    script = _SCRIPTS[request.shell](command_words())
+    script = _spell_script(command_words(), _DIALECTS[request.shell])
     return Completion(shell=request.shell, install=_INSTALL[request.shell], script=script)
 
 
@@ -190,9 +133,7 @@ OPERATION = Operation(
     input=ShowCompletion,
     output=Completion,
     perform=show_completion,
-    shape=Shape(
-        levels={"minimal": ("shell", "install"), "standard": None, "full": None}, drop_order=("script",)
-    ),
+    shape=Shape(levels={"minimal": ("shell", "install")}, drop_order=("script",)),
 )
 
 
@@ -250,11 +191,6 @@ def _after() -> dict[str, tuple[str, ...]]:
     return {path: tuple(words) for path, words in sorted(found.items())}
 
 
-def case_of(path: str) -> str:
-    """How a `case` of a shell names the commands that a flag belongs to; global flags belong to all."""
-    return f"'{path}'" if path else "*"
-
-
 def _value(param: Param) -> tuple[str, ...]:
     if param["choices"]:
         return ("many" if param["is_plural"] else "one", *param["choices"])
@@ -306,7 +242,7 @@ _handrail() {
     cur=${cur#*=}
   elif [ -z "$ended" ] && [ "${cur#-}" != "$cur" ]; then _handrail_flags "$at"
   else
-    _handrail_word "$at" "$given"
+    _handrail_word "$at,$given"
     if [ -z "$spec$ended" ]; then _handrail_flags "$at"; fi
   fi
   case "$COMP_WORDBREAKS" in *=*) kept='' ;; esac
@@ -347,71 +283,6 @@ _handrail_paths() {
 }
 complete -F _handrail handrail
 """
-
-
-def bash_script(words: Words) -> str:
-    """The table as `case` lines, and the walk over the line."""
-    head = ["# Completion of handrail for bash."]
-    word = ["  spec=''", "  case $1,$2 in"]
-    return _case_script(
-        words, [*head, f"_handrail_known='|{_known(words)}|'"], "''", word, _bash_value, _BASH
-    )
-
-
-def _known(words: Words) -> str:
-    return "|".join(sorted({*words.after, *words.flags} - {""}))
-
-
-def _case_script(
-    words: Words,
-    head: list[str],
-    spec: str,
-    word: list[str],
-    told: Callable[[tuple[str, ...]], str],
-    walk: str,
-) -> str:
-    """`spec` is how the shell writes nothing at all: its two halves go around what is offered."""
-    opened, closed = spec[0], spec[1]
-    values = [
-        f"    {case_of(path)}' {flag}') spec={opened}{told(value)}{closed} ;;"
-        for (path, flag), value in sorted(words.values.items(), reverse=True)
-    ]
-
-    def one(case: str, offered: tuple[str, ...]) -> str:
-        return f"    {case}) spec={opened}one {' '.join(offered)}{closed} ;;"
-
-    lines = [
-        *head,
-        "_handrail_value() {",
-        f"  spec={spec}",
-        "  case $1 in",
-        *values,
-        "  esac",
-        "}",
-        "_handrail_flags() {",
-        "  case $1 in",
-        *(one(f"'{path}'", flags) for path, flags in words.flags.items() if path),
-        one("*", words.flags[""]),
-        "  esac",
-        "}",
-        "_handrail_word() {",
-        *word,
-        *(one(f"'{path}',*", after) for path, after in words.after.items()),
-        *(
-            f"    '{path}',{place}) spec={opened}{told(value)}{closed} ;;"
-            for (path, place), value in words.positions.items()
-        ),
-        "  esac",
-        "}",
-        walk.strip("\n"),
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _bash_value(value: tuple[str, ...]) -> str:
-    """A value in one line; what holds spaces is parted by bars."""
-    return "phrase " + "|".join(value[1:]) if value[0] == "phrase" else " ".join(value)
 
 
 # The completion script for zsh.
@@ -458,19 +329,78 @@ if [[ ${funcstack[1]} == _handrail ]]; then _handrail "$@"; else compdef _handra
 """
 
 
-def zsh_script(words: Words) -> str:
-    """The same for zsh."""
-    head = ["#compdef handrail", "# Completion of handrail for zsh."]
-    known = f"typeset -g _handrail_known='|{_known(words)}|'"
-    return _case_script(words, [*head, known], "()", ["  case $1 in"], _zsh_value, _ZSH)
+# The table in the words of each shell
 
 
-def _zsh_value(value: tuple[str, ...]) -> str:
+class _Dialect(msgspec.Struct, frozen=True, kw_only=True):
+    """How a shell writes the words that it knows, a function that looks one up, and each of its cases."""
+
+    known: str
+    between: str
+    opened: str
+    case: str
+    closed: str
+    star: str
+    """What stands for anything inside of quotes."""
+    tell: Callable[[tuple[str, ...]], str]
+    walk: str
+
+
+def _tell_in_bars(value: tuple[str, ...]) -> str:
+    """A value in one line; what holds spaces is parted by bars."""
+    return "phrase " + "|".join(value[1:]) if value[0] == "phrase" else " ".join(value)
+
+
+def _tell_in_quotes(value: tuple[str, ...]) -> str:
     return " ".join(f"'{one}'" if " " in one else one for one in value)
 
 
-_SCRIPTS: dict[Shell, Callable[[Words], str]] = {
-    "bash": bash_script,
-    "zsh": zsh_script,
-    "fish": fish_script,
+_DIALECTS: dict[Shell, _Dialect] = {
+    "bash": _Dialect(
+        known="# Completion of handrail for bash.\n_handrail_known='|%s|'",
+        between="|",
+        opened="_handrail_%s() {\n  spec=''\n  case $1 in",
+        case="    '%s') spec='%s' ;;",
+        closed="  esac\n}",
+        star="'*'",
+        tell=_tell_in_bars,
+        walk=_BASH,
+    ),
+    "zsh": _Dialect(
+        known="#compdef handrail\n# Completion of handrail for zsh.\ntypeset -g _handrail_known='|%s|'",
+        between="|",
+        opened="_handrail_%s() {\n  spec=()\n  case $1 in",
+        case="    '%s') spec=(%s) ;;",
+        closed="  esac\n}",
+        star="'*'",
+        tell=_tell_in_quotes,
+        walk=_ZSH,
+    ),
+    "fish": _Dialect(
+        known="# Completion of handrail for fish.\nset -g __handrail_known '%s'",
+        between="' '",
+        opened='function __handrail_%s\n  switch "$argv[1]"',
+        case="    case '%s'\n      printf '%%s\\n' %s",
+        closed="  end\nend",
+        star="*",
+        tell=_tell_in_quotes,
+        walk=_FISH,
+    ),
 }
+
+
+def _spell_script(words: Words, dialect: _Dialect) -> str:
+    """The table, whose first case that fits counts, and the walk over the line."""
+    known = sorted({*words.after, *words.flags} - {""})
+    values = sorted(words.values.items(), reverse=True)  # those of every place come last
+    tables = {
+        "value": {f"{path or '*'} {flag}": value for (path, flag), value in values},
+        "flags": {path or "*": ("one", *words.flags[path]) for path in sorted(words.flags, reverse=True)},
+        "word": {f"{path},*": ("one", *after) for path, after in words.after.items()}
+        | {f"{path},{place}": value for (path, place), value in words.positions.items()},
+    }
+    lines = [dialect.known % dialect.between.join(known)]
+    for name, cases in tables.items():
+        shown = {case.replace("*", dialect.star): dialect.tell(value) for case, value in cases.items()}
+        lines += [dialect.opened % name, *(dialect.case % one for one in shown.items()), dialect.closed]
+    return "\n".join([*lines, dialect.walk.strip("\n"), ""])

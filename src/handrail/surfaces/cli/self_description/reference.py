@@ -385,11 +385,7 @@ OPERATION = Operation(
     output=Reference,
     perform=show_reference,
     shape=Shape(
-        levels={
-            "minimal": ("tool", "version", "risk_tier", "release_readiness"),
-            "standard": None,
-            "full": None,
-        },
+        levels={"minimal": ("tool", "version", "risk_tier", "release_readiness")},
         drop_order=("schemas", "error_codes", "global_flags"),
         windows=("commands",),
     ),

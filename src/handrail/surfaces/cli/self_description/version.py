@@ -36,6 +36,6 @@ OPERATION = Operation(
     output=Version,
     perform=show_version,
     shape=Shape(
-        levels={"minimal": ("tool", "version"), "standard": None, "full": None},
+        levels={"minimal": ("tool", "version")},
     ),
 )
