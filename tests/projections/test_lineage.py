@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from handrail.engine.children.tips import gaps_at, open_gaps
+from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import Artifact, NodeOutputAppended, PreferencesDelta, Scope
-from handrail.engine.history import not_run_at
+from handrail.engine.history import gaps_at, not_run_at
 from handrail.engine.plans import plan_event
 from handrail.projections.run_graph import (
     capabilities_at,

@@ -28,7 +28,6 @@ from handrail.contract.ids import (
 )
 from handrail.contract.outcome import Fault, make_from
 from handrail.engine.ask import check_owners, collect_brought, digest_report, given_values, weigh_answers
-from handrail.engine.children.tips import gaps_at
 from handrail.engine.events import (
     RULES,
     CloseReason,
@@ -65,6 +64,7 @@ from handrail.engine.facts import (
 from handrail.engine.history import (
     History,
     Node,
+    gaps_at,
 )
 from handrail.engine.judge.actions import runs_unasked
 from handrail.engine.judge.arrival import (

@@ -592,3 +592,9 @@ def not_run_at(history: History, node_id: NodeId) -> NotRun:
         unnamed=sum(move.unnamed for move in moves),
         is_least=any(move.is_least for move in moves),
     )
+
+
+def gaps_at(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
+    """Every gap on the way to a node, oldest first."""
+    tellers = list_tellers(history, node_id)
+    return tuple(gap for node in tellers for gap in attached_to(history, node.node_id).gaps)

@@ -7,9 +7,9 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId
 from handrail.engine.children.joins import find_join
-from handrail.engine.children.tips import gaps_at, open_gaps
+from handrail.engine.children.tips import open_gaps
 from handrail.engine.facts import facts_at, notes_at, run_place, session_place, title_of_goal
-from handrail.engine.history import History, Node, path_to, way_to
+from handrail.engine.history import History, Node, gaps_at, path_to, way_to
 from handrail.engine.navigate import step_key
 from handrail.engine.progress import progress_at
 from handrail.projections.run_graph import RunGraph, RunStatus, run_graph, run_graphs, title_at

@@ -8,14 +8,7 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId
 from handrail.engine.events import GapRecorded
-from handrail.engine.history import History, Node, attached_to, list_tellers, steps_after
-
-
-def gaps_at(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
-    """Every gap on the way to a node, oldest first."""
-    return tuple(
-        gap for node in list_tellers(history, node_id) for gap in attached_to(history, node.node_id).gaps
-    )
+from handrail.engine.history import History, Node, gaps_at, steps_after
 
 
 def open_gaps(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:

@@ -16,7 +16,7 @@ from handrail.contract.ids import NodeId, RunId
 from handrail.contract.outcome import Answer, Fault, make_from
 from handrail.contract.wording import name_person, quote
 from handrail.engine.children.joins import name_workers
-from handrail.engine.children.tips import gaps_at, open_gaps
+from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import DivergenceRecorded, GapRecorded
 from handrail.engine.facts import notes_at, preferences_at
 from handrail.engine.history import (
@@ -26,6 +26,7 @@ from handrail.engine.history import (
     Notes,
     SessionNotes,
     attached_to,
+    gaps_at,
     not_run_at,
     way_to,
 )
