@@ -235,18 +235,14 @@ def _render_checks(history: History, workflow: CompiledWorkflow, leaf: Leaf, nod
 def _name_checks(history: History, node: Node, text: str) -> str:
     """The text with a check that sets variables by its name: its words alone are another command."""
     checks = [one for one in history.runs[node.run_id].checks if one.environment_digest]
-    first, *parts = text.split(f"{_OWN_LINE} -- ")
-    if not checks or not parts:
+    if not checks or f"{_OWN_LINE} -- " not in text:
         return text
-    from handrail.engine.judge.run_claims import find_by_words  # noqa: PLC0415 - few checks set variables
+    from handrail.engine.judge.run_claims import name_by_check  # noqa: PLC0415 - few checks set variables
     from handrail.engine.messages import name_run  # noqa: PLC0415 - few steps ask for a check
 
-    for part in parts:
-        line = part.partition("\n")[0].partition("`")[0]
-        name = find_by_words(checks, line)
-        own = f"{name} {name_run(history, node)}{part.removeprefix(line)}"
-        first += f"{_OWN_LINE} {own if name else f'-- {part}'}"
-    return first
+    first, *parts = text.split(f"{_OWN_LINE} ")
+    named = (f"{_OWN_LINE} {name_by_check(checks, one, name_run(history, node))}" for one in parts)
+    return "".join((first, *named))
 
 
 def _render_way_to_values(history: History, node: Node, text: str) -> str:

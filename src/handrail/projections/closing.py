@@ -188,7 +188,7 @@ def describe_beside(history: History, node_id: NodeId) -> str:
     uses = _OF_CHECKS | ({} if _are_counted(history, placed) else {"tests": _NOT_COUNTED})
     own = sort_by_use(sorted(ran - grown), list_programs(history, placed))
     facts = list_facts(history, node_id)
-    told = {uses[use]: paths for use, paths in own.items()} | {
+    told = {uses.get(use, f"{use} of the checks changed"): paths for use, paths in own.items()} | {
         **{what: names for what, names in facts.items() if what != NO_TEST_COUNTED},
         "not listed, by a commit or another branch": sorted(came),
         f"not listed, {OF_ANOTHER_RUN}": sorted(others),
@@ -203,13 +203,8 @@ def describe_beside(history: History, node_id: NodeId) -> str:
     return "; ".join(f"{what}: {list_names(names)}" for what, names in (cut | runs).items() if names)
 
 
-_OF_CHECKS: dict[Use, str] = {
-    "configuration": "configuration of the checks changed",
-    "program": "program of the checks written in the run",
-    "tests": "tests of the checks changed",
-    "named": "named by the checks, and changed",
-}
-_NOT_COUNTED = f"{_OF_CHECKS['tests']}, and nobody counted them before"
+_OF_CHECKS: dict[Use, str] = {"program": "program of the checks written in the run"}
+_NOT_COUNTED = "tests of the checks changed, and nobody counted them before"
 
 
 def _are_counted(history: History, claims: Sequence[PlacedClaim]) -> bool:

@@ -7,6 +7,7 @@ The newest list of changes replaces what was said before it: a later step may ch
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import msgspec
@@ -43,7 +44,6 @@ from handrail.engine.judge.run_claims import (
     list_reports,
     name_others,
     stands_for_another,
-    suggest_again,
     suggest_command,
     was_told,
     write_line,
@@ -52,7 +52,14 @@ from handrail.engine.judge.witnessed import RunResult, Sighting, StandingClaims,
 from handrail.engine.messages import name_run, write_fix
 from handrail.engine.navigate import Complete, Running, next_move
 from handrail.engine.reasons import Reason, WaitsFor, WorkflowStep, shorten_message
-from handrail.engine.receipts import NOT_TOLD, PinnedCheck, StatusUnknown, describe_outcome, has_passed
+from handrail.engine.receipts import (
+    ELSEWHERE,
+    NOT_TOLD,
+    PinnedCheck,
+    StatusUnknown,
+    describe_outcome,
+    has_passed,
+)
 from handrail.workflows.compiled import CompiledWorkflow
 from handrail.workflows.evidence import ChangedInRun
 
@@ -201,7 +208,7 @@ def _judge_again(known: Witnessed, receipt: ReceiptRecorded) -> RunResult:
     known = msgspec.structs.replace(known, imported=frozenset())
     own = tuple(one for one in known.receipts if is_command_of(one, receipt))
     name = make_readable(receipt.check or write_line(receipt))[:120]
-    return judge_receipts(known, own, None, suggest_again(known, receipt), name)
+    return judge_receipts(known, own, None, _suggest_again(known, receipt), name)
 
 
 def _find_unlisted(known: Witnessed) -> list[Outdated]:
@@ -329,7 +336,7 @@ def find_failing(known: Witnessed) -> list[FailingCheck]:
                 is_declared=bool(last.check),
                 is_flaky=is_flaky,
                 refs=(last.receipt_id,),
-                command=suggest_again(known, last),
+                command=_suggest_again(known, last),
             )
     return list(found.values())
 
@@ -423,3 +430,11 @@ def _hide_status(receipt: ReceiptRecorded, checks: tuple[PinnedCheck, ...]) -> R
     if is_declared or is_status_own(receipt.argv, receipt.check):
         return receipt
     return msgspec.structs.replace(receipt, outcome=StatusUnknown())
+
+
+def _suggest_again(known: Witnessed, receipt: ReceiptRecorded) -> str:
+    """The line that runs what a receipt is of, where it ran."""
+    command = suggest_command(known, receipt.check or write_line(receipt))
+    if not receipt.check and receipt.directory not in (".", ELSEWHERE, NOT_TOLD):
+        command = command.replace(" -- ", f" --directory {shlex.quote(receipt.directory)} -- ", 1)
+    return command

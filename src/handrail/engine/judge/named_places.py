@@ -102,29 +102,20 @@ def configures_runner(path: str) -> bool:
     return is_runner or name in _CONFIGURATION or name.startswith(_CONFIGURED) or name.endswith(_LOADED)
 
 
-Use: TypeAlias = Literal["configuration", "program", "tests", "named"]
-"""What a file is to a command; `named`: it stands among its words, and may be what is checked."""
+Use: TypeAlias = Literal["configuration", "program", "tests", "named files"]
+"""What a file is to a command; a named one stands among its words, and may be what is checked."""
 
 
 def sort_by_use(paths: Iterable[str], programs: Collection[str]) -> dict[Use, list[str]]:
     """Files of a check by what they are to it, in the order of how much they can hide."""
-    found: dict[Use, list[str]] = {"configuration": [], "program": [], "tests": [], "named": []}
+    found: dict[Use, list[str]] = {"configuration": [], "program": [], "tests": [], "named files": []}
     for path in paths:
-        if path in programs:
-            found["program"].append(path)
-        elif configures_runner(path):
-            found["configuration"].append(path)
-        else:
-            found["tests" if is_test_file(path) else "named"].append(path)
+        use: Use = "tests" if is_test_file(path) else "named files"
+        use = "program" if path in programs else "configuration" if configures_runner(path) else use
+        found[use].append(path)
     return {use: own for use, own in found.items() if own}
 
 
-OF_A_CHECK: dict[Use, str] = {
-    "configuration": "its configuration",
-    "program": "its program",
-    "tests": "its tests",
-    "named": "a file that it names",
-}
 IGNORE_RULES = (".git/info/exclude", "core.excludesFile")
 """Ignore rules that are no files of a project, as they are kept; the folder of a repository goes before."""
 

@@ -29,7 +29,7 @@ from handrail.engine.command_lines import (
     undress_line,
 )
 from handrail.engine.events import EvidenceVerdict, ReceiptRecorded
-from handrail.engine.judge.named_places import OF_A_CHECK, configures_runner, is_test_file, sort_by_use
+from handrail.engine.judge.named_places import configures_runner, is_test_file, sort_by_use
 from handrail.engine.judge.witnessed import RunResult, Turn, Turns, Witnessed
 from handrail.engine.receipts import (
     ELSEWHERE,
@@ -266,6 +266,13 @@ def was_seen(known: Witnessed, text: str) -> bool:
     return is_own or _find_in_longer_line(known, text) is not None
 
 
+def name_by_check(checks: Sequence[PinnedCheck], text: str, run_flag: str) -> str:
+    """What follows `check run` in a text, with the name of the check where it has the words of one."""
+    line = text.partition("\n")[0].partition("`")[0]
+    name = find_by_words(checks, line.removeprefix("-- "))
+    return f"{name} {run_flag}{text.removeprefix(line)}" if name else text
+
+
 def find_by_words(checks: Sequence[PinnedCheck], line: str) -> str:
     """The check that sets variables and has these words, with its variables or without; empty: none has."""
     words, variables = _split_variables(read_command(line).words)
@@ -307,14 +314,6 @@ def suggest_command(known: Witnessed, text: str) -> str:
     where = [] if command.directory == "." else ["--directory", shlex.quote(command.directory)]
     program = command.line if command.is_literal else f"sh -c {shlex.quote(command.line)}"
     return " ".join([*OWN_CHECK, *session, *where, "--", program])
-
-
-def suggest_again(known: Witnessed, receipt: ReceiptRecorded) -> str:
-    """The line that runs what a receipt is of, where it ran."""
-    command = suggest_command(known, receipt.check or write_line(receipt))
-    if not receipt.check and receipt.directory not in (".", ELSEWHERE, NOT_TOLD):
-        command = command.replace(" -- ", f" --directory {shlex.quote(receipt.directory)} -- ", 1)
-    return command
 
 
 def judge_receipts(
@@ -382,15 +381,19 @@ def judge_receipts(
     fact = ended + _name_unlooked(known) + _name_left_out(known, newest) + _name_steering(newest)
     fact += name_others(newest, current) + _name_fewer(own, newest)
     touched = _find_touched(known, newest)
+    loaded = [make_readable(path) for path in known.sighting.beside.loaded]
+    fact += _describe_files(known, newest, touched, loaded)
+    return RunResult(verdict="holds", fact=fact, refs=refs, command=command, paths=(*touched, *loaded))
+
+
+def _describe_files(known: Witnessed, newest: ReceiptRecorded, touched: list[str], loaded: list[str]) -> str:
     grown = [path for path in touched if path in known.sighting.grown]
     changed = sort_by_use([path for path in touched if path not in grown], (own_program(newest),))
-    loaded = [make_readable(path) for path in known.sighting.beside.loaded]
-    told = {f"{OF_A_CHECK[use]} changed in this run": paths for use, paths in changed.items()} | {
+    told = {f"its {use} changed in this run": paths for use, paths in changed.items()} | {
         "its tests lost no line of the commit that the run began with": grown,
         "written in this run, and git does not track it": loaded,
     }
-    fact += "".join(f"; {what}: {list_paths(paths)}" for what, paths in told.items() if paths)
-    return RunResult(verdict="holds", fact=fact, refs=refs, command=command, paths=(*touched, *loaded))
+    return "".join(f"; {what}: {list_paths(paths)}" for what, paths in told.items() if paths)
 
 
 def _choose_verdict(
