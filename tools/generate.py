@@ -12,6 +12,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
+from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS  # noqa: E402 - as below
+from handrail.surfaces.cli.reading.rows import Param  # noqa: E402 - as below
 from handrail.surfaces.cli.self_description import command_tables  # noqa: E402 - as below
 from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - the line above makes `tools` importable
 from handrail.wiring import registry  # noqa: E402 - as above
@@ -157,7 +159,7 @@ def _table_module() -> str:
     """One line for each flag and each command, so that changes to two commands merge."""
     lines = [
         "GLOBALS: tuple[Param, ...] = (",
-        *(f"    {_literal(param)}," for param in command_tables.global_params()),
+        *(f"    {_literal(param)}," for param in _global_params()),
         ")",
         "",
         "COMMANDS: dict[str, Command] = {",
@@ -169,6 +171,24 @@ def _table_module() -> str:
         "",
     ]
     return _HEAD + "\n".join(lines)
+
+
+def _global_params() -> tuple[Param, ...]:
+    return tuple(
+        Param(
+            name=flag.flag.removeprefix("--"),
+            flag=flag.flag,
+            kind=flag.kind,
+            value=flag.value,
+            position=0,
+            required=False,
+            choices=flag.choices,
+            least=flag.least,
+            most=flag.most,
+            is_plural=False,
+        )
+        for flag in GLOBAL_FLAGS
+    )
 
 
 def _literal(value: Any) -> str:

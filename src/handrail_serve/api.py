@@ -160,26 +160,22 @@ def read_ask(given: Sequence[tuple[str, Json]]) -> Ask:
 
     Raises Fault VALIDATION_ERROR, or E_USAGE for a list or budget that cannot be read.
     """
-    ask = Ask()
-    seen: set[str] = set()
+    found: dict[str, Any] = {}
     for name, value in _join_budget(given):
-        if name in seen:
+        if name in found:
             raise _refuse_parameter(name, "is given twice")
-        seen.add(name)
         match name:
-            case "_fields":
-                ask = msgspec.structs.replace(ask, fields=_read_names(name, value))
-            case "_expand":
-                ask = msgspec.structs.replace(ask, expand=_read_names(name, value))
+            case "_fields" | "_expand":
+                found[name] = _read_names(name, value)
             case "_budget":
-                ask = msgspec.structs.replace(ask, budget=_read_budget(value))
+                found[name] = _read_budget(value)
             case "_mvi" if value in _LEVELS:
-                ask = msgspec.structs.replace(ask, mvi=cast(Level, value))
+                found[name] = value
             case "_mvi":
                 raise _refuse_parameter(name, f"must be one of {', '.join(_LEVELS)}")
             case _:
                 raise _refuse_parameter(name, "is not known; use _fields, _expand, _mvi or _budget")
-    return ask
+    return Ask(**{name.removeprefix("_"): value for name, value in found.items()})
 
 
 def _join_budget(given: Sequence[tuple[str, Json]]) -> list[tuple[str, Json]]:

@@ -15,7 +15,6 @@ from handrail.engine.command_lines import (
     reaches,
     read_command,
     read_words,
-    split_command,
 )
 from handrail.engine.receipts import Exited
 from tests.cases import every_case
@@ -122,11 +121,6 @@ def test_every_program_of_a_line_is_listed() -> None:
     rest = [("cd", "a"), ("pytest", "-q"), ("tail", "-1"), ("echo", "done")]
 
     assert list_programs(line) == [("make", "a b", 'c\\"d'), *rest]
-
-
-@every_case("line", ["pytest | cat", "a $B", "a *.py", "A=1 b", "a 'b", "cd a && b", "a > b"])
-def test_a_line_that_a_shell_has_to_read_stays_whole(line: str) -> None:
-    assert split_command(line) == (line,)
 
 
 @every_case(

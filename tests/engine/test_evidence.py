@@ -15,7 +15,7 @@ from handrail.engine.judge.artifacts import Place, judge_report
 from handrail.engine.judge.copied_examples import find_copied
 from handrail.engine.judge.evidence import find_inconsistent, plan_look, weigh
 from handrail.engine.judge.run_claims import suggest_command
-from handrail.engine.judge.witnessed import AskedPlace, ChangedPaths, Sighting, Weighed, Witnessed
+from handrail.engine.judge.witnessed import AskedPlace, ChangedPaths, Sighting, Turn, Weighed, Witnessed
 from handrail.engine.receipts import (
     Counts,
     Exited,
@@ -300,7 +300,8 @@ def test_a_guard_must_have_failed_on_other_files_first(
     receipts: tuple[ReceiptRecorded, ...], verdict: str, is_refused: bool
 ) -> None:
     checked = (receipt(name="rcp_check"),) if receipts else ()
-    sighting = msgspec.structs.replace(seeing(), since={BEFORE: ("src/bill.py",)})
+    turns = {RED.receipt_id: Turn(since=("src/bill.py",))}
+    sighting = msgspec.structs.replace(seeing(), turns=turns)
     known = Witnessed(sighting=sighting, receipts=(*checked, *receipts), run_flag="--session ses_1")
 
     result = weighed(FIX, known, place("wr.contracts.bug_fix"))
@@ -316,7 +317,7 @@ def test_both_receipts_are_named_and_the_refusal_says_how_to_get_the_first() -> 
     where = place(evidence=(RedThenGreen(at="/checks/*/command"),))
     red = receipt(outcome=Exited(status=1), tree=BEFORE, name="rcp_red")
 
-    sighting = msgspec.structs.replace(seeing(), since={BEFORE: ("src/bill.py",)})
+    sighting = msgspec.structs.replace(seeing(), turns={"rcp_red": Turn(since=("src/bill.py",))})
     both = weighed(CHANGED, Witnessed(sighting=sighting, receipts=(red, receipt())), where)
     green = weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(receipt(),)), where)
 

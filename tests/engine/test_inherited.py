@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from handrail.engine.events import Artifact, ContextSet, Preferences, Scope
+from handrail.engine.events import Artifact, ContextSet, Scope
 from handrail.engine.facts import facts_at
-from handrail.engine.folding import add_context, grow_context
+from handrail.engine.folding import grow_context
 from handrail.engine.history import (
     NOTHING_INHERITED,
     Decided,
     add_artifact,
     context_at,
     merge_context,
-    replace_preferences,
 )
 from handrail.engine.navigate import LoopFrame
 from handrail.engine.plans import plan_event
@@ -65,15 +64,6 @@ def test_the_newest_decision_about_a_loop_replaces_the_one_before() -> None:
     assert second.decisions == {"fix": Decided(decision="stop", frames=FRAMES, index=9)}
     assert set(unnamed.decisions) == {"fix", ""}
     assert set(outside.decisions) == {"fix"}
-
-
-def test_each_change_leaves_the_rest_as_it_was() -> None:
-    preferences = Preferences(autonomy="guided", risk_policy="balanced")
-
-    held = replace_preferences(add_context(NOTHING_INHERITED, {"a": 1}), preferences)
-
-    assert (held.context, held.preferences) == ({"a": 1}, preferences)
-    assert NOTHING_INHERITED.context == {}
 
 
 def test_a_node_without_a_change_shares_what_its_parent_has() -> None:

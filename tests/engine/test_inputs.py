@@ -11,10 +11,9 @@ from handrail.engine.judge.artifacts import (
     check_start_context,
     correct_context,
     describe_input,
-    has_declared_type,
     is_blank_answer,
 )
-from handrail.workflows.compiled import InputSpec, InputType
+from handrail.workflows.compiled import InputSpec, InputType, has_declared_type
 from tests.cases import every_case
 
 INPUTS = {

@@ -107,8 +107,8 @@ def test_a_history_with_receipts_survives_the_cache_and_every_cut() -> None:
         ("pytest 'tests/x.py::test[a]'", ("pytest", "tests/x.py::test[a]")),
         ("pytest ''", ("pytest", "")),
         ("pytest -q | tail -5", ("pytest -q | tail -5",)),
-        ("pytest -q; true", ("pytest -q; true",)),
-        ("pytest -q || true", ("pytest -q || true",)),
+        ("cd a && pytest", ("cd a && pytest",)),
+        ("pytest > log", ("pytest > log",)),
         ('pytest "$ARGS"', ('pytest "$ARGS"',)),
         ("pytest tests/*", ("pytest tests/*",)),
         ("pytest 'open", ("pytest 'open",)),
@@ -122,7 +122,6 @@ def test_a_line_is_split_only_if_it_starts_exactly_one_program(line: str, words:
 
 
 def test_the_words_of_a_command_say_which_it_is() -> None:
-    assert digest_argv(split_command("pytest -q")) == digest_argv(("pytest", "-q"))
     assert digest_argv(("pytest -q",)) != digest_argv(("pytest", "-q"))
 
 

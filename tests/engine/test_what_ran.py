@@ -13,6 +13,7 @@ from handrail.engine.judge.witnessed import (
     LocatedPath,
     SeenPlace,
     StandingClaims,
+    Turn,
     Witnessed,
 )
 from handrail.engine.receipts import (
@@ -185,7 +186,7 @@ def test_red_then_green_is_about_what_differs(
         msgspec.structs.replace(failed, **red),
         msgspec.structs.replace(receipt(name="rcp_b"), **green),
     )
-    sighting = msgspec.structs.replace(seeing(), since={BEFORE: since})
+    sighting = msgspec.structs.replace(seeing(), turns={"rcp_a": Turn(since=since)})
 
     result = match_red_then_green(Witnessed(sighting=sighting, receipts=receipts), "pytest -q")
 
@@ -223,9 +224,8 @@ def test_a_test_that_differs_since_it_failed_is_named_and_one_that_is_gone_shows
         receipt(line, outcome=Exited(status=1), tree=BEFORE, name="rcp_a"),
         receipt(line, name="rcp_b"),
     )
-    sighting = msgspec.structs.replace(
-        seeing(), since={BEFORE: since}, appeared={BEFORE: ("tests/test_new.py",)}, gone={BEFORE: gone}
-    )
+    turn = Turn(since=since, added=("tests/test_new.py",), gone=gone)
+    sighting = msgspec.structs.replace(seeing(), turns={"rcp_a": turn})
 
     result = match_red_then_green(Witnessed(sighting=sighting, receipts=receipts), line)
 
@@ -237,12 +237,9 @@ def test_a_test_that_differs_since_it_failed_is_named_and_one_that_is_gone_shows
 def test_a_test_that_was_moved_is_not_gone_where_as_many_ran_and_is_another_one() -> None:
     counts = Counts(passed=1)
     failed = receipt(outcome=Exited(status=1), tree=BEFORE, name="rcp_a", counts=Counts(failed=1))
-    sighting = msgspec.structs.replace(
-        seeing(),
-        since={BEFORE: ("src/bill.py", "tests/test_a.py", "tests/test_b.py")},
-        appeared={BEFORE: ("tests/test_b.py",)},
-        gone={BEFORE: ("tests/test_a.py",)},
-    )
+    since = ("src/bill.py", "tests/test_a.py", "tests/test_b.py")
+    turn = Turn(since=since, added=since[2:], gone=since[1:2])
+    sighting = msgspec.structs.replace(seeing(), turns={"rcp_a": turn})
     known = Witnessed(sighting=sighting, receipts=(failed, receipt(counts=counts, name="rcp_b")))
 
     result = match_red_then_green(known, "pytest -q")
@@ -510,7 +507,7 @@ def test_a_line_that_the_project_declares_is_its_check() -> None:
 
 @pytest.mark.promise("evidence.red-then-green")
 def test_a_guard_that_only_tests_made_pass_is_told_as_a_gap() -> None:
-    sighting = msgspec.structs.replace(seeing(), since={BEFORE: ("tests/test_bill.py",)})
+    sighting = msgspec.structs.replace(seeing(), turns={"rcp_a": Turn(since=("tests/test_bill.py",))})
     red = receipt(outcome=Exited(status=1), tree=BEFORE, name="rcp_a")
     known = Witnessed(sighting=sighting, receipts=(red, receipt(name="rcp_b")))
 

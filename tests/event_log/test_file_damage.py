@@ -363,8 +363,10 @@ def test_a_session_under_the_name_of_another_is_damaged(tmp_path: Path) -> None:
     )
 
 
-def test_a_missing_manifest_is_lost_history(tmp_path: Path) -> None:
+@pytest.mark.parametrize("length", [None, 20])  # older versions noted only the end
+def test_a_missing_manifest_is_lost_history(tmp_path: Path, length: int | None) -> None:
     log, session = three_commits(tmp_path)
+    (session / "lock").write_bytes((session / "lock").read_bytes()[:length])
 
     (session / MANIFEST).unlink()
 

@@ -26,7 +26,7 @@ from handrail.host.workflow_library import DirectoryLibrary
 from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.workflows.builtins.registry import all_contracts
+from handrail.workflows.builtins.contracts import CONTRACTS
 from tests.conftest import GivenFiles, memory_runtime
 from tests.filled_in import filled_in, in_own_words
 from tests.journeys.doors import tool_call
@@ -38,7 +38,7 @@ MOST_CALLS = 25
 """A walk that goes round and round ends here."""
 
 
-EXAMPLES = {spec.example.get("kind"): in_own_words(spec.example) for spec in all_contracts()}
+EXAMPLES = {spec.example.get("kind"): in_own_words(spec.example) for spec in CONTRACTS}
 
 
 def digest(reply: bytes) -> str:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from handrail.workflows.builtins.registry import all_contracts, all_features, all_templates
+from handrail.workflows.builtins.contracts import CONTRACTS
+from handrail.workflows.builtins.prompt_texts import FEATURES
+from handrail.workflows.builtins.templates import TEMPLATES
 from tests.conftest import library_of
 from tests.journeys.conversation import advance, answer, refusal, start
 from tests.journeys.given_workflows import begin, give, step
@@ -96,9 +98,9 @@ def test_divergence_has_a_closed_set_of_reasons(runtime: Runtime, reason: str) -
 def test_the_catalog_of_builtins_is_what_the_compiler_knows(runtime: Runtime) -> None:
     listed = {kind: builtins(runtime, kind) for kind in ("contract", "feature", "template")}
 
-    assert listed["contract"] == sorted(held.id for held in all_contracts())
-    assert listed["feature"] == sorted(held.id for held in all_features())
-    assert set(listed["template"]) >= {held.id for held in all_templates()}
+    assert listed["contract"] == sorted(held.id for held in CONTRACTS)
+    assert listed["feature"] == sorted(held.id for held in FEATURES)
+    assert set(listed["template"]) >= {held.id for held in TEMPLATES}
 
 
 @pytest.mark.promise("loops.bounded")

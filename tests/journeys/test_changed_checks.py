@@ -19,7 +19,7 @@ from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.projections.closing import ALL_CHECKED
 from handrail.projections.doubts import ALL_RAN
 from handrail.runtime.sessions import HotLog
-from handrail.workflows.builtins.registry import all_contracts
+from handrail.workflows.builtins.contracts import CONTRACTS
 from tests.filled_in import in_own_words
 from tests.host.worktree.project import commit
 from tests.journeys.at_a_terminal import Person, seat
@@ -242,7 +242,7 @@ def test_a_variable_in_front_of_a_check_starts_and_counts_in_both_spellings(site
 FIXED = {"output": {"contractRef": "wr.contracts.bug_fix"}}
 NEW = "tests/test_more.py"
 GUARD = ["sh", "-e", "guard.sh"]
-EXAMPLE = next(one.example for one in all_contracts() if one.artifact_kind == "wr.bug_fix")
+EXAMPLE = next(one.example for one in CONTRACTS if one.artifact_kind == "wr.bug_fix")
 
 
 def fix(site: Site, **files: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from handrail.workflows.builtins.registry import all_contracts
+from handrail.workflows.builtins.contracts import CONTRACTS
 from handrail.workflows.builtins.specs import ContractSpec
 from handrail.workflows.contracts.check import find_violations
 from tests.filled_in import in_own_words
@@ -19,7 +19,7 @@ DECIDED = {"kind": "loop_control"}
 EXEC_NAMES = {"gap", "workflow_divergence"}
 MISSPELT = [
     pytest.param(contract, kind, id=kind)
-    for contract in all_contracts()
+    for contract in CONTRACTS
     for name in [contract.artifact_kind.removeprefix("wr.")]
     for kind in (name, f"WR.{name}", f"wr.contracts.{name}", f"wr.{name}s", f"wr-{name}", name.upper())
     if kind not in EXEC_NAMES
@@ -107,7 +107,7 @@ def test_an_artifact_under_another_kind_counts_for_nothing_and_is_told(
 
 
 @pytest.mark.promise("truth.counts.full-kind")
-@pytest.mark.parametrize("contract", all_contracts(), ids=lambda held: held.id)
+@pytest.mark.parametrize("contract", CONTRACTS, ids=lambda held: held.id)
 def test_an_empty_artifact_of_a_bare_kind_is_no_valid_one_in_any_mode(
     runtime: Runtime, contract: ContractSpec
 ) -> None:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from handrail.projections.workflow_diff import list_differences
+from handrail.projections.workflow_diff import list_differences, make_readable
+from handrail.workflows.compiling.compiler import compile_workflow
+from handrail.workflows.reading.reader import read_workflow
 from tests.cases import every_case
 
+SIZES = {"size": {"type": "string", "enum": ["small", "large"], "required": True}}
+HEAD = {
+    "id": "project.sized",
+    "name": "Sized",
+    "description": "By size.",
+    "version": "1.0.0",
+    "inputs": SIZES,
+}
 A, B, C = {"id": "a", "title": "A"}, {"id": "b", "title": "B"}, {"id": "c", "title": "C"}
 
 
@@ -33,3 +44,29 @@ def test_a_difference_holds_both_values() -> None:
     (found,) = list_differences({"steps": [A]}, {"steps": [{**A, "title": "Z"}]})
 
     assert (found.before, found.after) == ("A", "Z")
+
+
+def test_a_reader_sees_what_a_condition_without_an_id_says_wherever_it_is_used() -> None:
+    large = {"kind": "compare", "input": "size", "op": "equals", "value": "large"}
+    work = {"id": "work", "title": "Work", "prompt": "Do it."}
+    parts = [
+        {**work, "when": large, "requireConfirmation": large},
+        {"id": "more", "type": "loop", "maxIterations": 2, "until": large, "body": [{**work, "id": "again"}]},
+        {
+            "id": "hand",
+            "title": "Hand",
+            "delegate": {"children": [{"id": "a", "when": large, "steps": [work]}]},
+        },
+    ]
+    reading = read_workflow(json.dumps({**HEAD, "steps": parts}).encode())
+    assert reading.workflow is not None, reading.problems
+    pinned = compile_workflow(reading.workflow).pinned
+    assert pinned is not None
+
+    shown = make_readable(pinned.workflow)
+
+    step, loop, handing = shown["steps"]
+    said = 'size = "large"'
+    assert (step["when"], step["requireConfirmation"]) == (said, said)
+    assert (loop["repeat"]["condition"], handing["children"][0]["when"]) == (said, said)
+    assert "conditions" not in shown

@@ -168,7 +168,7 @@ def test_a_run_stands_where_its_shape_says_and_the_ledger_says_the_same(moves: l
     oracle = Oracle(log)
     graph = run_graph(log.history, RUN_ID)
 
-    entries = ledger_entries(log.records, RUN_ID, log.history.anchors[RUN_ID], "Test")
+    entries = ledger_entries(log.history, log.records, RUN_ID, "Test")
     state = fold_ledger(tuple(entries)).state
 
     assert set(graph.tips) == oracle.candidates()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
 
 from handrail.engine.history import Node, attached_to
-from handrail.workflows.builtins.registry import all_contracts
+from handrail.workflows.builtins.contracts import CONTRACTS as BUILTIN
 from handrail.workflows.compiled import ContainsRule, Gate, Loop, Step, UserOnly, While
 from handrail.workflows.conditions import LoopControl
 from handrail.workflows.contracts.check import make_invalid_variants
@@ -29,7 +29,7 @@ from tests.journeys.given_workflows import step as authored_step
 
 Body = dict[str, Any]
 
-HELD = {FINDING: CONTRACTS[FINDING]} | {spec.id: spec.compiled() for spec in all_contracts()}
+HELD = {FINDING: CONTRACTS[FINDING]} | {spec.id: spec.compiled() for spec in BUILTIN}
 REFS = sorted(HELD)
 GATE = Gate(assessment_id="ready", purpose="Ready?", dimensions={"tests": ("none", "all")})
 RULE = ContainsRule(value="seen", message="Say what you have seen.")

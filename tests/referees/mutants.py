@@ -53,8 +53,9 @@ ANNOTATIONS = {"annotation", "returns"}
 HOUSE_RULES = {"frozen", "kw_only"}
 """Of every class; a house rule holds them."""
 TEST_SECONDS = 10
-"""Of processor time at most, so that a busy machine fails no test; one that waits has some time more."""
-WAIT_SECONDS = 30
+"""Of processor time at most, so that a busy machine fails no test."""
+WAIT_SECONDS = 60
+"""After which a child that neither tells nor does anything hangs."""
 TWIN_STEP = 50
 ALL = sys.maxsize
 CHILD_BYTES = 6 << 30
@@ -142,6 +143,12 @@ def codes(code: CodeType) -> Iterator[tuple[Key, CodeType]]:
             yield from codes(inner)
 
 
+def is_running(process: int) -> bool:
+    """Whether it works or waits for a processor or the disk, and not for anything else."""
+    with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+        return file.read().rpartition(")")[2].split()[0] in "RD"
+
+
 class Module:
     """A file of the room, and the functions that were made from it."""
 
@@ -183,6 +190,7 @@ class Referee:
         self.room, self.judge = os.path.join(ROOT, room), judge
         self.items: dict[str, list[pytest.Item]] = defaultdict(list)
         self.now, self.failed, self.lines = "", set[str](), set[Place]()
+        self.limit: Callable[[str], float] = lambda _: TEST_SECONDS * 100  # while they are traced
 
     def pytest_sessionstart(self) -> None:
         """Examples that fail are neither made smaller nor remembered for the next mutant."""
@@ -200,21 +208,19 @@ class Referee:
         if report.failed:
             self.failed.add(self.now)
 
-    def run(
-        self,
-        names: Sequence[str],
-        prepare: Callable[[], object],
-        enough: int = ALL,
-        seconds: Callable[[str], float] = lambda _: TEST_SECONDS,
-    ) -> Ran:
+    def run(self, names: Sequence[str], prepare: Callable[[], object], enough: int = ALL) -> Ran:
         """Runs tests in a fork until enough of them have failed."""
         read, write = os.pipe()
         child = os.fork()
         if not child:
-            self._be_child(write, names, prepare, enough, seconds)
+            self._be_child(write, names, prepare, enough)
         os.close(write)
         ran, begun, rest = Ran(), "", b""
-        while not ran.is_whole and select.select([read], [], [], WAIT_SECONDS + 6 * seconds(begun))[0]:
+        while not ran.is_whole:
+            if not select.select([read], [], [], WAIT_SECONDS)[0]:
+                if is_running(child):  # a busy machine gives it no time; what it takes is limited
+                    continue
+                break
             part = os.read(read, 1 << 20)
             if not part:
                 break
@@ -239,21 +245,14 @@ class Referee:
         ran.failed |= {begun} - {""}
         return ran
 
-    def _be_child(
-        self,
-        write: int,
-        names: Sequence[str],
-        prepare: Callable[[], object],
-        enough: int,
-        seconds: Callable[[str], float],
-    ) -> None:
+    def _be_child(self, write: int, names: Sequence[str], prepare: Callable[[], object], enough: int) -> None:
         pipe = open(write, "w", encoding="utf-8")  # noqa: SIM115 - the process ends with it
 
         def tell(word: str, told: object) -> None:
             print(json.dumps([word, told]), file=pipe, flush=True)
 
         def stop(*_: object) -> None:
-            pytest.fail(f"took more than {seconds(self.now)} s")
+            pytest.fail(f"took more than {self.limit(self.now)} s")
 
         try:
             nowhere = os.open(os.devnull, os.O_RDWR)
@@ -269,7 +268,7 @@ class Referee:
                 tell("begin", self.now)
                 self.lines.clear()
                 began = time.monotonic()
-                signal.setitimer(signal.ITIMER_PROF, seconds(self.now), 1)
+                signal.setitimer(signal.ITIMER_PROF, self.limit(self.now), 1)
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=after and after[1])
                 signal.setitimer(signal.ITIMER_PROF, 0)
                 tell("end", [time.monotonic() - began, self.now in self.failed, sorted(self.lines)])
@@ -320,9 +319,10 @@ class Trial:
                 self.modules[code.co_filename].functions.append(function)
         gc.freeze()  # a child that looked through all this would copy it
         trace = partial(referee.trace, self.modules)
-        first = referee.run(list(referee.items), trace, seconds=lambda _: TEST_SECONDS * 100)
+        first = referee.run(list(referee.items), trace)
         self._refuse(first, "Without a break")
         self.reached, self.seconds = first.reached, first.seconds
+        referee.limit = lambda name: min(TEST_SECONDS, 2 + 5 * self.seconds[name])
         self.noticed, self.met = set[str](), Counter[str]()
         self.kills: dict[str, Counter[str]] = defaultdict(Counter)
 
@@ -352,9 +352,6 @@ class Trial:
     def who_meets(self, module: Module, one: Break) -> set[str]:
         return {name for line in one.lines for name in self.reached.get((module.path, line), ())}
 
-    def _limit(self, name: str) -> float:
-        return min(TEST_SECONDS, 2 + 5 * self.seconds.get(name, 0))
-
     def try_break(self, module: Module, number: int, *, is_twinned: bool) -> str:
         """What becomes of one break that tests reach; its twin is the same without the break."""
         tree = ast.parse(module.text)
@@ -363,7 +360,7 @@ class Trial:
         order = sorted(names, key=lambda name: (self.seconds[name] / (1 + kills[name]), name))
         if is_twinned:
             twin = self._giving({module.path: ast.parse(module.text)})
-            self._refuse(self.referee.run(order, twin, 1, self._limit), f"{module.place} unchanged:")
+            self._refuse(self.referee.run(order, twin, 1), f"{module.place} unchanged:")
         ran = self._run(module, tree, order, 1)
         state = "lived" if not ran.failed else "noticed" if ran.is_whole else "ended"
         if state != "noticed":
@@ -378,7 +375,7 @@ class Trial:
             self._run(module, tree, silent, ALL)
 
     def _run(self, module: Module, tree: ast.Module, names: Sequence[str], enough: int) -> Ran:
-        ran = self.referee.run(names, self._giving({module.path: tree}), enough, self._limit)
+        ran = self.referee.run(names, self._giving({module.path: tree}), enough)
         self.noticed |= ran.failed
         self.met.update(ran.seconds.keys())
         self.kills[module.path].update(ran.failed)

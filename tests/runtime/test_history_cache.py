@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from handrail.contract.ids import NodeId, RunId, SessionId
-from handrail.engine.folding import add_context, extend, fold
+from handrail.engine.folding import extend, fold, grow_context
 from handrail.engine.history import NOTHING_INHERITED, History, Inherited, Node
 from handrail.engine.navigate import Complete
 from handrail.ports.log import Record
@@ -74,7 +74,9 @@ def line_of(count: int) -> History:
     nodes, inherited, held = {}, {}, NOTHING_INHERITED
     for number in range(count):
         node_id = NodeId(f"nod_{number:012d}")
-        held = add_context(held, {f"key{number:04d}": "x" * 40})
+        held = msgspec.structs.replace(
+            held, context=grow_context(held.context, {f"key{number:04d}": "x" * 40})
+        )
         inherited[node_id] = held
         nodes[node_id] = Node(
             node_id=node_id,

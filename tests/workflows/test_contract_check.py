@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
 
-from handrail.workflows.builtins.registry import all_contracts
+from handrail.workflows.builtins.contracts import CONTRACTS
 from handrail.workflows.builtins.specs import ContractSpec
 from handrail.workflows.compiled import Contract
 from handrail.workflows.contracts.check import (
@@ -49,7 +49,7 @@ REPORT: dict[str, Any] = {
 }
 FITS: dict[str, Any] = {"kind": "acme.report", "state": "ready"}
 
-every_contract = every_case("contract", all_contracts())
+every_contract = every_case("contract", CONTRACTS)
 
 
 def check(document: Any, *expected: tuple[str, str, str]) -> None:
@@ -582,6 +582,6 @@ def test_a_change_that_the_schema_allows_is_no_variant() -> None:
 
 
 def test_variants_are_the_same_every_time() -> None:
-    subject = all_contracts()[2]
+    subject = CONTRACTS[2]
 
     assert make_invalid_variants(subject.compiled()) == make_invalid_variants(subject.compiled())

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 
 from handrail.host.workflow_library import list_bundled_files
 from handrail.ports.workspace import WorkflowFile
-from handrail.workflows.builtins.registry import all_capabilities
+from handrail.workflows.builtins.capabilities import CAPABILITIES
 from handrail.workflows.editor_schema import workflow_json_schema
 from handrail.workflows.reading.reader import read_workflow
 from tests.cases import every_case
@@ -195,4 +195,4 @@ def test_the_editor_says_what_a_builtin_is_for() -> None:
 
 
 def test_the_capabilities_of_the_language_are_those_of_the_registry() -> None:
-    assert set(SCHEMA["$defs"]["capabilities"]["properties"]) == {one.id for one in all_capabilities()}
+    assert set(SCHEMA["$defs"]["capabilities"]["properties"]) == {one.id for one in CAPABILITIES}

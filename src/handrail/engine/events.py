@@ -403,7 +403,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     paths: tuple[str, ...] = ()
     """Changed files that a report leaves out; of a command, its own tests or configuration that changed."""
     grown: tuple[str, ...] = ()  # tests by which it failed before, with nothing but new lines since the start
-    unanswered: tuple[str, ...] = ()  # new or grown tests without which it failed and has not passed since
+    unanswered: tuple[str, ...] = ()  # new or grown tests, without which it failed and has not passed since
 
 
 class EvidenceRecorded(Fact, frozen=True, kw_only=True):
@@ -551,14 +551,13 @@ class EventBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     actor: Actor | None = None  # where there are accounts
 
 
-_ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(EventBody)
 
 
 def encode_event(planned: PlannedEvent, at: str, actor: Actor | None = None) -> bytes:
     """The bytes of one event; they never change again."""
     body = EventBody(v=EVENT_VERSION, at=at, scope=planned.scope, data=planned.data, actor=actor)
-    return _ENCODER.encode(body)
+    return msgspec.json.encode(body)
 
 
 def decode_event(body: bytes) -> EventBody:

@@ -70,7 +70,6 @@ from handrail.engine.history import (
     Confirmation,
     History,
     Imported,
-    Inherited,
     KeptArtifact,
     Node,
     Notes,
@@ -82,11 +81,9 @@ from handrail.engine.history import (
     SessionNotes,
     Title,
     add_artifact,
-    add_observation,
     add_receipt,
     add_tree,
     merge_context,
-    replace_preferences,
 )
 from handrail.engine.navigate import frames_of
 
@@ -191,7 +188,7 @@ class _Folding:
             case ObservationRecorded(key=key, value=value):
                 self._observations[key] = value
                 if (node_id := scope.node_id) is not None:
-                    self._inherited[node_id] = add_observation(self._inherited[node_id], key, value)
+                    self._inherit(node_id, seen={**self._inherited[node_id].seen, key: value})
             case RunStarted() as started:
                 self._start_run(started, _present(scope.run_id), body, record.index)
             case NodeCreated() as node_created:
@@ -243,7 +240,11 @@ class _Folding:
         self._context[node_id] = told.context
         if told.owners:
             self._owners[node_id] = told.owners
-        self._inherited[node_id] = add_context(self._inherited[node_id], told.context)
+        held = self._inherited[node_id].context
+        self._inherit(node_id, context=grow_context(held, told.context))
+
+    def _inherit(self, node_id: NodeId, **fields: Any) -> None:
+        self._inherited[node_id] = msgspec.structs.replace(self._inherited[node_id], **fields)
 
     def _gap(self, gap: GapRecorded, scope: Scope, index: int) -> None:
         """A gap at its node; one that a person settled is of the run, at the node of that gap."""
@@ -256,7 +257,7 @@ class _Folding:
             self._baseline = Baseline(preferences=effective, index=index)
             return
         self._attach(node_id, preferences=effective)
-        self._inherited[node_id] = replace_preferences(self._inherited[node_id], effective)
+        self._inherit(node_id, preferences=effective)
 
     def _confirm(self, said: ConfirmationRecorded, run_id: RunId, at: str, index: int) -> None:
         held = self._confirmations.get(said.node_id, ())
@@ -371,10 +372,6 @@ def _notes_of(kept: NotesKept | NotesStored) -> Notes:
 def _present(value: _T | None) -> _T:
     assert value is not None, "the event lacks a scope that its kind requires"
     return value
-
-
-def add_context(held: Inherited, delta: dict[str, Any]) -> Inherited:
-    return msgspec.structs.replace(held, context=grow_context(held.context, delta))
 
 
 def grow_context(context: Mapping[str, Any], delta: dict[str, Any]) -> Mapping[str, Any]:

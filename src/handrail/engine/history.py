@@ -90,14 +90,6 @@ def add_artifact(held: Inherited, artifact: Artifact, frames: tuple[LoopFrame, .
     return msgspec.structs.replace(taken, decisions={**held.decisions, told.loop_id: decided})
 
 
-def replace_preferences(held: Inherited, preferences: Preferences) -> Inherited:
-    return msgspec.structs.replace(held, preferences=preferences)
-
-
-def add_observation(held: Inherited, key: str, value: str) -> Inherited:
-    return msgspec.structs.replace(held, seen={**held.seen, key: value})
-
-
 def merge_context(context: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
     """Context with a change applied: null deletes, objects and arrays replace."""
     return {key: value for key, value in {**context, **delta}.items() if value is not None}

@@ -38,32 +38,23 @@ NOTES_PLACE: Final = "/notesMarkdown"
 """Where a fault of the notes points."""
 
 
-class Verbs(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reader calls the parts of a call."""
-
-    artifacts: str
-    notes: str
-    call: str
-    again: str
-    read: str
-
-
-VERBS: Final[Mapping[Reader, Verbs]] = {
-    "agent": Verbs(
-        artifacts="output.artifacts",
-        notes="output.notesMarkdown",
-        call="nextCall",
-        again="make the call in nextCall",
-        read="the stateToken",
-    ),
-    "shell": Verbs(
-        artifacts="--artifacts",
-        notes="--notes",
-        call="the command below",
-        again="run the command below",
-        read="the command for lost context",
-    ),
+VERBS: Final[Mapping[Reader, Mapping[str, str]]] = {
+    "agent": {
+        "artifacts": "output.artifacts",
+        "notes": "output.notesMarkdown",
+        "call": "nextCall",
+        "again": "make the call in nextCall",
+        "read": "the stateToken",
+    },
+    "shell": {
+        "artifacts": "--artifacts",
+        "notes": "--notes",
+        "call": "the command below",
+        "again": "run the command below",
+        "read": "the command for lost context",
+    },
 }
+"""What a reader calls the parts of a call; a person makes none."""
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,7 +158,7 @@ def write_fix(waits: WaitsFor, reader: Reader = "agent") -> str:
         form = _EVIDENCE_FIX
     if "who" in waits.values and waits.state == "missing":
         form = _NAMED_FIX
-    words = msgspec.structs.asdict(VERBS[reader]) | _say_answer(waits.values) | waits.values
+    words = {**VERBS[reader], **_say_answer(waits.values), **waits.values}
     words["how"] = " without the fix, then again with it," if "guard" in waits.values else ""
     try:
         return form.format_map(words)
@@ -285,10 +276,10 @@ def judged_words(reader: Reader = "agent", *, is_retryable: bool = True) -> str:
     """What every blocked reply says: what became of the report, and what changes that."""
     verbs = VERBS[reader]
     if is_retryable:
-        said = f"A repeat gets this answer; correct it by {verbs.call}."
+        said = f"A repeat gets this answer; correct it by {verbs['call']}."
     else:
         said = "Every report gets this answer until that has changed."
-    return f"{said} Read the step with {verbs.read}."
+    return f"{said} Read the step with {verbs['read']}."
 
 
 # For callers: where the call of a warning leads

@@ -33,6 +33,16 @@ def is_below(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
 
 
+def walk_up(folder: str) -> Iterator[str]:
+    """The folder and those above it."""
+    while True:
+        yield folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return
+        folder = above
+
+
 def is_of_git(path: bytes) -> bool:
     """Whether a folder of git is on the way."""
     return any(name.lower() == b".git" for name in path.split(b"/"))

@@ -25,6 +25,7 @@ from handrail.host.private_files import (
     lies_in_home,
     open_regular_file,
     replace_private,
+    walk_up,
 )
 from handrail.host.settings import LocalSettings
 
@@ -161,13 +162,9 @@ def _working_directory() -> str:
 
 
 def _git_root(start: str) -> str | None:
-    current = os.path.abspath(start)
-    while not os.access(os.path.join(current, ".git"), os.F_OK):  # quicker than `exists`: nothing is raised
-        parent = os.path.dirname(current)
-        if parent == current:
-            return None
-        current = parent
-    return current
+    above = walk_up(os.path.abspath(start))
+    # Quicker than `exists`: nothing is raised.
+    return next((one for one in above if os.access(os.path.join(one, ".git"), os.F_OK)), None)
 
 
 def _git_directory(root: str) -> str:

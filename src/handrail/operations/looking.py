@@ -7,7 +7,7 @@ whole tree only where a contract asks about it. What cannot be seen is unknown, 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -25,8 +25,8 @@ from handrail.engine.code_trees import (
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
-from handrail.engine.judge.named_places import IGNORE_RULES, configures_runner, is_of_checks, is_test_file
-from handrail.engine.judge.red_then_green import list_own
+from handrail.engine.judge.named_places import IGNORE_RULES, configures_runner, is_test_file
+from handrail.engine.judge.red_then_green import is_run_alike, list_own
 from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, identify, is_command_of
 from handrail.engine.judge.witnessed import (
     AskedPlace,
@@ -37,7 +37,6 @@ from handrail.engine.judge.witnessed import (
     SeenPlace,
     Sighting,
     Turn,
-    Turns,
 )
 from handrail.engine.receipts import has_passed
 from handrail.operations.kept_trees import load_tree
@@ -82,21 +81,13 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
         return Seen(sighting=hidden)
     files = _Files(rt, history, directory, tree)
     turns = find_turns(rt, history, node, directory, tree)
-    later = files.name_changes_since_receipts(node, turns)
-    since = {  # tests and configuration first: what a check rests on is not lost among the rest
-        tree: tuple(sorted((*one.changed, *one.arrived), key=_is_code)[:MOST_PATHS_SINCE])
-        for tree, one in later.items()
-    }
-    appeared = {tree: one.added[:MOST_PATHS_SINCE] for tree, one in later.items()}
-    gone = {tree: one.deleted[:MOST_PATHS_SINCE] for tree, one in later.items()}
+    since = files.name_changes_since_receipts(node)
     changes = files.compare_with_first(node)
     if isinstance(changes, Unseen):
         unknown = Sighting(
             places=places,
             tree=tree.tree_id,
             since=since,
-            appeared=appeared,
-            gone=gone,
             turns=turns,
             repositories=_list_unseen(tree),
             trouble=changes.reason,
@@ -115,8 +106,6 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
         elsewhere=files.find_of_other_branches(node),
         others=files.find_of_other_runs(node, named),
         since=since,
-        appeared=appeared,
-        gone=gone,
         turns=turns,
         grown=files.find_grown(node, changes),
         repositories=_list_unseen(tree),
@@ -129,7 +118,7 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
 def find_turns(
     rt: ReadPorts, history: History, node: Node, directory: str, present: Tree | None = None
 ) -> dict[str, Turn]:
-    """By the receipts of commands that failed and passed since: whether it is the code that made them pass.
+    """By the receipts of commands that failed: whether it is the code that made them pass since.
 
     `present` are the files now, where no event has them yet.
     """
@@ -139,57 +128,55 @@ def find_turns(
     chosen = (*list(first.values())[-MOST_RECEIPT_TREES:], *failed[-MOST_RECEIPT_TREES:])
     baseline = find_baseline(history, node.node_id)
     begun = None if baseline is None else find_files(rt, history, baseline.fact.tree_id)
+
+    def compare(then: Tree, other: Tree | None) -> Changes | None:
+        found = None if other is None else rt.worktree().compare(directory, then, other)
+        return found if isinstance(found, Changes) else None
+
     found: dict[str, Turn] = {}
     for red in {one.receipt_id: one for one in chosen}.values():
         later = [one for one in receipts[receipts.index(red) :] if is_command_of(one, red)]
-        passed = [one.tree_after for one in later if has_passed(one.outcome, one.counts, one.uncounted)]
-        last_first = list(dict.fromkeys(reversed(passed)))[:MOST_RECEIPT_TREES]
-        greens = [find_files(rt, history, one, present) for one in last_first]
-        then = find_files(rt, history, red.tree_after)
-        if begun is not None and then is not None and greens:
-            found[red.receipt_id] = _judge_turn(rt.worktree(), directory, red, (begun, then, *greens))
+        passed = [one for one in later if has_passed(one.outcome, one.counts, one.uncounted)]
+        is_asked = passed or red is receipts[-1]
+        then = find_files(rt, history, red.tree_after, present) if is_asked else None
+        if then is None:
+            continue
+        trees = dict.fromkeys(one.tree_after for one in passed if is_run_alike(one, red))
+        asked = [*list(trees)[:MOST_RECEIPT_TREES], *list(trees)[MOST_RECEIPT_TREES:][-MOST_RECEIPT_TREES:]]
+        passes = (compare(then, find_files(rt, history, one, present)) for one in asked)
+        since = compare(then, find_files(rt, history, passed[-1].tree_after, present)) if passed else None
+        before = None if begun is None else compare(begun, then)
+        found[red.receipt_id] = _judge_turn(red, then, before, since or _NOTHING, passes)
     return found
 
 
+_NOTHING = Changes(changed=(), arrived=())
+
+
 def _judge_turn(
-    worktree: TreeLook,
-    directory: str,
     red: ReceiptRecorded,
-    trees: tuple[Tree, Tree, *tuple[Tree | None, ...]],
+    then: Tree,
+    before: Changes | None,
+    since: Changes,
+    passes: Iterable[Changes | None],
 ) -> Turn:
-    """By the files of the start, of the failure, and of each pass since, the last one first.
+    """By what had changed by the failure, what did so since, and what differs in each pass.
 
     Code that differs and had been changed by then is broken: who breaks the code sees a test fail, too. What
     the run itself added and kept, and what a commit has, is no such code.
     """
-    begun, then, *greens = trees
-    compared = [None if green is None else worktree.compare(directory, then, green) for green in greens]
-    before, (since, *_) = worktree.compare(directory, begun, then), compared
-    if not isinstance(before, Changes) or not isinstance(since, Changes):
-        return Turn()
-    own = {*before.changed}.difference(before.added).union({*before.added}.intersection(since.deleted))
-    paths = sorted(own.intersection((*since.changed, *since.arrived)))
-    differing = [list_own(red, (*one.changed, *one.arrived)) for one in compared if isinstance(one, Changes)]
+    begun, differing = before or _NOTHING, sorted((*since.changed, *since.arrived))
+    own = {*begun.changed}.difference(begun.added).union({*begun.added}.intersection(since.deleted))
+    paths = [path for path in differing if path in own]
+    is_committed = bool(then.head) and not list_own(red, [one.path for one in then.entries])
     return Turn(
+        since=tuple(differing),
+        added=since.added,
+        gone=since.deleted,
         broken=tuple(sorted({*paths}.difference(list_own(red, paths)))),
-        is_answered=not all(differing),
-        tests=tuple(sorted(differing[0])) if all(differing) and _has_first_tests(red, before, then) else (),
+        is_first=is_committed or (before is not None and not list_own(red, (*begun.changed, *begun.arrived))),
+        is_answered=any(one and not list_own(red, (*one.changed, *one.arrived)) for one in passes),
     )
-
-
-def is_of_first_tests(
-    rt: ReadPorts, history: History, red: ReceiptRecorded, project: str, then: Tree
-) -> bool:
-    """Whether a command failed on the tests that the run began with, or on those of a commit."""
-    first = find_baseline(history, red.node_id)
-    begun = None if first is None else find_files(rt, history, first.fact.tree_id)
-    before = None if begun is None else rt.worktree().compare(project, begun, then)
-    return isinstance(before, Changes) and _has_first_tests(red, before, then)
-
-
-def _has_first_tests(red: ReceiptRecorded, before: Changes, then: Tree) -> bool:
-    is_begun = not list_own(red, (*before.changed, *before.arrived))
-    return is_begun or (bool(then.head) and not list_own(red, [one.path for one in then.entries]))
 
 
 def find_files(rt: ReadPorts, history: History, tree_id: str, present: Tree | None = None) -> Tree | None:
@@ -427,26 +414,20 @@ class _Files:
             return set()
         return {one.path for one in stored.tree.entries if (one.path, one.digest) in now}
 
-    def name_changes_since_receipts(self, node: Node, turns: Turns) -> dict[str, ChangedPaths]:
-        """By the trees on which each command last ran, and failed: what changed since.
+    def name_changes_since_receipts(self, node: Node) -> dict[str, tuple[str, ...]]:
+        """By the trees on which each command last ran: what changed since.
 
         Those that Handrail started come first: a client's hook tells of every command.
         """
         receipts = [held.fact for held in list_receipts(self._history, node.run_id)]
         last = {identify(one): one for one in receipts}
-        ordered = sorted(
-            filter(has_failed, receipts), key=lambda one: not turns.get(one.receipt_id, Turn()).broken
-        )
-        failed = {identify(one): one for one in ordered}
         newest = sorted(last.values(), key=lambda one: (one.by != "handrail", -receipts.index(one)))
-        half = MOST_RECEIPT_TREES // 2  # both kinds have room
-        newest = [*newest[:half], *reversed(failed.values()), *newest[half:]]
         trees = dict.fromkeys(one.tree_after for one in newest)
-        found: dict[str, ChangedPaths] = {}
+        found: dict[str, tuple[str, ...]] = {}
         for tree_id in [one for one in trees if one and one != self._tree.tree_id][:MOST_RECEIPT_TREES]:
             changes = self.compare_with(find_tree(self._history, tree_id))
             if isinstance(changes, ChangedPaths):
-                found[tree_id] = changes
+                found[tree_id] = tuple(sorted((*changes.changed, *changes.arrived))[:MOST_PATHS_SINCE])
         return found
 
 
@@ -470,10 +451,6 @@ def is_kept_in(old: Sequence[bytes], new: Sequence[bytes]) -> bool:
     """Whether all lines of one are in the other, in their order."""
     rest = iter(new)
     return all(line in rest for line in old)
-
-
-def _is_code(path: str) -> bool:
-    return not is_of_checks(path)
 
 
 def _see_places(

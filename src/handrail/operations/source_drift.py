@@ -8,12 +8,11 @@ The reply to a report or a checkpoint, and its repeat, look at the workflow's ow
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from handrail.contract.catalogue import WORKFLOW_INVALID
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
@@ -21,17 +20,13 @@ from handrail.engine.facts import run_place
 from handrail.engine.history import Run
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.same_project import is_begun_here, is_project
-from handrail.operations.workflow_catalog import compile_entry, rows_of
+from handrail.operations.workflow_catalog import compile_entry, refuse_entry
 from handrail.ports.workspace import WorkflowLibrary, Workspace
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import memory_of
 from handrail.workflows.catalog import Catalog, CatalogEntry
 from handrail.workflows.compiled import CompiledWorkflow, Contract, Pinned
 from handrail.workflows.model import SourceWorkflow
-
-if TYPE_CHECKING:
-    from handrail.workflows.catalog import Catalog
-
 
 # Pinning: from a workflow of the catalog to the compiled one that a run keeps
 
@@ -42,14 +37,9 @@ def pin(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Pinned
     Raises Fault WORKFLOW_INVALID with every problem when it does not compile.
     """
     compilation = compile_entry(catalog, entry, source)
-    if compilation.pinned is not None:
-        return compilation.pinned
-    errors = [problem for problem in compilation.problems if problem.severity == "error"]
-    raise Fault(
-        WORKFLOW_INVALID,
-        f"The workflow file {quote(entry.source_ref)} cannot be used: {errors[0].message}"[:1024],
-        details={"workflow_id": entry.id, "problems": rows_of(entry, errors)},
-    )
+    if compilation.pinned is None:
+        raise refuse_entry(entry, compilation.problems)
+    return compilation.pinned
 
 
 # Drift

@@ -70,7 +70,7 @@ def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, Sou
             return entry, source
     broken = named or [entry for entry in catalog.entries if claims_id(entry, workflow_id)]
     if broken:
-        raise _invalid(broken[0])
+        raise refuse_entry(broken[0], broken[0].problems)
     near = _near_ids(catalog, workflow_id)
     raise Fault(
         WORKFLOW_NOT_FOUND,
@@ -262,16 +262,14 @@ def _routines(catalog: Catalog, caller: CatalogEntry) -> tuple[SourceWorkflow, .
     )
 
 
-def _invalid(entry: CatalogEntry) -> Fault:
-    errors = [problem for problem in entry.problems if problem.severity == "error"]
+def refuse_entry(entry: CatalogEntry, problems: Iterable[Problem]) -> Fault:
+    """Why a file of the library cannot be used, with every error."""
+    errors = [problem for problem in problems if problem.severity == "error"]
     reserved = any(problem.code == "reserved_id" for problem in errors)
     return Fault(
         WORKFLOW_ID_RESERVED if reserved else WORKFLOW_INVALID,
         f"The workflow file {quote(entry.source_ref)} cannot be used: {errors[0].message}"[:1024],
-        details={
-            "workflow_id": entry.id,
-            "problems": rows_of(entry, errors),
-        },
+        details={"workflow_id": entry.id, "problems": rows_of(entry, errors)},
     )
 
 

@@ -118,7 +118,7 @@ class KnownCheck(msgspec.Struct, frozen=True, kw_only=True):
     """How long it took last; None: it was never run to its end, or was ended before it last time."""
 
 
-class ApprovedChecks(Protocol):
+class KnownChecksReader(Protocol):
     """Which checks of which project the user approved here, and how long each took last.
 
     A declaration is known by its digest, so that a changed one is another. Only a person's yes is kept: no
@@ -129,7 +129,7 @@ class ApprovedChecks(Protocol):
         """What is known of it; of a file that others could have written, nothing. Never raises."""
 
 
-class KnownChecks(ApprovedChecks, Protocol):
+class KnownChecks(KnownChecksReader, Protocol):
     """The same, for whoever keeps it."""
 
     def approve(self, project: str, digests: Mapping[str, str], who: str, at: str) -> None:

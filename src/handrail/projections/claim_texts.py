@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from handrail.engine.events import Artifact, Claim
 from handrail.projections.plain_words import HEADLINES, spell_name
+from handrail.workflows.problem import value_at
 
 _LONGEST = 120
 """Of each part that is quoted."""
@@ -30,7 +31,7 @@ def tell_claim(claim: Claim, artifacts: Sequence[Artifact]) -> str:
     name = next((key for key in reversed(keys) if not key.isdigit()), "")
     if not name:
         return kind
-    said, value = _headline(held[0].body, keys), _read(held[0].body, keys)
+    said, value = _headline(held[0].body, keys), _spell(value_at(held[0].body, claim.pointer))
     if said and said != value:
         return f"{_cut(said)} ({_cut(value)})"
     return _cut(value if said else f"{spell_name(name)}: {value}")
@@ -48,19 +49,14 @@ def _headline(body: Any, keys: Sequence[str]) -> str:
     return ""
 
 
-def _read(body: Any, keys: Iterable[str]) -> str:
-    """The value at a place in a few words; what is no longer there is not told."""
-    for key in keys:
-        if isinstance(body, list) and key.isdigit() and int(key) < len(body):
-            body = body[int(key)]
-        elif isinstance(body, dict) and key in body:
-            body = body[key]
-        else:
-            return "…"
-    if isinstance(body, dict):
-        named = (body[name] for name in HEADLINES if isinstance(body.get(name), str))
-        return next(named, ", ".join(str(one) for one in body.values() if isinstance(one, str)))
-    return ", ".join(map(str, body)) if isinstance(body, list) else str(body)
+def _spell(value: Any) -> str:
+    """A value in a few words; what is no longer there is not told."""
+    if value is None:
+        return "…"
+    if isinstance(value, dict):
+        named = (value[name] for name in HEADLINES if isinstance(value.get(name), str))
+        return next(named, ", ".join(str(one) for one in value.values() if isinstance(one, str)))
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _cut(text: str) -> str:

@@ -16,7 +16,7 @@ from handrail.contract.wording import format_count, spell_argv
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_latest_tree, list_unclear
-from handrail.engine.command_lines import explain_not_run, reaches
+from handrail.engine.command_lines import reaches
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded, ReceiptRecorded
 from handrail.engine.history import History, attached_to, list_receipts, way_to
 from handrail.engine.judge.named_places import (
@@ -141,7 +141,7 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
             if use in ("configuration", "tests")
         ],
         "written_program": changed.get("program", ()),
-        "unanswered": _list_unanswered(history, claims),
+        "unanswered": [*list_unanswered(history, claims).values()],
         "began_changed": _list_uncommitted_tests(history, node_id, claims),
         "sparse": _list_sparse_tests(history, node_id, claims),
         "apart": _list_apart(history, node_id),
@@ -268,7 +268,7 @@ def list_programs(history: History, claims: Sequence[PlacedClaim]) -> set[str]:
     return {path for one in ran if one is not None for path in (own_program(one), one.program)}
 
 
-def _list_unanswered(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+def list_unanswered(history: History, claims: Sequence[PlacedClaim]) -> dict[str, str]:
     """Commands that failed on the tests of the start and passed only with others, by their last report."""
     found: dict[str, tuple[str, ...]] = {}
     for placed in claims:
@@ -276,7 +276,7 @@ def _list_unanswered(history: History, claims: Sequence[PlacedClaim]) -> list[st
             found.clear()
         receipt = receipt_of(history, placed) if worth_of(placed.claim) == "ran" else None
         found |= {} if receipt is None else {name_check(receipt): placed.claim.unanswered}
-    return [say_unanswered(name, paths) for name, paths in found.items() if paths]
+    return {name: say_unanswered(name, paths) for name, paths in found.items() if paths}
 
 
 def say_unanswered(name: str, paths: Sequence[str]) -> str:
@@ -367,7 +367,7 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
     receipts = ((one, receipt_of(history, one)) for one in claims if worth_of(one.claim) == "ran")
     ran = [(one, receipt) for one, receipt in receipts if receipt is not None]
     own = [held for one, shown in ran for held in _list_of_command(history, one, shown)]
-    is_red, is_broken = any(map(has_failed, own)), any(map(_has_not_loaded, own))
+    is_red, is_broken = any(map(has_failed, own)), any(map(has_broken_off, own))
     told = {path for one, _ in ran for path in (*one.claim.paths, *one.claim.grown, *one.claim.unanswered)}
     seen = {text_of(history, one) for one in claims if worth_of(one.claim) == "seen"} if ran else set()
     passed = [one for _, one in ran]
@@ -381,19 +381,16 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
     }
 
 
-def _has_not_loaded(receipt: ReceiptRecorded) -> bool:
-    is_nothing = explain_not_run(receipt.argv, receipt.outcome, receipt.counts)
-    return has_broken_off(receipt) and not is_nothing
-
-
 def is_unshown(claim: Claim) -> bool:
     """Of a guard that ran, and failed in no way that shows anything: the fact says why."""
     return claim.check == "red_then_green" and bool(claim.refs) and worth_of(claim) == "claimed"
 
 
 def _list_unshown(gaps: Sequence[GapRecorded], claims: Sequence[PlacedClaim]) -> list[str]:
-    """Why a guard is not shown to guard anything, as far as no gap says it."""
-    found = dict.fromkeys(placed.claim.fact for placed in claims if is_unshown(placed.claim))
+    """Why a guard is not shown to guard anything, as far as no gap and no unanswered failure says it."""
+    told = {one.claim.refs[-1] for one in claims if one.claim.unanswered}
+    unshown = (placed.claim for placed in claims if is_unshown(placed.claim))
+    found = dict.fromkeys(one.fact for one in unshown if one.refs[-1] not in told)
     said = "".join(gap.summary for gap in gaps[:1])
     return [fact for fact in found if fact[1:] not in said]
 

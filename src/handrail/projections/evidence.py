@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, assert_never, get_args
+from typing import Literal, TypeAlias, assert_never, get_args
 
 import msgspec
 
@@ -45,6 +45,7 @@ from handrail.engine.history import (
 from handrail.engine.judge.arrival import CHOSEN
 from handrail.engine.messages import explain_gap
 from handrail.engine.receipts import ReceiptSource, describe_outcome
+from handrail.workflows.problem import value_at
 
 _NOT_SEEN_AGAIN = "the files could not be seen again at the last look: "
 _WORST_FIRST: tuple[EvidenceVerdict, ...] = ("contradicted", "stale", "missing", "unknown", "holds")
@@ -314,7 +315,7 @@ def text_of(history: History, placed: PlacedClaim) -> str:
     claim = placed.claim
     kept = [held.artifact for held in attached_to(history, placed.node_id).artifacts]
     for artifact in sorted(kept, key=lambda one: one.contract_ref != claim.contract_ref):
-        found = _read_pointer(artifact.body, claim.pointer)
+        found = value_at(artifact.body, claim.pointer)
         if isinstance(found, str):
             return found
     if claim.check == "person" and claim.pointer == CHOSEN:
@@ -324,18 +325,6 @@ def text_of(history: History, placed: PlacedClaim) -> str:
     if claim.check == "person":
         return "a person agreed"
     return claim.contract_ref.rpartition(".")[2].replace("_", " ") or "the check of the step"
-
-
-def _read_pointer(body: Any, pointer: str) -> Any:
-    for name in pointer[1:].split("/"):
-        plain = name.replace("~1", "/").replace("~0", "~")
-        if isinstance(body, list) and plain.isdigit() and int(plain) < len(body):
-            body = body[int(plain)]
-        elif isinstance(body, dict) and plain in body:
-            body = body[plain]
-        else:
-            return None
-    return body
 
 
 # Who says so, and of which files

@@ -35,7 +35,8 @@ from handrail.engine.events import (
     decode_event,
 )
 from handrail.engine.folding import StoredRecord, grow_context
-from handrail.engine.navigate import ExitedLoop, Running, State, step_key
+from handrail.engine.history import History, Node
+from handrail.engine.navigate import ExitedLoop, Running, step_key
 
 MOST_LEDGER_WORK = 10_000_000
 """What is compared from entry to entry: constraints, references, gaps; and nodes below a changed one."""
@@ -53,16 +54,6 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[GapRecorded, ...] = ()
 
 
-class _Point(msgspec.Struct, frozen=True, kw_only=True):
-    """A node of the run."""
-
-    kind: str
-    state: State
-    index: int
-    instance: NodeId
-    """The step that it belongs to (`engine.history.instance_of`)."""
-
-
 class _View(msgspec.Struct, frozen=True, kw_only=True):
     """What the ledger says at one moment."""
 
@@ -74,11 +65,11 @@ class _View(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ledger_entries(
-    records: Iterable[StoredRecord], run_id: RunId, anchors: Sequence[int], workflow_name: str
+    history: History, records: Iterable[StoredRecord], run_id: RunId, workflow_name: str
 ) -> Iterator[LedgerEntry]:
-    """One entry per accepted change of a run. `anchors` are the indexes of the events that open them."""
-    opening = set(anchors)
-    walk = _Walk(workflow_name)
+    """One entry per accepted change of a run; `records` are those of the history."""
+    opening = set(history.anchors[run_id])
+    walk = _Walk(history, workflow_name)
     anchor: tuple[StoredRecord, EventBody] | None = None
     version = 0
     for record in records:
@@ -129,14 +120,16 @@ def _operation(event: EventBody) -> str:
 class _Walk:
     """The state of the pass: one line per node, and the view as the last entry left it."""
 
-    def __init__(self, workflow_name: str) -> None:
+    def __init__(self, history: History, workflow_name: str) -> None:
+        self._nodes, self._children = history.nodes, history.children
+        """Of the whole log: only those that have a line are there yet."""
         self._workflow_name = workflow_name
         self._seen: dict[str, str] = {}
         self._objective = ""
         self._sources: Listed = {}
         self._lines: dict[NodeId, _Line] = {}
-        self._points: dict[NodeId, _Point] = {}
-        self._children: dict[NodeId, list[NodeId]] = {}
+        self._instances: dict[NodeId, NodeId] = {}
+        """By node: the step that it belongs to (`engine.history.instance_of`)."""
         self._saved: dict[NodeId, _Line] = {}
         """Of a step instance: its line with what checkpoints brought and blocked attempts told.
 
@@ -178,7 +171,7 @@ class _Walk:
             case GapRecorded(node_id=at) as gap if at is not None:
                 self._settle(gap)
             case NodeCreated() as created if node_id is not None:
-                self._create(node_id, created, index)
+                self._create(node_id, created)
             case AdvanceRecorded() as answered if node_id is not None:
                 self._answer(node_id, answered)
             case EdgeCreated(cause="non_tip_advance", from_node_id=parent, to_node_id=child):
@@ -202,17 +195,14 @@ class _Walk:
             state=UNSET if after.state == before.state else after.state,
         )
 
-    def _create(self, node_id: NodeId, created: NodeCreated, index: int) -> None:
+    def _create(self, node_id: NodeId, created: NodeCreated) -> None:
         parent = created.parent_node_id
         is_step = created.node_kind == "step"
-        instance = node_id if parent is None or is_step else self._points[parent].instance
+        instance = node_id if parent is None or is_step else self._instances[parent]
         self._lines[node_id] = _Line() if parent is None else self._line_at(parent)
-        self._points[node_id] = _Point(
-            kind=created.node_kind, state=created.state, index=index, instance=instance
-        )
-        if parent is not None:
-            self._children.setdefault(parent, []).append(node_id)
-            self._left |= {self._points[parent].instance} if is_step else set()
+        self._instances[node_id] = instance
+        if parent is not None and is_step:
+            self._left.add(self._instances[parent])
         if not is_step:
             self._saved.setdefault(instance, self._lines[instance])
         self._is_closed = self._is_closed and created.node_kind == "checkpoint"
@@ -228,12 +218,11 @@ class _Walk:
 
     def _is_aside(self, node_id: NodeId) -> bool:
         """A run does not continue at a checkpoint of a step that it has left."""
-        point = self._points[node_id]
-        return point.kind == "checkpoint" and point.instance in self._left
+        return self._nodes[node_id].kind == "checkpoint" and self._instances[node_id] in self._left
 
     def _line_at(self, node_id: NodeId) -> _Line:
         """What holds at a node, with what was saved at its step by any checkpoint so far."""
-        line, saved = self._lines[node_id], self._saved.get(self._points[node_id].instance)
+        line, saved = self._lines[node_id], self._saved.get(self._instances[node_id])
         if saved is None:
             return line
         return msgspec.structs.replace(line, artifacts=saved.artifacts, gaps=saved.gaps)
@@ -243,7 +232,7 @@ class _Walk:
         if isinstance(outcome, Blocked):
             self._blocked[outcome.to_node_id] = outcome
         elif outcome.option_id:
-            step = step_key(self._points[node_id].state)
+            step = step_key(self._nodes[node_id].state)
             self._decide(f"choice.{outcome.to_node_id}", {"step": step, "option": outcome.option_id})
 
     def _record(self, node_id: NodeId, event: EventBody, index: int) -> None:
@@ -252,7 +241,7 @@ class _Walk:
             case ContextSet(context=delta):
                 line = msgspec.structs.replace(line, context=grow_context(line.context, delta))
             case NodeOutputAppended(artifact=artifact) if artifact is not None:
-                if self._points[node_id].kind != "blocked_attempt" and not artifact.is_refused:
+                if self._nodes[node_id].kind != "blocked_attempt" and not artifact.is_refused:
                     held = {"kind": artifact.kind, "digest": artifact.digest}
                     kept = line.artifacts | {f"artifact.{artifact.kind}": held}
                     line = msgspec.structs.replace(line, artifacts=kept)
@@ -264,18 +253,19 @@ class _Walk:
                 self._tip = self._newest_leaf(node_id) or self._tip
             case GapRecorded() as gap:
                 line = msgspec.structs.replace(line, gaps=(*line.gaps, gap))
-            case DivergenceRecorded() as told:
-                self._decide(f"divergence.{index}", _divergence(told))
+            case DivergenceRecorded(reason=reason, summary=summary, related_step_id=step):
+                self._decide(f"divergence.{index}", {"reason": reason, "summary": summary, "step": step})
             case DecisionTraceAppended(entries=entries):
                 for entry in entries:
                     if isinstance(entry, ExitedLoop):
-                        self._decide(f"loop.{node_id}.{entry.loop_id}", _loop_exit(entry))
+                        why = {"loop": entry.loop_id, "iterations": entry.iterations, "reason": entry.reason}
+                        self._decide(f"loop.{node_id}.{entry.loop_id}", why)
             case _:
                 pass
         self._lines[node_id] = line
-        point = self._points[node_id]
-        if point.kind != "step" and isinstance(event.data, NodeOutputAppended | GapRecorded):
-            self._saved[point.instance] = line
+        is_kept = isinstance(event.data, NodeOutputAppended | GapRecorded)
+        if is_kept and self._nodes[node_id].kind != "step":
+            self._saved[self._instances[node_id]] = line
 
     def _newest_leaf(self, node_id: NodeId) -> NodeId | None:
         """Touching a node makes the leaves below it preferred; the one created last is first among them."""
@@ -283,25 +273,25 @@ class _Walk:
         while waiting:
             current = waiting.pop()
             self._effort.spend()
-            waiting += self._children.get(current, [])
+            waiting += [child for child in self._children.get(current, ()) if child in self._lines]
             found += [] if self._is_aside(current) else [current]
-        return max(found, key=lambda node: self._points[node].index, default=None)
+        return max(found, key=lambda node: self._nodes[node].index, default=None)
 
     def _decide(self, identifier: str, value: Json) -> None:
         self._decisions.append(ListChange(action="append", id=identifier, value=value))
 
     def _view(self) -> _View:
         assert self._tip is not None, "an accepted change leaves at least one node"
-        tip, point = self._tip, self._points[self._tip]
-        line = self._line_at(tip)
+        tip = self._nodes[self._tip]
+        line = self._line_at(tip.node_id)
         self._effort.spend(len(line.gaps))
         open_gaps = _open(line.gaps)
         return _View(
             objective=self._objective,
             constraints=_constraints(line),
             references=self._sources | line.artifacts,
-            open_issues=open_gaps | self._blockers(tip),
-            state=_state(tip, point, "closed" if self._is_closed else _status(point, open_gaps)),
+            open_issues=open_gaps | self._blockers(tip.node_id),
+            state=_state(tip, "closed" if self._is_closed else _status(tip, open_gaps)),
         )
 
     def _blockers(self, tip: NodeId) -> Listed:
@@ -312,14 +302,6 @@ class _Walk:
             f"blocker.{tip}.{number}": {"code": blocker.code, "message": blocker.message}
             for number, blocker in enumerate(blocked.blockers, 1)
         }
-
-
-def _divergence(told: DivergenceRecorded) -> Listed:
-    return {"reason": told.reason, "summary": told.summary, "step": told.related_step_id}
-
-
-def _loop_exit(entry: ExitedLoop) -> Listed:
-    return {"loop": entry.loop_id, "iterations": entry.iterations, "reason": entry.reason}
 
 
 def _constraints(line: _Line) -> Listed:
@@ -342,15 +324,15 @@ def _open(gaps: Sequence[GapRecorded]) -> Listed:
     }
 
 
-def _state(tip: NodeId, point: _Point, status: str) -> Listed:
-    state = {"status": status, "nodeId": tip}
-    return state | ({"stepId": step_key(point.state)} if isinstance(point.state, Running) else {})
+def _state(tip: Node, status: str) -> Listed:
+    state = {"status": status, "nodeId": tip.node_id}
+    return state | ({"stepId": step_key(tip.state)} if isinstance(tip.state, Running) else {})
 
 
-def _status(point: _Point, open_gaps: Listed) -> str:
-    if not isinstance(point.state, Running):
+def _status(tip: Node, open_gaps: Listed) -> str:
+    if not isinstance(tip.state, Running):
         return "complete_with_gaps" if open_gaps else "complete"
-    return "blocked" if point.kind == "blocked_attempt" else "in_progress"
+    return "blocked" if tip.kind == "blocked_attempt" else "in_progress"
 
 
 def _changes(before: Listed, after: Listed) -> tuple[ListChange, ...]:

@@ -11,7 +11,13 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.disclosure.newest import FENCE_BYTES, encoded_size, take_newest, take_newest_rows
+from handrail.contract.disclosure.newest import (
+    FENCE_BYTES,
+    encoded_size,
+    take_first,
+    take_newest,
+    take_newest_rows,
+)
 from handrail.contract.ids import NodeId
 from handrail.contract.outcome import make_from
 from handrail.engine.ask import blocked_at, describe_answer, drop_answered
@@ -56,14 +62,8 @@ def known_inputs(
     """
     values = facts_at(history, workflow, node_id).values
     names = [name for name in workflow.inputs if name in values]
-    shown: list[RecapInput] = []
-    used = 0
-    for name in names:
-        held = RecapInput(name=name, value=_fitting(values[name]))
-        used += len(msgspec.json.encode(held))
-        if used > INPUTS_BUDGET_BYTES:
-            break
-        shown.append(held)
+    rows = (RecapInput(name=name, value=_fitting(values[name])) for name in names)
+    shown, _ = take_first(rows, INPUTS_BUDGET_BYTES)
     return shown, len(names) - len(shown)
 
 

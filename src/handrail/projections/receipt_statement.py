@@ -46,6 +46,8 @@ from handrail.projections.doubts import (
     list_facts,
     list_programs,
     list_relied,
+    list_unanswered,
+    name_check,
     say_doubt,
 )
 from handrail.projections.evidence import (
@@ -83,10 +85,6 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """Git's id of all files of the commit."""
     differing: Mapping[str, tuple[str, ...] | None]
     """By the tree of a receipt: paths that are other ones in the commit; None: they could not be compared."""
-    between: Mapping[tuple[str, str], tuple[str, ...] | None]
-    """By the trees of a red and a green receipt: paths that differ; None: they could not be compared."""
-    gone: Mapping[tuple[str, str], tuple[str, ...]]
-    """Those of them that the green one does not have."""
     tests: tuple[str, ...]
     """Tests that the commit has otherwise than the one that the run began with."""
     turns: Turns
@@ -159,7 +157,7 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     tip = graph.preferred_tip
     claims = list_claims(history, tip)
     evidence, ran = sum_evidence(history, tip), find_counting_receipts(history, run)
-    facts = list_facts(history, tip)
+    facts, unanswered = list_facts(history, tip), list_unanswered(history, claims)
     return {
         "run": run.run_id,
         "workflow": {"id": run.workflow_id, "hash": run.workflow_hash},
@@ -167,7 +165,10 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "checks": [_state_check(history, run, one, subject) for one in ran],
         "isCounted": not is_uncounted(history, tip, ran, subject.approved),
         "approvedChecks": list_relied(history, tip, ran, subject.approved),
-        "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run, subject.turns)],
+        "redThenGreen": [
+            _state_guard(*pair, subject, unanswered.get(name_check(pair[1]), ""))
+            for pair in find_guards(history, run, subject.turns)
+        ],
         "testsTouched": _name_touched_tests(history, claims, subject),
         "testsNeverRed": _name_paths(facts.get(NEVER_RED, ())),
         "testsNotLoaded": _name_paths(facts.get(NOT_LOADED, ())),
@@ -279,19 +280,19 @@ def find_guards(history: History, run: Run, turns: Turns) -> list[tuple[ReceiptR
     return found
 
 
-def _state_guard(red: ReceiptRecorded, green: ReceiptRecorded, subject: Subject) -> dict[str, Any]:
-    trees = red.tree_after, green.tree_after
-    differing = subject.between.get(trees)
-    paths, name = list(differing or ()), green.check or write_line(green)
-    turn = subject.turns.get(red.receipt_id, Turn())
-    doubt = find_doubt(red, green, paths, subject.gone.get(trees, ()), name, turn)
+def _state_guard(
+    red: ReceiptRecorded, green: ReceiptRecorded, subject: Subject, unanswered: str
+) -> dict[str, Any]:
+    turn = subject.turns.get(red.receipt_id)
+    paths, name = list(turn.since if turn else ()), green.check or write_line(green)
+    doubt = unanswered or find_doubt(red, green, turn or Turn(), name)
     if not paths:
         doubt = f"{name} failed before and passes now, and {NOT_FOUND}"
     return {
         "command": _cut(write_line(green)),
         "red": red.tree_after,
         "green": green.tree_after,
-        "differs": None if differing is None else _name_paths(paths),
+        "differs": _name_paths(paths) if turn else None,
         "door": RECEIPT_DOORS[choose_weakest((red, green)).by],
         "holds": not doubt,
         "fact": _cut(doubt or describe_guard(red, paths)),
@@ -304,8 +305,9 @@ def _name_touched_tests(history: History, claims: Sequence[PlacedClaim], subject
         for placed in claims
         if placed.claim.check == "changed_in_run" and level_of(placed.claim) == "seen"
     }
-    own = {path for placed in claims if level_of(placed.claim) == "ran" for path in placed.claim.paths}
-    own = {path for path in own if is_of_checks(path)} - list_programs(history, claims)
+    ran = [placed.claim for placed in claims if level_of(placed.claim) == "ran"]
+    own = {path for claim in ran for path in (*claim.paths, *claim.unanswered) if is_of_checks(path)}
+    own -= list_programs(history, claims)
     return _name_paths(sorted({*own, *subject.tests, *filter(is_test_file, seen)}))
 
 

@@ -105,7 +105,7 @@ _NAMING = frozenset({"when", "condition", "requireConfirmation"})
 
 def _spell_conditions(value: Any, conditions: Conditions) -> Any:
     """The same with what each condition says in place of its name: a step follows what it says."""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_spell_conditions(one, conditions) for one in value]
     if not isinstance(value, dict):
         return value

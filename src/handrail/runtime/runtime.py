@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from handrail.contract.accounts import Actor, Principal, Role
     from handrail.contract.outcome import Json
     from handrail.ports.actions import OwnAction
-    from handrail.ports.checks import ApprovedChecks, CheckPrograms, KnownChecks
+    from handrail.ports.checks import CheckPrograms, KnownChecks, KnownChecksReader
     from handrail.ports.facts import FactStore
     from handrail.ports.log import EventLog, EventReader, Record
     from handrail.ports.process import (
@@ -272,7 +272,7 @@ class ReadPorts(RehydratePorts, frozen=True, kw_only=True):
     facts: Callable[[], FactStore] = no_facts
     """What is kept of source files between calls; a runtime without any reads them again."""
     committed: Callable[[], CommittedFiles] = no_committed_files
-    known_checks: Callable[[], ApprovedChecks] = no_known_checks
+    known_checks: Callable[[], KnownChecksReader] = no_known_checks
     interruptions: Interruptions = NEVER_INTERRUPTED
     progress: Progress = NO_PROGRESS
     secrets: Secrets = msgspec.field(default_factory=Secrets)

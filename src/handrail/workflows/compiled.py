@@ -65,6 +65,32 @@ ChoiceKind: TypeAlias = Literal[
 ]
 
 
+def is_number(value: Any) -> bool:
+    """Whether a JSON value is a number; a truth value is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def has_declared_type(kind: InputType, value: Any) -> bool:
+    """Whether a JSON value has a declared type."""
+    match kind:
+        case "any":
+            return True
+        case "string":
+            return isinstance(value, str)
+        case "boolean":
+            return isinstance(value, bool)
+        case "integer":
+            return is_number(value) and (isinstance(value, int) or value.is_integer())
+        case "number":
+            return is_number(value)
+        case "array":
+            return isinstance(value, list)
+        case "object":
+            return isinstance(value, dict)
+        case never:
+            assert_never(never)
+
+
 class Compiled(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Shared options of compiled parts; defaults are left out, so adding a field keeps old hashes."""
 
@@ -108,24 +134,26 @@ class UserOnly(Compiled, frozen=True, kw_only=True):
     """The declared input whose value answers it; empty: an artifact of kind `wr.user_input` does."""
 
 
-class AllOf(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="all", rename="camel"):
+class RuleShape(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", rename="camel"):
+    """Shared options of rules for notes."""
+
+
+class AllOf(RuleShape, frozen=True, kw_only=True, tag="all"):
     of: "tuple[Rule, ...]"
 
 
-class AnyOf(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="any", rename="camel"):
+class AnyOf(RuleShape, frozen=True, kw_only=True, tag="any"):
     of: "tuple[Rule, ...]"
 
 
-class ContainsRule(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="contains", rename="camel"
-):
+class ContainsRule(RuleShape, frozen=True, kw_only=True, tag="contains"):
     """The notes hold this text, whatever its case."""
 
     value: str
     message: str
 
 
-class PatternRule(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="regex", rename="camel"):
+class PatternRule(RuleShape, frozen=True, kw_only=True, tag="regex"):
     """The notes match this pattern somewhere."""
 
     pattern: str
@@ -133,7 +161,7 @@ class PatternRule(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", t
     message: str
 
 
-class LengthRule(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="length", rename="camel"):
+class LengthRule(RuleShape, frozen=True, kw_only=True, tag="length"):
     """The notes have this many characters."""
 
     minimum: int = 0
@@ -141,7 +169,7 @@ class LengthRule(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", ta
     message: str
 
 
-class SchemaRule(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="schema", rename="camel"):
+class SchemaRule(RuleShape, frozen=True, kw_only=True, tag="schema"):
     """The notes are a JSON document of this schema."""
 
     schema: dict[str, Any]
@@ -261,27 +289,25 @@ class Delegate(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="deleg
     provenance: Provenance = Provenance()
 
 
-class While(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="while", rename="camel"):
+class RepeatShape(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", rename="camel", omit_defaults=True
+):
+    """Shared options of the ways in which a loop repeats."""
+
+
+class While(RepeatShape, frozen=True, kw_only=True, tag="while"):
     """Another iteration as long as the condition holds. A loop_control condition lets the first one in."""
 
     condition: ConditionId
 
 
-class Until(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="until", rename="camel"):
+class Until(RepeatShape, frozen=True, kw_only=True, tag="until"):
     """Iterations until the condition holds; the first one always runs."""
 
     condition: ConditionId
 
 
-class ForEach(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    tag_field="kind",
-    tag="for_each",
-    rename="camel",
-    omit_defaults=True,
-):
+class ForEach(RepeatShape, frozen=True, kw_only=True, tag="for_each"):
     """One iteration per item of an array input."""
 
     input: str
@@ -289,15 +315,7 @@ class ForEach(
     index: str = ""
 
 
-class Count(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    tag_field="kind",
-    tag="count",
-    rename="camel",
-    omit_defaults=True,
-):
+class Count(RepeatShape, frozen=True, kw_only=True, tag="count"):
     """A fixed number of iterations."""
 
     count: int

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias, assert_never
 
-from handrail.workflows.builtins.registry import all_contracts, all_features, all_refs, all_templates
+from handrail.workflows.builtins.contracts import CONTRACTS
+from handrail.workflows.builtins.prompt_texts import FEATURES, REFS
+from handrail.workflows.builtins.specs import Builtin
+from handrail.workflows.builtins.templates import TEMPLATES
 from handrail.workflows.reading.grammar import OVERLAY, ROOT, SHAPES
 from handrail.workflows.reading.shapes import (
     Anything,
@@ -111,18 +114,16 @@ def _builtin_id(registry: Registry) -> Schema:
 
 def _builtins(registry: Registry) -> list[tuple[str, str]]:
     """Every id of a registry, by id, with its summary."""
-    match registry:
-        case "templates":
-            found = [(spec.id, spec.summary) for spec in all_templates()]
-        case "features":
-            found = [(spec.id, spec.summary) for spec in all_features()]
-        case "contracts":
-            found = [(spec.id, spec.summary) for spec in all_contracts()]
-        case "refs":
-            found = [(name, spec.summary) for spec in all_refs() for name in (spec.id, *spec.other_ids)]
-        case never:
-            assert_never(never)
-    return sorted(found)
+    others = [(name, spec.summary) for spec in REFS for name in spec.other_ids] if registry == "refs" else []
+    return sorted([*((spec.id, spec.summary) for spec in _OFFERED[registry]), *others])
+
+
+_OFFERED: dict[Registry, tuple[Builtin, ...]] = {
+    "templates": TEMPLATES,
+    "features": FEATURES,
+    "contracts": CONTRACTS,
+    "refs": REFS,
+}
 
 
 def _record(record: Record) -> Schema:

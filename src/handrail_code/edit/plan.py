@@ -105,6 +105,16 @@ def refuse_troubles(path: str, facts: FileFacts) -> Refusal:
     return Refusal("parse_error", "The file has a syntax error; correct it first.", path, trouble)
 
 
+def read_whole(project: Project, path: str) -> tuple[FileFacts, bytes]:
+    """Facts and text of a file that parses. Raises Refusal."""
+    facts, text = project.facts(path), project.source.text(path)
+    if facts is None or text is None:
+        raise Refusal("unreadable", "The file cannot be read as source.", path)
+    if facts.troubles:
+        raise refuse_troubles(path, facts)
+    return facts, text
+
+
 def edited_project(project: Project, plan: Plan) -> Project:
     """The project as it would be. Raises Refusal where a file would not parse."""
     paths = sorted({edit.path for edit in plan.edits})

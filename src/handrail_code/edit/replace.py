@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from handrail_code.edit.moving.meanings import compare_kept
-from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project, hash_text, refuse_troubles
+from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project, hash_text, read_whole
 from handrail_code.facts.join import Found, Project
 from handrail_code.facts.model import NONE, Definition, FileFacts
 from handrail_code.facts.python_words import BUILTIN_NAMES, is_python
@@ -36,11 +36,7 @@ KNOWN_GLOBALS = frozenset(
 def plan_replace(project: Project, found: Found, new_text: str) -> Plan:
     """The text of a definition, also of a method, becomes `new_text`."""
     path, old = found.path, found.definition
-    facts, text = project.facts(path), project.source.text(path)
-    if facts is None or text is None:
-        raise Refusal("unreadable", "The file cannot be read as source.", path)
-    if facts.troubles:
-        raise refuse_troubles(path, facts)
+    facts, text = read_whole(project, path)
     if len(new_text) > MAX_TEXT or "\0" in new_text:
         raise Refusal("parse_error", "The given text is too long or no text.", path)
     if not old.digest:

@@ -25,7 +25,7 @@ from handrail_serve.pages.parts import (
     page,
     panel,
     points,
-    session_path,
+    session_crumbs,
     soft,
     status_badge,
 )
@@ -43,7 +43,7 @@ def compare_page(found: Payload, files: Payload | None = None) -> Html:
         head(
             "Two ways compared",
             meta(_parting(found)),
-            crumbs=(("Sessions", "/sessions"), (found["goal"] or session_id, session_path(session_id))),
+            crumbs=session_crumbs(session_id, found["goal"]),
         ),
         damage_notice(found["banner"]),
         _ends(found),

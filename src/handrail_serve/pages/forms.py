@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from handrail.engine.facts import LONGEST_GOAL
 from handrail.projections.html.elements import Child, Html, element
-from handrail_serve.pages.parts import Payload, acts, button, cluster, reveal, text_field
+from handrail_serve.pages.parts import Payload, acts, button, cluster, reveal, select, text_field
 
 _REASONS = (
     ("abandoned", "Nobody goes on with it"),
@@ -108,11 +108,10 @@ def rename_form(session_id: str, title: str) -> Html:
 
 def close_form(run_id: str) -> Html:
     """A run that nobody continues leaves resume and hooks; continuing it opens it again."""
-    rows = [element("option", text, value=value) for value, text in _REASONS]
     form = element(
         "form",
         element("p", "It leaves resume and hooks. Nothing is deleted, and continuing it opens it again."),
-        element("label", "Why", element("select", *rows, name="reason"), class_="field"),
+        select("reason", "Why", _REASONS),
         _note("What a reader should know"),
         cluster(button("Close the run", "danger")),
         class_="panel stack tight",

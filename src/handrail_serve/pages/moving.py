@@ -14,7 +14,7 @@ from handrail_serve.pages.parts import (
     notice,
     page,
     panel,
-    session_path,
+    session_crumbs,
     soft,
     status_badge,
 )
@@ -95,7 +95,7 @@ def export_page(session: Payload) -> Html:
         head(
             "Export",
             meta(f"{session['event_count']} events", session["project"]),
-            crumbs=(("Sessions", "/sessions"), (session["goal"] or session_id, session_path(session_id))),
+            crumbs=session_crumbs(session_id, session["goal"]),
             beside=status_badge(session["status"]),
         ),
         None

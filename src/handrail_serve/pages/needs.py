@@ -22,6 +22,7 @@ from handrail_serve.pages.parts import (
     copy_button,
     count,
     cut,
+    details,
     diff_lines,
     dots,
     evidence_badges,
@@ -92,9 +93,8 @@ def strip(cards: Sequence[Card], omitted: int) -> Child:
         element("h2", "Needs you"),
         _overview(cards[:SHOWN_NEEDS]) if len(cards) > 2 else None,
         element("ul", *rows[:SHOWN_NEEDS], class_="strip"),
-        element(
-            "details",
-            element("summary", f"{count(len(more), 'more thing needs', 'more things need')} you"),
+        details(
+            f"{count(len(more), 'more thing needs', 'more things need')} you",
             element("ul", *more, class_="strip"),
             soft(f"And {count(omitted, 'more', 'more')}.") if omitted else None,
         )
@@ -258,12 +258,7 @@ def _prompt(node: Payload, *, is_open: bool) -> Child:
     asked = "" if node["pending"] is None else authored_part(node["pending"]["prompt"])
     if not asked:
         return None
-    return element(
-        "details",
-        element("summary", "What the step asks for"),
-        prose(cut(asked, MOST_REPORT), tabindex=0),
-        open=is_open or None,
-    )
+    return details("What the step asks for", prose(cut(asked, MOST_REPORT), tabindex=0), open=is_open or None)
 
 
 def evidence(node: Payload, claims: Sequence[Payload] = ()) -> Html:
@@ -298,9 +293,8 @@ def report(node: Payload) -> Child:
         join_html(element("p", element("strong", spell_kind(one["kind"]))), artifact_body(one["body"]))
         for one in node["artifacts"]
     ]
-    return element(
-        "details",
-        element("summary", title),
+    return details(
+        title,
         prose(cut(text, MOST_REPORT), tabindex=0) if text else None,
         soft("The rest is on the page of the step.") if len(text) > MOST_REPORT else None,
         *parts,
@@ -360,7 +354,7 @@ def _recorded(card: Card, said: Payload, copy: Child) -> Html:
     words = f"{said['said']} by {said['who']}, {DOORS[said['door']]}"
     since = _since(card)
     again = (
-        element("details", element("summary", "Answer anew"), answer_form(card.question))
+        details("Answer anew", answer_form(card.question))
         if card.question is not None and not card.question["others"]
         else None
     )

@@ -25,6 +25,7 @@ from handrail_serve.pages.parts import (
     copy_button,
     count,
     damage_notice,
+    details,
     diff_lines,
     dots,
     evidence_badges,
@@ -42,8 +43,9 @@ from handrail_serve.pages.parts import (
     points,
     prose,
     run_path,
-    session_path,
+    session_crumbs,
     soft,
+    split,
     status_badge,
     workflow_path,
 )
@@ -71,19 +73,17 @@ def node_page(node: Payload, *, person: Child = None, files: Payload | None = No
             _meta(node),
             beside=_badges(node),
             crumbs=(
-                ("Sessions", "/sessions"),
-                (node["goal"] or session_id, session_path(session_id)),
+                *session_crumbs(session_id, node["goal"]),
                 (node["origin"]["workflow_name"], run_path(session_id, run_id)),
             ),
         ),
         damage_notice(node["banner"]),
         _toolbar(node),
         _blocked(node),
-        element(
-            "div",
+        split(
             element("div", *_middle(node, person, files), class_="stack"),
-            element("aside", *_side(node), class_="side", aria_label="About this node"),
-            class_="split",
+            *_side(node),
+            label="About this node",
         ),
         live=session_id,
         new="step",
@@ -215,11 +215,7 @@ def _artifact(one: Payload, node: Payload) -> Html:
         "section",
         element("header", element("h2", spell_kind(one["kind"])), standing),
         artifact_body(one["body"]),
-        element(
-            "details",
-            element("summary", "As JSON"),
-            element("pre", _json(one["body"]), class_="tall", tabindex=0),
-        ),
+        details("As JSON", element("pre", _json(one["body"]), class_="tall", tabindex=0)),
         *_claims_about(one, node),
         class_="panel stack tight",
     )
@@ -317,11 +313,7 @@ def _receipt(one: Payload) -> Html:
             " · ",
             mono(one["id"]),
         ),
-        element(
-            "details",
-            element("summary", "What it printed last"),
-            element("pre", one["tail"], class_="tall", tabindex=0),
-        )
+        details("What it printed last", element("pre", one["tail"], class_="tall", tabindex=0))
         if one["tail"]
         else None,
     )

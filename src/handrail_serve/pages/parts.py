@@ -108,6 +108,11 @@ def breadcrumbs(crumbs: Sequence[tuple[str, str]]) -> Html:
     return element("nav", element("ol", *rows, class_="crumbs"), aria_label="Where you are")
 
 
+def session_crumbs(session_id: str, goal: str) -> tuple[tuple[str, str], ...]:
+    """The way to a page of one session."""
+    return ("Sessions", "/sessions"), (goal or session_id, session_path(session_id))
+
+
 def meta(*facts: Child) -> Html:
     """The line below a title."""
     return element("p", *(element("span", fact) for fact in facts if fact), class_="meta")
@@ -116,6 +121,29 @@ def meta(*facts: Child) -> Html:
 def panel(title: str, *children: Child, class_: str = "", id_: str | None = None) -> Html:
     """A part of a page with its own heading."""
     return element("section", element("h2", title), *children, class_=f"panel {class_}".rstrip(), id=id_)
+
+
+def section(title: str, *children: Child, id_: str | None = None) -> Html:
+    """A part of a page with its own heading, and no frame."""
+    return element("section", element("h2", title), *children, class_="stack tight", id=id_)
+
+
+def split(middle: Html, *side: Child, label: str) -> Html:
+    """What a page is about, and facts beside it."""
+    return element("div", middle, element("aside", *side, class_="side", aria_label=label), class_="split")
+
+
+def tabs(label: str, links: Iterable[tuple[str, str, bool]]) -> Html:
+    """The views of one thing: word, address, and whether it is the one that is shown."""
+    shown = [
+        element("a", word, href=path, aria_current="page" if is_on else None) for word, path, is_on in links
+    ]
+    return element("nav", *shown, class_="tabs", aria_label=label)
+
+
+def details(title: Child, *children: Child, **attributes: Any) -> Html:
+    """Something more, which a reader opens."""
+    return element("details", element("summary", title), *children, **attributes)
 
 
 def folded(title: Child, *children: Child, is_open: bool = False, id_: str | None = None) -> Html:
@@ -338,10 +366,12 @@ def _copy(text: str, *inside: Child, key: str = "") -> Html:
     )
 
 
-def select(name: str, label: str, options: Sequence[tuple[str, str]], chosen: str) -> Html:
+def select(
+    name: str, label: str, options: Iterable[tuple[str, str]], chosen: str = "", class_: str = "field"
+) -> Html:
     """A field with a few values."""
     rows = [element("option", word, value=value, selected=value == chosen or None) for value, word in options]
-    return element("label", label, element("select", *rows, name=name), class_="field")
+    return element("label", label, element("select", *rows, name=name), class_=class_)
 
 
 def search_field(name: str, label: str, asked: Mapping[str, str], most: int = 200) -> Html:
@@ -403,8 +433,11 @@ def more_rows(path: str, listed: Payload, asked: Mapping[str, str], names: Seque
     if not listed.get("has_more"):
         return None
     kept = {name: asked.get(name, "") for name in names}
-    following = add_query(path, **kept, cursor=listed["next_cursor"])
-    return element("p", element("a", "Show more", href=following, class_="button"), class_="more")
+    return more_link("Show more", add_query(path, **kept, cursor=listed["next_cursor"]))
+
+
+def more_link(word: str, path: str) -> Html:
+    return element("p", element("a", word, href=path, class_="button"), class_="more")
 
 
 def table(heads: Sequence[str], rows: Iterable[Html], label: str) -> Html:
@@ -431,6 +464,11 @@ def drawing(svg: str, outline: str, told: Html) -> list[Html]:
             element("pre", outline, class_="code wide", tabindex=0, aria_label="Steps"),
         ),
     ]
+
+
+def cells(*held: Child) -> Html:
+    """A row of a table."""
+    return element("tr", *(element("td", one) for one in held))
 
 
 def json_text(value: Any) -> str:

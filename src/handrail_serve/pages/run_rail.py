@@ -16,8 +16,10 @@ from handrail_serve.pages.parts import (
     badge,
     compare_path,
     count,
+    details,
     evidence_badge,
     moment,
+    more_link,
     node_path,
     run_path,
 )
@@ -54,11 +56,7 @@ def rail_list(graph: Payload, before: int | None = None) -> Html:
             class_="rail",
             id="rail",
         ),
-        None
-        if is_last
-        else element(
-            "p", element("a", "The newest nodes", href=_path(graph), class_="button"), class_="more"
-        ),
+        None if is_last else more_link("The newest nodes", _path(graph)),
     )
 
 
@@ -78,11 +76,7 @@ def _path(graph: Payload) -> str:
 
 def _earlier(graph: Payload, row: int, earlier: int) -> Html:
     words = f"{count(earlier, 'earlier node')}"
-    return element(
-        "p",
-        element("a", words, href=add_query(_path(graph), before=str(row)), class_="button"),
-        class_="more",
-    )
+    return more_link(words, add_query(_path(graph), before=str(row)))
 
 
 class _Listing:
@@ -253,7 +247,7 @@ def _fold_rounds(loop: str, nodes: Sequence[Payload], rows: list[Html]) -> list[
 
 
 def _fold(title: str, rows: Sequence[Html], key: str) -> Html:
-    inside = element("details", element("summary", title), element("ol", *rows, class_="rail"))
+    inside = details(title, element("ol", *rows, class_="rail"))
     return element("li", inside, class_="aside", data_key=f"aside {key}")
 
 

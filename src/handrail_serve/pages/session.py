@@ -24,6 +24,7 @@ from handrail_serve.pages.parts import (
     copy_button,
     count,
     cut,
+    details,
     empty,
     evidence_badge,
     evidence_badges,
@@ -45,6 +46,7 @@ from handrail_serve.pages.parts import (
     soft,
     status_badge,
     table,
+    tabs,
     timeline_path,
     under,
     workflow_path,
@@ -145,15 +147,13 @@ def _health(shown: Payload) -> Child:
 
 def _tabs(session_id: str, graph: Payload | None, resume: str, actions: Child) -> Html:
     here = session_path(session_id) if graph is None else run_path(session_id, graph["run_id"])
-    links = element(
-        "nav",
-        element("a", "Run", href=here, aria_current="page"),
-        element("a", "What happened", href=timeline_path(session_id)),
-        element("a", "Preferences", href=f"{session_path(session_id)}/preferences"),
-        element("a", "Export", href=f"{session_path(session_id)}/export"),
-        class_="tabs",
-        aria_label="Views of this session",
+    views = (
+        ("Run", here, True),
+        ("What happened", timeline_path(session_id), False),
+        ("Preferences", f"{session_path(session_id)}/preferences", False),
+        ("Export", f"{session_path(session_id)}/export", False),
     )
+    links = tabs("Views of this session", views)
     buttons = cluster(copy_button(resume, "Copy resume prompt", "y") if resume else None, actions)
     return element("div", links, buttons if resume or actions else None, class_="tabline")
 
@@ -252,7 +252,7 @@ def _rail(graph: Payload, run: Payload, before: int | None) -> Html:
             ),
         ),
         rail_list(graph, before),
-        element("details", element("summary", "Map of the run"), drawn) if drawn is not None else None,
+        details("Map of the run", drawn) if drawn is not None else None,
         class_="panel stack",
         id="run",
     )
@@ -318,13 +318,7 @@ def _proof(run: Payload, titles: Mapping[str, str]) -> Html:
         soft(
             "Proof is what ran, was seen changed or was confirmed by a person; the rest is the agent's word."
         ),
-        element(
-            "details",
-            element("summary", count(len(rows), "claim")),
-            table(heads, rows, "Claims"),
-        )
-        if rows
-        else None,
+        details(count(len(rows), "claim"), table(heads, rows, "Claims")) if rows else None,
         class_="panel stack tight",
         id="proof",
     )

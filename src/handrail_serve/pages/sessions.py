@@ -23,8 +23,10 @@ from handrail_serve.pages.parts import (
     head,
     health_badge,
     moment,
+    more_link,
     page,
     run_path,
+    section,
     select,
     session_path,
     silence_badge,
@@ -146,14 +148,10 @@ def _list(listed: Payload, asked: Mapping[str, str], waiting: Mapping[str, str])
     kept = {name: asked.get(name, "") for name in (*_FILTERS, "group", "sort")}
     more = add_query("/sessions", **kept, cursor=cursor)
     title = "Sessions that match" if any(asked.get(name) for name in _FILTERS) else "All sessions"
-    return element(
-        "section",
-        element("h2", title),
+    return section(
+        title,
         *(_rows(name, rows, known, place, waiting) for place, (name, rows) in enumerate(groups.items())),
-        element("p", element("a", "Older sessions", href=more, class_="button"), class_="more")
-        if listed.get("has_more") and cursor
-        else None,
-        class_="stack tight",
+        more_link("Older sessions", more) if listed.get("has_more") and cursor else None,
     )
 
 
@@ -239,11 +237,9 @@ def _hits(hits: Payload, words: str) -> Child:
     if not rows:
         return None
     told = count(len(rows), "place has", "places have")
-    return element(
-        "section",
-        element("h2", f"{told} “{words}”{', and there may be more' if hits['has_more'] else ''}"),
+    return section(
+        f"{told} “{words}”{', and there may be more' if hits['has_more'] else ''}",
         element("ol", *rows, class_="rows two", id="hits"),
-        class_="stack tight",
     )
 
 

@@ -13,6 +13,7 @@ from handrail_serve.pages.parts import (
     button,
     cluster,
     count,
+    details,
     facts,
     head,
     meta,
@@ -23,7 +24,9 @@ from handrail_serve.pages.parts import (
     panel,
     points,
     reveal,
-    session_path,
+    section,
+    select,
+    session_crumbs,
     soft,
     text_field,
     under,
@@ -73,10 +76,7 @@ def session_preferences_page(preferences: Payload, goal: str) -> Html:
     """The preferences of one session. `preferences` is of preferences.show."""
     session_id = preferences["session_id"]
     return page(
-        head(
-            "Preferences of the session",
-            crumbs=(("Sessions", "/sessions"), (goal or session_id, session_path(session_id))),
-        ),
+        head("Preferences of the session", crumbs=session_crumbs(session_id, goal)),
         preferences_form(preferences),
     )
 
@@ -113,9 +113,8 @@ def preferences_form(held: Payload) -> Html:
             role="group",
             aria_label="Presets",
         ),
-        element(
-            "details",
-            element("summary", "Each by itself"),
+        details(
+            "Each by itself",
             element(
                 "form",
                 _choice("autonomy", "Autonomy", held["choices"]["autonomy"], held["autonomy"]),
@@ -167,13 +166,8 @@ def _use(preset: Payload, where: dict[str, Any]) -> Html:
 
 
 def _choice(name: str, label: str, choices: list[Payload], held: str) -> Html:
-    rows = [
-        element(
-            "option", f"{one['label']}: {one['text']}", value=one["id"], selected=one["id"] == held or None
-        )
-        for one in choices
-    ]
-    return element("label", label, element("select", *rows, name=name), class_="field grow")
+    options = [(one["id"], f"{one['label']}: {one['text']}") for one in choices]
+    return select(name, label, options, held, class_="field grow")
 
 
 # Checks that Handrail may run itself
@@ -200,13 +194,7 @@ def _checks(checks: list[Payload], meaning: str) -> Html:
         )
         for one in checks
     ]
-    return element(
-        "section",
-        element("h2", "Checks of this project"),
-        element("ul", *rows, class_="rows two"),
-        class_="stack tight",
-        id="checks",
-    )
+    return section("Checks of this project", element("ul", *rows, class_="rows two"), id_="checks")
 
 
 def _limits(one: Payload) -> str:
@@ -265,12 +253,7 @@ def _settings(settings: Payload) -> Html:
         )
         for one in settings["settings"]
     ]
-    return element(
-        "section",
-        element("h2", "Every setting"),
-        element("ul", *rows, class_="rows two"),
-        class_="stack tight",
-    )
+    return section("Every setting", element("ul", *rows, class_="rows two"))
 
 
 def _waits(one: Payload) -> bool:
@@ -332,9 +315,4 @@ def _servers(servers: list[Payload]) -> Html:
         )
         for one in servers
     ]
-    return element(
-        "section",
-        element("h2", "MCP servers that run now"),
-        element("ul", *rows, class_="rows two"),
-        class_="stack tight",
-    )
+    return section("MCP servers that run now", element("ul", *rows, class_="rows two"))

@@ -14,6 +14,7 @@ from handrail_serve.pages.parts import (
     ago,
     badge,
     button,
+    cells,
     cluster,
     empty,
     head,
@@ -22,6 +23,7 @@ from handrail_serve.pages.parts import (
     page,
     panel,
     reveal,
+    select,
     soft,
     table,
     text_field,
@@ -130,10 +132,6 @@ def _change_member(one: Payload, given: list[str]) -> Html:
 
 
 def _invite(given: list[str]) -> Html:
-    options = [
-        element("option", f"{role}: {_WHAT[role]}", value=role, selected=role == "member" or None)
-        for role in given
-    ]
     return _form(
         "team.invite",
         {},
@@ -141,26 +139,22 @@ def _invite(given: list[str]) -> Html:
         "link",
         "Whoever opens the link joins, once, within seven days. It is shown here and never again.",
         text_field("Who", "name", longest=_LONGEST),
-        element("label", "As", element("select", *options, name="role"), class_="field"),
+        select("role", "As", ((role, f"{role}: {_WHAT[role]}") for role in given), "member"),
     )
 
 
 def _tokens(tokens: Payload, *, can_make: bool) -> Html:
     rows = [
-        element(
-            "tr",
-            element("td", one["name"] or "a page"),
-            element("td", one["owner"]),
-            element("td", one["machine"]),
-            element("td", one["scopes"] if one["kind"] == "agent" else "signed in"),
-            element("td", badge(one["state"], _STATES.get(one["state"], ""))),
-            element("td", ago(one["used_at"]) if one["used_at"] else "never used"),
-            element(
-                "td",
-                _gated("team.revoke_token", {"token": one["id"]}, "Revoke", "Revoke it?")
-                if one["state"] == "good" and (can_make or one["is_mine"])
-                else None,
-            ),
+        cells(
+            one["name"] or "a page",
+            one["owner"],
+            one["machine"],
+            one["scopes"] if one["kind"] == "agent" else "signed in",
+            badge(one["state"], _STATES.get(one["state"], "")),
+            ago(one["used_at"]) if one["used_at"] else "never used",
+            _gated("team.revoke_token", {"token": one["id"]}, "Revoke", "Revoke it?")
+            if one["state"] == "good" and (can_make or one["is_mine"])
+            else None,
         )
         for one in tokens["items"]
     ]
@@ -187,13 +181,12 @@ def _tokens(tokens: Payload, *, can_make: bool) -> Html:
 
 def _audit(audit: Payload) -> Html:
     rows = [
-        element(
-            "tr",
-            element("td", ago(one["at"])),
-            element("td", one["who"]),
-            element("td", mono(one["command"])),
-            element("td", one["about"]),
-            element("td", one["code"] or ("shown only" if one["is_dry_run"] else "done")),
+        cells(
+            ago(one["at"]),
+            one["who"],
+            mono(one["command"]),
+            one["about"],
+            one["code"] or ("shown only" if one["is_dry_run"] else "done"),
         )
         for one in audit["items"]
     ]

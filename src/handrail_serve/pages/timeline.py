@@ -17,11 +17,13 @@ from handrail_serve.pages.parts import (
     head,
     meta,
     moment,
+    more_link,
     node_path,
     page,
     run_path,
     session_path,
     status_badge,
+    tabs,
     timeline_path,
 )
 from handrail_serve.pages.run_rail import loop_words
@@ -74,21 +76,10 @@ def timeline_page(shown: Payload, found: Payload, zoom: str = "step") -> Html:
 
 def _tabs(session_id: str, zoom: str) -> Html:
     path = timeline_path(session_id)
-    return element(
-        "nav",
-        *(
-            element(
-                "a",
-                word,
-                href=add_query(path, zoom="" if name == "step" else name),
-                aria_current="page" if name == zoom else None,
-            )
-            for name, word in ZOOMS
-        ),
-        element("a", "Back to the run", href=session_path(session_id)),
-        class_="tabs",
-        aria_label="Zoom",
-    )
+    zooms = [
+        (word, add_query(path, zoom="" if name == "step" else name), name == zoom) for name, word in ZOOMS
+    ]
+    return tabs("Zoom", (*zooms, ("Back to the run", session_path(session_id), False)))
 
 
 def _legend(shown: Payload, lanes: Sequence[str]) -> Html:
@@ -114,11 +105,7 @@ def _earlier(found: Payload, zoom: str) -> Child:
         zoom="" if zoom == "step" else zoom,
         before=str(found["items"][-1]["index"]),
     )
-    return element(
-        "p",
-        element("a", count(found["earlier"], "earlier moment"), href=path, class_="button"),
-        class_="more",
-    )
+    return more_link(count(found["earlier"], "earlier moment"), path)
 
 
 def _rows(session_id: str, moments: Sequence[Any], lanes: Sequence[str], zoom: str) -> Iterator[Html]:

@@ -130,12 +130,6 @@ def test_too_many_combinations_still_make_each_condition_hold_and_fail() -> None
         assert {holds(condition, Facts(values=context)) for context in contexts} == {True, False}, name
 
 
-def test_the_same_workflow_gives_the_same_starts() -> None:
-    workflow = flow({"a": equals("x", 1), "b": equals("y.z", "q")})
-
-    assert list_starts(workflow, 2, 64) == list_starts(workflow, 2, 64)
-
-
 def test_arrays_are_empty_short_long_and_hold_what_conditions_ask_of_items() -> None:
     loop = Loop(
         id="each",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from handrail.contract.ids import Autonomy
@@ -268,18 +267,6 @@ def test_a_condition_of_many_parts_is_reached_among_many_inputs() -> None:
 
     assert report.starts_possible > report.starts_tried
     assert dead(report) == {}
-
-
-def test_the_same_workflow_gives_the_same_bytes() -> None:
-    workflow = flow(
-        step("a", contract=FINDING),
-        step("b", when="severe"),
-        loop("l", While(condition="keep"), step("c", contract=LOOP)),
-    )
-
-    reports = {msgspec.json.encode(simulate(workflow)) for _ in range(3)}
-
-    assert len(reports) == 1
 
 
 def test_only_the_asked_modes_are_walked() -> None:

@@ -11,12 +11,13 @@ from typing import Any
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
 
 from handrail.engine.artifact_shapes import SHAPES, explain_misfit
-from handrail.workflows.builtins.registry import all_contracts, find_contract
+from handrail.workflows.builtins.contracts import CONTRACTS
+from handrail.workflows.builtins.registry import find_contract
 from handrail.workflows.builtins.specs import ContractSpec
 from handrail.workflows.contracts.check import check_contract_schema, explain_unsatisfiable
 from tests.cases import every_case
 
-every_contract = every_case("contract", all_contracts())
+every_contract = every_case("contract", CONTRACTS)
 
 FREE = {"wr.contracts.loop_control", "wr.contracts.assessment", "wr.contracts.user_input"}
 """Documents from elsewhere bring members of their own in these."""

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from handrail.workflows.builtins.registry import all_features, find_feature
+from handrail.workflows.builtins.prompt_texts import FEATURES
+from handrail.workflows.builtins.registry import find_feature
 from handrail.workflows.builtins.specs import Addition, FeatureSpec, Site
 from tests.cases import every_case
 
@@ -89,7 +90,7 @@ def test_the_artifact_is_called_by_its_kind() -> None:
     assert "one artifact of kind wr.gap in output.artifacts" in addition.text
 
 
-@every_case("feature", all_features())
+@every_case("feature", FEATURES)
 def test_every_setting_has_a_default_inside_its_closed_set(feature: FeatureSpec) -> None:
     for spec in feature.config.values():
         assert spec.default in spec.enum
@@ -97,7 +98,7 @@ def test_every_setting_has_a_default_inside_its_closed_set(feature: FeatureSpec)
     assert set(feature.example_config) <= set(feature.config)
 
 
-@every_case("feature", all_features())
+@every_case("feature", FEATURES)
 def test_what_a_feature_adds_is_short(feature: FeatureSpec) -> None:
     config = {name: spec.default for name, spec in feature.config.items()}
     site = Site(

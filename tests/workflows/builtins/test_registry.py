@@ -9,6 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from handrail.workflows.builtins import registry
+from handrail.workflows.builtins.capabilities import CAPABILITIES
+from handrail.workflows.builtins.contracts import CONTRACTS
+from handrail.workflows.builtins.prompt_texts import FEATURES, REFS
 from handrail.workflows.builtins.specs import (
     Builtin,
     CapabilitySpec,
@@ -19,6 +22,7 @@ from handrail.workflows.builtins.specs import (
     TemplateContext,
     TemplateSpec,
 )
+from handrail.workflows.builtins.templates import TEMPLATES
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.model import PromptBlocks, SourceStep
 from handrail.workflows.reading.reader import read_workflow
@@ -145,11 +149,11 @@ def test_an_unknown_id_finds_nothing() -> None:
 
 def test_each_kind_is_listed_on_its_own() -> None:
     listed = (
-        *registry.all_templates(),
-        *registry.all_features(),
-        *registry.all_contracts(),
-        *registry.all_refs(),
-        *registry.all_capabilities(),
+        *TEMPLATES,
+        *FEATURES,
+        *CONTRACTS,
+        *REFS,
+        *CAPABILITIES,
     )
 
     assert listed == registry.all_builtins()
@@ -184,7 +188,7 @@ def test_no_text_lets_the_reader_off(builtin: Builtin) -> None:
         assert "!" not in text
 
 
-@every_case("ref", registry.all_refs())
+@every_case("ref", REFS)
 def test_a_ref_is_a_short_text_of_several_rules(ref: RefSpec) -> None:
     assert 200 <= len(ref.text.encode()) <= 1_200  # the language allows 4 096
     assert len(ref.text.splitlines()) >= 4
@@ -208,13 +212,13 @@ def test_a_ref_is_found_by_what_files_from_elsewhere_call_it(elsewhere: str, her
 
 
 def test_another_name_of_a_ref_hides_no_ref() -> None:
-    own = [ref.id for ref in registry.all_refs()]
-    other = [name for ref in registry.all_refs() for name in ref.other_ids]
+    own = [ref.id for ref in REFS]
+    other = [name for ref in REFS for name in ref.other_ids]
 
     assert len(set(own + other)) == len(own + other)
 
 
-@pytest.mark.parametrize("capability", registry.all_capabilities(), ids=lambda each: each.id)
+@pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda each: each.id)
 def test_a_probe_asks_for_a_real_attempt_and_both_answers(capability: CapabilitySpec) -> None:
     assert "Report available when" in capability.probe
     assert "Report unavailable when" in capability.probe

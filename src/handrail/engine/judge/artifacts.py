@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, assert_never
+from typing import Any
 
 import msgspec
 
@@ -33,7 +33,14 @@ from handrail.engine.events import Artifact
 from handrail.engine.judge.report_frame import TO_FILL_IN, find_misfits, gate_of, mark_of
 from handrail.engine.navigate import Complete, LoopFrame, Running, deciding_loop, leaf_at, open_loops
 from handrail.engine.reasons import InputProblem, Issue, shorten_message
-from handrail.workflows.compiled import CompiledWorkflow, Contract, InputSpec, InputType, Step
+from handrail.workflows.compiled import (
+    CompiledWorkflow,
+    Contract,
+    InputSpec,
+    InputType,
+    Step,
+    has_declared_type,
+)
 
 # ruff: noqa: PLC0415 - contracts are loaded only when an artifact needs one
 
@@ -134,31 +141,6 @@ def describe_input(spec: InputSpec) -> str:
     else:
         what = "any value" if spec.type == "any" else f"a value of type {spec.type}"
     return f"{what}: {spec.description}" if spec.description else what
-
-
-def has_declared_type(kind: InputType, value: Any) -> bool:
-    """Whether a JSON value has a declared type."""
-    match kind:
-        case "any":
-            return True
-        case "string":
-            return isinstance(value, str)
-        case "boolean":
-            return isinstance(value, bool)
-        case "integer":
-            return _is_number(value) and float(value).is_integer()
-        case "number":
-            return _is_number(value)
-        case "array":
-            return isinstance(value, list)
-        case "object":
-            return isinstance(value, dict)
-        case never:
-            assert_never(never)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _find_wrong_values(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.wording import make_readable
-from handrail.engine.command_lines import read_words
+from handrail.engine.command_lines import explain_not_run, read_words
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.judge.named_places import configures_runner, is_test_file
 from handrail.engine.judge.run_claims import (
@@ -83,11 +83,9 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
     """Whether it is the change that made it pass: what differs between the files then and now says so."""
     refs = (red.receipt_id, *green.refs)
     last = next(one for one in known.receipts if one.receipt_id == green.refs[-1])
-    paths = sorted(known.sighting.since.get(red.tree_after, ()))
-    gone = known.sighting.gone.get(red.tree_after, ())
     turn = known.sighting.turns.get(red.receipt_id, Turn())
-    doubt = find_doubt(red, last, paths, gone, name, turn)
-    if not doubt and (absent := _find_absent(known, red)):
+    paths, doubt = list(turn.since), find_doubt(red, last, turn, name)
+    if not doubt and (absent := _find_absent(red, turn)):
         doubt = f"{name} failed before, when {list_paths(absent)} was not there, and passes now"
     if not doubt and not paths:
         return RunResult(
@@ -96,26 +94,19 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
     if doubt:
         # A test that is new beside those that failed takes nothing from them: it is told, and is no gap. Nor
         # is code that failed in the middle of the work, where the test was never run on that of the start.
-        new = {*known.sighting.appeared.get(red.tree_after, ())}
         is_changed = doubt == _find_changed_tests(red, paths, name, turn)
         is_broken = doubt == _describe_broken(turn.broken, name)
-        is_told = is_broken or (is_changed and new >= set(list_own(red, paths)))
+        is_told = is_broken or (is_changed and {*turn.added}.issuperset(list_own(red, paths)))
         fix = doubt if is_changed or is_broken else ""  # they say what shows it
         return RunResult(verdict="unknown", fact=doubt, refs=refs, fix=fix, is_doubted=not is_told)
-    there = set(paths) - set(known.sighting.appeared.get(red.tree_after, ()))
+    there = set(paths).difference(turn.added)
     told = {make_readable(path) for path in there if is_test_file(path)}.union(green.paths)
     return RunResult(verdict="holds", fact=describe_guard(red, paths), refs=refs, paths=tuple(sorted(told)))
 
 
-def find_doubt(
-    red: ReceiptRecorded,
-    green: ReceiptRecorded,
-    paths: list[str],
-    gone: Sequence[str],
-    name: str,
-    turn: Turn,
-) -> str:
+def find_doubt(red: ReceiptRecorded, green: ReceiptRecorded, turn: Turn, name: str) -> str:
     """What else than the change may have made it pass; empty: nothing that is known."""
+    paths = list(turn.since)
     fewer = compare_counts(red.counts, green.counts, "then")
     if red.steering != green.steering:
         names = sorted({one for one, _ in {*red.steering.items()} ^ {*green.steering.items()}})
@@ -126,7 +117,7 @@ def find_doubt(
     if fewer:
         return f"{name} failed before, and now {fewer}"
     is_counted = red.counts is not None and green.counts is not None
-    lost = [] if is_counted else [path for path in list_own(red, sorted(gone)) if is_test_file(path)]
+    lost = [] if is_counted else [path for path in list_own(red, sorted(turn.gone)) if is_test_file(path)]
     if lost:
         return f"{name} failed before and passes now, and tests of then are gone: {list_paths(lost)}"
     return (
@@ -158,7 +149,8 @@ def _find_changed_tests(red: ReceiptRecorded, paths: list[str], name: str, turn:
     told = (
         f"{name} failed before and passes now, and what it tests by changed in between: {list_paths(found)}"
     )
-    return f"{told}; {ASIDE if turn.tests else 'run it as it is now without the fix, then with it'}"
+    is_beside = turn.is_first and {*turn.added}.issuperset(found)
+    return f"{told}; {ASIDE if is_beside else 'run it as it is now without the fix, then with it'}"
 
 
 def list_own(receipt: ReceiptRecorded, paths: Sequence[str]) -> list[str]:
@@ -189,6 +181,13 @@ def list_scripts(receipt: ReceiptRecorded) -> set[str]:
     return places | {own_program(receipt)}
 
 
+def is_run_alike(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:
+    """Whether a later run of a command is held to the same: variables, as many tests, as strong a door."""
+    is_seen = one.by == other.by or one.by != "client_hook"
+    is_same = one.steering == other.steering and not compare_counts(other.counts, one.counts)
+    return is_seen and is_same and not one.changed_meanwhile
+
+
 def find_doubted_pass(known: Witnessed, result: RunResult, text: str) -> str:
     """Of a command that passes: that tests which the run found, or what configures them, made it pass.
 
@@ -198,7 +197,7 @@ def find_doubted_pass(known: Witnessed, result: RunResult, text: str) -> str:
     if result.verdict != "holds" or not result.paths or green is None:
         return ""
     red = find_red([one for one in known.receipts if is_command_of(one, green)], green)
-    paths = [] if red is None else sorted(known.sighting.since.get(red.tree_after, ()))
+    paths = [] if red is None else list(known.sighting.turns.get(red.receipt_id, Turn()).since)
     is_own = not set(result.paths).isdisjoint(map(make_readable, paths))
     return _find_only_tests(paths, make_readable(text.strip())) if is_own else ""
 
@@ -206,39 +205,30 @@ def find_doubted_pass(known: Witnessed, result: RunResult, text: str) -> str:
 def sort_tests(known: Witnessed, result: RunResult) -> dict[str, Any]:
     """The tests of a command for its claim: what changed, only grew, or leaves a failure unanswered.
 
-    A test that is new or grew may disarm one that failed before it: that one has to pass without it.
+    A test that is new or grew may disarm one that failed before it: that one has to pass without it. Of one
+    that grew, the run found all other lines, and where it was seen to fail, the change made it pass.
     """
     green = next((one for one in known.receipts if one.receipt_id in result.refs[-1:]), None)
     if result.verdict != "holds" or green is None:
         return {"paths": result.paths}
+    sighting = known.sighting
     own = [one for one in known.receipts if is_command_of(one, green)]
-    turns = (known.sighting.turns.get(one.receipt_id, Turn()) for one in own)
-    changes = known.sighting.changes
-    innocent = known.sighting.grown.union(() if changes is None else filter(is_test_file, changes.added))
-    since = {
-        path for turn in turns for path in turn.tests if path in innocent and not configures_runner(path)
-    }
-    unanswered = set(map(make_readable, since)) if has_passed(green.outcome, green.counts) else set()
-    grown = _find_grown(known, result, own, green)
+    turns = [(one, sighting.turns[one.receipt_id]) for one in own if one.receipt_id in sighting.turns]
+    due = [(one, turn) for one, turn in turns if turn.is_first and not turn.is_answered]
+    innocent = sighting.grown.union(sighting.changes.added if sighting.changes else ())
+    since = {path for one, turn in due for path in list_own(one, turn.since) if path in innocent}
+    tests = {path for path in since if is_test_file(path) and not configures_runner(path)}
+    tests = tests if has_passed(green.outcome, green.counts) else set()
+    red = find_red(own, green) if sighting.grown else None
+    is_shown = red is not None and _judge_difference(known, red, result, "").verdict == "holds"
+    is_same = red is not None and not list_own(red, sighting.turns.get(red.receipt_id, Turn()).since)
+    grown = list_own(green, sorted(sighting.grown - tests)) if is_shown and is_same else []
+    unanswered = tuple(map(make_readable, sorted(tests)))
     return {
         "paths": tuple(path for path in result.paths if path not in unanswered),
-        "grown": tuple(path for path in grown if path not in unanswered),
-        "unanswered": tuple(sorted(unanswered)),
+        "grown": tuple(map(make_readable, grown)),
+        "unanswered": unanswered,
     }
-
-
-def _find_grown(
-    known: Witnessed, result: RunResult, own: Sequence[ReceiptRecorded], green: ReceiptRecorded
-) -> list[str]:
-    """Tests that only gained lines, of a command that failed by them and that the change made pass.
-
-    What the run found in them still stands there, and what is new was seen to fail.
-    """
-    red = find_red(own, green) if known.sighting.grown else None
-    if red is None or list_own(red, known.sighting.since.get(red.tree_after, ())):
-        return []
-    is_shown = _judge_difference(known, red, result, "").verdict == "holds"
-    return [make_readable(path) for path in list_own(green, sorted(known.sighting.grown)) if is_shown]
 
 
 def describe_guard(red: ReceiptRecorded, paths: list[str]) -> str:
@@ -248,10 +238,10 @@ def describe_guard(red: ReceiptRecorded, paths: list[str]) -> str:
     return "failed before, passes now" + by_client + name_folder(red) + differing
 
 
-def _find_absent(known: Witnessed, red: ReceiptRecorded) -> list[str]:
+def _find_absent(red: ReceiptRecorded, turn: Turn) -> list[str]:
     """Files that the command names and that were missing when it failed: no test did."""
     named = {posixpath.normpath(posixpath.join(red.directory, word)) for word in read_words(red.argv).words}
-    return sorted(named.intersection(known.sighting.appeared.get(red.tree_after, ())))
+    return sorted(named.intersection(turn.added))
 
 
 def _find_in_one_folder(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
@@ -261,8 +251,9 @@ def _find_in_one_folder(known: Witnessed, text: str) -> tuple[ReceiptRecorded, .
 
 
 def has_broken_off(receipt: ReceiptRecorded) -> bool:
-    """Whether it failed as a whole: no test did."""
-    return isinstance(receipt.outcome, Exited) and receipt.outcome.status != 0 and not has_failed(receipt)
+    """Whether it failed as a whole: no test did, and it is not that there was none."""
+    is_bad = isinstance(receipt.outcome, Exited) and receipt.outcome.status != 0 and not has_failed(receipt)
+    return is_bad and not explain_not_run(receipt.argv, receipt.outcome, receipt.counts)
 
 
 def _tells_failures(known: Witnessed, own: tuple[ReceiptRecorded, ...]) -> bool:

@@ -438,8 +438,8 @@ def _find_touched(known: Witnessed, receipt: ReceiptRecorded) -> list[str]:
     is_runner = bool(receipt.check or receipt.counts) or names_runner(words)
     # One that is new since the command failed may have disarmed those that did, unless these passed without.
     red = find_red([one for one in known.receipts if is_command_of(one, receipt)], receipt)
-    is_open = red is not None and not known.sighting.turns.get(red.receipt_id, Turn()).is_answered
-    since = known.sighting.appeared.get(red.tree_after, ()) if red and is_open else ()
+    turn = Turn() if red is None else known.sighting.turns.get(red.receipt_id, Turn())
+    since = () if turn.is_answered else turn.added
     beside = {*changes.added} - {*since}
     found = [
         path

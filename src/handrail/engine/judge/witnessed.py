@@ -72,18 +72,23 @@ class LocatedPath(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """Of a command that failed and passed since: whether the code made it pass, by what differs."""
+    """Of a command that failed: what differs in the last pass since, and whether that is the code."""
 
+    since: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    """Those of them that were not there then."""
+    gone: tuple[str, ...] = ()
+    """Those of them that are not there now."""
     broken: tuple[str, ...] = ()
-    """Code that differs since, and that the run had changed by then."""
+    """Code among them that the run had changed by then."""
+    is_first: bool = False
+    """It failed on the tests of the start, or of a commit."""
     is_answered: bool = False
     """It passed since with the very tests by which it failed."""
-    tests: tuple[str, ...] = ()
-    """Else, where those were the tests of the start or of a commit: what differs of them."""
 
 
 Turns: TypeAlias = Mapping[str, Turn]
-"""By the receipt of a command that failed and passed since."""
+"""By the receipt of a command that failed."""
 
 
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,10 +111,6 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """Changed paths that are of another run of the session perhaps: it was open when they changed."""
     since: Mapping[str, tuple[str, ...]] = {}
     """By the id of an earlier tree: some paths that changed since."""
-    appeared: Mapping[str, tuple[str, ...]] = {}
-    """Those of them that were not there then."""
-    gone: Mapping[str, tuple[str, ...]] = {}
-    """Those of them that are not there now."""
     turns: Turns = {}
     grown: frozenset[str] = frozenset()
     """Tests that only gained lines since the commit that the run began with; known where a command failed."""

@@ -20,7 +20,6 @@ from handrail.engine.artifact_shapes import (
     find_contradictions,
 )
 from handrail.engine.events import Capability
-from handrail.engine.judge.artifacts import has_declared_type
 from handrail.engine.judge.assess import place_of
 from handrail.engine.judge.report_frame import assessment_example
 from handrail.engine.judge.requirements import fit_example, list_broken_rules
@@ -41,6 +40,8 @@ from handrail.workflows.compiled import (
     Rule,
     SchemaRule,
     Step,
+    has_declared_type,
+    is_number,
     walk_parts,
 )
 from handrail.workflows.conditions import MISSING, Compare, Condition, Facts, comparisons, holds, nest_values
@@ -367,8 +368,7 @@ def try_both_ways(atom: Compare) -> list[Any]:
         case "contains":
             return [[value], []] if not isinstance(value, str) else [value, "nothing of it", [value], []]
         case "gt" | "gte" | "lt" | "lte":
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            return [value - 1, value, value + 1] if is_number else [value, f"{value}~", ""]
+            return [value - 1, value, value + 1] if is_number(value) else [value, f"{value}~", ""]
         case "exists":
             return ["text", MISSING]
         case never:

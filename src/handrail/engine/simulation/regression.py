@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -94,12 +95,11 @@ def replay(case: RegressionCase, workflow: CompiledWorkflow) -> Replay:
     """Send the recorded reports again and compare the way they take."""
     expected = [*(_describe(report.step, report.was_blocked) for report in case.reports), case.end]
     actual = _walk(case, workflow)
-    pairs = enumerate(zip(expected, actual, strict=False))
-    parting = next((place for place, (was, now) in pairs if was != now), None)
-    if parting is None and len(expected) == len(actual):
+    pairs = enumerate(zip_longest(expected, actual, fillvalue="no place"), 1)
+    parting = next(((place, was, now) for place, (was, now) in pairs if was != now), None)
+    if parting is None:
         return Replay(is_same=True, expected=expected, actual=actual)
-    at = min(len(expected), len(actual)) - 1 if parting is None else parting
-    difference = f"at place {at + 1} the run was at {expected[at]} and is now at {actual[at]}"
+    difference = "at place {} the run was at {} and is now at {}".format(*parting)
     return Replay(is_same=False, expected=expected, actual=actual, difference=difference)
 
 

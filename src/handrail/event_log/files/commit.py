@@ -182,7 +182,7 @@ def _longest_pause_ms(waited_ms: int, wait_ms: int) -> int:
     Then it tries more and more often, so that latecomers do not overtake it until its time is over.
     """
     left_ms = wait_ms - waited_ms
-    return max(_FIRST_PAUSE_MS, min(_LONGEST_PAUSE_MS, left_ms * 2 * _LONGEST_PAUSE_MS // max(1, wait_ms)))
+    return max(_FIRST_PAUSE_MS, min(_LONGEST_PAUSE_MS, left_ms * 2 * _LONGEST_PAUSE_MS // wait_ms))
 
 
 def _open(disk: Disk, path: str) -> LockedSession | None:

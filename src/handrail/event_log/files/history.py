@@ -133,11 +133,7 @@ def ensure_durable(disk: Disk, directory: int, tip: Tip, note: Note | None) -> N
 
 
 def read_manifest(disk: Disk, directory: int, offset: int = 0) -> bytes:
-    try:
-        with open_file(disk, MANIFEST_NAME, os.O_RDONLY, directory) as descriptor:
-            return read_from(disk, descriptor, offset)
-    except FileNotFoundError:
-        return b""
+    return read_segment(disk, directory, MANIFEST_NAME, offset) or b""
 
 
 def _prove(disk: Disk, directory: int, start: Tip, content: bytes, note: Note | None) -> History | None:

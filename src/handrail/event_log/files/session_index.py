@@ -157,8 +157,6 @@ class FileIndexView:
             return {SessionId(session_id): bytes(kept) for session_id, kept in rows}
 
     def keep(self, entries: Sequence[Entry]) -> None:
-        if not entries and not self._gone:
-            return
         with _translate_errors():
             if self._connection.in_transaction:
                 self._connection.execute("COMMIT")

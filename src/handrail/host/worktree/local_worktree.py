@@ -15,6 +15,7 @@ import msgspec
 from handrail.contract.wording import make_readable, quote
 from handrail.engine.code_trees import LINKED, state_of
 from handrail.host.git import RunningGit
+from handrail.host.private_files import walk_up
 from handrail.host.worktree import packs
 from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.list_files import (
@@ -502,14 +503,7 @@ def _algorithms(tree: Tree) -> set[str]:
 
 
 def _is_in_repository(root: str) -> bool:
-    current = root
-    while True:
-        if os.path.lexists(os.path.join(current, ".git")):
-            return True
-        parent = os.path.dirname(current)
-        if parent == current:
-            return False
-        current = parent
+    return any(os.path.lexists(os.path.join(folder, ".git")) for folder in walk_up(root))
 
 
 def _is_bare(root: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 
 from handrail.host.git import Git, RunningGit, open_listing
-from handrail.host.private_files import open_regular_file
+from handrail.host.private_files import open_regular_file, walk_up
 from handrail.host.worktree.bounds import Bounds, is_plain
 
 FILE, EXECUTABLE, LINK = b"f", b"x", b"l"
@@ -265,16 +265,11 @@ class Repository:
 
 def _attributes_above(project: str) -> Iterable[bytes]:
     """Those of the directories around the project, up to the one with the repository."""
-    current = os.fsencode(os.path.abspath(project))
-    while True:
-        yield os.path.join(current, b".gitattributes")
-        if os.path.lexists(os.path.join(current, b".git")):
-            yield os.path.join(current, b".git", b"info", b"attributes")
+    for folder in map(os.fsencode, walk_up(os.path.abspath(project))):
+        yield os.path.join(folder, b".gitattributes")
+        if os.path.lexists(os.path.join(folder, b".git")):
+            yield os.path.join(folder, b".git", b"info", b"attributes")
             return
-        parent = os.path.dirname(current)
-        if parent == current:
-            return
-        current = parent
 
 
 def _own_attributes(environment: Mapping[str, str]) -> Iterable[bytes]:

@@ -53,7 +53,7 @@ from handrail.operations.child_projects import keep_own_project
 from handrail.operations.declared_checks import digest_check, find_check, list_approved
 from handrail.operations.handles import mint_state_token
 from handrail.operations.kept_trees import is_project_of
-from handrail.operations.looking import is_of_first_tests, look
+from handrail.operations.looking import find_turns, look
 from handrail.operations.pending_step import find_pending_step
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import find_own_project
@@ -270,7 +270,8 @@ def _list_curable(
     if approved is not None and is_declared_here(history, node.node_id, receipt.check, approved):
         name = Doubt(code="declared_here", names=(receipt.check,))
         told.append(f"At its end the run will say: {say_doubt(name)}")
-    if has_failed(receipt) and is_of_first_tests(rt, history, receipt, project, tree):
+    turns = find_turns(rt, history, node, project, tree) if has_failed(receipt) else {}
+    if receipt.receipt_id in turns and turns[receipt.receipt_id].is_first:
         told.append("It failed on the tests of the start: see it pass with these, then add or change tests.")
     if receipt is own[-1] and has_passed(receipt.outcome, receipt.counts) and any(map(has_failed, own)):
         sighting = look(rt, history, node, Look(wants_tree=True), project).sighting

@@ -109,7 +109,7 @@ def show_status(rt: ReadPorts, request: ShowStatus) -> CodeStatus:
     recorded = then.recorded
     assert recorded is not None, "only a recorded tree is named here"
     now = rt.worktree().take_tree(project)
-    differing = _compare(rt, project, then.tree, now)
+    differing = now if isinstance(now, Unseen) else rt.worktree().list_differences(project, then.tree, now)
     reason = differing.reason if isinstance(differing, Unseen) else ""
     found = () if isinstance(differing, Unseen) else differing
     return CodeStatus(
@@ -120,7 +120,10 @@ def show_status(rt: ReadPorts, request: ShowStatus) -> CodeStatus:
         reason=reason,
         differing=len(found),
         files=[ShownFile(path=one.path, change=describe_change(one)) for one in found[:MOST_SHOWN]],
-        trees=list_trees(history, own),
+        trees=[
+            make_from(ShownTree, tree.fact, tree, step_id=step_key(history.nodes[tree.fact.node_id].state))
+            for tree in list_recorded(history, own)[:MOST_TREES_SHOWN]
+        ],
         is_unfinished=rt.worktree().is_unfinished(project),
     )
 
@@ -134,22 +137,10 @@ def require_comparison(rt: ReadPorts, project: str, one: Tree, other: Tree) -> t
     return differing
 
 
-def _compare(rt: ReadPorts, project: str, then: Tree, now: Tree | Unseen) -> tuple[Difference, ...] | Unseen:
-    return now if isinstance(now, Unseen) else rt.worktree().list_differences(project, then, now)
-
-
 def describe_change(one: Difference) -> FileChange:
     if one.before.mode == "absent":
         return "added"
     return "removed" if one.after.mode == "absent" else "changed"
-
-
-def list_trees(history: History, run_id: RunId | None = None) -> list[ShownTree]:
-    """The newest recorded trees of a session, or of one of its runs."""
-    return [
-        make_from(ShownTree, tree.fact, tree, step_id=step_key(history.nodes[tree.fact.node_id].state))
-        for tree in list_recorded(history, run_id)[:MOST_TREES_SHOWN]
-    ]
 
 
 OPERATION = Operation(

@@ -33,7 +33,6 @@ from handrail.ports.worktree import Changes, Tree, Unseen
 from handrail.projections.overview import choose_run
 from handrail.projections.receipt_statement import (
     Subject,
-    find_guards,
     list_all_parts,
     state_run,
     write_markdown,
@@ -200,13 +199,6 @@ def _describe_subject(rt: Runtime, history: History, run: Run, project: str, nam
     sparse = [name for name, mark in marks.items() if mark == "sparse"]
     is_seen = last is not None and (history.imported is None or last.index >= history.imported.index)
     turns = {one: turn for tip in tips for one, turn in find_turns(rt, history, tip, project).items()}
-    guards = {
-        (red.tree_after, green.tree_after): _compare(
-            rt, history, project, red.tree_after, find_files(rt, history, green.tree_after)
-        )
-        for one in runs
-        for red, green in find_guards(history, one, turns)
-    }
     return Subject(
         project=encode_project(project).name,
         commit=named.commit,
@@ -214,8 +206,6 @@ def _describe_subject(rt: Runtime, history: History, run: Run, project: str, nam
         differing={
             tree: _list(_compare(rt, history, project, tree, committed), sparse) for tree in trees if tree
         },
-        between={pair: _list(found) for pair, found in guards.items()},
-        gone={pair: found.deleted for pair, found in guards.items() if found is not None},
         tests=_list_tests(rt, project, "" if first is None else first.fact.head, committed),
         turns=turns,
         approved=list_approved(rt, run, project),
@@ -233,15 +223,11 @@ def _list_tests(rt: ReadPorts, project: str, head: str, committed: Tree) -> tupl
     return () if isinstance(found, Unseen) else tuple(filter(is_test_file, _list(found) or ()))
 
 
-def _compare(
-    rt: ReadPorts, history: History, project: str, tree_id: str, other: Tree | None
-) -> Changes | None:
+def _compare(rt: ReadPorts, history: History, project: str, tree_id: str, other: Tree) -> Changes | None:
     """What differs between the files of a receipt and other ones; None: nobody can tell."""
     own = find_files(rt, history, tree_id)
-    if own is None or other is None:
-        return None
-    found = rt.worktree().compare(project, own, other)
-    return None if isinstance(found, Unseen) else found
+    found = None if own is None else rt.worktree().compare(project, own, other)
+    return found if isinstance(found, Changes) else None
 
 
 def _list(found: Changes | None, beside: Sequence[str] = ()) -> tuple[str, ...] | None:

@@ -303,25 +303,18 @@ def show_node(rt: ReadPorts, request: ShowNode) -> ShownNode:
     graph = run_graph(history, node.run_id)
     moment = moment_at(history, graph, workflow, lambda ref: read_text(rt.log, ref), node)
     asked = _contract_of(workflow, node)
-    artifacts, _ = take_first((_artifact(one, asked) for one in moment.artifacts), ARTIFACTS_BYTES)
     before = () if node.parent is None else history.receipts.get(node.parent, ())
     held = (*before, *history.receipts.get(node.node_id, ()))
-    receipts = take_newest_rows(held, _receipt, LIST_BYTES)
     caveat = caveat_of(history) if is_from_elsewhere(history, node.node_id) else ""
-    claims, _ = take_first((_claim(claim, moment, caveat) for claim in moment.claims), LIST_BYTES)
-    omitted = {
-        "artifacts": len(moment.artifacts) - len(artifacts),
-        "receipts": receipts[1],
-        "claims": len(moment.claims) - len(claims),
+    rows: dict[str, list[Any]] = {
+        "artifacts": take_first((_artifact(one, asked) for one in moment.artifacts), ARTIFACTS_BYTES)[0],
+        "receipts": take_newest_rows(held, _receipt, LIST_BYTES)[0],
+        "claims": take_first((_claim(one, moment, caveat) for one in moment.claims), LIST_BYTES)[0],
     }
-    shown = _placed(session, graph, workflow, node, moment)
-    return msgspec.structs.replace(
-        shown,
-        artifacts=artifacts,
-        receipts=receipts[0],
-        claims=claims,
-        omitted={name: count for name, count in omitted.items() if count},
-    )
+    whole = {"artifacts": len(moment.artifacts), "receipts": len(held), "claims": len(moment.claims)}
+    left_out = {name: count - len(rows[name]) for name, count in whole.items()}
+    omitted = {name: count for name, count in left_out.items() if count}
+    return _placed(session, graph, workflow, node, moment, omitted=omitted, **rows)
 
 
 def find_node(history: History, asked: str) -> Node:
@@ -341,7 +334,7 @@ def find_node(history: History, asked: str) -> Node:
 
 
 def _placed(
-    session: Session, graph: RunGraph, workflow: CompiledWorkflow, node: Node, moment: Moment
+    session: Session, graph: RunGraph, workflow: CompiledWorkflow, node: Node, moment: Moment, **rows: Any
 ) -> ShownNode:
     history = session.history
     notes = excerpt(moment.notes, NOTES_BYTES)
@@ -367,10 +360,8 @@ def _placed(
         banner=session.banner,
         notes=notes,
         is_cut=moment.is_cut or notes != moment.notes,
-        artifacts=[],
         blockers=[NodeBlocker(code=one.code, message=join_parts(one), fix=one.fix) for one in moment.refused],
         gaps=_gaps(history, graph, moment),
-        claims=[],
         evidence=msgspec.structs.asdict(sum_evidence(history, node.node_id) or EvidenceSum()),
         evidence_told=describe_sum_at(history, node.node_id),
         evidence_caveat=caveat_of(history),
@@ -386,13 +377,12 @@ def _placed(
         context_keys=sorted(history.context.get(node.node_id, {})),
         pending=_pending(history, workflow, node),
         person=None if said is None else _answer(said),
-        receipts=[],
         tree=None
         if recorded is None
         else NodeTree(tree_id=recorded.fact.tree_id, cause=recorded.fact.cause, at=recorded.at),
         origin=_origin(history, history.runs[node.run_id], node, workflow.name),
         resume_prompt=resume_prompt(history.session_id, title_at(workflow, node)),
-        omitted={},
+        **rows,
     )
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from handrail.contract.ids import BlobRef, SessionId, SourceKind, WorkflowHash
-from handrail.contract.outcome import Fault
+from handrail.contract.ids import BlobRef, SourceKind, WorkflowHash
 from handrail.contract.wording import quote
 from handrail.engine.command_lines import reaches
 from handrail.engine.facts import Place, is_same_place, run_place, session_place
 from handrail.engine.history import History, Run, closing_of
 from handrail.engine.judge.named_places import list_sparse_tests
 from handrail.engine.reply import ReplyWarning, ToolCall
+from handrail.operations.finding import read_or_pass_over
 from handrail.operations.handles import mint_state_token
 from handrail.operations.workflow_catalog import explain_undeclared
 from handrail.operations.workflows.overlay_drift import explain_changed_base
@@ -19,7 +19,7 @@ from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
 from handrail.runtime.damaged_sessions import read_blob
 from handrail.runtime.runtime import ReadPorts, WritePorts, looks_at_code
-from handrail.runtime.sessions import Session, read_session
+from handrail.runtime.sessions import Session
 from handrail.workflows.catalog import suggest_id
 from handrail.workflows.compiled import CompiledWorkflow, list_wanted_checks
 from handrail.workflows.evidence import ChangedInRun
@@ -127,18 +127,9 @@ def _nearby(reader: EventReader, joined: Session) -> Iterator[History]:
         yield joined.history
         return
     for stamp in reader.list_sessions()[:SESSIONS_LOOKED_AT]:
-        session = _readable(reader, stamp.session_id)
-        if session is not None:
+        session = read_or_pass_over(reader, stamp.session_id)
+        if session is not None and session.is_sound:  # a bad one must not stand in the way of a start
             yield session.history
-
-
-def _readable(reader: EventReader, session_id: SessionId) -> Session | None:
-    """None for a session that cannot be read or went bad: it must not stand in the way of a start."""
-    try:
-        session = read_session(reader, session_id)
-    except Fault:
-        return None
-    return session if session is not None and session.is_sound else None
 
 
 def _is_untouched(history: History, run: Run, here: Place) -> bool:

@@ -58,7 +58,10 @@ def settle_gap(rt: WritePorts, request: SettleGap) -> SettledGap:
     that is not there.
     """
     session = _find(rt, request)
-    node, gap = _gap_in(session.history, request.gap)
+    found = _gap_in(session.history, request.gap)
+    if found is None:
+        raise _unknown(request.gap)
+    node, gap = found
     settled = _settlement_of(session.history, request.gap)
     if settled is not None:
         return _describe(session.history, node, gap, settled, is_new=False)
@@ -92,7 +95,7 @@ def _find(rt: ReadPorts, request: SettleGap) -> Session:
         return find_session(rt, request.session)
     for session_id in ask_sessions(rt, _list_with_gaps):
         session = read_session(rt.log, session_id)
-        if session is not None and session.is_sound and _holds(session.history, request.gap):
+        if session is not None and session.is_sound and _gap_in(session.history, request.gap):
             return session
     raise _unknown(request.gap)
 
@@ -102,16 +105,12 @@ def _list_with_gaps(sessions: Sessions) -> list[SessionId]:
     return [held for held in ids if sessions.facts(held).gap_count]
 
 
-def _holds(history: History, gap_id: str) -> bool:
-    return any(gap.gap_id == gap_id for held in history.attached.values() for gap in held.gaps)
-
-
-def _gap_in(history: History, gap_id: str) -> tuple[Node, GapRecorded]:
+def _gap_in(history: History, gap_id: str) -> tuple[Node, GapRecorded] | None:
     for node_id, held in history.attached.items():
         for gap in held.gaps:
             if gap.gap_id == gap_id and not gap.resolves_gap_id:
                 return history.nodes[node_id], gap
-    raise _unknown(gap_id)
+    return None
 
 
 def _settlement_of(history: History, gap_id: str) -> GapRecorded | None:

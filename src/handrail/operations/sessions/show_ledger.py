@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import Annotated, Literal, TypeAlias, assert_never
 
 import msgspec
@@ -167,8 +168,7 @@ def _ledger(rt: ReadPorts, found: FoundRun) -> _Ledger:
     loaded = rt.log.load(history.session_id)
     assert loaded is not None, "a session that was just read is there"
     name = load_pinned_workflow(rt.log, run.workflow_hash).name
-    anchors = history.anchors[run.run_id]
-    entries = tuple(ledger_entries(loaded.records[: history.head], run.run_id, anchors, name))
+    entries = tuple(ledger_entries(history, loaded.records[: history.head], run.run_id, name))
     checksums = [start_checksum(run.run_id)]
     for entry in entries:
         checksums.append(extend_checksum(checksums[-1], entry))
@@ -266,13 +266,9 @@ def _fits(entry: LedgerEntry, patterns: Sequence[str]) -> bool:
     """One of the wanted and none of the unwanted; without wanted ones, all are."""
     wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
     unwanted = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
-    if any(_names(pattern, entry.operation) for pattern in unwanted):
+    if any(fnmatchcase(entry.operation, pattern) for pattern in unwanted):
         return False
-    return not wanted or any(_names(pattern, entry.operation) for pattern in wanted)
-
-
-def _names(pattern: str, operation: str) -> bool:
-    return operation.startswith(pattern[:-1]) if pattern.endswith(".*") else operation == pattern
+    return not wanted or any(fnmatchcase(entry.operation, pattern) for pattern in wanted)
 
 
 def _check_fitting(request: ShowLedger, mode: Mode) -> None:

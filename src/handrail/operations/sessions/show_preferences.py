@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import Autonomy, PresetName, RiskPolicy
-from handrail.contract.outcome import Answer, Success
+from handrail.contract.outcome import Answer, Success, make_from
 from handrail.engine.events import Preferences
 from handrail.engine.facts import DEFAULT_PREFERENCES, PRESETS, preferences_after
 from handrail.engine.history import History
@@ -132,16 +132,16 @@ def show_preferences(rt: ReadPorts, request: ShowPreferences) -> ShownPreference
 
 def global_preferences(settings: Settings) -> ShownPreferences:
     is_chosen = settings.autonomy is not None or settings.risk_policy is not None
-    autonomy = settings.autonomy or DEFAULT_PREFERENCES.autonomy
-    risk_policy = settings.risk_policy or DEFAULT_PREFERENCES.risk_policy
-    return ShownPreferences(
+    held = Preferences(
+        autonomy=settings.autonomy or DEFAULT_PREFERENCES.autonomy,
+        risk_policy=settings.risk_policy or DEFAULT_PREFERENCES.risk_policy,
+    )
+    return _show(
+        held,
+        held,
         scope="global",
         session_id=None,
         run_id=None,
-        autonomy=autonomy,
-        risk_policy=risk_policy,
-        new_runs=HeldPreferences(autonomy=autonomy, risk_policy=risk_policy),
-        preset=_preset_of(autonomy, risk_policy),
         source="user" if is_chosen else "default",
         takes_effect="In sessions that begin from now on; running ones keep theirs.",
     )
@@ -149,23 +149,22 @@ def global_preferences(settings: Settings) -> ShownPreferences:
 
 def session_preferences(history: History) -> ShownPreferences:
     held, base = preferences_in_force(history), baseline_of(history)
-    chosen: Literal["user", "default"] = "default" if history.baseline is None else "user"
-    return ShownPreferences(
+    chosen = "default" if history.baseline is None else "user"
+    return _show(
+        held,
+        base,
         scope="session",
         session_id=history.session_id,
         run_id=choose_run(history, run_graphs(history)),
-        autonomy=held.autonomy,
-        risk_policy=held.risk_policy,
         source=chosen if held == base else "run",
-        new_runs=HeldPreferences(autonomy=base.autonomy, risk_policy=base.risk_policy),
-        preset=_preset_of(held.autonomy, held.risk_policy),
         takes_effect="From the next call on that continues, retries or saves.",
     )
 
 
-def _preset_of(autonomy: Autonomy, risk_policy: RiskPolicy) -> PresetName | None:
-    asked = Preferences(autonomy=autonomy, risk_policy=risk_policy)
-    return next((name for name, held in PRESETS.items() if held == asked), None)
+def _show(held: Preferences, of_new_runs: Preferences, **own: Any) -> ShownPreferences:
+    preset = next((name for name, one in PRESETS.items() if one == held), None)
+    new_runs = make_from(HeldPreferences, of_new_runs)
+    return make_from(ShownPreferences, held, new_runs=new_runs, preset=preset, **own)
 
 
 def preferences_in_force(history: History) -> Preferences:

@@ -126,7 +126,7 @@ _ENTITIES = str.maketrans(
 def draw_mermaid(graph: WorkflowGraph) -> str:
     """The text of the flowchart, one newline at the end."""
     names = {node.id: f"n{number}" for number, node in enumerate(graph.nodes)}
-    lines = ["flowchart TD", f"  %% {_plain(graph.workflow_id)}"]
+    lines = ["flowchart TD", f"  %% {_line(graph.workflow_id)}"]
     lines += _items(graph.outline, names, "  ")
     lines += [_edge(edge, names) for edge in graph.edges]
     return "\n".join(lines) + "\n"
@@ -179,11 +179,7 @@ def _edge(edge: GraphEdge, names: dict[str, str]) -> str:
 def _escaped(text: str) -> str:
     """Text inside a quoted label: entities for what the language or its HTML would read."""
     lines = text.translate(_ENTITIES).splitlines()
-    return "<br/>".join(_plain(line) for line in lines)
-
-
-def _plain(text: str) -> str:
-    return "".join(character if character.isprintable() else " " for character in text)
+    return "<br/>".join(_line(line) for line in lines)
 
 
 # One self-contained SVG: top to bottom, loops as boxes, choices as hexagons. Only integers are written and no
@@ -466,25 +462,21 @@ class _Drawing:
 
     def _pill(self, node: GraphNode) -> None:
         words = Words(lines=(node.title,))
-        height = words.height + _PADDING
-        x, width = self.middle - _HALF // 3, 2 * (_HALF // 3)
-        shape = (
-            f'<rect class="terminal" x="{x}" y="{self.y}" width="{width}" height="{height}" '
-            f'rx="{height // 2}"/>'
-        )
-        self._shape(node, shape, words, height)
+        self._box(node, words, "terminal", _HALF // 3, (words.height + _PADDING) // 2)
 
     def _dot(self, node: GraphNode) -> None:
         shape = f'<circle class="dot" cx="{self.middle}" cy="{self.y + _DOT}" r="{_DOT}"/>'
         self._shape(node, shape, Words(lines=()), 2 * _DOT)
 
     def _rectangle(self, node: GraphNode, told: str = "") -> None:
-        words = _words(node, "node", told)
-        height = words.height + _PADDING
         style = "action" if node.kind in ("action", "child") else "node"
+        self._box(node, _words(node, "node", told), style, _HALF, 4)
+
+    def _box(self, node: GraphNode, words: Words, style: str, half: int, corner: int) -> None:
+        height = words.height + _PADDING
         shape = (
-            f'<rect class="{style}" x="{self.middle - _HALF}" y="{self.y}" width="{2 * _HALF}" '
-            f'height="{height}" rx="4"/>'
+            f'<rect class="{style}" x="{self.middle - half}" y="{self.y}" width="{2 * half}" '
+            f'height="{height}" rx="{corner}"/>'
         )
         self._shape(node, shape, words, height)
 

@@ -191,10 +191,7 @@ def answer_command(
 
     Raises Fault for trouble before the operation runs.
     """
-    assert parsed.command is not None, "only a command is answered"
-    runtime = _shield(build_runtime(), process, parsed)
-    params = params_of(parsed, process, runtime)
-    called = operation_of(runtime.registry, parsed.command["operation"])
+    runtime, params, called = _gather(build_runtime, process, parsed)
     caller = _caller(parsed)
     started_ms = runtime.clock.monotonic_ms()
     try:
@@ -206,7 +203,7 @@ def answer_command(
         audit_call(runtime, called, params, describe_stop(stop, process.commits), caller, started_ms)
         raise
     if isinstance(outcome, Failure):
-        return outcome if "input" in parsed.options else _name_flags(outcome, parsed.command["params"])
+        return outcome if "input" in parsed.options else _name_flags(outcome, parsed)
     if is_stand_in(outcome):
         return outcome
     if params.get("passStatus") is True and isinstance(outcome.data, dict):
@@ -224,8 +221,9 @@ def answer_command(
         return "null"
 
 
-def _name_flags(refused: Failure, params: Sequence[Param]) -> Failure:
+def _name_flags(refused: Failure, parsed: Parsed) -> Failure:
     """The same, where a missing object that several flags fill is named by them."""
+    params = () if parsed.command is None else parsed.command["params"]
     rows = [dict(row) for row in refused.details.get("problems") or ()]
     named = [row | _flags_of(row, params) for row in rows]
     if named == rows:
@@ -276,10 +274,7 @@ def write_raw_field(
 
     Raises Fault for trouble before the operation runs.
     """
-    assert parsed.command is not None, "only a command is answered"
-    runtime = _shield(build_runtime(), process, parsed)
-    params = params_of(parsed, process, runtime)
-    called = operation_of(runtime.registry, parsed.command["operation"])
+    runtime, params, called = _gather(build_runtime, process, parsed)
     trouble: OSError | None = None
 
     def deliver(chunks: Iterator[bytes]) -> dict[str, Json]:
@@ -301,10 +296,8 @@ def stream(
 
     Raises Fault for trouble before the operation runs.
     """
-    assert parsed.command is not None, "only a command is answered"
-    runtime = _shield(build_runtime(), process, parsed)
-    params = params_of(parsed, process, runtime)
-    return perform_stream(runtime, parsed.command["operation"], params, ask, _caller(parsed))
+    runtime, params, called = _gather(build_runtime, process, parsed)
+    return perform_stream(runtime, called.name, params, ask, _caller(parsed))
 
 
 def output_settings(runtime: Runtime, parsed: Parsed) -> Settings | None:
@@ -323,6 +316,16 @@ def output_settings(runtime: Runtime, parsed: Parsed) -> Settings | None:
         if parsed.command["operation"].startswith(SELF_DESCRIPTION):
             return None
         raise
+
+
+def _gather(
+    build_runtime: Callable[[], Runtime], process: Process, parsed: Parsed
+) -> tuple[Runtime, dict[str, Json], Operation]:
+    """What a line asks for: by which runtime, with which input, and which operation."""
+    assert parsed.command is not None, "only a command is answered"
+    runtime = _shield(build_runtime(), process, parsed)
+    params = params_of(parsed, process, runtime)
+    return runtime, params, operation_of(runtime.registry, parsed.command["operation"])
 
 
 def _caller(parsed: Parsed) -> Caller:

@@ -153,15 +153,8 @@ def _ask_for_input(runtime: Runtime, asked: NeededAnswer, tokens: tuple[str, ...
 
 
 def _ask_to_confirm(asked: NeededAnswer, tokens: tuple[str, ...]) -> Question:
-    title = "Confirm this step?"
-    return Question(
-        message=f"{title}\n\n{asked.shown}\n\n{_KEPT}",
-        schema=_form(_CONFIRM, {"type": "boolean", "title": title}),
-        input=_CONFIRM,
-        state=_state(tokens, asked.shown),
-        answers=asked,
-        tokens=tokens,
-        declined=False,
+    return _ask_about_shown(
+        asked, tokens, _CONFIRM, {"type": "boolean", "title": "Confirm this step?"}, False
     )
 
 
@@ -169,18 +162,24 @@ def _ask_to_choose(runtime: Runtime, asked: NeededAnswer, tokens: tuple[str, ...
     options = asked.ask.options
     if len(options) > MOST_ENUM:
         return None
-    title = "Which option do you take?"
     names = [flatten_text(runtime.secrets.redact_text(one.label))[:LONGEST_TITLE] for one in options]
     ids = [option.id for option in options]
-    field = {"type": "string", "title": title, "enum": ids, "enumNames": names}
+    field = {"type": "string", "title": "Which option do you take?", "enum": ids, "enumNames": names}
+    return _ask_about_shown(asked, tokens, _CHOICE, field, None)
+
+
+def _ask_about_shown(
+    asked: NeededAnswer, tokens: tuple[str, ...], name: str, field: dict[str, Any], declined: Json
+) -> Question:
+    """The question of a field whose title asks it, about what the person is shown."""
     return Question(
-        message=f"{title}\n\n{asked.shown}\n\n{_KEPT}",
-        schema=_form(_CHOICE, field),
-        input=_CHOICE,
+        message=f"{field['title']}\n\n{asked.shown}\n\n{_KEPT}",
+        schema=_form(name, field),
+        input=name,
         state=_state(tokens, asked.shown),
         answers=asked,
         tokens=tokens,
-        declined=None,
+        declined=declined,
     )
 
 

@@ -189,31 +189,26 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     progress_token: int | str | None = None
 
 
-_HANDSHAKE: dict[str, type[_Bare]] = {
+_IN_BOTH: dict[str, type[_Bare]] = {
+    "tools/list": _Listing,
+    "prompts/list": _Listing,
+    "prompts/get": _GetPrompt,
+    "resources/list": _Listing,
+    "resources/templates/list": _Listing,
+    "resources/read": _ReadResource,
+    "completion/complete": _Complete,
+}
+_HANDSHAKE = _IN_BOTH | {
     "initialize": _Initialize,
     "ping": _Bare,
-    "tools/list": _Listing,
     "tools/call": _CallTool,
-    "prompts/list": _Listing,
-    "prompts/get": _GetPrompt,
-    "resources/list": _Listing,
-    "resources/templates/list": _Listing,
-    "resources/read": _ReadResource,
     "resources/subscribe": _ReadResource,
     "resources/unsubscribe": _ReadResource,
-    "completion/complete": _Complete,
     "logging/setLevel": _SetLevel,
 }
-_STATELESS: dict[str, type[_Bare]] = {
+_STATELESS = _IN_BOTH | {
     "server/discover": _Bare,
-    "tools/list": _Listing,
     "tools/call": _AnsweredCall,
-    "prompts/list": _Listing,
-    "prompts/get": _GetPrompt,
-    "resources/list": _Listing,
-    "resources/templates/list": _Listing,
-    "resources/read": _ReadResource,
-    "completion/complete": _Complete,
     "subscriptions/listen": _Listen,
 }
 """The requests of each era with the shape of their params; others do not exist there."""

@@ -44,26 +44,6 @@ def find_capability(capability_id: str) -> CapabilitySpec | None:
     return _CAPABILITIES.get(capability_id)
 
 
-def all_templates() -> tuple[TemplateSpec, ...]:
-    return TEMPLATES
-
-
-def all_features() -> tuple[FeatureSpec, ...]:
-    return FEATURES
-
-
-def all_contracts() -> tuple[ContractSpec, ...]:
-    return CONTRACTS
-
-
-def all_refs() -> tuple[RefSpec, ...]:
-    return REFS
-
-
-def all_capabilities() -> tuple[CapabilitySpec, ...]:
-    return CAPABILITIES
-
-
 def all_builtins() -> tuple[Builtin, ...]:
     """Every builtin, kind by kind, by id."""
     return (*TEMPLATES, *FEATURES, *CONTRACTS, *REFS, *CAPABILITIES)

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from handrail.contract.effort import Effort
-from handrail.workflows.builtins.registry import all_contracts
+from handrail.workflows.builtins.contracts import CONTRACTS
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -72,7 +72,7 @@ class Domains:
         """What is left for trying; where nothing is, a condition may hold."""
         self._inputs = workflow.inputs
         self._known, self._unknown = _values_set(workflow.steps)
-        self._schemas = {spec.artifact_kind: spec.schema for spec in all_contracts()}
+        self._schemas = {spec.artifact_kind: spec.schema for spec in CONTRACTS}
         self._schemas |= {one.artifact_kind: one.schema for one in workflow.contracts.values()}
 
     def delivers(self, artifact_kind: str) -> bool:

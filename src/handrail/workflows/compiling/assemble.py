@@ -9,8 +9,8 @@ import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json, make_from
-from handrail.workflows.builtins.capabilities import make_observation
-from handrail.workflows.builtins.registry import all_capabilities, find_capability
+from handrail.workflows.builtins.capabilities import CAPABILITIES, make_observation
+from handrail.workflows.builtins.registry import find_capability
 from handrail.workflows.builtins.specs import Site
 from handrail.workflows.compiled import (
     Action,
@@ -140,7 +140,7 @@ def _is_probed(parts: tuple[Placed, ...], capability: str) -> bool:
 def _probe(capability: str, taken: set[str], trail: Trail) -> PlacedLeaf | None:
     spec = find_capability(capability)
     if spec is None:
-        known = [one.id for one in all_capabilities()]
+        known = [one.id for one in CAPABILITIES]
         pointer = f"/capabilities/{capability}"
         trail.unknown("capability", capability, known, pointer, "It is not probed.")
         return None

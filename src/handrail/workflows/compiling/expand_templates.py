@@ -11,9 +11,10 @@ import msgspec
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.json.places import join_pointer
 from handrail.workflows.builtins.placement import default_prefix
-from handrail.workflows.builtins.registry import all_templates, find_template
+from handrail.workflows.builtins.registry import find_template
 from handrail.workflows.builtins.routines import make_routine_template
 from handrail.workflows.builtins.specs import CapabilityUse, TemplateContext, TemplateNeeds, TemplateSpec
+from handrail.workflows.builtins.templates import TEMPLATES
 from handrail.workflows.compiled import Provenance
 from handrail.workflows.compiling.assemble import CAPABILITY_OBSERVATION
 from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, Surroundings, Trail
@@ -210,7 +211,7 @@ class _Expander:
         return found
 
     def _stand_in(self, call: SourceTemplateCall, where: _Place) -> tuple[Placed, ...]:
-        known = [one.id for one in all_templates()] + list(self._routines)
+        known = [one.id for one in TEMPLATES] + list(self._routines)
         stand_in = "A step that names the routine stands in for it."
         self._trail.unknown("template", call.template_id, known, f"{call.pointer}/templateId", stand_in)
         if not self._trail.has_open_names:

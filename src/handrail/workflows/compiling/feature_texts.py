@@ -14,7 +14,8 @@ from handrail.contract.json.places import join_pointer
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.workflows.builtins.placement import parse_placeholder
-from handrail.workflows.builtins.registry import all_features, find_feature
+from handrail.workflows.builtins.prompt_texts import FEATURES
+from handrail.workflows.builtins.registry import find_feature
 from handrail.workflows.builtins.specs import Addition, CapabilityUse, FeatureSpec, Site
 from handrail.workflows.compiled import InputSpec
 from handrail.workflows.compiling.compilation import Trail
@@ -147,7 +148,7 @@ def collect_feature_texts(source: SourceWorkflow, trail: Trail) -> FeatureTexts:
     for feature in source.features:
         spec = find_feature(feature.id)
         if spec is None:
-            known = [one.id for one in all_features()]
+            known = [one.id for one in FEATURES]
             place = f"{feature.pointer}/id" if feature.config else feature.pointer
             trail.unknown("feature", feature.id, known, place, "It is left out.")
         elif feature.id in seen:

@@ -10,7 +10,9 @@ import msgspec
 from handrail.contract.json.places import join_pointer
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
-from handrail.workflows.builtins.registry import all_contracts, all_refs, find_contract, find_ref
+from handrail.workflows.builtins.contracts import CONTRACTS
+from handrail.workflows.builtins.prompt_texts import REFS
+from handrail.workflows.builtins.registry import find_contract, find_ref
 from handrail.workflows.compiled import Contract, Schema, resolve_ref
 from handrail.workflows.compiling.compilation import Surroundings, Trail
 from handrail.workflows.contracts.check import Violation, check_contract_schema, find_violations, make_example
@@ -320,7 +322,7 @@ class Shelf:
             self._trail.report("broken_contract", pointer, message, "Correct the file of the contract.")
             return None
         else:
-            known = [contract.id for contract in all_contracts()] + list(self._own)
+            known = [contract.id for contract in CONTRACTS] + list(self._own)
             self._trail.unknown("contract", contract_id, known, pointer, "The step asks for notes only.")
             return None
         if contract_id in self._tightened:
@@ -346,7 +348,7 @@ class Shelf:
     def ref_text(self, part: RefPart) -> str:
         ref = find_ref(part.ref_id)
         if ref is None:
-            known = [ref.id for ref in all_refs()]
+            known = [ref.id for ref in REFS]
             place = f"{part.pointer}/refId"
             self._trail.unknown("ref", part.ref_id, known, place, "It is left out of the prompt.")
             return ""

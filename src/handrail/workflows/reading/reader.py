@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 
 from handrail.contract.json.places import unescape_key
-from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quote
 from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.dialect.translation import to_native
-from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES, Spelling
+from handrail.workflows.limits import MAX_JSON_DEPTH, Spelling
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.problem import (
     NO_EDIT,
@@ -34,7 +33,7 @@ from handrail.workflows.reading.shape_check import check_shape
 from handrail.workflows.reading.shapes import Named
 from handrail.workflows.reading.sound_rest import keep_sound
 from handrail.workflows.spellings.decoded import NOT_DAMAGED, Decoded
-from handrail.workflows.spellings.spelling import decode_spelled
+from handrail.workflows.spellings.spelling import decode_file
 
 # Pointers into a translated document, back to the author's own file
 
@@ -157,7 +156,7 @@ def read_workflow(
     `decoded` is its document as JSON, where that is known already; `base` is what an overlay changes.
     """
     try:
-        found = _decode(content, spelling, decoded)
+        found = decode_file(content, spelling, decoded)
     except Fault as fault:
         return Reading(workflow=None, problems=(_unreadable(fault, content, spelling),))
     if found.problems:
@@ -193,13 +192,6 @@ def _find_cut_texts(found: Decoded, content: bytes) -> Iterator[Problem]:
             yield Problem(
                 code="changed_meaning", message=message, pointer=pointer, fix=fix, severity="warning"
             )
-
-
-def _decode(content: bytes, spelling: Spelling, decoded: bytes) -> Decoded:
-    if spelling == "json" or decoded:
-        held = decode_json(decoded or content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH)
-        return Decoded(document=held)
-    return decode_spelled(content, spelling)
 
 
 def _read_damaged(found: Decoded, content: bytes, spelling: Spelling) -> Reading:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Literal, TypeAlias, get_args
 
 from handrail.contract.outcome import Json
-from handrail.workflows.compiled import TYPE_WORDS
+from handrail.workflows.compiled import TYPE_WORDS, InputType, has_declared_type, is_number
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.shapes import (
     Anything,
@@ -29,71 +29,34 @@ Fit: TypeAlias = tuple[Callable[[Json], bool], str]
 """The question, and what a fitting value is called."""
 
 
-def _is_text(value: Json) -> bool:
-    return isinstance(value, str)
-
-
-def _is_boolean(value: Json) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_whole(value: Json) -> bool:
-    return _is_number(value) and (isinstance(value, int) or value.is_integer())
-
-
-def _is_list(value: Json) -> bool:
-    return isinstance(value, list)
-
-
-def _is_object(value: Json) -> bool:
-    return isinstance(value, dict)
-
-
 def _is_ordered(value: Json) -> bool:
-    return _is_text(value) or _is_number(value)
+    return isinstance(value, str) or is_number(value)
 
 
 def _is_simple(value: Json) -> bool:
-    return _is_ordered(value) or _is_boolean(value)
+    return isinstance(value, bool) or _is_ordered(value)
 
 
 def _is_filled_list(value: Json) -> bool:
     return isinstance(value, list) and bool(value)
 
 
-def _is_anything(_: Json) -> bool:
-    return True
-
-
 INPUT_FITS: dict[str, Fit] = {
-    name: (fits, TYPE_WORDS[name])
-    for name, fits in {
-        "string": _is_text,
-        "number": _is_number,
-        "integer": _is_whole,
-        "boolean": _is_boolean,
-        "array": _is_list,
-        "object": _is_object,
-        "any": _is_anything,
-    }.items()
+    name: (partial(has_declared_type, name), TYPE_WORDS[name]) for name in get_args(InputType)
 }
 """By input type: what a default or a member of the enum must be."""
 
 _ORDERED: Fit = (_is_ordered, "a number or a text")
 OPERATOR_FITS: dict[str, Fit] = {
-    "equals": (_is_anything, "anything"),
-    "not_equals": (_is_anything, "anything"),
+    "equals": INPUT_FITS["any"],
+    "not_equals": INPUT_FITS["any"],
     "in": (_is_filled_list, "a list with at least one value"),
     "contains": (_is_simple, "a text, a number, true or false"),
     "gt": _ORDERED,
     "gte": _ORDERED,
     "lt": _ORDERED,
     "lte": _ORDERED,
-    "exists": (_is_boolean, "true or false"),
+    "exists": INPUT_FITS["boolean"],
 }
 """By operator: what the value of a comparison must be."""
 
@@ -108,7 +71,7 @@ def convert_value(declared: str, value: Json) -> Json:
     """The same value in another JSON type, if the types alone determine it; None otherwise."""
     if not isinstance(value, str):
         if declared == "string" and _is_simple(value):
-            return str(value).lower() if _is_boolean(value) else str(value)
+            return str(value).lower() if isinstance(value, bool) else str(value)
         return [value] if declared == "array" and _is_simple(value) else None
     match declared:
         case "boolean" if value.lower() in _TRUTHS:

@@ -15,25 +15,32 @@ _KEPT_TEXTS = 8
 _Parsed: TypeAlias = Literal["yaml", "md"]
 
 
+def decode_file(content: bytes, spelling: Spelling, decoded: bytes = b"") -> Decoded:
+    """What a file holds; `decoded` is its document as JSON, where that is known already.
+
+    Raises Fault E_VALIDATION or REQUEST_TOO_LARGE for what cannot be read.
+    """
+    if spelling == "json" or decoded:
+        held = decode_json(decoded or content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH)
+        return Decoded(document=held)
+    return decode_spelled(content, spelling)
+
+
 def decode_document(content: bytes, spelling: Spelling, decoded: bytes = b"") -> Json:
     """The document of a file; None when it cannot be read."""
     try:
-        if spelling == "json" or decoded:
-            return decode_json(decoded or content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH)
-        return decode_spelled(content, spelling).document
+        return decode_file(content, spelling, decoded).document
     except Fault:
         return None
 
 
 def decode_partly(content: bytes, spelling: Spelling, decoded: bytes = b"") -> Json:
     """The document of a file; of a page whose form is wrong in places, what was read of it."""
-    document = decode_document(content, spelling, decoded)
-    if document is not None or spelling == "json":
-        return document
     try:
-        return decode_spelled(content, spelling).partial
+        found = decode_file(content, spelling, decoded)
     except Fault:
         return None
+    return found.partial if found.document is None else found.document
 
 
 def decode_spelled(content: bytes, spelling: _Parsed) -> Decoded:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from handrail_code.edit.plan import Refusal, refuse_troubles
+from handrail_code.edit.plan import Refusal, read_whole
 from handrail_code.facts.join import Project, Symbol
 from handrail_code.facts.model import NONE, VALUE, Export, FileFacts, Span, Use
 from handrail_code.facts.slots import Exported, Local, Shared
@@ -48,11 +48,7 @@ def read_extent(project: Project, symbol: Symbol) -> Extent:
     home = project.slots.home_of(symbol.slot)
     if isinstance(home, Shared):
         raise Refusal("module_system", f"{symbol.name} stands in a script, which has no imports or exports.")
-    facts, text = project.facts(home.path), project.source.text(home.path)
-    if facts is None or text is None:
-        raise Refusal("unreadable", "The file cannot be read as source.", home.path)
-    if facts.troubles:
-        raise refuse_troubles(home.path, facts)
+    facts, text = read_whole(project, home.path)
     if facts.is_declaration:
         raise Refusal("external", "A declaration file describes code that stands elsewhere.", home.path)
     layout = read_layout(home.path, text)

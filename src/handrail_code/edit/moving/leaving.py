@@ -99,21 +99,20 @@ def _is_used_at_home(shift: Shift, stays: set[int]) -> bool:
         if index in stays:
             return True
         is_listed = statement.kind == "export_list" or (
-            statement.kind == "exports_object" and _is_taken(shift, statement.pieces, use)
+            statement.kind == "exports_object" and _is_taken(shift, use)
         )
         if not shift.extent.holds(use.start) and not is_listed:
             return True
     return False
 
 
-def _is_taken(shift: Shift, pieces: tuple[object, ...], use: Use) -> bool:
+def _is_taken(shift: Shift, use: Use) -> bool:
     """A name in the object of exports that goes away."""
     exported = {
         each.exported
         for each in shift.extent.exports
         if each.local_span is not None and each.local_span.start == use.start
     }
-    del pieces
     return bool(exported) and not exported & shift.kept
 
 

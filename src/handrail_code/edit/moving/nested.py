@@ -12,7 +12,7 @@ from handrail_code.edit.moving.needs import bring_needs, drop_needless, rebase_i
 from handrail_code.edit.moving.placing import place_spelled, splice
 from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift, refuse_target
-from handrail_code.edit.plan import Plan, Refusal, refuse_troubles
+from handrail_code.edit.plan import Plan, Refusal, read_whole
 from handrail_code.facts.join import Project, Symbol
 from handrail_code.facts.model import NONE, FileFacts, Use
 from handrail_code.facts.slots import Local
@@ -24,11 +24,7 @@ DECLARING = ("declaration", "pattern")
 def lift_nested(project: Project, symbol: Symbol, target: str, is_exporting: bool) -> Plan:
     slot = symbol.slot
     assert isinstance(slot, Local), "what is nested is local"
-    facts, text = project.facts(slot.path), project.source.text(slot.path)
-    if facts is None or text is None:
-        raise Refusal("unreadable", "The file cannot be read as source.", slot.path)
-    if facts.troubles:
-        raise refuse_troubles(slot.path, facts)
+    facts, text = read_whole(project, slot.path)
     uses = [facts.uses[at] for at in facts.bindings[slot.binding].uses]
     inner = _read_only_declaration(slot, uses, text)
     _refuse_inner(slot, facts, inner)

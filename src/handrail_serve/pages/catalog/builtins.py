@@ -22,6 +22,7 @@ from handrail_serve.pages.parts import (
     more_rows,
     page,
     search_field,
+    section,
     select,
     soft,
     table,
@@ -75,13 +76,7 @@ def _groups(items: Sequence[Any]) -> Iterator[Html]:
     for kind, word in _KINDS:
         held = [one for one in items if one["kind"] == kind]
         if held:
-            yield element(
-                "section",
-                element("h2", word.capitalize()),
-                soft(_WHERE[kind]),
-                *map(_builtin, held),
-                class_="stack tight",
-            )
+            yield section(word.capitalize(), soft(_WHERE[kind]), *map(_builtin, held))
 
 
 def _builtin(one: Payload) -> Html:

@@ -32,9 +32,12 @@ from handrail_serve.pages.parts import (
     panel,
     prose,
     run_path,
+    section,
     soft,
+    split,
     status_badge,
     table,
+    tabs,
     under,
     workflow_path,
 )
@@ -136,17 +139,9 @@ def broken_frame(workflow_id: str, message: str, part: str, *children: Child) ->
 
 
 def _tabs(workflow_id: str, part: str, only: Sequence[str] = ()) -> Html:
-    links = [
-        element(
-            "a",
-            word,
-            href=workflow_path(workflow_id, name),
-            aria_current="page" if name == part else None,
-        )
-        for name, word in PARTS
-        if not only or name in only
-    ]
-    return element("nav", *links, class_="tabs", aria_label="Parts of the workflow")
+    shown = [(name, word) for name, word in PARTS if not only or name in only]
+    links = ((word, workflow_path(workflow_id, name), name == part) for name, word in shown)
+    return tabs("Parts of the workflow", links)
 
 
 def _drift_notice(workflow: Payload, drift: Drift | None) -> Child:
@@ -171,8 +166,14 @@ def _drift_notice(workflow: Payload, drift: Drift | None) -> Child:
 def overview(workflow: Payload, steps: Payload) -> Html:
     """`workflow` is of part summary, `steps` of part steps."""
     recommended = {name: value for name, value in workflow.get("recommended", {}).items() if value}
-    return element(
-        "div",
+    known = [
+        ("Hash", mono(workflow["workflowHash"])),
+        ("Suggested id", workflow.get("suggestedId", "")),
+        ("Capabilities", ", ".join(f"{k} ({v})" for k, v in workflow.get("capabilities", {}).items())),
+        ("Recommended", ", ".join(f"{k}: {v}" for k, v in recommended.items())),
+    ]
+    start = f"handrail run start {workflow['id']} --goal 'What you want' --request-id my-key"
+    return split(
         element(
             "div",
             panel("What it is for", element("p", workflow["description"], dir="auto")),
@@ -180,34 +181,9 @@ def overview(workflow: Payload, steps: Payload) -> Html:
             _steps(steps),
             class_="stack",
         ),
-        element(
-            "aside",
-            panel(
-                "Facts",
-                facts(
-                    [
-                        ("Hash", mono(workflow["workflowHash"])),
-                        ("Suggested id", workflow.get("suggestedId", "")),
-                        (
-                            "Capabilities",
-                            ", ".join(f"{k} ({v})" for k, v in workflow.get("capabilities", {}).items()),
-                        ),
-                        ("Recommended", ", ".join(f"{k}: {v}" for k, v in recommended.items())),
-                    ]
-                ),
-            ),
-            panel(
-                "Start it",
-                soft("Ask your agent, or run:"),
-                command_line(
-                    f"handrail run start {workflow['id']} --goal 'What you want' --request-id my-key"
-                ),
-                class_="stack tight",
-            ),
-            class_="side",
-            aria_label="About this workflow",
-        ),
-        class_="split",
+        panel("Facts", facts(known)),
+        panel("Start it", soft("Ask your agent, or run:"), command_line(start), class_="stack tight"),
+        label="About this workflow",
     )
 
 
@@ -224,24 +200,20 @@ def _inputs(inputs: Sequence[Payload], omitted: int) -> Child:
         )
         for one in inputs
     ]
-    return element(
-        "section",
-        element("h2", "Inputs"),
+    return section(
+        "Inputs",
         table(("Input", "Type", "Needed", "What"), rows, "Inputs"),
         element("p", f"{count(omitted, 'more input')}: the compiled form has all.") if omitted else None,
-        class_="stack tight",
     )
 
 
 def _steps(steps: Payload) -> Html:
     rows = [_step(number, one) for number, one in enumerate(steps.get("steps", []), 1)]
     omitted = steps.get("stepsOmitted", 0)
-    return element(
-        "section",
-        element("h2", "Steps"),
+    return section(
+        "Steps",
         element("ol", *rows, class_="rows two"),
         element("p", f"{count(omitted, 'more step')}: the compiled form has all.") if omitted else None,
-        class_="stack tight",
     )
 
 

@@ -271,7 +271,7 @@ def _remove_session(log: FileLog, disk: RemovingDisk, session: SessionToRemove, 
     try:
         if _to_remove(log, name) != session:
             return False
-        _make_room(log, disk, name + SET_ASIDE)
+        sum(_clear_files(log, disk, name + SET_ASIDE))  # of an earlier session of this name
         with open_directory(disk, log.sessions) as directory:
             disk.rename(name, name + SET_ASIDE, directory)
             try:
@@ -283,12 +283,6 @@ def _remove_session(log: FileLog, disk: RemovingDisk, session: SessionToRemove, 
     finally:
         release(disk, held)
     return True
-
-
-def _make_room(log: FileLog, disk: RemovingDisk, name: str) -> None:
-    """Clear what is left of an earlier session of this name."""
-    if name in names_in(disk, log.sessions):
-        sum(_clear_files(log, disk, name))
 
 
 def _clear_cache(log: FileLog, disk: RemovingDisk, session_id: SessionId) -> None:

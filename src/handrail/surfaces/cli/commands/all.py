@@ -29,7 +29,7 @@ WORKFLOW_ROWS = (
         path="workflow list",
         spellings=(
             Spelling(field="query", value="WORDS"),
-            Spelling(field="source", kind="text"),
+            Spelling(field="source"),
             LIMIT,
             CURSOR,
         ),
@@ -89,7 +89,6 @@ WORKFLOW_ROWS = (
             Spelling(
                 field="workflows",
                 position=1,
-                is_required=True,
                 kind="sources",
                 value="PATH|ID",
                 text="Two workflows, the older first: files or ids; `-` is stdin.",
@@ -125,7 +124,7 @@ WORKFLOW_ROWS = (
     Row(
         path="workflow new",
         spellings=(
-            Spelling(field="workflowId", position=1, kind="id", value="ID", text="Its id, namespace.name."),
+            Spelling(field="workflowId", position=1, kind="id", value="ID"),
             Spelling(field="to", kind="directory", value="DIR"),
         ),
         examples=(
@@ -160,13 +159,12 @@ WORKFLOW_ROWS = (
             Spelling(
                 field="document",
                 position=1,
-                is_required=True,
                 kind="document",
                 value="FILE",
                 text="The file with the workflow; `-` is stdin.",
             ),
-            Spelling(field="file", kind="text", value="NAME"),
-            Spelling(field="base", kind="text", value="DIGEST"),
+            Spelling(field="file", value="NAME"),
+            Spelling(field="base", value="DIGEST"),
         ),
         examples=(
             "handrail workflow save my_check.json --dry-run --compact",
@@ -193,7 +191,7 @@ CHECK_ROWS = (
                 text="Or a program and its arguments, after `--`; no shell reads them.",
             ),
             STATE,
-            Spelling(field="session", kind="id", value="ID", text="Or a session id, for its open run."),
+            Spelling(field="session", kind="id", value="ID"),
             Spelling(field="directory", value="DIR"),
             Spelling(
                 field="timeLimit",
@@ -221,7 +219,7 @@ CHECK_ROWS = (
                 kind="id",
                 text="A check of the project; else every one that it declares.",
             ),
-            Spelling(field="withdraw", text="Take the approval back; asks nobody."),
+            Spelling(field="withdraw"),
         ),
         takes_rest=False,
         examples=("handrail check approve tests --withdraw --compact",),
@@ -318,8 +316,8 @@ STORE_ROWS = (
     Row(
         path="store copy",
         spellings=(
-            Spelling(field="from", kind="text", value="HOME"),
-            Spelling(field="to", kind="text", value="HOME"),
+            Spelling(field="from", value="HOME"),
+            Spelling(field="to", value="HOME"),
             Spelling(field="ids", kind="ids", value="ID,ID"),
         ),
         columns=("target", "ok", "error"),
@@ -343,7 +341,6 @@ RUN_ROWS = (
             ),
             Spelling(
                 field="requestId",
-                kind="text",
                 value="KEY",
                 text="Your key for this start: letters, digits, `._:-`. A repeat returns the same run.",
             ),
@@ -404,11 +401,10 @@ RUN_ROWS = (
         spellings=(
             Spelling(field="run", position=1, kind="token"),
             STATE,
-            Spelling(field="reason", text="Why nobody will continue it."),
+            Spelling(field="reason"),
             Spelling(field="note", value="TEXT"),
             Spelling(
                 field="requestId",
-                kind="text",
                 value="KEY",
                 text="Your key for this closing; a repeat does not close a run that was reopened since.",
             ),
@@ -430,12 +426,7 @@ CODE_ROWS = (
     Row(
         path="code status",
         spellings=(
-            Spelling(
-                field="node",
-                position=1,
-                kind="text",
-                text="A node id or tree id; default the tree of the open step.",
-            ),
+            Spelling(field="node", position=1),
             _SESSION,
             STATE,
         ),
@@ -444,10 +435,8 @@ CODE_ROWS = (
     Row(
         path="code diff",
         spellings=(
-            Spelling(field="before", position=1, kind="text", value="A", text="A node id or tree id."),
-            Spelling(
-                field="after", position=2, kind="text", value="B", text="The same, or `now`, the default."
-            ),
+            Spelling(field="before", position=1, value="A"),
+            Spelling(field="after", position=2, value="B", text="The same, or `now`, the default."),
             _SESSION,
         ),
         examples=(
@@ -458,7 +447,7 @@ CODE_ROWS = (
     Row(
         path="code restore",
         spellings=(
-            Spelling(field="node", position=1, kind="text", text="A node id or tree id."),
+            Spelling(field="node", position=1),
             _SESSION,
         ),
         blast_radius="Files of the project, ignored ones never; the files before it are recorded first.",

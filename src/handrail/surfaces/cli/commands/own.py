@@ -37,8 +37,8 @@ SETTINGS_ROWS = (
     Row(
         path="settings set",
         spellings=(
-            Spelling(field="key", position=1, kind="text"),
-            Spelling(field="value", position=2, kind="text"),
+            Spelling(field="key", position=1),
+            Spelling(field="value", position=2),
         ),
         examples=(
             "handrail settings set retentionDays 30 --dry-run --compact",

@@ -120,7 +120,7 @@ class GlobalFlag(msgspec.Struct, frozen=True, kw_only=True):
 
 CURSOR = Spelling(field="cursor", kind="token")
 LIMIT = Spelling(field="limit", value="N", text="Items per page, 50 by default.")
-NOTES = Spelling(field="output.notesMarkdown", flag="--notes", kind="text", value="TEXT")
+NOTES = Spelling(field="output.notesMarkdown", flag="--notes", value="TEXT")
 ARTIFACTS = Spelling(
     field="output.artifacts",
     kind="array",

@@ -9,9 +9,7 @@ from handrail.surfaces.cli.commands.row import CURSOR, LIMIT, NOTES_FILE, Row, S
 
 SESSION = Spelling(field="sessionId", position=1, kind="id", value="ID", text="The id of the session.")
 
-_NODE = Spelling(
-    field="node", flag="--node", position=2, kind="text", value="NODE", text="A node id, as the second word."
-)
+_NODE = Spelling(field="node", flag="--node", position=2, value="NODE", text="A node id, as the second word.")
 
 SESSION_ROWS = (
     Row(
@@ -66,7 +64,7 @@ SESSION_ROWS = (
         spellings=(
             SESSION,
             msgspec.structs.replace(_NODE, field="one"),
-            Spelling(field="other", flag="--compare", kind="text", value="NODE", text="Another node id."),
+            Spelling(field="other", flag="--compare", value="NODE"),
         ),
         examples=("handrail session show SESSION_ID NODE_ID --compare OTHER_NODE_ID --compact",),
     ),
@@ -112,7 +110,7 @@ SESSION_ROWS = (
         operation="session.settle_gap",
         spellings=(
             Spelling(field="gap", position=1),
-            Spelling(field="note", kind="text", value="TEXT"),
+            Spelling(field="note", value="TEXT"),
             Spelling(field="session", value="SESSION_ID"),
         ),
         examples=("handrail session settle GAP_ID --note 'Looked at it.' --compact",),
@@ -121,7 +119,7 @@ SESSION_ROWS = (
         path="session rename",
         spellings=(
             msgspec.structs.replace(SESSION, field="session"),
-            Spelling(field="title", position=2, kind="text"),
+            Spelling(field="title", position=2),
         ),
         examples=("handrail session rename SESSION_ID 'The parser, once more' --compact",),
     ),
@@ -130,12 +128,11 @@ SESSION_ROWS = (
         operation="session.start",
         spellings=(
             Spelling(field="session", value="ID", kind="id"),
-            Spelling(field="notes", kind="text", value="TEXT"),
+            Spelling(field="notes", value="TEXT"),
             msgspec.structs.replace(NOTES_FILE, field="notes"),
             Spelling(field="goal", value="TEXT"),
             Spelling(
                 field="requestId",
-                kind="text",
                 value="KEY",
                 text="Your key for this call: letters, digits, `._:-`. A repeat returns the same session.",
             ),
@@ -149,13 +146,10 @@ SESSION_ROWS = (
         path="session resume",
         spellings=(
             Spelling(
-                field="query",
-                position=1,
-                kind="text",
-                text="Words, a branch, a commit, or a session or run id; optional.",
+                field="query", position=1, text="Words, a branch, a commit, or a session or run id; optional."
             ),
             Spelling(field="branch"),
-            Spelling(field="head", value="COMMIT", kind="text"),
+            Spelling(field="head", value="COMMIT"),
         ),
         columns=("sessionId", "status", "workflowId", "pendingTitle"),
         examples=(
@@ -194,7 +188,7 @@ SESSION_ROWS = (
     ),
     Row(
         path="session delete",
-        spellings=(Spelling(field="ids", kind="ids", value="ID,ID", is_required=True, text="Session ids."),),
+        spellings=(Spelling(field="ids", kind="ids", value="ID,ID"),),
         columns=("target", "ok", "error"),
         examples=(
             "handrail session delete --ids SESSION_ID --dangerous --dry-run --compact",

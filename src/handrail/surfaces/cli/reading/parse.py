@@ -108,27 +108,23 @@ def object_of(text: str | bytes, label: str) -> dict[str, Json]:
     value = _decoded_value(text)
     if isinstance(value, dict):
         return value
-    raise Fault(
-        E_VALIDATION,
-        f"{label} is JSON, but not an object.",
-        details={"param": label, "expected": "a JSON object", "got": _json_kind(value)},
-        hint="Send one JSON object in braces.",
-    )
+    raise _refuse_kind(value, label, "object", "braces")
 
 
 def array_of(text: str | bytes, label: str) -> list[Json]:
-    """The JSON array that `text` is.
-
-    Raises Fault E_VALIDATION or REQUEST_TOO_LARGE, as the decoder does.
-    """
+    """The JSON array that `text` is. Raises as `object_of` does."""
     value = _decoded_value(text)
     if isinstance(value, list):
         return value
-    raise Fault(
+    raise _refuse_kind(value, label, "array", "brackets")
+
+
+def _refuse_kind(value: Json, label: str, wanted: str, around: str) -> Fault:
+    return Fault(
         E_VALIDATION,
-        f"{label} is JSON, but not an array.",
-        details={"param": label, "expected": "a JSON array", "got": _json_kind(value)},
-        hint="Send one JSON array in brackets.",
+        f"{label} is JSON, but not an {wanted}.",
+        details={"param": label, "expected": f"a JSON {wanted}", "got": _json_kind(value)},
+        hint=f"Send one JSON {wanted} in {around}.",
     )
 
 
@@ -198,19 +194,8 @@ def _shown(param: Param, text: str) -> str:
 
 
 def _json_kind(value: Json) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a string"
-        case dict():
-            return "an object"
-        case _:
-            return "an array"
+    kinds = {bool: "a boolean", int: "a number", float: "a number", str: "a string", dict: "an object"}
+    return "null" if value is None else kinds.get(type(value), "an array")
 
 
 # Command lines

@@ -24,6 +24,7 @@ from handrail.contract.envelopes.cli import (
     resolve_format,
     stream_summary,
     to_cli,
+    to_cont,
 )
 from handrail.contract.outcome import Call, Failure, Fault, Json, Notice, Outcome, Success
 from handrail.surfaces.cli.reading.parse import Parsed, Problem, show_briefly
@@ -195,14 +196,15 @@ def raw_problems(parsed: Parsed, output: Output) -> list[Problem]:
         return []
     why = _explain_not_raw(parsed, parsed.command)
     problems = [Problem(param="--format", problem=why)] if why else []
-    if output.envelope == "lafs":
-        problems.append(Problem(param="--envelope", problem="lafs does not go with raw output"))
-    problems += [
-        Problem(param=f"--{flag}", problem="does not go with raw output")
-        for flag in ("fields", "field", "budget")
-        if flag in parsed.options
-    ]
-    return problems
+    return problems + _clashes(parsed, output, ("fields", "field", "budget"), "raw output")
+
+
+def _clashes(parsed: Parsed, output: Output, flags: Sequence[str], what: str) -> list[Problem]:
+    """What of this line asks for a document where there is none; only our own dialect has another form."""
+    given = [flag for flag in flags if flag in parsed.options]
+    problems = [Problem(param=f"--{flag}", problem=f"does not go with {what}") for flag in given]
+    lafs = Problem(param="--envelope", problem=f"lafs does not go with {what}")
+    return [lafs, *problems] if output.envelope == "lafs" else problems
 
 
 def _explain_not_raw(parsed: Parsed, command: Command) -> str:
@@ -231,17 +233,9 @@ def stream_problems(parsed: Parsed, output: Output) -> list[Problem]:
     """A stream is JSON lines in one dialect, so there is no document to cut or to select from."""
     if "stream" not in parsed.options:
         return []
-    problems = []
-    if output.format != "json":
-        problems.append(Problem(param="--format", problem=f"{output.format} does not go with a stream"))
-    if output.envelope == "lafs":
-        problems.append(Problem(param="--envelope", problem="lafs does not go with a stream"))
-    problems += [
-        Problem(param=f"--{flag}", problem="does not go with a stream")
-        for flag in ("field", "budget")
-        if flag in parsed.options
-    ]
-    return problems
+    other = Problem(param="--format", problem=f"{output.format} does not go with a stream")
+    clashes = _clashes(parsed, output, ("field", "budget"), "a stream")
+    return clashes if output.format == "json" else [other, *clashes]
 
 
 def check_schema_version(parsed: Parsed, problems: list[Problem]) -> None:
@@ -352,8 +346,6 @@ def prepare(output: Output) -> None:
     """Load what this answer needs before a change: afterwards there may be no descriptor left."""
     if output.envelope == "lafs":
         import handrail.contract.envelopes.lafs
-    if output.envelope == "cont":
-        import handrail.contract.envelopes.cli
     if output.format == "text":
         import handrail.surfaces.cli.rendering.failures
         import handrail.surfaces.cli.rendering.human
@@ -413,11 +405,8 @@ def _document(outcome: Outcome, call: Call, output: Output, *, is_compact: bool)
         return encode_document(
             to_lafs(outcome, about_session(outcome, call), mvi=output.mvi), compact=is_compact
         )
-    if output.envelope == "cont":
-        from handrail.contract.envelopes.cli import to_cont
-
-        return encode_document(to_cont(outcome, call, command_line=spell), compact=is_compact)
-    return encode_document(to_cli(outcome, call, command_line=spell), compact=is_compact)
+    spelled = to_cont if output.envelope == "cont" else to_cli
+    return encode_document(spelled(outcome, call, command_line=spell), compact=is_compact)
 
 
 def _as_started(outcome: Outcome, output: Output) -> Outcome:

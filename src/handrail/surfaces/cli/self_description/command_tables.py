@@ -7,6 +7,7 @@ imports its operation.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any, cast
 
@@ -72,6 +73,35 @@ GATE_FIELDS = frozenset({"dryRun", "confirm", "dangerous", "continueOnError"})
 NO_LIMIT = 10**18 - 1
 
 
+APPLIES_TO: dict[str, tuple[str, Callable[[Row, Operation | None, Collection[str]], bool]]] = {
+    "every": ("every command", lambda *_: True),
+    "calls": (
+        "commands that make calls, the server included",
+        lambda row, *_: row.output in ("document", "protocol"),
+    ),
+    "answers": ("commands that answer with a document", lambda _, called, __: called is not None),
+    "queries": (
+        "commands that only read",
+        lambda _, called, __: called is not None and called.effect == "read",
+    ),
+    "expansions": (
+        "reads with parts that are left out unless asked for",
+        lambda _, called, __: called is not None and bool(called.shape.on_demand),
+    ),
+    "writes": ("commands that change something", lambda *given: "dryRun" in given[-1]),
+    "gated": ("commands that a preview can authorise", lambda *given: "confirm" in given[-1]),
+    "dangerous": ("commands that destroy something", lambda *given: "dangerous" in given[-1]),
+    "batch": ("commands that take several targets", lambda *given: "continueOnError" in given[-1]),
+    "stream": (
+        "commands that can answer line by line",
+        lambda _, called, __: called is not None and called.stream is not None,
+    ),
+    "exports": ("commands whose payload can go into a file", lambda row, *_: bool(row.out)),
+}
+"""By `on` of a flag: the commands that it is for, in words and by row, operation and the fields of its input;
+`global_flags` of each command says it exactly."""
+
+
 @cache
 def rows_of(registry: Registry) -> dict[str, Row]:
     """The rows of every part that is installed, by path."""
@@ -86,24 +116,6 @@ def commands(registry: Registry) -> dict[str, Command]:
 def command_help(registry: Registry) -> dict[str, CommandHelp]:
     """What help and the reference page say, by path."""
     return {path: help_of(registry, path) for path in rows_of(registry)}
-
-
-def global_params() -> tuple[Param, ...]:
-    return tuple(
-        Param(
-            name=flag.flag.removeprefix("--"),
-            flag=flag.flag,
-            kind=flag.kind,
-            value=flag.value,
-            position=0,
-            required=False,
-            choices=flag.choices,
-            least=flag.least,
-            most=flag.most,
-            is_plural=False,
-        )
-        for flag in GLOBAL_FLAGS
-    )
 
 
 def called_of(registry: Registry, row: Row) -> Operation | None:
@@ -183,31 +195,8 @@ def _effect(row: Row, called: Operation | None) -> str:
 
 
 def _applies(flag: GlobalFlag, row: Row, called: Operation | None) -> bool:
-    if flag.flag in row.also:
-        return True
-    match flag.on:
-        case "every":
-            return True
-        case "calls":
-            return row.output in ("document", "protocol")
-        case "answers":
-            return called is not None
-        case "queries":
-            return called is not None and called.effect == "read"
-        case "expansions":
-            return called is not None and bool(called.shape.on_demand)
-        case "writes":
-            return "dryRun" in _fields(called)
-        case "gated":
-            return "confirm" in _fields(called)
-        case "dangerous":
-            return "dangerous" in _fields(called)
-        case "batch":
-            return "continueOnError" in _fields(called)
-        case "stream":
-            return called is not None and called.stream is not None
-        case "exports":
-            return bool(row.out)
+    _, is_meant = APPLIES_TO[flag.on]
+    return flag.flag in row.also or is_meant(row, called, _fields(called))
 
 
 def _fields(called: Operation | None) -> dict[str, Any]:

@@ -175,15 +175,7 @@ def show_reference(rt: Runtime, request: ShowReference) -> Success:
 
     Raises Fault E_USAGE for two questions at once, E_NOT_FOUND with the nearest names.
     """
-    asked = {
-        name: value
-        for name, value in (
-            ("command", request.command),
-            ("domain", request.domain),
-            ("schema", request.schema),
-        )
-        if isinstance(value, str)
-    }
+    asked: dict[str, str] = msgspec.to_builtins(request)
     if len(asked) > 1:
         raise Fault(
             E_USAGE,
@@ -260,8 +252,7 @@ def _briefly(part: dict[str, Any]) -> dict[str, Any]:
     The flags that every command shares, the codes and exits and the fields below the first level are in
     the whole reference, in the slice of a domain and in that of a schema.
     """
-    return {
-        "global_flags": [],
+    return _NOTHING | {
         "commands": [
             one | {"params": [_brief_param(param) for param in one["params"]]} for one in part["commands"]
         ],
@@ -269,9 +260,17 @@ def _briefly(part: dict[str, Any]) -> dict[str, Any]:
             label: schema | {names: _first_level(schema[names]) for names in ("fields", "untrusted_fields")}
             for label, schema in part["schemas"].items()
         },
-        "exit_codes": {},
-        "error_codes": {},
     }
+
+
+_NOTHING: dict[str, Any] = {
+    "global_flags": [],
+    "commands": [],
+    "schemas": {},
+    "exit_codes": {},
+    "error_codes": {},
+}
+"""The parts of a slice, in their order, before anything is in them."""
 
 
 def _first_level(names: list[str]) -> list[str]:
@@ -320,13 +319,7 @@ def _schema_part(catalogue: dict[str, Any], label: str) -> dict[str, Any]:
     schema = catalogue["json_schemas"][label]
     definitions = _reachable(schema, catalogue["definitions"])
     described = {**catalogue["schemas"][label], "json_schema": {**schema, "$defs": definitions}}
-    return {
-        "global_flags": [],
-        "commands": [],
-        "schemas": {label: described},
-        "exit_codes": {},
-        "error_codes": {},
-    }
+    return _NOTHING | {"schemas": {label: described}}
 
 
 def _reachable(schema: Json, definitions: dict[str, Json]) -> dict[str, Json]:

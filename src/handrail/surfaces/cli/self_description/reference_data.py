@@ -14,7 +14,7 @@ from handrail.contract.ledger import LedgerDocument
 from handrail.contract.outcome import Payload
 from handrail.runtime.operation import AckVerdict, Operation, Registry
 from handrail.runtime.write_permission import DryRun
-from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, Row
+from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, GlobalFlag, Row
 from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Param
 from handrail.surfaces.cli.self_description import command_tables
 
@@ -36,20 +36,6 @@ _AUTHORISED_BY = {
     "record": "the call itself",
     "process": "the call itself, with the rights of its caller",
 }
-_APPLIES_TO = {
-    "every": "every command",
-    "calls": "commands that make calls, the server included",
-    "answers": "commands that answer with a document",
-    "queries": "commands that only read",
-    "expansions": "reads with parts that are left out unless asked for",
-    "writes": "commands that change something",
-    "gated": "commands that a preview can authorise",
-    "dangerous": "commands that destroy something",
-    "batch": "commands that take several targets",
-    "stream": "commands that can answer line by line",
-    "exports": "commands whose payload can go into a file",
-}
-"""In words; `global_flags` of each command says it exactly."""
 _BLAST_RADIUS = {
     "record": "Appends one fact to one session; nothing is overwritten.",
     "process": "Starts the named program with your rights, and appends one fact to one session.",
@@ -73,7 +59,7 @@ def cli_reference(registry: Registry, command: str = "") -> dict[str, Any]:
     schemas = _Schemas(registry, rows)
     commands = [_command(registry, row, schemas) for row in rows]
     return {
-        "global_flags": [_global_flag(flag.flag) for flag in GLOBAL_FLAGS],
+        "global_flags": [_global_flag(flag) for flag in GLOBAL_FLAGS],
         "commands": sorted(commands, key=lambda one: one["path"]),
         "schemas": dict(sorted(schemas.described.items())),
         "json_schemas": dict(sorted(schemas.json_schemas.items())),
@@ -250,15 +236,14 @@ def _param(param: Param, text: str) -> dict[str, Any]:
     }
 
 
-def _global_flag(name: str) -> dict[str, Any]:
-    flag = next(one for one in GLOBAL_FLAGS if one.flag == name)
+def _global_flag(flag: GlobalFlag) -> dict[str, Any]:
     return {
-        "name": name,
+        "name": flag.flag,
         "type": _TYPES.get(flag.kind, "string"),
         "values": list(flag.choices) or None,
         "minimum": flag.least or None,
         "maximum": flag.most or None,
-        "applies_to": _APPLIES_TO[flag.on],
+        "applies_to": command_tables.APPLIES_TO[flag.on][0],
         "env": flag.environment or None,
         "description": flag.text,
     }
