@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
+from handrail.contract.wording import spell_argv
 from handrail.engine.command_lines import (
     explain_not_run,
     find_counting,
     has_tests_failed,
     list_programs,
+    reaches,
     read_command,
     read_words,
 )
@@ -117,3 +121,38 @@ def test_every_program_of_a_line_is_listed() -> None:
     rest = [("cd", "a"), ("pytest", "-q"), ("tail", "-1"), ("echo", "done")]
 
     assert list_programs(line) == [("make", "a b", 'c\\"d'), *rest]
+
+
+@every_case(
+    "value", ["x", "x y", "", "it's", "$HOME", "a=b", 'say "hi"', "two\nlines", "a;b|c&d", "`id`", "~", "é"]
+)
+def test_a_command_with_variables_is_read_as_it_is_printed(value: str) -> None:
+    argv = ("python3", "-c", value or "pass", "--x=1")
+
+    line = spell_argv(argv, [f"DB={value}", "A=1"])
+
+    assert read_command(line).words == ("env", f"DB={value}", "A=1", *argv)
+    assert shlex.split(line) == [f"DB={value}", "A=1", *argv]
+
+
+@every_case(
+    ("line", "path"),
+    [
+        ("pytest", "big/test_a.py"),
+        ("make test", "big/test_a.py"),
+        ("pytest -q tests/unit::T", "tests/unit/test_a.py"),
+        ("pytest --junitxml out/tests.xml", "big/test_a.py"),
+        ("python3 -m unittest discover", "big/test_a.py"),
+        ("python3 -m unittest discover -s .", "big/test_a.py"),
+        ("cd sub && python3 -m unittest discover -s tests", "sub/tests/test_a.py"),
+    ],
+)
+def test_a_runner_may_come_to_what_is_not_outside_of_where_it_begins(line: str, path: str) -> None:
+    command = read_command(line)
+
+    assert reaches(command.words, command.directory, path)
+
+
+@every_case("line", ["pytest tests/unit", "python3 -m unittest discover -s tests -v"])
+def test_a_runner_does_not_come_to_what_is_outside_of_where_it_begins(line: str) -> None:
+    assert not reaches(tuple(line.split()), ".", "big/tests/test_a.py")

@@ -161,6 +161,18 @@ def test_what_a_declaration_sets_is_shown_and_reaches_the_check(site: Site) -> N
     assert ran["steering"] == {"NODE_OPTIONS": "--test-only"}
 
 
+@pytest.mark.parametrize("variables", ["", "MODE='fast one' "])
+def test_a_step_names_a_check_that_sets_variables_once_and_by_its_name(site: Site, variables: str) -> None:
+    site.declare(tests={"command": ["true", "it"], "environment": {"MODE": "fast one"}})
+
+    site.begin(step("change", prompt=f"Run `handrail check run -- {variables}true it`. Look.", **CHANGE))
+
+    prompt = site.reply["pending"]["prompt"]
+    session = site.reply["session"]["sessionId"]
+    assert f"Run `handrail check run tests --session {session}`. Look." in prompt
+    assert prompt.count("check run") == 1
+
+
 @pytest.mark.promise("check.approved-by-a-person")
 @pytest.mark.parametrize("variables", [{}, {"MODE": "none"}, {"MODE": "fast", "PYTHONPATH": "fakes"}])
 def test_a_run_keeps_to_the_environment_of_its_start(site: Site, variables: dict[str, str]) -> None:

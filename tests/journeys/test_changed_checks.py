@@ -323,7 +323,7 @@ def test_a_runner_that_appeared_in_the_project_is_named_and_not_everything_was_c
     done = site.send(report)
 
     assert done["kind"] == "ok", done
-    assert f"program of the checks changed: {folder}/pytest" in done["closing"]
+    assert f"program of the checks written in the run: {folder}/pytest" in done["closing"]
     assert ALL_CHECKED not in done["closing"]
 
 

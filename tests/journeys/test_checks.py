@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -181,7 +182,7 @@ def test_the_first_run_of_a_projects_check_warns_with_its_command(
     changed = place.run("tests", "--session", later["session"]["sessionId"])
 
     assert ["check_first_use" in told["notices"] for told in (first, second, changed)] == [True, False, True]
-    assert "print('ran')" in capfd.readouterr().err
+    assert shlex.quote("print('ran')") in capfd.readouterr().err
 
 
 JUNIT = (

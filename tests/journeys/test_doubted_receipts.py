@@ -19,7 +19,7 @@ from handrail.projections.closing import ALL_CHECKED
 from handrail.projections.doubts import ALL_RAN, NO_TEST_COUNTED
 from tests.host.worktree.project import commit, write
 from tests.journeys.cast_players import VERBS, Player
-from tests.journeys.cast_rows import ROWS
+from tests.journeys.cast_rows import CHECK, ROWS, Verb
 from tests.journeys.conversation import answer
 from tests.journeys.given_workflows import step
 from tests.journeys.test_approved_checks import approve
@@ -38,11 +38,12 @@ TOLD = {
     "adds a test that disarms the one that fails": "passed only after some changed: tests/test_aaa.py",
     "guards a fix by a new test file that disarms the others": "only after some changed: tests/test_aaa.py",
     "defines the test that fails once more, and adds a failing one": "changed: tests/test_bill.py; put them",
-    "hides a test that disarms the others from a submodule": "ignore rules that no commit has changed",
+    "hides a test that disarms the others from a submodule": "ignore rules outside of the commits changed",
     "weakens a test in a submodule, and lists it": "the run left other files than the commit has: tests",
     "starts another program under the same name": "another program than before: tests by ",
     "breaks the code, and puts it back with a comment": "failed only after this run had changed src/bill.py",
 }
+NONE_DECLARED = "no declared check passed, only true (for the next run: handrail setup --checks)"
 
 CLEAN = (
     "moves a submodule on, and lists it",
@@ -250,7 +251,7 @@ def test_a_command_that_nobody_declared_has_not_passed(tmp_path: Path) -> None:
     closing = finish(signer, "true")
 
     told = statement_of(signer.export()["content"])["predicate"]
-    assert (told["result"], told["handrailRun"]["doubts"]) == ("WARNED", [ALL_RAN])
+    assert (told["result"], told["handrailRun"]["doubts"]) == ("WARNED", [NONE_DECLARED])
     assert closing.endswith(f"what ran: true, which counted no test; {ALL_RAN}.")
 
 
@@ -271,18 +272,6 @@ def test_a_declared_check_says_whether_it_counted_a_test(tmp_path: Path, counted
     assert (", 3 passed, 0 failed" in markdown, ALL_CHECKED in closing) == (counted, counted)
     page = run_here(signer.runtime, ["session", "show", told["handrailRun"]["session"], "--human"])
     assert (b"Counted no test: ./prove" in page.out) is not counted
-
-
-@pytest.mark.thorough
-def test_the_words_of_a_check_without_its_variables_are_not_the_check(tmp_path: Path) -> None:
-    signer = Signer(tmp_path)
-    signer.declare(tests={"command": TESTS.split(), "environment": {"DB": "x"}})
-
-    closing = finish(signer, TESTS)
-
-    told = statement_of(signer.export()["content"])["predicate"]
-    assert (told["result"], told["handrailRun"]["doubts"]) == ("WARNED", [ALL_RAN])
-    assert ALL_CHECKED not in closing
 
 
 @pytest.mark.thorough
@@ -365,8 +354,37 @@ def test_a_program_that_was_written_in_the_run_is_told_wherever_it_lies(
 
     closing = signer.send(changed("src/bill.py", check="judge"))["closing"]
 
-    assert "program of the checks changed: ~/bin/judge" in closing
+    assert "program of the checks written in the run: ~/bin/judge" in closing
     assert ALL_CHECKED not in closing
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("leads_to", ["judge", "true"])
+def test_a_new_link_to_what_the_name_led_to_is_the_same_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leads_to: str
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    monkeypatch.setenv("PATH", os.pathsep.join([str(new), str(old), os.environ["PATH"]]))
+    signer = Signer(tmp_path)
+    signer.declare(tests={"command": ["judge"]})
+    for name in ("judge", "true"):
+        write(old, name, "#!/bin/sh\n")
+        (old / name).chmod(0o755)
+    signer.runtime = msgspec.structs.replace(signer.runtime, clock=SystemClock())
+    signer.begin(step("change", **CHANGE))
+    signer.write("src/bill.py", RIGHT)
+    new.mkdir()
+    (new / "judge").symlink_to(old / leads_to)
+    signer.run_declared("tests")
+
+    closing = signer.send(changed("src/bill.py", check="judge"))["closing"]
+    commit(signer.root)
+
+    is_told = "program of the checks written in the run: …" in closing and "/new/judge" in closing
+    markdown = signer.export(**{"as": "markdown"})["content"]
+    result = statement_of(signer.export()["content"])["predicate"]["result"]
+    assert (is_told, result) == ((False, "PASSED") if leads_to == "judge" else (True, "WARNED"))
+    assert "Tests changed: none" in markdown
 
 
 @pytest.mark.thorough
@@ -430,3 +448,70 @@ class T(unittest.TestCase):
     def test_mean(self):
         self.assertEqual(mean([1, 3]), 2)
 """
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [("make test", True), ("python3 -m unittest discover -s tests", False), ("pytest tests/unit", False)],
+)
+def test_a_checkout_without_tests_of_a_check_says_so_at_the_start(
+    tmp_path: Path, line: str, is_told: bool
+) -> None:
+    player = Player(tmp_path, "mcp")
+    for verb in (
+        ["write", "big/tests/test_z.py", "1\n"],
+        ["declare", "tests", line],
+        ["git", "sparse-checkout", "set", "src", ".handrail"],
+        ["begin"],
+    ):
+        player.do(*verb)
+
+    told = [one["message"] for one in player.reply["warnings"] if one["code"] == "TESTS_LEFT_OUT"]
+
+    assert ["leaves out tests: big/tests/test_z.py." in one for one in told] == [True] * is_told
+
+
+# What a closing line advises, done word by word
+
+EDITED = ["edit", "src/bill.py"]
+DECLARED = ["declare", "tests", CHECK]
+SHOWN_BY_A_CHECK = "a check that Handrail runs would show it"
+ADVISED: list[tuple[str, list[Verb], Verb, list[Verb]]] = [
+    (SHOWN_BY_A_CHECK, [["begin"], EDITED], ["run", CHECK], [["report", {}]]),
+    (
+        "it ran within a longer line, whose status is not its own",
+        [["begin"], EDITED, ["shell", f"{CHECK} | cat"]],
+        ["run", CHECK],
+        [["report", {"check": CHECK}]],
+    ),
+    (
+        "handrail check run would show it",
+        [DECLARED, ["begin"], EDITED, ["hook", CHECK, 0]],
+        ["run_check", "tests"],
+        [["report", {}]],
+    ),
+    (
+        "handrail check approve",
+        [["undeclared", "tests", CHECK], ["begin"], EDITED, ["run_check", "tests"]],
+        ["approve", "tests"],
+        [["report", {}]],
+    ),
+]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("advice", "before", "obeys", "after"), ADVISED, ids=lambda one: str(one)[:30])
+def test_who_does_what_the_closing_line_advises_does_not_read_it_again(
+    tmp_path: Path, advice: str, before: list[Verb], obeys: Verb, after: list[Verb]
+) -> None:
+    told = []
+    for place, verbs in (("as it is", [*before, *after]), ("as advised", [*before, obeys, *after])):
+        (tmp_path / place).mkdir()
+        player = Player(tmp_path / place, "mcp")
+        for verb in verbs:
+            player.do(*verb)
+        assert player.refused == []
+        told.append(advice in player.reply["closing"])
+
+    assert told == [True, False]

@@ -205,8 +205,14 @@ def add_overlay(runtime: Runtime, workflow_id: str, base: str, steps: dict[str, 
 
 
 DECIDED = {"kind": "compare", "artifact": "wr.decision", "field": "question", "op": "equals", "value": "?"}
-NEED_A_REPOSITORY = {"FILES_DIFFER", "FIRST_LOOK_MISSING", "PROJECT_NOT_USED", "OTHER_PROJECT"}
-"""Shown in test_code_of_nodes.py, test_own_project.py and test_one_project.py of tests/journeys."""
+NEED_A_REPOSITORY = {
+    "FILES_DIFFER",
+    "FIRST_LOOK_MISSING",
+    "TESTS_LEFT_OUT",
+    "PROJECT_NOT_USED",
+    "OTHER_PROJECT",
+}
+"""Shown in test_code_of_nodes.py, test_doubted_receipts.py, test_own_project.py and test_one_project.py."""
 
 
 @pytest.mark.promise("answers.every-code")

@@ -121,6 +121,15 @@ def test_what_no_tree_holds_is_quoted_with_one_answer(rt: Runtime, owner: Path, 
 
     assert ask(rt, token, private, CANARY) == wrong
     assert not any("has no line" in one or "does not stand" in one for one in answers)
+    done = tool_call(rt, "continue_workflow", ackToken=token, output=sent(private))
+    why = (
+        "it belongs to another repository" if "vendor" in private else "it is ignored, so it is not compared"
+    )
+    assert f"({why})" in done.structured["closing"], "no look at the files would show it"
+
+
+def sent(private: str) -> dict[str, Any]:
+    return {"notesMarkdown": "n", "artifacts": [report(private, CANARY)]}
 
 
 @pytest.mark.promise("evidence.no-oracle")
@@ -128,7 +137,7 @@ def test_a_quotation_of_a_private_file_through_mcp_proves_nothing(rt: Runtime, o
     first = begin(rt)
     plant(owner)
 
-    output = {"notesMarkdown": "n", "artifacts": [report(".handrail/server/token", CANARY)]}
+    output = sent(".handrail/server/token")
     done = tool_call(rt, "continue_workflow", ackToken=first["ackToken"], output=output)
 
     assert not done.is_error, done.text

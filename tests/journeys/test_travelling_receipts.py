@@ -269,7 +269,7 @@ def test_a_name_in_a_sentence_stays_as_it_is_spelled(signer: Signer) -> None:
     shown = write_markdown(statement, "")
 
     assert "not PASSED: changed: tests/test_bill.py, \\_\\_init\\_\\_.py\n" in shown
-    assert "Tests changed: `a_b`, as said above;" in shown
+    assert "Tests changed: `tests/test_bill.py`, `a_b`;" in shown
 
 
 @pytest.mark.promise("receipt.travels")

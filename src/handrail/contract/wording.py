@@ -112,9 +112,12 @@ def shorten(text: str, longest: int = LONGEST_QUOTE) -> str:
     return clean
 
 
-def spell_argv(argv: Sequence[str]) -> str:
-    """The words of a command as a line that a shell takes."""
-    return " ".join(word if word.startswith("…") else quote_for_shell(word) for word in argv)
+def spell_argv(argv: Sequence[str], environment: Sequence[str] = ()) -> str:
+    """The words of a command as a line that a shell takes, after variables that are given as NAME=value."""
+    given = (one.partition("=") for one in environment)
+    variables = [f"{name}={quote_for_shell(value)}" for name, _, value in given]
+    words = (word if word.startswith("…") else quote_for_shell(word) for word in argv)
+    return " ".join([*variables, *words])
 
 
 def quote_for_shell(text: str) -> str:

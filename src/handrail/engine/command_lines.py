@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import assert_never
 
 import msgspec
@@ -137,6 +138,20 @@ def undress_line(text: str) -> str:
 def find_counting(line: str) -> tuple[str, ...]:
     """The first program of a line that does more than prepare another; empty: none is found."""
     return next((words for words in list_programs(line) if words[0] not in _SETTING), ())
+
+
+def reaches(argv: Sequence[str], directory: str, path: str) -> bool:
+    """Whether a runner may come to a test: it is below where it is told to begin, or it is told nothing."""
+    words = read_words(argv).words
+    names = [posixpath.basename(word) for word in words]
+    given = [*pairwise(words)]
+    starts: list[str] = []
+    if {"unittest", "discover"} <= {*names}:
+        starts = [word for option, word in given if option in ("-s", "--start-directory")]
+    elif "pytest" in names:
+        starts = [word for before, word in given if "/" in word and not f"{before}{word}".startswith("-")]
+    below = {posixpath.normpath(posixpath.join(directory, one.partition("::")[0])) for one in starts}
+    return not below or "." in below or any(f"{path}/".startswith(f"{one}/") for one in below)
 
 
 def split_command(line: str) -> tuple[str, ...]:

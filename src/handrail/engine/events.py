@@ -392,17 +392,16 @@ EvidenceVerdict: TypeAlias = Literal["holds", "contradicted", "stale", "missing"
 class Claim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One place of a report, how it was checked, and what came of that."""
 
-    contract_ref: str = ""
-    """Empty: what the step itself asks for."""
+    contract_ref: str = ""  # empty: what the step itself asks for
     pointer: str
     check: EvidenceCheck
     level: EvidenceLevel = "claimed"
     verdict: EvidenceVerdict = "holds"
     fact: str = ""
     """What was seen, where it is not plainly what the report says."""
-    refs: tuple[str, ...] = ()
-    """Receipts or confirmations that it rests on."""
-    paths: tuple[str, ...] = ()  # changed files that a report leaves out; of a command, what it is made of
+    refs: tuple[str, ...] = ()  # receipts or confirmations that it rests on
+    paths: tuple[str, ...] = ()
+    """Changed files that a report leaves out; of a command, its own tests or configuration that changed."""
     grown: tuple[str, ...] = ()  # tests by which it failed before, with nothing but new lines since the start
     unanswered: tuple[str, ...] = ()  # new or grown tests, without which it failed and has not passed since
 
@@ -455,6 +454,7 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     steering: dict[str, str] = {}  # variables that steer a test runner, redacted; a client's hook tells none
     program: str = ""  # the file that was started: `./` in the project, `~` in the user's home; its digest
     program_digest: str = ""
+    environment_digest: str = ""  # of the variables that its declaration sets, as `PinnedCheck` has it
 
 
 class TreeRecorded(Fact, frozen=True, kw_only=True):

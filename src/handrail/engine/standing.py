@@ -185,7 +185,7 @@ def prompt_at(
     """The whole prompt of the step that is pending at a node. `facts` include the loops' values."""
     assert isinstance(node.state, Running), "only a pending step has a prompt"
     own = view.waits or render_step(workflow, leaf, facts, view.autonomy, view.answered)
-    text = phrase_for_mode(own, leaf, view.autonomy, view.answered)
+    text = _name_checks(history, node, phrase_for_mode(own, leaf, view.autonomy, view.answered))
     if _is_decision(workflow, leaf) and len(open_loops(workflow, node.state.loops)) > 1:
         text = name_loop(text, deciding_loop(workflow, node.state.loops))
     shown = text if view.occasion == "rehydrate" else _leave_out_known(history, workflow, node, text)
@@ -226,9 +226,23 @@ def _render_checks(history: History, workflow: CompiledWorkflow, leaf: Leaf, nod
 
     if names:
         others = f" (or {', '.join(names[1:])})" if names[1:] else ""
-        return f"Before you report, run: {_OWN_LINE} {names[0]} {name_run(history, node)}{others}"
+        line = f"{_OWN_LINE} {names[0]} {name_run(history, node)}"
+        return "" if line in text and not others else f"Before you report, run: {line}{others}"
     when = "the guard before the change and after it" if RedThenGreen in kinds else "your checks"
     return f"Run {when} as: {_OWN_LINE} {name_run(history, node)} -- COMMAND"
+
+
+def _name_checks(history: History, node: Node, text: str) -> str:
+    """The text with a check that sets variables by its name: its words alone are another command."""
+    checks = [one for one in history.runs[node.run_id].checks if one.environment_digest]
+    if not checks or f"{_OWN_LINE} -- " not in text:
+        return text
+    from handrail.engine.judge.run_claims import name_by_check  # noqa: PLC0415 - few checks set variables
+    from handrail.engine.messages import name_run  # noqa: PLC0415 - few steps ask for a check
+
+    first, *parts = text.split(f"{_OWN_LINE} ")
+    named = (f"{_OWN_LINE} {name_by_check(checks, one, name_run(history, node))}" for one in parts)
+    return "".join((first, *named))
 
 
 def _render_way_to_values(history: History, node: Node, text: str) -> str:

@@ -11,7 +11,7 @@ from handrail.contract.outcome import Fault, Json, NextCall, refuse_argument
 from handrail.contract.printed_text import redact_argv
 from handrail.contract.redaction import Secrets
 from handrail.contract.suggest import find_nearest
-from handrail.contract.wording import quote
+from handrail.contract.wording import quote, spell_argv
 from handrail.engine.history import Run
 from handrail.engine.receipts import PinnedCheck, digest_argv
 from handrail.ports.checks import KnownChecks
@@ -40,7 +40,7 @@ def pin_checks(
             timeout_seconds=check.timeout_seconds,
             report_path="" if check.report is None else check.report.path,
             report_format="" if check.report is None else check.report.format,
-            environment_digest=_digest_environment(check),
+            environment_digest=digest_environment(check.environment),
             is_approved=known.find(project, digest_check(check)).is_approved,
         )
         for check in settings.checks
@@ -69,7 +69,7 @@ def _is_declared_so(pinned: PinnedCheck, check: DeclaredCheck) -> bool:
         pinned.argv_digest == digest_argv(check.command)
         and pinned.directory == check.directory
         and (pinned.report_path, pinned.report_format) == report
-        and pinned.environment_digest == _digest_environment(check)
+        and pinned.environment_digest == digest_environment(check.environment)
     )
 
 
@@ -90,15 +90,14 @@ def digest_check(check: DeclaredCheck) -> str:
     return digest(told)
 
 
-def show_words(
-    secrets: Secrets, argv: Sequence[str], environment: Sequence[tuple[str, str]]
-) -> tuple[str, ...]:
-    """What is started as a shell would be told it, with what its declaration sets, and without secrets."""
-    return redact_argv([*(f"{name}={value}" for name, value in environment), *argv], secrets)
+def show_line(secrets: Secrets, argv: Sequence[str], environment: Sequence[tuple[str, str]]) -> str:
+    """What is started as a shell takes it, with what its declaration sets, and without secrets."""
+    words = redact_argv([*(f"{name}={value}" for name, value in environment), *argv], secrets)
+    return spell_argv(words[len(environment) :], words[: len(environment)])
 
 
-def _digest_environment(check: DeclaredCheck) -> str:
-    return digest(dict(check.environment)) if check.environment else ""
+def digest_environment(environment: Sequence[tuple[str, str]]) -> str:
+    return digest(dict(environment)) if environment else ""
 
 
 def find_declared(settings: Settings, name: str) -> tuple[DeclaredCheck, ...]:
@@ -130,7 +129,7 @@ def find_check(
 def _restore(pinned: PinnedCheck, declared: DeclaredCheck | None) -> DeclaredCheck:
     """The declaration of the start; what older logs do not tell comes from the present one."""
     now = declared or DeclaredCheck(name=pinned.name, command=())
-    if pinned.environment_digest != _digest_environment(now):
+    if pinned.environment_digest != digest_environment(now.environment):
         raise _words_not_kept(pinned)
     if digest_argv(now.command) == pinned.argv_digest:
         command = now.command
@@ -164,7 +163,7 @@ def _compare(check: DeclaredCheck, declared: DeclaredCheck | None, secrets: Secr
 
 
 def _show(check: DeclaredCheck, secrets: Secrets) -> str:
-    return " ".join(show_words(secrets, check.command, check.environment))
+    return show_line(secrets, check.command, check.environment)
 
 
 def _not_declared(name: str, names: Sequence[str]) -> Fault:

@@ -27,7 +27,7 @@ from handrail.engine.history import History, Node, RecordedTree, list_receipts, 
 from handrail.engine.judge.changed_claims import widen
 from handrail.engine.judge.named_places import IGNORE_RULES, configures_runner, is_test_file
 from handrail.engine.judge.red_then_green import is_run_alike, list_own
-from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, is_command_of
+from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, identify, is_command_of
 from handrail.engine.judge.witnessed import (
     AskedPlace,
     ChangedBeside,
@@ -265,7 +265,9 @@ class _Files:
         changed |= {path for path, at in now.programs.items() if at > run.started_at}
         asked = tuple(one for one in now.ignore_rules.items() if _find_repository(one[0]) in places)
         return ChangedBeside(
-            ignore_rules=tuple(name for name, mark in asked if rules.get(name, "") != mark),
+            ignore_rules=tuple(
+                now.rule_files.get(name, name) for name, mark in asked if rules.get(name, "") != mark
+            ),
             loaded=tuple(sorted(changed)),
         )
 
@@ -418,7 +420,7 @@ class _Files:
         Those that Handrail started come first: a client's hook tells of every command.
         """
         receipts = [held.fact for held in list_receipts(self._history, node.run_id)]
-        last = {(one.argv_digest, one.directory): one for one in receipts}
+        last = {identify(one): one for one in receipts}
         newest = sorted(last.values(), key=lambda one: (one.by != "handrail", -receipts.index(one)))
         trees = dict.fromkeys(one.tree_after for one in newest)
         found: dict[str, tuple[str, ...]] = {}

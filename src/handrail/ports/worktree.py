@@ -111,6 +111,8 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
 
     ignore_rules: dict[str, str] = {}
     """Those that are no files of the project; an empty mark: there is none."""
+    rule_files: dict[str, str] = {}
+    """Where each of them is, seen from the project, as far as it is a repository's own file."""
     loaded: dict[str, str] = {}
     """Files that no tree lists and a program loads by itself."""
     uncommitted: tuple[str, ...] = ()

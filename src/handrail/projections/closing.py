@@ -11,7 +11,7 @@ from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline
 from handrail.engine.events import Claim, EvidenceCheck, ReceiptRecorded
 from handrail.engine.history import History, not_run_at
-from handrail.engine.judge.named_places import sort_by_use
+from handrail.engine.judge.named_places import Use, names_ignore_rules, sort_by_use
 from handrail.engine.judge.run_claims import (
     OF_ANOTHER_RUN,
     is_command_of,
@@ -21,6 +21,7 @@ from handrail.engine.judge.run_claims import (
 from handrail.engine.messages import explain_gap
 from handrail.engine.progress import count_not_run
 from handrail.projections.doubts import (
+    ALL_RAN,
     MOST_NAMED,
     NO_TEST_COUNTED,
     OWN_RUNS,
@@ -32,6 +33,7 @@ from handrail.projections.doubts import (
     list_facts,
     list_grown,
     list_names,
+    list_programs,
     list_still_failing,
     list_unchecked,
     name_check,
@@ -68,15 +70,16 @@ def closing_line(history: History, name: str, node_id: NodeId) -> str:
 
 ALL_CHECKED = "everything that can be checked was checked"
 _WHAT_RAN = "what ran: "
+_NOT_LOOKED = "nobody looked at the files"
 _PROOFS: dict[EvidenceCheck, str] = {
-    "ran": "a check that Handrail runs",
-    "red_then_green": "a check that Handrail runs",
-    "person": "a person's answer",
-    "changed_in_run": "a look at the files",
-    "path_exists": "a look at the files",
-    "place_exists": "a look at the files",
+    "ran": "a check that Handrail runs would show it",
+    "red_then_green": "a check that Handrail runs would show it",
+    "person": "a person's answer would show it",
+    "changed_in_run": _NOT_LOOKED,
+    "path_exists": _NOT_LOOKED,
+    "place_exists": _NOT_LOOKED,
 }
-"""What would show it. What no check is about is nobody's to prove."""
+"""What would show it, or why nothing did. What no check is about is nobody's to prove."""
 
 
 def describe_unproven(history: History, node_id: NodeId) -> str:
@@ -104,13 +107,12 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
 
 
 def _say_proof(history: History, placed: PlacedClaim) -> str:
-    """What would show it; of a file that no look tells about, why."""
+    """What would show it; where it ran, or was looked at, and nobody can tell all the same: why."""
     claim = placed.claim
     if claim.check == "changed_in_run" and find_baseline(history, placed.node_id) is None:
-        return "nobody looked at the files"
-    if claim.check == "changed_in_run" and claim.fact:
-        return claim.fact.removeprefix(f"{text_of(history, placed)}: ")
-    return f"{_PROOFS[claim.check]} would show it"
+        return _NOT_LOOKED
+    why = claim.fact if claim.refs or claim.verdict == "unknown" else ""
+    return why.removeprefix(f"{text_of(history, placed)}: ") or _PROOFS[claim.check]
 
 
 def _say_claim(history: History, placed: PlacedClaim) -> str:
@@ -130,7 +132,7 @@ def _say_all_checked(history: History, node_id: NodeId, claims: Sequence[PlacedC
     which = "" if is_counted else f", which {NO_TEST_COUNTED}"
     is_all = not doubts and (is_counted or any(worth_of(one.claim) == "confirmed" for one in claims))
     said = [f"{_WHAT_RAN}{list_names(_name_each(ran))}{which}"] if ran else []
-    return "; ".join([*said, *map(say_doubt, doubts), *([ALL_CHECKED] if is_all else [])])
+    return "; ".join([*said, *([ALL_RAN] if doubts else []), *([ALL_CHECKED] if is_all else [])])
 
 
 _SAID_ELSEWHERE: tuple[Code, ...] = (
@@ -142,6 +144,7 @@ _SAID_ELSEWHERE: tuple[Code, ...] = (
     "unchecked",
     "failing",
     "changed_checks",
+    "written_program",
     "undeclared",
 )
 """Doubts that have their own words in this line; every other one is told as it is."""
@@ -181,16 +184,13 @@ def describe_beside(history: History, node_id: NodeId) -> str:
     grown = list_grown(placed)
     arrived = [one for one in claims if is_arrival(one)]
     others = {path for one in arrived if one.fact.startswith(OF_ANOTHER_RUN) for path in one.paths}
-    came = {path for one in arrived for path in one.paths} - others
-    uses = {"tests": _TESTS if _are_counted(history, placed) else f"{_TESTS}, and nobody counted them before"}
-    own = {
-        uses.get(use, f"{use} of the checks changed"): paths
-        for use, paths in sort_by_use(sorted(ran - grown)).items()
-    }
+    came = {path for one in arrived for path in one.paths if not names_ignore_rules(path)} - others
+    uses = _OF_CHECKS | ({} if _are_counted(history, placed) else {"tests": _NOT_COUNTED})
+    own = sort_by_use(sorted(ran - grown), list_programs(history, placed))
     facts = list_facts(history, node_id)
-    told = own | {
+    told = {uses.get(use, f"{use} of the checks changed"): paths for use, paths in own.items()} | {
         **{what: names for what, names in facts.items() if what != NO_TEST_COUNTED},
-        "not listed, by a commit, another branch or ignore rules": sorted(came),
+        "not listed, by a commit or another branch": sorted(came),
         f"not listed, {OF_ANOTHER_RUN}": sorted(others),
         "passed without checking": list_unchecked(history, node_id),
     }
@@ -203,7 +203,8 @@ def describe_beside(history: History, node_id: NodeId) -> str:
     return "; ".join(f"{what}: {list_names(names)}" for what, names in (cut | runs).items() if names)
 
 
-_TESTS = "tests of the checks changed"
+_OF_CHECKS: dict[Use, str] = {"program": "program of the checks written in the run"}
+_NOT_COUNTED = "tests of the checks changed, and nobody counted them before"
 
 
 def _are_counted(history: History, claims: Sequence[PlacedClaim]) -> bool:

@@ -12,23 +12,28 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail.contract.ids import NodeId
-from handrail.contract.wording import format_count
+from handrail.contract.wording import format_count, spell_argv
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_latest_tree, list_unclear
+from handrail.engine.command_lines import reaches
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded, ReceiptRecorded
 from handrail.engine.history import History, attached_to, list_receipts, way_to
 from handrail.engine.judge.named_places import (
     DECLARATIONS,
-    IGNORE_RULES,
-    is_of_checks,
+    Use,
     is_test_file,
+    list_sparse_tests,
+    names_ignore_rules,
     sort_by_use,
 )
 from handrail.engine.judge.red_then_green import ASIDE, has_broken_off
 from handrail.engine.judge.run_claims import (
+    Identity,
     has_failed,
+    identify,
     is_command_of,
+    is_run_of,
     name_folder,
     name_others,
     own_program,
@@ -59,6 +64,7 @@ Code: TypeAlias = Literal[
     "unchecked",
     "failing",
     "changed_checks",
+    "written_program",
     "unanswered",
     "began_changed",
     "sparse",
@@ -82,15 +88,16 @@ _SAYS: dict[Code, str] = {
     "unchecked": "passed without checking: {}",
     "failing": "failed, and did not pass since: {}",
     "changed_checks": "{}, and no person agreed",
+    "written_program": "program of the checks written in the run: {}, and no person agreed",
     "unanswered": f"{{}}; {ASIDE}",
     "began_changed": "the run began on uncommitted changes of tests: {}",
     "sparse": "tests that the checkout leaves out since before the run: {}",
     "apart": "another repository in it changed: {}",
     "declared_here": "in no commit when the run began, and approved by nobody (handrail check approve): {}",
-    "undeclared": ALL_RAN,
+    "undeclared": "no declared check passed, only {} (for the next run: handrail setup --checks)",
     "client": "by the client's word alone: {} (handrail check run would show it)",
     "program": "another program than before: {}",
-    "rules": "ignore rules that no commit has changed in the run: {}",
+    "rules": "ignore rules outside of the commits changed in the run: {}",
     "fewer": "{}",
     "opposite": "{}",
     "unshown": "{}",
@@ -121,13 +128,19 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
     claims = [placed for placed in list_claims(history, node_id) if not is_arrival(placed.claim)]
     evidence, gaps = sum_evidence(history, node_id), open_gaps(history, node_id)
     against = {} if evidence is None else {"contradicted": evidence.contradicted, "stale": evidence.stale}
+    changed = _sort_changed_files(history, claims)
     told: dict[Code, Sequence[str]] = {
         "contradicted": [f"{count} {word}" for word, count in against.items() if count],
         "gaps": [f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}"] if gaps else [],
         "imported": [caveat_of(history)] if history.imported is not None else [],
         "unchecked": list_unchecked(history, node_id),
         "failing": list_still_failing(history, claims),
-        "changed_checks": _list_changed_checks(history, claims),
+        "changed_checks": [
+            f"{use} of the checks changed: {list_names(changed[use])}"
+            for use in changed
+            if use in ("configuration", "tests")
+        ],
+        "written_program": changed.get("program", ()),
         "unanswered": [*list_unanswered(history, claims).values()],
         "began_changed": _list_uncommitted_tests(history, node_id, claims),
         "sparse": _list_sparse_tests(history, node_id, claims),
@@ -153,18 +166,7 @@ def find_pinned(history: History, placed: PlacedClaim) -> PinnedCheck | None:
     if receipt is None or not has_passed(receipt.outcome, receipt.counts, receipt.uncounted):
         return None
     checks = history.runs[history.nodes[placed.node_id].run_id].checks
-    own = (
-        one
-        for one in checks
-        if one.argv_digest == receipt.argv_digest
-        and (one.name == receipt.check or _is_run_plainly(one, receipt))
-    )
-    return next(own, None)
-
-
-def _is_run_plainly(check: PinnedCheck, receipt: ReceiptRecorded) -> bool:
-    """Whether the same words in the same folder are the check: not where it sets variables of its own."""
-    return not check.environment_digest and (check.directory or ".") == receipt.directory
+    return next((one for one in checks if is_run_of(one, receipt)), None)
 
 
 def is_uncounted(
@@ -184,8 +186,8 @@ def list_relied(
         history.runs[history.nodes[node_id].run_id].checks,
         list_agreed(history, node_id, approved),
     )
-    digests = {one.argv_digest for one in ran}
-    return sorted(one.name for one in checks if one.name in agreed and one.argv_digest in digests)
+    own = (check for check in checks if check.name in agreed)
+    return sorted(check.name for check in own if any(is_run_of(check, one) for one in ran))
 
 
 def list_agreed(history: History, node_id: NodeId, approved: Sequence[str]) -> set[str]:
@@ -226,10 +228,10 @@ def list_unchecked(history: History, node_id: NodeId) -> list[str]:
 
 def list_fewer(history: History, node_id: NodeId) -> list[str]:
     """Of commands that counted tests: where fewer ran in the end than at the start, or more were skipped."""
-    counted: dict[tuple[str, str], list[ReceiptRecorded]] = {}
+    counted: dict[Identity, list[ReceiptRecorded]] = {}
     for held in list_receipts(history, history.nodes[node_id].run_id):
         if held.fact.counts is not None:
-            counted.setdefault((held.fact.argv_digest, held.fact.directory), []).append(held.fact)
+            counted.setdefault(identify(held.fact), []).append(held.fact)
     told = [(own[-1], compare_counts(own[0].counts, own[-1].counts)) for own in counted.values()]
     return [f"{name_check(one)}: {fewer}" for one, fewer in told if fewer]
 
@@ -246,8 +248,8 @@ def list_opposite(history: History, node_id: NodeId) -> list[str]:
     return list(told)
 
 
-def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
-    """Tests, configuration and program of checks that count, where they changed in the run and nobody agreed.
+def _sort_changed_files(history: History, claims: Sequence[PlacedClaim]) -> dict[Use, list[str]]:
+    """Files of checks that count, where they changed in the run and nobody agreed.
 
     A source file that its command only names is what it checks. Tests that only grew were seen to fail.
     """
@@ -255,12 +257,15 @@ def _list_changed_checks(history: History, claims: Sequence[PlacedClaim]) -> lis
     for placed in reversed(claims):
         if worth_of(placed.claim) == "confirmed":
             break
-        receipt = receipt_of(history, placed) if placed.claim.check in OWN_RUNS else None
-        if receipt is not None:
-            own = (own_program(receipt), receipt.program)
-            found |= {path for path in placed.claim.paths if is_of_checks(path) or path in own}
-    uses = sort_by_use(sorted(found - list_grown(claims)))
-    return [f"{use} of the checks changed: {list_names(paths)}" for use, paths in uses.items()]
+        if placed.claim.check in OWN_RUNS and receipt_of(history, placed) is not None:
+            found |= {*placed.claim.paths}
+    return sort_by_use(sorted(found - list_grown(claims)), list_programs(history, claims))
+
+
+def list_programs(history: History, claims: Sequence[PlacedClaim]) -> set[str]:
+    """By which files the commands ran that reports rest on, as paths name them."""
+    ran = [receipt_of(history, placed) for placed in claims if placed.claim.check in OWN_RUNS]
+    return {path for one in ran if one is not None for path in (own_program(one), one.program)}
 
 
 def list_unanswered(history: History, claims: Sequence[PlacedClaim]) -> dict[str, str]:
@@ -302,10 +307,14 @@ def _list_uncommitted_tests(
 
 
 def _list_sparse_tests(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:
+    """Tests that the commands which reports rest on may come to, and that the checkout leaves out."""
     first = find_baseline(history, node_id)
-    is_rested_on = any(worth_of(placed.claim) == "ran" for placed in claims)
-    marks = (first.fact.apart or {}) if first is not None and is_rested_on else {}
-    return [path for path, mark in marks.items() if mark == "sparse" and is_of_checks(path)]
+    ran = [receipt_of(history, placed) for placed in claims if worth_of(placed.claim) == "ran"]
+    return [
+        path
+        for path in (() if first is None else list_sparse_tests(first.fact.apart))
+        if any(one is not None and reaches(one.argv, one.directory, path) for one in ran)
+    ]
 
 
 def _list_apart(history: History, node_id: NodeId) -> list[str]:
@@ -320,7 +329,7 @@ def _list_declared_here(
     """Declared checks that count, where only the files of the start have the declaration."""
     pinned = filter(None, (find_pinned(history, placed) for placed in claims))
     own = (one for one in pinned if is_declared_here(history, node_id, one.name, approved))
-    return list(dict.fromkeys(f"{one.name} ({cut_name(' '.join(one.argv))})" for one in own))
+    return list(dict.fromkeys(f"{one.name} ({cut_name(spell_argv(one.argv))})" for one in own))
 
 
 def is_declared_here(history: History, node_id: NodeId, name: str, approved: Sequence[str]) -> bool:
@@ -364,7 +373,7 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
     passed = [one for _, one in ran]
     is_counted = not is_uncounted(history, node_id, passed, approved)
     return {
-        "tests of the checks only grew": sorted(list_grown(claims)),
+        "tests of the checks that lost no line of the commit": sorted(list_grown(claims)),
         NEW_TESTS if is_red else NOT_LOADED if is_broken else NEVER_RED: sorted(
             {path for path in seen if is_test_file(path)} - told
         ),
@@ -413,7 +422,7 @@ def _list_other_programs(history: History, claims: Sequence[PlacedClaim]) -> lis
 def _list_rules(history: History, node_id: NodeId) -> list[str]:
     """What a repository was told not to see: nobody knows what is behind it."""
     arrived = (placed.claim.paths for placed in list_claims(history, node_id) if is_arrival(placed.claim))
-    return sorted({path for paths in arrived for path in paths if path.endswith(IGNORE_RULES)})
+    return sorted({path for paths in arrived for path in paths if names_ignore_rules(path)})
 
 
 def _list_of_command(history: History, placed: PlacedClaim, shown: ReceiptRecorded) -> list[ReceiptRecorded]:
@@ -439,5 +448,9 @@ def list_names(names: Sequence[str]) -> str:
 
 
 def cut_name(text: str) -> str:
+    """Of a path from outside of the project the end, of anything else the beginning."""
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST_NAMED else line[: LONGEST_NAMED - 1] + "…"
+    if len(line) <= LONGEST_NAMED:
+        return line
+    is_place = line.startswith(("/", "~/")) and " " not in line
+    return "…" + line[1 - LONGEST_NAMED :] if is_place else line[: LONGEST_NAMED - 1] + "…"

@@ -19,7 +19,7 @@ from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
-from handrail.engine.judge.named_places import is_test_file
+from handrail.engine.judge.named_places import is_of_checks, is_test_file
 from handrail.engine.judge.red_then_green import (
     DIFFERS,
     NOT_FOUND,
@@ -27,9 +27,11 @@ from handrail.engine.judge.red_then_green import (
     find_doubt,
 )
 from handrail.engine.judge.run_claims import (
+    Identity,
     choose_strongest,
     choose_weakest,
     find_red,
+    identify,
     is_command_of,
     write_line,
 )
@@ -42,6 +44,7 @@ from handrail.projections.doubts import (
     is_uncounted,
     list_doubts,
     list_facts,
+    list_programs,
     list_relied,
     list_unanswered,
     name_check,
@@ -207,10 +210,10 @@ def find_counting_receipts(history: History, run: Run) -> list[ReceiptRecorded]:
     tip = run_graph(history, run.run_id).preferred_tip
     used = {ref for placed in list_claims(history, tip) for ref in placed.claim.refs}
     here = _list_here(history, run)
-    named = {_identify(one) for one in here if one.check or one.receipt_id in used}
-    groups: dict[tuple[str, str], list[ReceiptRecorded]] = {}
+    named = {identify(one) for one in here if one.check or one.receipt_id in used}
+    groups: dict[Identity, list[ReceiptRecorded]] = {}
     for one in here:
-        groups.setdefault(_identify(one), []).append(one)
+        groups.setdefault(identify(one), []).append(one)
     return [_choose_last(own) for key, own in groups.items() if key in named][-MOST_CHECKS:]
 
 
@@ -234,15 +237,11 @@ def _choose_last(own: Sequence[ReceiptRecorded]) -> ReceiptRecorded:
     return choose_strongest([one for one in own if one.tree_after == own[-1].tree_after])
 
 
-def _identify(receipt: ReceiptRecorded) -> tuple[str, str]:
-    return receipt.argv_digest, receipt.directory
-
-
 def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subject) -> dict[str, Any]:
     same = [
         held.fact
         for held in list_receipts(history, run.run_id)
-        if _identify(held.fact) == _identify(one) and held.fact.counts is not None
+        if identify(held.fact) == identify(one) and held.fact.counts is not None
     ]
     first = same[0].counts if same else None
     differing = subject.differing.get(one.tree_after)
@@ -307,7 +306,8 @@ def _name_touched_tests(history: History, claims: Sequence[PlacedClaim], subject
         if placed.claim.check == "changed_in_run" and level_of(placed.claim) == "seen"
     }
     ran = [placed.claim for placed in claims if level_of(placed.claim) == "ran"]
-    own = {path for claim in ran for path in (*claim.paths, *claim.unanswered)}
+    own = {path for claim in ran for path in (*claim.paths, *claim.unanswered) if is_of_checks(path)}
+    own -= list_programs(history, claims)
     return _name_paths(sorted({*own, *subject.tests, *filter(is_test_file, seen)}))
 
 
@@ -412,9 +412,7 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     agreed = ", ".join(map(_code, run.get("approvedChecks", ())))
     people += f"; a person approved the check {agreed}" if agreed else ""
     words = "; ".join(_plain(one) for one in run["onlyAgentsWord"][:5])
-    new = [one for one in run["testsTouched"] if not any(one in doubt for doubt in run["doubts"])]
-    said = ["as said above"] if len(new) < len(run["testsTouched"]) else []
-    tests = ", ".join([*map(_code, new[:5]), *said])
+    tests = ", ".join(map(_code, run["testsTouched"][:5]))
     for how, names in {"never": "testsNeverRed", "only as a whole": "testsNotLoaded"}.items():
         unseen = ", ".join(map(_code, run.get(names, ())[:5]))
         tests += f" ({how} seen to fail: {unseen})" if unseen else ""

@@ -91,8 +91,10 @@ class Comparison:
         if self._has_changed(located):  # a folder
             return ListedResult(verdict="holds")
         doubt = self._sighting.doubts.get(clean_path(file.path), "")
-        if doubt or file.before.casefold() == file.path.casefold():
-            return ListedResult(verdict="unknown", fact=f"{shown}: {doubt}" if doubt else "")
+        if not doubt and file.before.casefold() == file.path.casefold():
+            doubt = "only the case of its name changed"
+        if doubt:
+            return ListedResult(verdict="unknown", fact=f"{shown}: {doubt}")
         if self._changes.is_partial:
             return ListedResult(verdict="unknown", fact=_NOT_SINCE)
         return ListedResult(verdict="contradicted", fact=f"{shown} did not change in this run")

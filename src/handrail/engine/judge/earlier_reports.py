@@ -7,6 +7,7 @@ The newest list of changes replaces what was said before it: a later step may ch
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ import msgspec
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import make_readable
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
+from handrail.engine.command_lines import is_status_own
 from handrail.engine.events import Claim, GapRecorded, ReceiptRecorded
 from handrail.engine.facts import facts_after
 from handrail.engine.history import (
@@ -35,7 +37,6 @@ from handrail.engine.judge.run_claims import (
     choose_strongest,
     explain_unfinished,
     find_check_receipts,
-    hide_status,
     is_command_of,
     is_of_present_files,
     judge_receipts,
@@ -43,7 +44,6 @@ from handrail.engine.judge.run_claims import (
     list_reports,
     name_others,
     stands_for_another,
-    suggest_again,
     suggest_command,
     was_told,
     write_line,
@@ -52,7 +52,14 @@ from handrail.engine.judge.witnessed import RunResult, Sighting, StandingClaims,
 from handrail.engine.messages import name_run, write_fix
 from handrail.engine.navigate import Complete, Running, next_move
 from handrail.engine.reasons import Reason, WaitsFor, WorkflowStep, shorten_message
-from handrail.engine.receipts import NOT_TOLD, StatusUnknown, describe_outcome, has_passed
+from handrail.engine.receipts import (
+    ELSEWHERE,
+    NOT_TOLD,
+    PinnedCheck,
+    StatusUnknown,
+    describe_outcome,
+    has_passed,
+)
 from handrail.workflows.compiled import CompiledWorkflow
 from handrail.workflows.evidence import ChangedInRun
 
@@ -76,7 +83,7 @@ def witness(
         ),
         told_facts=frozenset(claim.fact for claim in told if claim.verdict in ("contradicted", "missing")),
         sighting=sighting,
-        receipts=tuple(hide_status(receipt.fact, checks) for receipt in receipts),
+        receipts=tuple(_hide_status(receipt.fact, checks) for receipt in receipts),
         imported=frozenset(
             one.fact.receipt_id
             for one in receipts
@@ -201,7 +208,7 @@ def _judge_again(known: Witnessed, receipt: ReceiptRecorded) -> RunResult:
     known = msgspec.structs.replace(known, imported=frozenset())
     own = tuple(one for one in known.receipts if is_command_of(one, receipt))
     name = make_readable(receipt.check or write_line(receipt))[:120]
-    return judge_receipts(known, own, None, suggest_again(known, receipt), name)
+    return judge_receipts(known, own, None, _suggest_again(known, receipt), name)
 
 
 def _find_unlisted(known: Witnessed) -> list[Outdated]:
@@ -319,17 +326,17 @@ def find_failing(known: Witnessed) -> list[FailingCheck]:
         if explain_unfinished(known, last):
             continue
         if not has_passed(last.outcome, last.counts, last.uncounted):
-            name = last.check or make_readable(" ".join(last.argv))[:120]
+            name = last.check or make_readable(write_line(last))[:120]
             ended = describe_outcome(last.outcome)
             ended = "no test passed, or one failed" if ended == "exit 0" else ended
             is_flaky = any(one.by == last.by and has_passed(one.outcome, one.counts) for one in here)
             fact = f"{name} fails on the present files ({ended}, {last.receipt_id})"
-            found[last.argv_digest] = FailingCheck(
+            found[last.receipt_id] = FailingCheck(
                 fact=fact + name_others(last, here),
                 is_declared=bool(last.check),
                 is_flaky=is_flaky,
                 refs=(last.receipt_id,),
-                command=suggest_again(known, last),
+                command=_suggest_again(known, last),
             )
     return list(found.values())
 
@@ -415,3 +422,19 @@ def weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reaso
         fix=write_fix(waits),
     )
     return claim, reason
+
+
+def _hide_status(receipt: ReceiptRecorded, checks: tuple[PinnedCheck, ...]) -> ReceiptRecorded:
+    """The receipt without a status that is not that of a program, unless the project declares the line so."""
+    is_declared = any(one.argv_digest == receipt.argv_digest for one in checks)
+    if is_declared or is_status_own(receipt.argv, receipt.check):
+        return receipt
+    return msgspec.structs.replace(receipt, outcome=StatusUnknown())
+
+
+def _suggest_again(known: Witnessed, receipt: ReceiptRecorded) -> str:
+    """The line that runs what a receipt is of, where it ran."""
+    command = suggest_command(known, receipt.check or write_line(receipt))
+    if not receipt.check and receipt.directory not in (".", ELSEWHERE, NOT_TOLD):
+        command = command.replace(" -- ", f" --directory {shlex.quote(receipt.directory)} -- ", 1)
+    return command

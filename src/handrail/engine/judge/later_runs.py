@@ -7,13 +7,15 @@ the check, and by no sentence.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from handrail.contract.wording import make_readable
-from handrail.engine.events import Claim, EvidenceRecorded, GapRecorded
+from handrail.engine.command_lines import split_command
+from handrail.engine.events import Claim, EvidenceRecorded, GapRecorded, ReceiptRecorded
 from handrail.engine.history import History, Node, attached_to, way_to
 from handrail.engine.judge.artifact_spots import Spot, write_pointer
 from handrail.engine.judge.artifacts import find_kind_contract
@@ -21,8 +23,10 @@ from handrail.engine.judge.earlier_reports import FACT_BYTES
 from handrail.engine.judge.evidence import find_expected_status, list_rows
 from handrail.engine.judge.red_then_green import match_red_then_green, sort_tests
 from handrail.engine.judge.run_claims import (
+    OWN_CHECK,
     explain_hidden_tests,
-    find_suggested_receipts,
+    find_check_receipts,
+    find_receipts,
     judge_receipts,
     match_run,
 )
@@ -46,7 +50,7 @@ def settle_by_runs(gaps: Iterable[GapRecorded], known: Witnessed | None) -> list
             continue
         command = waits.values.get("command", "")
         guard = waits.values.get("guard", "")
-        own = () if guard else find_suggested_receipts(known, command)
+        own = () if guard else _find_suggested_receipts(known, command)
         result = match_red_then_green(known, guard) if guard else judge_receipts(known, own, 0, "", "")
         if result.verdict == "holds":
             said = f"{make_readable(command)} passed on the present files."
@@ -113,3 +117,15 @@ def _find_rows(
             for spot in list_rows(rule, kept.artifact.body):
                 if write_pointer(spot[0]) == claim.pointer:
                     yield rule, kept.artifact.body, spot
+
+
+def _find_suggested_receipts(known: Witnessed, command: str) -> tuple[ReceiptRecorded, ...]:
+    """The receipts of what a suggested command runs."""
+    before, _, program = command.partition(" -- ")
+    words = split_command(before)[len(OWN_CHECK) :]
+    pinned = next((one for one in known.checks if words[:1] == (one.name,)), None)
+    if pinned is not None:
+        return find_check_receipts(known, pinned)
+    if "--directory" in words[:-1]:
+        program = f"cd {shlex.quote(words[words.index('--directory') + 1])} && {program}"
+    return find_receipts(known, program) if program else ()

@@ -7,8 +7,8 @@ it could be. Only a member that holds nothing but a quotation is compared: a sen
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any, assert_never
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Literal, TypeAlias, assert_never
 
 from handrail.contract.wording import make_readable
 from handrail.engine.judge.witnessed import AskedPlace, SeenPlace
@@ -102,20 +102,35 @@ def configures_runner(path: str) -> bool:
     return is_runner or name in _CONFIGURATION or name.startswith(_CONFIGURED) or name.endswith(_LOADED)
 
 
-def sort_by_use(paths: Iterable[str]) -> dict[str, list[str]]:
-    """Files that a check is made of, by what they are to it; in the order of how much they can hide."""
-    found: dict[str, list[str]] = {"configuration": [], "program": [], "tests": []}
+Use: TypeAlias = Literal["configuration", "program", "tests", "named files"]
+"""What a file is to a command; a named one stands among its words, and may be what is checked."""
+
+
+def sort_by_use(paths: Iterable[str], programs: Collection[str]) -> dict[Use, list[str]]:
+    """Files of a check by what they are to it, in the order of how much they can hide."""
+    found: dict[Use, list[str]] = {"configuration": [], "program": [], "tests": [], "named files": []}
     for path in paths:
-        is_test = is_test_file(path)
-        use = "configuration" if configures_runner(path) else "tests" if is_test else "program"
+        use: Use = "tests" if is_test_file(path) else "named files"
+        use = "program" if path in programs else "configuration" if configures_runner(path) else use
         found[use].append(path)
     return {use: own for use, own in found.items() if own}
 
 
 IGNORE_RULES = (".git/info/exclude", "core.excludesFile")
-"""Ignore rules that are no files of a project, as they are named; the folder of a repository goes before."""
+"""Ignore rules that are no files of a project, as they are kept; the folder of a repository goes before."""
+
+
+def names_ignore_rules(path: str) -> bool:
+    """Whether it is no file of a tree, but ignore rules: as they are kept, or where git has the file."""
+    is_of_git = ".git" in path.split("/") and path.endswith("/info/exclude")
+    return is_of_git or path.endswith(IGNORE_RULES)
 
 
 def is_of_checks(path: str) -> bool:
     """Whether a file decides about the result of tests beside the code."""
     return is_test_file(path) or configures_runner(path)
+
+
+def list_sparse_tests(apart: Mapping[str, str] | None) -> list[str]:
+    """By the marks of a tree: what decides about tests, and the checkout leaves out."""
+    return [path for path, mark in (apart or {}).items() if mark == "sparse" and is_of_checks(path)]

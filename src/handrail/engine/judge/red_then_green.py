@@ -8,6 +8,7 @@ something else that made it pass.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,7 +28,6 @@ from handrail.engine.judge.run_claims import (
     judge_imported,
     judge_receipts,
     list_paths,
-    list_scripts,
     name_folder,
     own_program,
     suggest_command,
@@ -42,6 +42,7 @@ from handrail.engine.receipts import (
     has_passed,
 )
 
+_INTERPRETER = re.compile(r"(?:python|pypy|node|bun|deno|ruby|perl|php|sh|bash|dash|zsh|ksh)[\d.]*")
 NOT_FOUND = "what differs could not be found"
 DIFFERS = "what differs in the files that are seen"
 """What git ignores may differ too: nobody looks there."""
@@ -54,7 +55,9 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
     green = judge_receipts(known, own, 0, command, name)
     if green.verdict in ("contradicted", "unknown"):
         return green
-    failed = [one for one in own if has_failed(one) and one.tree_after != known.sighting.tree]
+    shown = next((one for one in own if one.receipt_id in green.refs[-1:]), None)
+    before = [one for one in own if one.tree_after != known.sighting.tree]
+    failed = [one for one in before if has_failed(one) and (shown is None or is_command_of(one, shown))]
     red = choose_red(failed, known.sighting.turns)
     if red is not None and red.receipt_id in known.imported:
         return judge_imported(red, command)
@@ -63,8 +66,7 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
             fact = f"{name} passes, and the client tells only of commands that do"
             return RunResult(verdict="unknown", fact=fact, refs=green.refs)
         fact = f"{name} passes, and no receipt of this run shows that it failed before"
-        broken = [one for one in own if has_broken_off(one) and one.tree_after != known.sighting.tree]
-        if broken:
+        if broken := [one for one in before if has_broken_off(one)]:
             fact = (
                 f"{name} ended with {describe_outcome(broken[-1].outcome)} before, and no test failed then: "
             )
@@ -167,6 +169,16 @@ def list_own(receipt: ReceiptRecorded, paths: Sequence[str]) -> list[str]:
         or path in started
         or (is_test_file(path) and (not named or any(f"{path}/".startswith(f"{one}/") for one in named)))
     ]
+
+
+def list_scripts(receipt: ReceiptRecorded) -> set[str]:
+    """The files of the project that a command starts: its program, or what an interpreter is given."""
+    words = read_words(receipt.argv).words
+    at = next((at for at, one in enumerate(words) if _INTERPRETER.fullmatch(posixpath.basename(one))), None)
+    given = [] if at is None else [one for one in words[at + 1 :] if not one.startswith("-")][:1]
+    module = [f"{one.replace('.', '/')}{end}" for one in given for end in (".py", "/__main__.py")]
+    places = {posixpath.normpath(posixpath.join(receipt.directory, one)) for one in (*given, *module)}
+    return places | {own_program(receipt)}
 
 
 def is_run_alike(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:

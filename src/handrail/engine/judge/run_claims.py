@@ -7,7 +7,6 @@ tree is stale, and no receipt at all is missing. What nobody saw is never called
 from __future__ import annotations
 
 import posixpath
-import re
 import shlex
 from collections.abc import Sequence
 from itertools import takewhile
@@ -50,16 +49,15 @@ from handrail.engine.receipts import (
 MOST_PATHS_NAMED = 5
 OF_ANOTHER_RUN = "of another run of the session perhaps"
 """How a changed file is told that nobody lists, and that a child which was open then may have changed."""
-_OWN_CHECK = ("handrail", "check", "run")
+OWN_CHECK = ("handrail", "check", "run")
 _SHELLS = ("sh", "bash")
 MOST_PATHS_SINCE = 200
 """Paths that changed since a command ran."""
 
-_INTERPRETER = re.compile(r"(?:python|pypy|node|bun|deno|ruby|perl|php|sh|bash|dash|zsh|ksh)[\d.]*")
 _NOT_ITS_OWN = "it ran in a line of several programs, whose status is not its own: run it alone"
 
-Identity: TypeAlias = tuple[str, str]
-"""The digest of the words of a command, and the folder where it starts."""
+Identity: TypeAlias = tuple[str, str, str]
+"""The digest of the words of a command, the folder where it starts, and the digest of its own variables."""
 
 
 def match_run(known: Witnessed, text: str, expected: int | None, receipt_id: Any) -> RunResult:
@@ -170,35 +168,48 @@ def find_receipts(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
 
 
 def _has_words(known: Witnessed, text: str, receipt: ReceiptRecorded) -> bool:
-    """Whether it is of these words, in whichever folder."""
-    digests = {digest for digest, _ in _find_asked(known, text)}
-    return any(digest in digests for digest, _ in _identify(receipt))
+    """Whether it is of these words, in whichever folder; where they name variables, with these."""
+    asked = {(words, variables) for words, _, variables in _find_asked(known, text)}
+    own = {(words, variables) for words, _, variables in _identify(receipt)}
+    return not asked.isdisjoint(own | {(words, "") for words, _ in own if receipt.check})
+
+
+def identify(receipt: ReceiptRecorded) -> Identity:
+    """The command of a receipt as it was started."""
+    return receipt.argv_digest, receipt.directory, receipt.environment_digest
 
 
 def _identify(receipt: ReceiptRecorded) -> set[Identity]:
     """What a receipt is of: its words where they were started, and what these start, where."""
-    found = {(receipt.argv_digest, receipt.directory)}
+    found = {identify(receipt)}
     is_whole = digest_argv(receipt.argv) == receipt.argv_digest  # else it is redacted, cut, or a plain line
     if is_whole and receipt.directory not in (ELSEWHERE, NOT_TOLD):
         command = read_words(receipt.argv)
         place = posixpath.normpath(posixpath.join(receipt.directory, command.directory))
-        found.add((digest_argv(command.words), place))
+        words, variables = _split_variables(command.words)
+        if receipt.environment_digest:
+            words, variables = digest_argv(command.words), receipt.environment_digest
+        found.add((words, place, variables))
     return found
 
 
 def find_check_receipts(known: Witnessed, pinned: PinnedCheck) -> tuple[ReceiptRecorded, ...]:
-    """The receipts of a declared check: run here by its name, or the same words in the same folder."""
-    folder = pinned.directory or "."
+    """The receipts of a declared check."""
     return tuple(
-        one
-        for one in known.receipts
-        if one.argv_digest == pinned.argv_digest and one.receipt_id not in known.imported
-        if one.check == pinned.name or one.directory == folder
+        one for one in known.receipts if one.receipt_id not in known.imported and is_run_of(pinned, one)
     )
 
 
+def is_run_of(pinned: PinnedCheck, receipt: ReceiptRecorded) -> bool:
+    """Whether it ran a declared check: by its name, or its words in its folder, with what the check sets."""
+    own = (pinned.argv_digest, pinned.directory or ".", pinned.environment_digest)
+    if receipt.argv_digest == pinned.argv_digest and receipt.check == pinned.name:
+        return True
+    return own in _identify(receipt) if pinned.environment_digest else own == identify(receipt)
+
+
 def is_command_of(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:
-    """Whether both are of one command, in one folder."""
+    """Whether both are of one command, in one folder, with the same variables of its own."""
     is_same_check = bool(one.check and one.check == other.check and one.argv_digest == other.argv_digest)
     return is_same_check or not _identify(one).isdisjoint(_identify(other))
 
@@ -210,30 +221,35 @@ def _find_asked(known: Witnessed, text: str) -> set[Identity]:
 
 def _find_asked_by(known: Witnessed, line: str) -> set[Identity]:
     words, command = split_command(line), read_command(line)
-    found = {(digest_argv(command.words), command.directory)}
+    own, variables = _split_variables(command.words)
+    found = {(digest_argv(command.words), command.directory, ""), (own, command.directory, variables)}
     whole = [words, *((shell, "-c", line) for shell in _SHELLS), tuple(_split_plainly(line))]
-    rest = words[len(_OWN_CHECK) :] if words[: len(_OWN_CHECK)] == _OWN_CHECK else words
+    rest = words[len(OWN_CHECK) :] if words[: len(OWN_CHECK)] == OWN_CHECK else words
     if rest[:1] == ("--",):
         whole.append(rest[1:])
-    found |= {(digest_argv(one), ".") for one in whole}
-    own = _split_variables(command.words)
+    found |= {(digest_argv(one), ".", "") for one in whole}
     for one in known.checks:
-        if rest == (one.name,) or own == (one.environment_digest, one.argv_digest):
-            found.add((one.argv_digest, one.directory or "."))
+        is_shown = bool(variables) and (own, variables) == (one.argv_digest, one.environment_digest)
+        if rest == (one.name,) or is_shown:
+            found.add((one.argv_digest, one.directory or ".", one.environment_digest))
     return found
 
 
 def _split_variables(words: tuple[str, ...]) -> tuple[str, str]:
-    """Digests of the variables in front of a command, and of its words: so is one shown that sets some."""
+    """Digests of the words of a command, and of the variables in front: so is one shown that sets some."""
     given = tuple(takewhile(lambda word: "=" in word, words[1:])) if words[:1] == ("env",) else ()
-    variables = digest(dict(one.split("=", 1) for one in given)) if given else "-"
-    return variables, digest_argv(words[len(given) + 1 :])
+    if not given:
+        return digest_argv(words), ""
+    return digest_argv(words[len(given) + 1 :]), digest(dict(one.split("=", 1) for one in given))
 
 
 def names_check(known: Witnessed, text: str) -> bool:
     """Whether a command line is that of a check which the run is pinned to."""
-    digests = {digest for digest, _ in _find_asked(known, text)}
-    return any(one.argv_digest in digests for one in known.checks)
+    asked = {(words, variables) for words, _, variables in _find_asked(known, text)}
+    return any(
+        not asked.isdisjoint({(one.argv_digest, ""), (one.argv_digest, one.environment_digest)})
+        for one in known.checks
+    )
 
 
 def explain_hidden_tests(known: Witnessed, text: str) -> str:
@@ -250,27 +266,18 @@ def was_seen(known: Witnessed, text: str) -> bool:
     return is_own or _find_in_longer_line(known, text) is not None
 
 
-def find_named_check(checks: Sequence[PinnedCheck], command: str) -> str:
-    """The check that a suggested command runs, by its name or by its words; empty: another program."""
-    words = split_command(command)[len(_OWN_CHECK) :]
-    argv = words[words.index("--") + 1 :] if "--" in words else ()
-    is_here = "--directory" not in words
-    for one in checks:
-        if words[:1] == (one.name,) or (is_here and argv and digest_argv(argv) == one.argv_digest):
-            return one.name
-    return ""
+def name_by_check(checks: Sequence[PinnedCheck], text: str, run_flag: str) -> str:
+    """What follows `check run` in a text, with the name of the check where it has the words of one."""
+    line = text.partition("\n")[0].partition("`")[0]
+    name = find_by_words(checks, line.removeprefix("-- "))
+    return f"{name} {run_flag}{text.removeprefix(line)}" if name else text
 
 
-def find_suggested_receipts(known: Witnessed, command: str) -> tuple[ReceiptRecorded, ...]:
-    """The receipts of what a suggested command runs."""
-    before, _, program = command.partition(" -- ")
-    words = split_command(before)[len(_OWN_CHECK) :]
-    pinned = next((one for one in known.checks if words[:1] == (one.name,)), None)
-    if pinned is not None:
-        return find_check_receipts(known, pinned)
-    if "--directory" in words[:-1]:
-        program = f"cd {shlex.quote(words[words.index('--directory') + 1])} && {program}"
-    return find_receipts(known, program) if program else ()
+def find_by_words(checks: Sequence[PinnedCheck], line: str) -> str:
+    """The check that sets variables and has these words, with its variables or without; empty: none has."""
+    words, variables = _split_variables(read_command(line).words)
+    own = (one for one in checks if one.environment_digest and one.argv_digest == words)
+    return next((one.name for one in own if variables in ("", one.environment_digest)), "")
 
 
 def write_line(receipt: ReceiptRecorded) -> str:
@@ -294,34 +301,19 @@ def suggest_command(known: Witnessed, text: str) -> str:
     line = undress_line(text)
     words, command = split_command(line), read_command(line)
     session = [known.run_flag] if known.run_flag else []
-    if words[: len(_OWN_CHECK)] == _OWN_CHECK:
+    if words[: len(OWN_CHECK)] == OWN_CHECK:
         return line
-    if len(words) == 1 and any(one.name == words[0] for one in known.checks):
-        return " ".join([*_OWN_CHECK, words[0], *session])
+    named = words[0] if any(words == (one.name,) for one in known.checks) else ""
+    if named := named or find_by_words(known.checks, line):
+        return " ".join([*OWN_CHECK, named, *session])
     if not command.is_alone:
         counting = find_counting(line)
         if not counting and known.checks:
-            return " ".join([*_OWN_CHECK, known.checks[0].name, *session])
+            return " ".join([*OWN_CHECK, known.checks[0].name, *session])
         command = read_command(shlex.join(counting or ("PROGRAM",)))
     where = [] if command.directory == "." else ["--directory", shlex.quote(command.directory)]
     program = command.line if command.is_literal else f"sh -c {shlex.quote(command.line)}"
-    return " ".join([*_OWN_CHECK, *session, *where, "--", program])
-
-
-def suggest_again(known: Witnessed, receipt: ReceiptRecorded) -> str:
-    """The line that runs what a receipt is of, where it ran."""
-    command = suggest_command(known, receipt.check or write_line(receipt))
-    if not receipt.check and receipt.directory not in (".", ELSEWHERE, NOT_TOLD):
-        command = command.replace(" -- ", f" --directory {shlex.quote(receipt.directory)} -- ", 1)
-    return command
-
-
-def hide_status(receipt: ReceiptRecorded, checks: tuple[PinnedCheck, ...]) -> ReceiptRecorded:
-    """The receipt without a status that is not that of a program, unless the project declares the line so."""
-    is_declared = any(one.argv_digest == receipt.argv_digest for one in checks)
-    if is_declared or is_status_own(receipt.argv, receipt.check):
-        return receipt
-    return msgspec.structs.replace(receipt, outcome=StatusUnknown())
+    return " ".join([*OWN_CHECK, *session, *where, "--", program])
 
 
 def judge_receipts(
@@ -344,7 +336,7 @@ def judge_receipts(
     # A run under variables that steer its runner is another program than the declared check.
     steered = [one for one in here if stands_for_another(known, one)]
     if len(steered) == len(here):
-        check = next(one.name for one in known.checks if one.argv_digest == here[-1].argv_digest)
+        check = next(one.name for one in known.checks if is_run_of(one, here[-1]))
         fact = f"{name} ran{_name_steering(here[-1])[1:]}, and the check {check} is without it"
         refs, command = (here[-1].receipt_id,), suggest_command(known, check)
         return RunResult(verdict="missing", fact=fact, refs=refs, command=command)
@@ -389,11 +381,19 @@ def judge_receipts(
     fact = ended + _name_unlooked(known) + _name_left_out(known, newest) + _name_steering(newest)
     fact += name_others(newest, current) + _name_fewer(own, newest)
     touched = _find_touched(known, newest)
-    for use, changed in sort_by_use(touched).items():
-        fact += f"; its {use} changed in this run: {list_paths(changed)}"
     loaded = [make_readable(path) for path in known.sighting.beside.loaded]
-    fact += f"; new in this run, and git does not track it: {list_paths(loaded)}" if loaded else ""
+    fact += _describe_files(known, newest, touched, loaded)
     return RunResult(verdict="holds", fact=fact, refs=refs, command=command, paths=(*touched, *loaded))
+
+
+def _describe_files(known: Witnessed, newest: ReceiptRecorded, touched: list[str], loaded: list[str]) -> str:
+    grown = [path for path in touched if path in known.sighting.grown]
+    changed = sort_by_use([path for path in touched if path not in grown], (own_program(newest),))
+    told = {f"its {use} changed in this run": paths for use, paths in changed.items()} | {
+        "its tests lost no line of the commit that the run began with": grown,
+        "written in this run, and git does not track it": loaded,
+    }
+    return "".join(f"; {what}: {list_paths(paths)}" for what, paths in told.items() if paths)
 
 
 def _choose_verdict(
@@ -478,16 +478,6 @@ def own_program(receipt: ReceiptRecorded) -> str:
     return receipt.program.removeprefix("./") if receipt.program.startswith("./") else ""
 
 
-def list_scripts(receipt: ReceiptRecorded) -> set[str]:
-    """The files of the project that a command starts: its program, or what an interpreter is given."""
-    words = read_words(receipt.argv).words
-    at = next((at for at, one in enumerate(words) if _INTERPRETER.fullmatch(posixpath.basename(one))), None)
-    given = [] if at is None else [one for one in words[at + 1 :] if not one.startswith("-")][:1]
-    module = [f"{one.replace('.', '/')}{end}" for one in given for end in (".py", "/__main__.py")]
-    places = {posixpath.normpath(posixpath.join(receipt.directory, one)) for one in (*given, *module)}
-    return places | {own_program(receipt)}
-
-
 def explain_unfinished(known: Witnessed, receipt: ReceiptRecorded) -> str:
     """Why it has neither passed nor failed: nothing ran, or it was ended before the time that it has."""
     ended = receipt.outcome
@@ -551,7 +541,7 @@ def _name_left_out(known: Witnessed, receipt: ReceiptRecorded) -> str:
 
 def stands_for_another(known: Witnessed, receipt: ReceiptRecorded) -> bool:
     """Whether it has the words of a declared check, and ran under variables that this one does not get."""
-    is_declared = any(one.argv_digest == receipt.argv_digest for one in known.checks)
+    is_declared = any(is_run_of(one, receipt) for one in known.checks)
     return is_declared and not receipt.check and bool(receipt.steering)
 
 
@@ -560,11 +550,21 @@ def _name_steering(receipt: ReceiptRecorded) -> str:
 
 
 def name_others(newest: ReceiptRecorded, current: Sequence[ReceiptRecorded]) -> str:
-    """Opposite results on the same files: one door says so twice, or two doors differ."""
+    """Opposite results on the same files: one door says so twice, two doors differ, or how it was started."""
     ended = [one for one in current if not isinstance(one.outcome, StatusUnknown)]
-    ran = [one.outcome for one in ended if not explain_not_run(one.argv, one.outcome, one.counts)]
-    others = sorted({describe_outcome(one) for one in ran} - {describe_outcome(newest.outcome)})
-    return f", and {', '.join(others)} on the same files: it is flaky, or reported wrongly" if others else ""
+    ran = [one for one in ended if not explain_not_run(one.argv, one.outcome, one.counts)]
+    others = [one for one in ran if describe_outcome(one.outcome) != describe_outcome(newest.outcome)]
+    same = sorted({describe_outcome(one.outcome) for one in others if is_command_of(one, newest)})
+    told = f", and {', '.join(same)} on the same files: it is flaky, or reported wrongly" if same else ""
+    apart = [one for one in others if not is_command_of(one, newest)]
+    return told + "".join(dict.fromkeys(f", and {_tell_apart(newest, one)}" for one in apart))
+
+
+def _tell_apart(newest: ReceiptRecorded, other: ReceiptRecorded) -> str:
+    """How the same words ended that were started otherwise, and what was other."""
+    name = f"by {make_readable(other.check)}, " if other.check else ""
+    how = "with other variables" if other.directory == newest.directory else f"in {other.directory}"
+    return f"{describe_outcome(other.outcome)} {name}{how}"
 
 
 def _name_fewer(own: Sequence[ReceiptRecorded], newest: ReceiptRecorded) -> str:
@@ -588,7 +588,7 @@ def _has_ended(receipt: ReceiptRecorded, status: int) -> bool:
 
 
 def _show_argv(receipt: ReceiptRecorded) -> str:
-    return make_readable(" ".join(receipt.argv))[:120]
+    return make_readable(write_line(receipt))[:120]
 
 
 def list_paths(paths: list[str]) -> str:

@@ -16,7 +16,13 @@ from typing import Any
 
 import msgspec
 
-from handrail.engine.judge.named_places import DECLARATIONS, configures_runner, is_of_checks
+from handrail.engine.judge.named_places import (
+    DECLARATIONS,
+    IGNORE_RULES,
+    configures_runner,
+    is_of_checks,
+    names_ignore_rules,
+)
 from handrail.host.workflow_sources.directories import content_of
 from handrail.host.worktree.bounds import HIDDEN, Bounds
 from handrail.host.worktree.repository import Repository
@@ -47,8 +53,10 @@ def find_beside(
     known: Collection[bytes],
     rules: Mapping[str, str],
     programs: Iterable[str] = (),
+    search: str = "",
 ) -> Beside:
-    """`known` is what trees tell about; `rules` are the files of ignore rules, by the names to show."""
+    """`known` is what trees tell about; `rules` are the files of ignore rules, by the names to show;
+    `search` is where programs are looked for, as in PATH."""
     root = os.fsencode(bounds.root)
     loaded: dict[str, str] = {}
     for folder in sorted({b"", *folders})[:_MOST_FOLDERS]:
@@ -57,9 +65,15 @@ def find_beside(
                 loaded[os.fsdecode(path)] = _stamp(os.path.join(root, path))
     return Beside(
         ignore_rules={name: _stamp(os.fsencode(place)) for name, place in rules.items()},
+        rule_files={
+            name: shown
+            for name, place in rules.items()
+            if name.endswith(IGNORE_RULES[0])
+            and names_ignore_rules(shown := os.path.relpath(place, bounds.root))
+        },
         loaded=loaded,
         programs={
-            path: _describe_change(os.path.join(root, os.path.expanduser(read_path(path))))
+            path: _find_change(os.path.join(root, os.path.expanduser(read_path(path))), search)
             for path in programs
             if read_path(path) not in known and not bounds.is_hidden(read_path(path))
         },
@@ -139,12 +153,20 @@ def _find_in_environment(root: bytes, environment: bytes) -> Iterator[bytes]:
         yield from (os.path.join(packages, name) for name in names if configures_runner(os.fsdecode(name)))
 
 
-def _describe_change(path: bytes) -> str:
-    """When it changed last, as the clock of a log spells it; empty: it is not there."""
+def _find_change(path: bytes, search: str) -> str:
+    """When a program changed last, as the clock of a log spells it; empty: it is not there.
+
+    What leads to the file that its name leads to elsewhere is that program, however new the link is.
+    """
+    folders = [os.fsencode(folder) for folder in search.split(os.pathsep) if folder]
+    places = (path, *(os.path.join(folder, os.path.basename(path)) for folder in folders))
+    same = [one for one in places if os.path.realpath(one) == os.path.realpath(path)]
     try:
-        seconds, rest = divmod(os.lstat(path).st_ctime_ns, 1_000_000_000)
+        file = os.stat(path).st_ctime_ns
+        changed = min(max(os.lstat(one).st_ctime_ns, file) for one in same)
     except OSError:
         return ""
+    seconds, rest = divmod(changed, 1_000_000_000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest // 1_000_000:03d}Z"
 
 

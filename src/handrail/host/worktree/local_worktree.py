@@ -113,7 +113,8 @@ class LocalWorktree:
         listed = [read_path(entry.path) for entry in tree.entries if entry.mode != "absent"]
         tracked = () if table is None else table.paths
         folders = {*find_folders(listed), *(() if table is None else table.folders)}
-        found = find_beside(bounds, folders, {*listed, *tracked}, rules, programs)
+        search = self._environment.get("PATH", "")
+        found = find_beside(bounds, folders, {*listed, *tracked}, rules, programs, search)
         if repository is None or not tree.head:
             return found
         uncommitted = find_uncommitted(bounds.root, tree, repository, {*tracked})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
@@ -12,7 +11,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.outcome import Answer, Fault, NextCall
 from handrail.contract.printed_text import strip_escapes
-from handrail.operations.declared_checks import digest_check, find_declared, show_words
+from handrail.operations.declared_checks import digest_check, find_declared, show_line
 from handrail.ports.workspace import DeclaredCheck
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
@@ -106,7 +105,7 @@ def _ask_terminal(rt: WritePorts, checks: tuple[DeclaredCheck, ...], project: st
 
 def _show(rt: ReadPorts, check: DeclaredCheck) -> str:
     """The whole declaration in one line, because all of it is approved."""
-    line = flatten_text(strip_escapes(shlex.join(show_words(rt.secrets, check.command, check.environment))))
+    line = flatten_text(show_line(rt.secrets, check.command, check.environment))
     report = "" if check.report is None else f", report {flatten_text(check.report.path)}"
     return f"{line} (in {flatten_text(check.directory)}, at most {check.timeout_seconds} s{report})"
 
@@ -117,7 +116,7 @@ def _describe(
     rows = [
         ApprovedCheck(
             name=check.name,
-            line=strip_escapes(shlex.join(show_words(rt.secrets, check.command, check.environment))),
+            line=show_line(rt.secrets, check.command, check.environment),
             digest=digest_check(check),
             is_approved=rt.known_checks().find(project, digest_check(check)).is_approved,
         )

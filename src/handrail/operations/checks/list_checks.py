@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Annotated
 
 import msgspec
@@ -11,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Page, Payload, Success
 from handrail.contract.printed_text import redact_argv, strip_escapes
-from handrail.operations.declared_checks import digest_check
+from handrail.operations.declared_checks import digest_check, show_line
 from handrail.ports.workspace import DeclaredCheck
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
@@ -29,7 +28,7 @@ class CheckRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
     name: str
     command: tuple[str, ...]
     line: str
-    """The same as a shell would take it."""
+    """The same as a shell takes it, with what its declaration sets."""
     directory: str
     timeout_seconds: int
     description: str
@@ -65,7 +64,7 @@ def _describe(rt: ReadPorts, project: str, check: DeclaredCheck) -> CheckRow:
     return CheckRow(
         name=check.name,
         command=redact_argv(check.command, rt.secrets),
-        line=shlex.join(redact_argv(check.command, rt.secrets)),
+        line=show_line(rt.secrets, check.command, check.environment),
         directory=check.directory,
         timeout_seconds=check.timeout_seconds,
         description=strip_escapes(check.description),

@@ -27,7 +27,7 @@ from handrail.engine.receipts import (
     digest_argv,
 )
 from handrail.operations.checks.reports import TELLING_RUNNERS, UnreadableReport, count_tests, count_wrapped
-from handrail.operations.declared_checks import show_words
+from handrail.operations.declared_checks import digest_environment, show_line
 from handrail.operations.pending_step import PendingStep
 from handrail.ports.checks import PRINTED, CheckPrograms, ProgramCall, ProgramEnd, ReportFile
 from handrail.ports.workspace import ReportPlace
@@ -84,7 +84,7 @@ def make_first_use_notices(rt: WritePorts, command: Command, project: str) -> li
         return []
     notices = []
     if not rt.known_checks().find(project, command.digest).was_run:
-        shown = " ".join(show_words(rt.secrets, command.argv, command.environment))
+        shown = show_line(rt.secrets, command.argv, command.environment)
         message = f"The first run of this project's check {command.check} on this machine. It starts: {shown}"
         notices.append(Notice(type="check_first_use", message=message[:1000], severity="warning"))
     if command.change:
@@ -146,6 +146,7 @@ def run_command(
         steering={name: _show_value(rt, value) for name, value in ended.steering.items()},
         program=strip_escapes(_show_value(rt, ended.program)),
         program_digest=ended.program_digest,
+        environment_digest=digest_environment(command.environment),
     )
     return RanCommand(receipt=receipt, notices=notices, is_interrupted=ended.is_interrupted, tree=after)
 

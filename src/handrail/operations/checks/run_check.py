@@ -332,8 +332,7 @@ def _describe(rt: ReadPorts, session: Session, receipt: ReceiptRecorded) -> Chec
 def _find_first_counts(history: History, receipt: ReceiptRecorded) -> Counts | None:
     """What the same command counted first in this run."""
     held = [one.fact for one in list_receipts(history, history.nodes[receipt.node_id].run_id)]
-    own = [one.counts for one in held if one.argv_digest == receipt.argv_digest and one.counts is not None]
-    return own[0] if own else None
+    return next((one.counts for one in held if one.counts is not None and is_command_of(one, receipt)), None)
 
 
 def _exit_status(outcome: RunOutcome) -> int:
