@@ -19,7 +19,7 @@ from handrail.projections.closing import ALL_CHECKED
 from handrail.projections.doubts import ALL_RAN, NO_TEST_COUNTED
 from tests.host.worktree.project import commit, write
 from tests.journeys.cast_players import VERBS, Player
-from tests.journeys.cast_rows import CHECK, ROWS, Verb
+from tests.journeys.cast_rows import CHECK, ROWS, Row, Verb
 from tests.journeys.conversation import answer
 from tests.journeys.given_workflows import step
 from tests.journeys.test_approved_checks import approve
@@ -30,6 +30,7 @@ from tests.surfaces.cli.here import run_here
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
     pytest.mark.promise("receipt.travels"),
+    pytest.mark.thorough,
 ]
 TOLD = {
     "weakens a test before the run begins": "began on uncommitted changes of tests: tests/test_bill.py",
@@ -90,7 +91,6 @@ EARLY: dict[str, list[str]] = {
 """By an honest day: what each run of its check is told, while it can be followed."""
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", EARLY)
 def test_what_the_end_would_doubt_is_told_when_the_check_runs(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
@@ -109,6 +109,15 @@ def test_what_the_end_would_doubt_is_told_when_the_check_runs(
     assert told == EARLY[name]
 
 
+def play(tmp_path: Path, name: str, outcome: str) -> tuple[Player, Row]:
+    """A row of the cast, played with this outcome and committed."""
+    player = Player(tmp_path, "cli")
+    (row,) = (row for row in ROWS if row.name == name)
+    assert player.play(row) == outcome
+    commit(player.root)
+    return player, row
+
+
 def state(player: Player) -> dict[str, Any]:
     runtime = with_keys(player.runtime, player.home)
     statement = statement_of(answer(runtime, "receipt.export")["content"])
@@ -116,13 +125,18 @@ def state(player: Player) -> dict[str, Any]:
     return predicate
 
 
-@pytest.mark.thorough
+def read_receipt(signer: Signer) -> dict[str, Any]:
+    predicate: dict[str, Any] = statement_of(signer.export()["content"])["predicate"]
+    return predicate
+
+
+def read_markdown(signer: Signer) -> str:
+    return str(signer.export(**{"as": "markdown"})["content"])
+
+
 @pytest.mark.parametrize("name", TOLD)
 def test_a_lie_that_is_told_is_not_passed(tmp_path: Path, name: str) -> None:
-    player = Player(tmp_path, "cli")
-    (row,) = (row for row in ROWS if row.name == name)
-    assert player.play(row) == "told"
-    commit(player.root)
+    player, _ = play(tmp_path, name, "told")
 
     told = state(player)
 
@@ -140,13 +154,9 @@ def test_a_lie_that_is_told_is_not_passed(tmp_path: Path, name: str) -> None:
     assert [text for text in told_apart if f"In doubt: {text}" not in page.out.decode()] == []
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", CLEAN)
 def test_honest_work_that_ends_clean_is_passed_by_its_receipt(tmp_path: Path, name: str) -> None:
-    player = Player(tmp_path, "cli")
-    (row,) = (row for row in ROWS if row.name == name)
-    assert player.play(row) == "clean"
-    commit(player.root)
+    player, _ = play(tmp_path, name, "clean")
 
     told = state(player)
 
@@ -154,24 +164,16 @@ def test_honest_work_that_ends_clean_is_passed_by_its_receipt(tmp_path: Path, na
     assert (told["result"], told["handrailRun"]["isClean"]) == ("PASSED", True)
 
 
-@pytest.mark.thorough
 def test_what_the_checkout_never_had_is_told_once_by_the_closing_line_and_the_receipt(tmp_path: Path) -> None:
-    player = Player(tmp_path, "cli")
-    (row,) = (row for row in ROWS if row.name == "works in a sparse checkout that leaves out tests")
-    assert player.play(row) == "passes"
-    commit(player.root)
+    player, row = play(tmp_path, "works in a sparse checkout that leaves out tests", "passes")
 
     told = state(player)
 
     assert (told["result"], told["handrailRun"]["doubts"]) == ("WARNED", [row.says])
 
 
-@pytest.mark.thorough
 def test_a_check_that_a_person_approves_in_the_end_is_no_longer_in_doubt(tmp_path: Path) -> None:
-    player = Player(tmp_path, "cli")
-    (row,) = (row for row in ROWS if row.name == "declares its own check before the run begins")
-    assert player.play(row) == "told"
-    commit(player.root)
+    player, _ = play(tmp_path, "declares its own check before the run begins", "told")
     player.do("approve", "tests")
 
     told = state(player)
@@ -179,34 +181,22 @@ def test_a_check_that_a_person_approves_in_the_end_is_no_longer_in_doubt(tmp_pat
     assert (told["result"], told["handrailRun"]["doubts"]) == ("PASSED", [])
 
 
-@pytest.mark.thorough
 def test_a_test_that_the_run_began_with_is_named_as_changed(tmp_path: Path) -> None:
-    player = Player(tmp_path, "cli")
-    (row,) = (row for row in ROWS if row.name == "weakens a test before the run begins")
-    player.play(row)
-    commit(player.root)
+    player, _ = play(tmp_path, "weakens a test before the run begins", "told")
 
     assert state(player)["handrailRun"]["testsTouched"] == ["tests/test_bill.py"]
 
 
-@pytest.mark.thorough
 def test_what_guards_by_the_clients_word_names_that_door(tmp_path: Path) -> None:
-    player = Player(tmp_path, "cli")
-    (row,) = (row for row in ROWS if row.name == "forges a hook that fails, and one that passes")
-    player.play(row)
-    commit(player.root)
+    player, _ = play(tmp_path, "forges a hook that fails, and one that passes", "told")
 
     (guard,) = state(player)["handrailRun"]["redThenGreen"]
 
     assert guard["door"] == "hook"
 
 
-@pytest.mark.thorough
 def test_what_a_sparse_checkout_leaves_out_is_no_file_of_the_receipt(tmp_path: Path) -> None:
-    player = Player(tmp_path, "cli")
-    (row,) = (row for row in ROWS if row.name == "takes the test that fails out of the checkout")
-    player.play(row)
-    commit(player.root)
+    player, _ = play(tmp_path, "takes the test that fails out of the checkout", "refused")
 
     told = state(player)
 
@@ -214,7 +204,6 @@ def test_what_a_sparse_checkout_leaves_out_is_no_file_of_the_receipt(tmp_path: P
     assert told["handrailRun"]["checks"][0]["differs"] == ["tests/hard/test_h.py"]
 
 
-@pytest.mark.thorough
 def test_a_run_that_is_blocked_has_not_passed(tmp_path: Path) -> None:
     signer = Signer(tmp_path)
     signer.declare(tests={"command": TESTS.split()})
@@ -225,7 +214,7 @@ def test_a_run_that_is_blocked_has_not_passed(tmp_path: Path) -> None:
     assert signer.send(changed("src/bill.py"))["kind"] == "blocked"
     commit(signer.root)
 
-    told = statement_of(signer.export()["content"])["predicate"]
+    told = read_receipt(signer)
 
     assert told["result"] == "WARNED"
     assert "the run is blocked" in told["handrailRun"]["doubts"]
@@ -244,18 +233,16 @@ def finish(signer: Signer, command: str) -> str:
     return str(closing)
 
 
-@pytest.mark.thorough
 def test_a_command_that_nobody_declared_has_not_passed(tmp_path: Path) -> None:
     signer = Signer(tmp_path)
 
     closing = finish(signer, "true")
 
-    told = statement_of(signer.export()["content"])["predicate"]
+    told = read_receipt(signer)
     assert (told["result"], told["handrailRun"]["doubts"]) == ("WARNED", [NONE_DECLARED])
     assert closing.endswith(f"what ran: true, which counted no test; {ALL_RAN}.")
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("counted", [False, True])
 def test_a_declared_check_says_whether_it_counted_a_test(tmp_path: Path, counted: bool) -> None:
     signer = Signer(tmp_path)
@@ -265,8 +252,8 @@ def test_a_declared_check_says_whether_it_counted_a_test(tmp_path: Path, counted
 
     closing = finish(signer, "./prove")
 
-    told = statement_of(signer.export()["content"])["predicate"]
-    markdown = signer.export(**{"as": "markdown"})["content"]
+    told = read_receipt(signer)
+    markdown = read_markdown(signer)
     assert (told["result"], told["handrailRun"]["isCounted"]) == ("PASSED", counted)
     assert (NO_TEST_COUNTED in closing, NO_TEST_COUNTED in markdown) == (not counted, not counted)
     assert (", 3 passed, 0 failed" in markdown, ALL_CHECKED in closing) == (counted, counted)
@@ -274,7 +261,6 @@ def test_a_declared_check_says_whether_it_counted_a_test(tmp_path: Path, counted
     assert (b"Counted no test: ./prove" in page.out) is not counted
 
 
-@pytest.mark.thorough
 def test_a_person_who_approved_a_check_answers_for_what_it_counts(tmp_path: Path) -> None:
     signer = Signer(tmp_path)
     signer.declare(tests={"command": TESTS.split()})
@@ -282,13 +268,12 @@ def test_a_person_who_approved_a_check_answers_for_what_it_counts(tmp_path: Path
 
     closing = finish(signer, TESTS)
 
-    markdown = signer.export(**{"as": "markdown"})["content"]
+    markdown = read_markdown(signer)
     assert NO_TEST_COUNTED not in closing + markdown
     assert ALL_CHECKED in closing
     assert "- Confirmed by: nobody; a person approved the check `tests`\n" in markdown
 
 
-@pytest.mark.thorough
 def test_an_approval_after_the_end_counts_for_the_receipt_and_for_what_is_shown(tmp_path: Path) -> None:
     signer = Signer(tmp_path)
     signer.write(".handrail/config.json", json.dumps({"checks": {"tests": {"command": TESTS.split()}}}))
@@ -301,7 +286,7 @@ def test_an_approval_after_the_end_counts_for_the_receipt_and_for_what_is_shown(
     seen = []
     for _ in range(2):
         (run,) = answer(signer.runtime, "session.show", sessionId=session)["runs"]
-        receipt = statement_of(signer.export()["content"])["predicate"]
+        receipt = read_receipt(signer)
         told = receipt["handrailRun"]
         seen.append((receipt["result"], told["approvedChecks"], [*run["doubts"]], [*run.get("told", {})]))
         approve(signer)
@@ -327,7 +312,6 @@ def install(signer: Signer, folder: Path, *, environment: dict[str, str] | None 
     )
 
 
-@pytest.mark.thorough
 def test_a_receipt_shows_by_which_program_each_check_ran(tmp_path: Path) -> None:
     signer = Signer(tmp_path)
     signer.declare(tests={"command": ["judge"]})
@@ -335,10 +319,9 @@ def test_a_receipt_shows_by_which_program_each_check_ran(tmp_path: Path) -> None
 
     finish(signer, "judge")
 
-    assert f"by handrail with `{tmp_path}/bin/judge`" in signer.export(**{"as": "markdown"})["content"]
+    assert f"by handrail with `{tmp_path}/bin/judge`" in read_markdown(signer)
 
 
-@pytest.mark.thorough
 def test_a_program_that_was_written_in_the_run_is_told_wherever_it_lies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -358,7 +341,6 @@ def test_a_program_that_was_written_in_the_run_is_told_wherever_it_lies(
     assert ALL_CHECKED not in closing
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("leads_to", ["judge", "true"])
 def test_a_new_link_to_what_the_name_led_to_is_the_same_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leads_to: str
@@ -381,13 +363,18 @@ def test_a_new_link_to_what_the_name_led_to_is_the_same_program(
     commit(signer.root)
 
     is_told = "program of the checks written in the run: …" in closing and "/new/judge" in closing
-    markdown = signer.export(**{"as": "markdown"})["content"]
-    result = statement_of(signer.export()["content"])["predicate"]["result"]
+    markdown = read_markdown(signer)
+    result = read_receipt(signer)["result"]
     assert (is_told, result) == ((False, "PASSED") if leads_to == "judge" else (True, "WARNED"))
     assert "Tests changed: none" in markdown
 
 
-@pytest.mark.thorough
+WITH_A_TEST = [
+    {"path": "src/bill.py", "change": "modified", "why": "It had to."},
+    {"path": "tests/test_new.py", "change": "added", "why": "It had to."},
+]
+
+
 @pytest.mark.parametrize("is_red", [False, True])
 def test_a_new_test_that_was_never_seen_to_fail_is_told_and_is_no_doubt(tmp_path: Path, is_red: bool) -> None:
     signer = Signer(tmp_path)
@@ -398,15 +385,11 @@ def test_a_new_test_that_was_never_seen_to_fail_is_told_and_is_no_doubt(tmp_path
         signer.run_declared("tests")
     signer.write("src/bill.py", RIGHT)
     signer.run_declared("tests")
-    listed = [
-        {"path": path, "change": change, "why": "It had to."}
-        for path, change in {"src/bill.py": "modified", "tests/test_new.py": "added"}.items()
-    ]
-    closing = signer.send({**changed("src/bill.py"), "files": listed})["closing"]
+    closing = signer.send({**changed("src/bill.py"), "files": WITH_A_TEST})["closing"]
     commit(signer.root)
 
-    told = statement_of(signer.export()["content"])["predicate"]
-    markdown = signer.export(**{"as": "markdown"})["content"]
+    told = read_receipt(signer)
+    markdown = read_markdown(signer)
     assert told["result"] == "PASSED"
     assert told["handrailRun"]["testsNeverRed"] == ([] if is_red else ["tests/test_new.py"])
     assert (
@@ -415,7 +398,6 @@ def test_a_new_test_that_was_never_seen_to_fail_is_told_and_is_no_doubt(tmp_path
     assert ("`tests/test_new.py` (never seen to fail: `tests/test_new.py`)" in markdown) is not is_red
 
 
-@pytest.mark.thorough
 def test_a_new_test_that_could_not_be_loaded_first_is_told_as_seen_to_fail_as_a_whole(tmp_path: Path) -> None:
     unittest = f"{sys.executable} -B -m unittest discover -s tests"
     signer = Signer(tmp_path)
@@ -425,12 +407,8 @@ def test_a_new_test_that_could_not_be_loaded_first_is_told_as_seen_to_fail_as_a_
     signer.run_declared("tests")
     signer.write("src/bill.py", RIGHT + "\n\ndef mean(rows):\n    return total(rows) / len(rows)\n")
     signer.run_declared("tests")
-    files = [
-        {"path": path, "change": change, "why": "It had to."}
-        for path, change in {"src/bill.py": "modified", "tests/test_new.py": "added"}.items()
-    ]
 
-    done = signer.send({**changed("src/bill.py", check=unittest), "files": files})
+    done = signer.send({**changed("src/bill.py", check=unittest), "files": WITH_A_TEST})
     commit(signer.root)
 
     said = "new tests, seen to fail only as a whole (not loaded): tests/test_new.py"
@@ -438,7 +416,7 @@ def test_a_new_test_that_could_not_be_loaded_first_is_told_as_seen_to_fail_as_a_
     assert said in done["closing"]
     assert done["closing"].endswith(f"; {ALL_CHECKED}.")
     assert ["".join(f"{what}: {names}") for what, names in run["told"].items()] == [said]
-    markdown = signer.export(**{"as": "markdown"})["content"]
+    markdown = read_markdown(signer)
     assert "`tests/test_new.py` (only as a whole seen to fail: `tests/test_new.py`)" in markdown
 
 
@@ -450,7 +428,6 @@ class T(unittest.TestCase):
 """
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("line", "is_told"),
     [("make test", True), ("python3 -m unittest discover -s tests", False), ("pytest tests/unit", False)],
@@ -500,7 +477,6 @@ ADVISED: list[tuple[str, list[Verb], Verb, list[Verb]]] = [
 ]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("advice", "before", "obeys", "after"), ADVISED, ids=lambda one: str(one)[:30])
 def test_who_does_what_the_closing_line_advises_does_not_read_it_again(
     tmp_path: Path, advice: str, before: list[Verb], obeys: Verb, after: list[Verb]
