@@ -67,6 +67,12 @@ def paged(line: str) -> dict[str, Way]:
     }
 
 
+def unusable(line: str, rest: str = "") -> dict[str, Way]:
+    """What a command says to a workflow that is wrong, and to one that nobody has."""
+    wrong_one, unknown_one = (says(f"{line} {name} {rest}") for name in ("broken.json", "wr.nope"))
+    return {"WORKFLOW_INVALID": wrong_one, "WORKFLOW_NOT_FOUND": unknown_one}
+
+
 def token_driven(old: str) -> dict[str, Way]:
     """What a token meets when its session is gone, busy, damaged after it, or began anew."""
     return {

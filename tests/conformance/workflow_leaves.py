@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.conformance import damage
-from tests.conformance.leaf_forms import AWAY, Leaf, Way, paged, says, words, wrong
+from tests.conformance.leaf_forms import AWAY, Leaf, Way, paged, says, unusable, words, wrong
 
 DIFF = "workflow inspect project.three_steps --part diff --run RUN_ID"
 
@@ -33,25 +33,16 @@ WORKFLOW_LEAVES: dict[str, Leaf] = {
     "workflow validate": Leaf(
         line=words("workflow validate my_check.json"),
         further=(words("workflow validate broken.json --min-severity error --report-only"),),
-        ways={
-            "WORKFLOW_INVALID": says("workflow validate broken.json"),
-            "WORKFLOW_NOT_FOUND": says("workflow validate wr.nope"),
-        },
+        ways=unusable("workflow validate"),
     ),
     "workflow graph": Leaf(
         line=words("workflow graph wr.small_change"),
         further=(words("workflow graph my_check.json --as json"),),
-        ways={
-            "WORKFLOW_INVALID": says("workflow graph broken.json"),
-            "WORKFLOW_NOT_FOUND": says("workflow graph wr.nope"),
-        },
+        ways=unusable("workflow graph"),
     ),
     "workflow diff": Leaf(
         line=words("workflow diff wr.small_change my_check.json"),
-        ways={
-            "WORKFLOW_INVALID": says("workflow diff wr.small_change broken.json"),
-            "WORKFLOW_NOT_FOUND": says("workflow diff wr.small_change wr.nope"),
-        },
+        ways=unusable("workflow diff wr.small_change"),
     ),
     "workflow simulate": Leaf(
         line=words("workflow simulate my_check.json"),
@@ -62,8 +53,7 @@ WORKFLOW_LEAVES: dict[str, Leaf] = {
             words("workflow simulate project.three_steps --replay case.json"),
         ),
         ways={
-            "WORKFLOW_INVALID": says("workflow simulate broken.json"),
-            "WORKFLOW_NOT_FOUND": says("workflow simulate wr.nope"),
+            **unusable("workflow simulate"),
             "WORK_LIMIT_EXCEEDED": says("workflow simulate many_values.json"),
             "SESSION_NOT_FOUND": says("workflow simulate --record run_000000000000"),
             "SESSION_NOT_HEALTHY": wrong(damage.changed_notes, "workflow simulate --record SESSION_ID"),
@@ -84,18 +74,12 @@ WORKFLOW_LEAVES: dict[str, Leaf] = {
     "workflow convert": Leaf(
         line=words("workflow convert my_check.json --to md --out made.md"),
         further=(words("workflow convert wr.small_change --to yaml"),),
-        ways={
-            "WORKFLOW_INVALID": says("workflow convert broken.json --to md"),
-            "WORKFLOW_NOT_FOUND": says("workflow convert wr.nope --to md"),
-        },
+        ways=unusable("workflow convert", "--to md"),
     ),
     "workflow fmt": Leaf(
         line=words("workflow fmt my_check.json --out made.json"),
         further=(words("workflow fmt wr.small_change"), words("workflow fmt my_check.json --fix")),
-        ways={
-            "WORKFLOW_INVALID": says("workflow fmt broken.json"),
-            "WORKFLOW_NOT_FOUND": says("workflow fmt wr.nope"),
-        },
+        ways=unusable("workflow fmt"),
     ),
     "workflow new": Leaf(
         line=words("workflow new project.my_new"),

@@ -11,6 +11,8 @@ from handrail.runtime.runtime import Runtime
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import give, step
 
+pytestmark = pytest.mark.promise("finding.mistyped-context")
+
 INPUTS = {"severity": {"type": "string", "enum": ["low", "high"], "default": "low"}, "id": {"type": "string"}}
 
 
@@ -28,7 +30,6 @@ def workflow(runtime: Runtime) -> str:
     return give(runtime, step("one"), step("two"), step("three"), inputs=INPUTS)
 
 
-@pytest.mark.promise("finding.mistyped-context")
 @pytest.mark.parametrize("key", ["severty", "Severity", "sever_ity", "seveirty"])
 def test_a_mistyped_key_is_named_at_the_start_and_in_every_replay(
     runtime: Runtime, workflow: str, key: str
@@ -46,7 +47,6 @@ def test_a_mistyped_key_is_named_at_the_start_and_in_every_replay(
 HIGH = {"kind": "compare", "input": "severity", "op": "equals", "value": "high"}
 
 
-@pytest.mark.promise("finding.mistyped-context")
 def test_what_is_advised_after_a_step_was_passed_by_makes_it_run(runtime: Runtime) -> None:
     careful = give(runtime, step("one"), step("careful", when=HIGH), step("end"), inputs=INPUTS)
     first = tool_call(runtime, "start_workflow", workflowId=careful).structured
@@ -65,7 +65,6 @@ def test_what_is_advised_after_a_step_was_passed_by_makes_it_run(runtime: Runtim
     assert followed["pending"]["stepId"] == "careful"
 
 
-@pytest.mark.promise("finding.mistyped-context")
 def test_at_a_start_that_passed_a_step_by_the_advice_is_to_start_again(runtime: Runtime) -> None:
     careful = give(runtime, step("careful", when=HIGH), step("end"), inputs=INPUTS)
 
@@ -77,7 +76,6 @@ def test_at_a_start_that_passed_a_step_by_the_advice_is_to_start_again(runtime: 
     assert "stateToken" not in told["STEPS_SKIPPED"]
 
 
-@pytest.mark.promise("finding.mistyped-context")
 def test_a_mistyped_key_is_named_when_it_comes_with_a_report(runtime: Runtime, workflow: str) -> None:
     first = tool_call(runtime, "start_workflow", workflowId=workflow, context={"severity": "low"}).structured
 
@@ -92,7 +90,6 @@ def test_a_mistyped_key_is_named_when_it_comes_with_a_report(runtime: Runtime, w
     assert nearly(after) == []
 
 
-@pytest.mark.promise("finding.mistyped-context")
 @pytest.mark.parametrize(
     "context",
     [{"severity": "low"}, {"if": 1, "ida": 2}, {"server": "x"}, {"severity": "low", "severities": []}],

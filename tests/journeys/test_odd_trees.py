@@ -17,7 +17,10 @@ from handrail.contract.outcome import Success
 from tests.host.worktree.project import commit, make_project, write
 from tests.hostile.repository.checkout import Trap, run_git
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
+    pytest.mark.promise("evidence.code.odd-trees"),
+]
 
 
 class Place:
@@ -176,7 +179,6 @@ CASES = {
 }
 
 
-@pytest.mark.promise("evidence.code.odd-trees")
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.thorough
 def test_an_advance_in_an_odd_project_is_answered_and_says_what_it_saw(name: str, tmp_path: Path) -> None:
@@ -197,7 +199,6 @@ def _append(path: Path) -> None:
         file.write(b"# more\n")
 
 
-@pytest.mark.promise("evidence.code.odd-trees")
 def test_a_project_with_too_many_files_is_unknown_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,7 +214,6 @@ def test_a_project_with_too_many_files_is_unknown_and_says_so(
     assert ["more than 100 000 files" in one for one in place.notices] == [True] * 3
 
 
-@pytest.mark.promise("evidence.code.odd-trees")
 def test_without_the_program_git_a_repository_is_unknown(tmp_path: Path) -> None:
     make_project(tmp_path / "project")
     (tmp_path / "programs").mkdir()
@@ -225,7 +225,6 @@ def test_without_the_program_git_a_repository_is_unknown(tmp_path: Path) -> None
     assert "git is missing" in claim["fact"]
 
 
-@pytest.mark.promise("evidence.code.odd-trees")
 def test_a_project_without_git_is_seen_where_its_user_wants_that(tmp_path: Path) -> None:
     write(tmp_path / "home", "config.json", '{"code": {"snapshots": "always"}}')
     place = Place(tmp_path, make_plain(tmp_path))
@@ -235,7 +234,6 @@ def test_a_project_without_git_is_seen_where_its_user_wants_that(tmp_path: Path)
     assert (told["kind"], claim.get("verdict", "holds"), place.notices) == ("ok", "holds", [])
 
 
-@pytest.mark.promise("evidence.code.odd-trees")
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may read everything")
 def test_a_folder_that_keeps_us_out_is_unknown_with_its_name(tmp_path: Path) -> None:
     make_project(tmp_path / "project")

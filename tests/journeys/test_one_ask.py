@@ -22,6 +22,8 @@ from tests.journeys.rich_session import report
 from tests.journeys.test_confirmations import at_console, at_third, claims_of, insist
 from tests.journeys.test_moving_sessions import exported, imported
 
+pytestmark = pytest.mark.promise("people.one-ask")
+
 
 def checkpoint(runtime: Runtime, reply: dict[str, Any], notes: str) -> dict[str, Any]:
     token = reply["checkpointToken"]
@@ -91,7 +93,6 @@ KINDS = {
 each_kind = pytest.mark.parametrize(("begun", "typed"), KINDS.values(), ids=KINDS)
 
 
-@pytest.mark.promise("people.one-ask")
 @each_kind
 @pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
 def test_where_a_person_must_answer_every_kind_blocks_until_they_did_and_the_fix_leads_on(
@@ -113,7 +114,6 @@ def test_where_a_person_must_answer_every_kind_blocks_until_they_did_and_the_fix
     assert claims_of(runtime, first)[-1]["level"] == "confirmed"
 
 
-@pytest.mark.promise("people.one-ask")
 @each_kind
 def test_where_the_agents_word_counts_it_is_a_claim_and_no_persons_answer(
     runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str
@@ -128,7 +128,6 @@ def test_where_the_agents_word_counts_it_is_a_claim_and_no_persons_answer(
     assert answers_in(runtime, first) == []
 
 
-@pytest.mark.promise("people.one-ask")
 @each_kind
 def test_a_run_that_never_stops_has_one_critical_gap_for_every_kind(
     runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str
@@ -146,7 +145,6 @@ def test_a_run_that_never_stops_has_one_critical_gap_for_every_kind(
     assert "NOT_ASKED" in [warning["code"] for warning in passed["warnings"]]
 
 
-@pytest.mark.promise("people.one-ask")
 def test_a_value_that_a_person_gave_is_theirs_and_no_agents_context_replaces_it(runtime: Runtime) -> None:
     insist(runtime)
     first = at_give(runtime)
@@ -167,7 +165,6 @@ def test_a_value_that_a_person_gave_is_theirs_and_no_agents_context_replaces_it(
     assert owned[-1]["owners"] == {"region": "person"}
 
 
-@pytest.mark.promise("people.one-ask")
 def test_a_secret_is_asked_for_as_done_and_never_for_its_value(runtime: Runtime) -> None:
     insist(runtime)
     needed = {"reason": "needs_user_secret_or_token", "input": "region"}
@@ -184,7 +181,6 @@ def test_a_secret_is_asked_for_as_done_and_never_for_its_value(runtime: Runtime)
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("people.one-ask")
 @pytest.mark.parametrize("era", ["legacy", "auto"])
 def test_a_value_in_the_form_is_recorded_as_the_answer_of_a_person(runtime: Runtime, era: str) -> None:
     first = at_give(runtime)
@@ -197,7 +193,6 @@ def test_a_value_in_the_form_is_recorded_as_the_answer_of_a_person(runtime: Runt
     assert claims_of(runtime, first)[-1]["level"] == "confirmed"
 
 
-@pytest.mark.promise("people.one-ask")
 @pytest.mark.parametrize(("begun", "typed"), [(at_give, "eu"), (at_choose, "left")], ids=["give", "choose"])
 def test_the_console_takes_what_the_terminal_takes(
     runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str
@@ -217,7 +212,6 @@ def test_the_console_takes_what_the_terminal_takes(
 # A yes is about what was shown
 
 
-@pytest.mark.promise("people.one-ask")
 def test_the_report_that_the_person_saw_passes_whatever_checkpoint_came_between(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)
@@ -236,7 +230,6 @@ def test_the_report_that_the_person_saw_passes_whatever_checkpoint_came_between(
     assert claims_of(runtime, third)[-1]["level"] == "confirmed"
 
 
-@pytest.mark.promise("people.one-ask")
 @pytest.mark.parametrize("setting", ["person", "claimed"])
 def test_another_report_asks_again_once_and_the_confirmed_one_passes(runtime: Runtime, setting: Any) -> None:
     insist(runtime)
@@ -271,7 +264,6 @@ def at_claimed(runtime: Runtime, typed: str = "y") -> dict[str, Any]:
     return {**blocked, "session": first["session"]}
 
 
-@pytest.mark.promise("people.one-ask")
 def test_a_no_and_an_option_hold_on_every_branch_and_a_yes_does_not(runtime: Runtime) -> None:
     ways = (option("left", way="left"), option("right", way="right"))
     first = begin(
@@ -301,7 +293,6 @@ def test_a_no_and_an_option_hold_on_every_branch_and_a_yes_does_not(runtime: Run
     assert better["isComplete"] is True
 
 
-@pytest.mark.promise("people.one-ask")
 @pytest.mark.parametrize(
     ("typed", "kind", "fact"), [("y", "ok", "confirmed elsewhere"), ("n", "blocked", "a person declined it")]
 )
@@ -323,7 +314,6 @@ def test_an_import_keeps_a_no_and_makes_a_yes_a_claim(
 # What waits is derived from the step
 
 
-@pytest.mark.promise("people.one-ask")
 @each_kind
 def test_what_waits_for_a_person_is_listed_before_anybody_attempts_it_and_after_a_checkpoint(
     runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str
@@ -340,7 +330,6 @@ def test_what_waits_for_a_person_is_listed_before_anybody_attempts_it_and_after_
         assert "handrail run confirm" in need["command"]
 
 
-@pytest.mark.promise("people.one-ask")
 @each_kind
 def test_an_answer_reaches_the_agent_and_stays_listed_until_it_is_taken_up(
     runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str
@@ -377,7 +366,6 @@ def read_from_resume(runtime: Runtime, session: str) -> dict[str, Any]:
     return answer(runtime, "run.continue", **found["nextCall"]["params"])
 
 
-@pytest.mark.promise("people.one-ask")
 @each_kind
 @pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
 @pytest.mark.parametrize("is_saved", [False, True], ids=["", "checkpoint"])
@@ -412,7 +400,6 @@ def test_an_answered_step_that_is_read_again_asks_nobody_and_its_call_goes_on(
     assert claims_of(runtime, first)[-1]["level"] == "confirmed"
 
 
-@pytest.mark.promise("people.one-ask")
 @pytest.mark.parametrize("kind", ["choose", "give", "done"])
 def test_an_answer_that_came_before_any_attempt_is_not_asked_for_again(runtime: Runtime, kind: str) -> None:
     begun, typed = KINDS[kind]
@@ -432,7 +419,6 @@ def test_an_answer_that_came_before_any_attempt_is_not_asked_for_again(runtime: 
     assert passed["pending"]["stepId"] == "go"
 
 
-@pytest.mark.promise("people.one-ask")
 def test_after_an_answer_the_authors_own_words_stay_whatever_they_are(runtime: Runtime) -> None:
     insist(runtime)
     ways = (option("left", way="left"), option("right", way="right"))
@@ -448,7 +434,6 @@ def test_after_an_answer_the_authors_own_words_stay_whatever_they_are(runtime: R
     assert "make the call of the one that they take" not in read["pending"]["prompt"]
 
 
-@pytest.mark.promise("people.one-ask")
 def test_a_step_that_is_read_before_its_confirmed_report_gets_that_report_in_the_call(
     runtime: Runtime,
 ) -> None:
@@ -464,7 +449,6 @@ def test_a_step_that_is_read_before_its_confirmed_report_gets_that_report_in_the
     assert passed["pending"]["stepId"] == "go"
 
 
-@pytest.mark.promise("people.one-ask")
 def test_after_a_no_the_step_that_is_read_again_does_not_say_that_nobody_answered(runtime: Runtime) -> None:
     insist(runtime)
     first = at_confirm(runtime)
@@ -479,7 +463,6 @@ def test_after_a_no_the_step_that_is_read_again_does_not_say_that_nobody_answere
     assert read["nextCall"]["params"]["output"] == {"notesMarkdown": "…"}
 
 
-@pytest.mark.promise("people.one-ask")
 def test_a_yes_to_a_report_that_lacks_something_is_no_reason_to_send_it_again(runtime: Runtime) -> None:
     insist(runtime)
     wanted = step("ask", requireConfirmation=True, validationCriteria={"type": "contains", "value": "risk"})
@@ -497,7 +480,6 @@ def test_a_yes_to_a_report_that_lacks_something_is_no_reason_to_send_it_again(ru
     assert read["nextCall"]["params"]["output"] == {"notesMarkdown": "…"}
 
 
-@pytest.mark.promise("people.one-ask")
 def test_a_value_that_a_person_gave_leaves_the_yes_to_the_report_to_be_asked_for(runtime: Runtime) -> None:
     insist(runtime)
     both = step("ask", userOnly=USERS_REGION, requireConfirmation=True)
@@ -514,7 +496,6 @@ def test_a_value_that_a_person_gave_leaves_the_yes_to_the_report_to_be_asked_for
 NAMED = {"inputs": {"target": {"type": "string"}}}
 
 
-@pytest.mark.promise("people.one-ask")
 @pytest.mark.parametrize(
     "asked",
     [
@@ -544,7 +525,6 @@ def test_a_person_reads_what_the_step_asks_for_with_the_values_that_it_is_about(
     assert "{{" not in shown
 
 
-@pytest.mark.promise("people.one-ask")
 def test_a_value_that_the_agent_sets_does_not_look_like_the_answer_of_a_person(runtime: Runtime) -> None:
     insist(runtime)
     asked = step("ask", prompt="Ask.", requireConfirmation=True)

@@ -16,7 +16,10 @@ from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import answer, start
 from tests.journeys.given_workflows import give, step
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
+    pytest.mark.promise("companion.one-project"),
+]
 START = ("run", "start", "wr.small_change", "--goal", "g", "--request-id", "k")
 
 
@@ -50,7 +53,6 @@ def places(tmp_path: Path, fork_server: ForkServer) -> Places:
     return Places(tmp_path, fork_server)
 
 
-@pytest.mark.promise("companion.one-project")
 def test_a_request_id_means_the_same_run_in_every_clone_and_worktree(places: Places) -> None:
     begun = session(places.run(places.own, *START))
 
@@ -63,7 +65,6 @@ def test_a_request_id_means_the_same_run_in_every_clone_and_worktree(places: Pla
     )
 
 
-@pytest.mark.promise("companion.one-project")
 def test_who_joins_a_session_of_another_project_is_told(places: Places, tmp_path: Path) -> None:
     begun = session(places.run(places.own, *START))
     bare = tmp_path / "bare"
@@ -80,7 +81,6 @@ def test_who_joins_a_session_of_another_project_is_told(places: Places, tmp_path
     assert join(places.own, "c") == join(places.clone, "d") == join(places.worktree, "e") == []
 
 
-@pytest.mark.promise("companion.one-project")
 def test_work_is_found_and_looked_at_in_another_clone(places: Places) -> None:
     begun = places.run(places.own, *START)
 
@@ -94,7 +94,6 @@ def test_work_is_found_and_looked_at_in_another_clone(places: Places) -> None:
     assert "PROJECT_NOT_USED" in [one["code"] for one in again["warnings"]]
 
 
-@pytest.mark.promise("companion.one-project")
 def test_the_name_in_its_settings_comes_before_the_repository(places: Places) -> None:
     for place in (places.own, places.other):
         write(place, ".handrail/config.json", '{"project": "shop"}')
@@ -103,7 +102,6 @@ def test_the_name_in_its_settings_comes_before_the_repository(places: Places) ->
     assert session(places.run(places.clone, *START)) != session(places.run(places.own, *START))
 
 
-@pytest.mark.promise("companion.one-project")
 def test_another_repository_in_the_same_place_is_another_project(places: Places) -> None:
     begun = session(places.run(places.clone, *START))
     shutil.rmtree(places.clone)
@@ -113,7 +111,6 @@ def test_another_repository_in_the_same_place_is_another_project(places: Places)
     assert session(places.run(places.own, *START)) == begun
 
 
-@pytest.mark.promise("companion.one-project")
 def test_a_start_of_an_older_version_is_still_the_answer_to_its_request_id(runtime: Runtime) -> None:
     workspace = runtime.workspace
     assert isinstance(workspace, GivenWorkspace)

@@ -16,6 +16,8 @@ from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.test_confirmations import at_console
 from tests.journeys.test_moving_sessions import exported, imported
 
+pytestmark = pytest.mark.promise("sessions.title")
+
 GOAL = "Repair the parser"
 TITLE = "Release 7, the last bug"
 
@@ -28,7 +30,6 @@ def renamed(runtime: Runtime) -> tuple[dict[str, Any], str]:
     return first, session_id
 
 
-@pytest.mark.promise("sessions.title")
 @pytest.mark.parametrize("door", ["terminal", "console"])
 def test_a_person_renames_a_session_once(runtime: Runtime, door: str) -> None:
     first = start(runtime, goal=GOAL)
@@ -56,7 +57,6 @@ def test_a_person_renames_a_session_once(runtime: Runtime, door: str) -> None:
     }
 
 
-@pytest.mark.promise("sessions.title")
 def test_the_title_stands_wherever_the_session_is_named(runtime: Runtime) -> None:
     _, session_id = renamed(runtime)
 
@@ -72,7 +72,6 @@ def test_the_title_stands_wherever_the_session_is_named(runtime: Runtime) -> Non
     assert happened[0]["what"] == "renamed"
 
 
-@pytest.mark.promise("sessions.title")
 @pytest.mark.parametrize("words", ["release bug", "repair parser"])
 def test_a_renamed_session_is_found_by_its_title_and_by_its_goal(runtime: Runtime, words: str) -> None:
     _, session_id = renamed(runtime)
@@ -83,7 +82,6 @@ def test_a_renamed_session_is_found_by_its_title_and_by_its_goal(runtime: Runtim
     ]
 
 
-@pytest.mark.promise("sessions.title")
 def test_a_later_run_keeps_the_title_and_has_its_own_goal(runtime: Runtime) -> None:
     first, session_id = renamed(runtime)
 
@@ -94,7 +92,6 @@ def test_a_later_run_keeps_the_title_and_has_its_own_goal(runtime: Runtime) -> N
     assert [row["goal"] for row in found] == ["Then the lexer"]
 
 
-@pytest.mark.promise("sessions.title")
 def test_without_a_person_the_title_stays(runtime: Runtime) -> None:
     session_id = start(runtime, goal=GOAL)["session"]["sessionId"]
 
@@ -107,7 +104,6 @@ def test_without_a_person_the_title_stays(runtime: Runtime) -> None:
     assert answer(runtime, "session.show", sessionId=session_id)["goal"] == GOAL
 
 
-@pytest.mark.promise("sessions.title")
 @pytest.mark.parametrize("title", ["", " \n ", "x" * 201])
 def test_a_title_that_shows_nothing_or_too_much_is_refused(runtime: Runtime, title: str) -> None:
     session_id = start(runtime, goal=GOAL)["session"]["sessionId"]
@@ -118,7 +114,6 @@ def test_a_title_that_shows_nothing_or_too_much_is_refused(runtime: Runtime, tit
     assert refused.kind.code == "VALIDATION_ERROR"
 
 
-@pytest.mark.promise("sessions.title")
 def test_a_title_travels_in_a_bundle(runtime: Runtime) -> None:
     _, session_id = renamed(runtime)
     other = memory_runtime()

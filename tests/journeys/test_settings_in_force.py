@@ -23,6 +23,8 @@ from tests.journeys.conversation import answer
 from tests.journeys.doors import command
 from tests.surfaces.cli.tool import PROGRAM
 
+pytestmark = pytest.mark.promise("console.settings")
+
 SERVER = McpProcess(
     pid=4711,
     version=__version__,
@@ -49,7 +51,6 @@ def rows(runtime: Runtime, project: Path) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in document["data"]["settings"]}
 
 
-@pytest.mark.promise("console.settings")
 def test_each_setting_tells_what_is_asked_for_what_holds_and_from_where(
     runtime: Runtime, tmp_path: Path
 ) -> None:
@@ -74,7 +75,6 @@ def test_each_setting_tells_what_is_asked_for_what_holds_and_from_where(
     assert all(row["text"] and row["takes"] for row in shown.values())
 
 
-@pytest.mark.promise("console.settings")
 def test_settings_that_cannot_be_used_are_shown_with_what_is_wrong(runtime: Runtime, tmp_path: Path) -> None:
     here = given(runtime, tmp_path, {"maxEffect": "everything"})
 
@@ -86,7 +86,6 @@ def test_settings_that_cannot_be_used_are_shown_with_what_is_wrong(runtime: Runt
     assert told["maxEffect"] == ("everything", None)
 
 
-@pytest.mark.promise("console.settings")
 def test_a_login_in_an_address_is_not_shown(runtime: Runtime, tmp_path: Path) -> None:
     here = given(runtime, tmp_path, {"update": {"index": "https://me:hunter2secret@index.example/simple"}})
 
@@ -96,7 +95,6 @@ def test_a_login_in_an_address_is_not_shown(runtime: Runtime, tmp_path: Path) ->
     assert "hunter2secret" not in told
 
 
-@pytest.mark.promise("console.settings")
 @pytest.mark.parametrize(("is_on", "is_needed"), [(False, False), (True, True)])
 def test_a_server_with_another_tool_set_must_start_again(
     runtime: Runtime, is_on: bool, is_needed: bool
@@ -116,7 +114,6 @@ def test_a_server_with_another_tool_set_must_start_again(
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("console.settings")
 def test_a_running_server_is_listed_until_it_dies_however_that_happens(tmp_path: Path) -> None:
     environment = os.environ | {"HANDRAIL_HOME": str(tmp_path), "HANDRAIL_PROJECT": str(tmp_path)}
     looking = build_runtime(environment)

@@ -34,6 +34,8 @@ from tests.journeys.test_until_the_end import Site, changed
 from tests.journeys.test_until_the_end import verified as confirmed
 from tests.journeys.test_what_counts import begun, sent
 
+pytestmark = pytest.mark.promise("gaps.settled")
+
 
 def ended_with_gap(runtime: Runtime) -> tuple[dict[str, Any], str]:
     """A finished run with one critical gap."""
@@ -49,7 +51,6 @@ def status_of(runtime: Runtime, reply: dict[str, Any]) -> str:
     return str(shown["runs"][0]["status"])
 
 
-@pytest.mark.promise("gaps.settled")
 @pytest.mark.parametrize("door", ["terminal", "console"])
 def test_a_person_settles_a_gap_and_the_run_is_complete(runtime: Runtime, door: str) -> None:
     first, gap_id = ended_with_gap(runtime)
@@ -84,7 +85,6 @@ def test_a_person_settles_a_gap_and_the_run_is_complete(runtime: Runtime, door: 
     assert ledger["entries"][-1]["operation"] == "session.settle_gap"
 
 
-@pytest.mark.promise("gaps.settled")
 def test_without_a_person_nothing_is_settled(runtime: Runtime) -> None:
     first, gap_id = ended_with_gap(runtime)
 
@@ -97,7 +97,6 @@ def test_without_a_person_nothing_is_settled(runtime: Runtime) -> None:
     assert status_of(runtime, first) == "complete_with_gaps"
 
 
-@pytest.mark.promise("gaps.settled")
 def test_a_gap_that_is_not_there_is_refused(runtime: Runtime) -> None:
     refused = perform(at_console(runtime), "session.settle_gap", {"gap": "gap_1", "note": "Fine."})
 
@@ -105,7 +104,6 @@ def test_a_gap_that_is_not_there_is_refused(runtime: Runtime) -> None:
     assert refused.kind.code == "VALIDATION_ERROR"
 
 
-@pytest.mark.promise("gaps.settled")
 def test_what_a_person_settled_travels_in_a_bundle(runtime: Runtime) -> None:
     first, gap_id = ended_with_gap(runtime)
     answer(at_console(runtime), "session.settle_gap", gap=gap_id, note="I looked at it.")
@@ -117,7 +115,6 @@ def test_what_a_person_settled_travels_in_a_bundle(runtime: Runtime) -> None:
     assert shown["runs"][0]["status"] == "complete"
 
 
-@pytest.mark.promise("gaps.settled")
 def test_an_agents_sentence_settles_no_gap_that_evidence_opened(runtime: Runtime) -> None:
     first = begun(runtime, step("check", **REPORTING))
     done = sent(runtime, first["ackToken"], verified("failed"))
@@ -140,7 +137,6 @@ def test_an_agents_sentence_settles_no_gap_that_evidence_opened(runtime: Runtime
     assert f"only evidence or a person settles {gap['gapId']}" in refused.message
 
 
-@pytest.mark.promise("gaps.settled")
 @pytest.mark.parametrize(
     "asked",
     [
@@ -170,7 +166,6 @@ def test_an_agents_sentence_settles_nothing_that_was_judged_or_is_a_persons(
     assert any(f"handrail session settle {gap['gapId']}" in told["message"] for told in second["warnings"])
 
 
-@pytest.mark.promise("gaps.settled")
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_who_settles_a_gap_of_one_report_settles_no_contradiction_of_another(tmp_path: Path) -> None:
     site = Site(tmp_path)
@@ -190,7 +185,6 @@ def test_who_settles_a_gap_of_one_report_settles_no_contradiction_of_another(tmp
     assert status_at(unsettled, tip) == "complete_with_gaps"
 
 
-@pytest.mark.promise("gaps.settled")
 def test_what_was_missing_is_settled_when_it_comes(runtime: Runtime) -> None:
     first = begin(
         runtime, step("check", **REPORTING), step("again", **REPORTING), fields={}, preferences=NEVER_STOP
@@ -214,7 +208,6 @@ BY_A_SENTENCE = {
 """What the agent left out or told itself; everything else is evidence's or a person's."""
 
 
-@pytest.mark.promise("gaps.settled")
 @every_case("reason", [one for part in get_args(GapReason) for one in get_args(part) or [part]])
 def test_each_reason_of_a_gap_says_who_settles_it(reason: GapReason) -> None:
     gap = GapRecorded(gap_id="gap_x_1", severity="critical", reason=reason, summary="It is missing.")

@@ -13,6 +13,8 @@ from tests.journeys.doors import command
 from tests.journeys.given_workflows import begin, step
 from tests.journeys.rich_session import report
 
+pytestmark = pytest.mark.promise("console.gaps")
+
 
 def gap(summary: str, severity: str, **more: str) -> dict[str, Any]:
     return {"kind": "wr.gap", "severity": severity, "summary": summary, **more}
@@ -43,7 +45,6 @@ def listed(runtime: Runtime, **filters: Any) -> list[tuple[str, str, str]]:
     return [(one["state"], one["severity"], one["summary"]) for one in items]
 
 
-@pytest.mark.promise("console.gaps")
 def test_open_gaps_of_all_sessions_come_first_and_the_worst_of_them_before_the_others(
     stored: Runtime,
 ) -> None:
@@ -56,7 +57,6 @@ def test_open_gaps_of_all_sessions_come_first_and_the_worst_of_them_before_the_o
     ]
 
 
-@pytest.mark.promise("console.gaps")
 def test_a_settled_gap_tells_how_and_every_gap_tells_where(stored: Runtime) -> None:
     (settled,) = answer(stored, "session.gaps", only="settled")["items"]
 
@@ -69,7 +69,6 @@ def test_a_settled_gap_tells_how_and_every_gap_tells_where(stored: Runtime) -> N
     assert settled["id"] in {one["id"] for one in run["gaps"]}
 
 
-@pytest.mark.promise("console.gaps")
 @pytest.mark.parametrize(
     ("filters", "summaries"),
     [
@@ -83,7 +82,6 @@ def test_filters_leave_out_the_rest(stored: Runtime, filters: dict[str, str], su
     assert [summary for _, _, summary in listed(stored, **filters)] == summaries
 
 
-@pytest.mark.promise("console.gaps")
 def test_counts_are_of_every_state_and_equal_those_of_the_sessions(stored: Runtime) -> None:
     counts = answer(stored, "session.gaps", only="noted")["counts"]
     sessions = answer(stored, "session.list")["items"]
@@ -93,7 +91,6 @@ def test_counts_are_of_every_state_and_equal_those_of_the_sessions(stored: Runti
     assert sum(one["critical_gaps"] for one in sessions) == counts["critical"]
 
 
-@pytest.mark.promise("console.gaps")
 def test_pages_follow_each_other_without_a_gap_or_a_repeat(stored: Runtime) -> None:
     seen: list[str] = []
     cursor: list[str] = []

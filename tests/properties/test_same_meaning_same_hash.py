@@ -16,6 +16,8 @@ from handrail.workflows.catalog import build_catalog
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.reading.reader import read_workflow
 
+pytestmark = pytest.mark.thorough
+
 characters = st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))
 texts = st.text(characters, min_size=1, max_size=30).filter(lambda text: not explain_unseen(text))
 numbers = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
@@ -162,7 +164,6 @@ def shuffled(value: Any, order: random.Random) -> Any:
     indent=st.sampled_from([None, 0, 1, 4, "\t"]),
     is_ascii=st.booleans(),
 )
-@pytest.mark.thorough
 def test_the_way_it_is_written_does_not_change_the_hash(
     document: dict[str, Any], seed: int, indent: int | str | None, is_ascii: bool
 ) -> None:
@@ -173,7 +174,6 @@ def test_the_way_it_is_written_does_not_change_the_hash(
 
 @settings(max_examples=40)
 @given(document=documents, seed=st.integers(0, 2**32))
-@pytest.mark.thorough
 def test_the_order_of_features_and_conditions_does_not_change_the_hash(
     document: dict[str, Any], seed: int
 ) -> None:
@@ -188,7 +188,6 @@ def test_the_order_of_features_and_conditions_does_not_change_the_hash(
 
 @settings(max_examples=40)
 @given(document=documents)
-@pytest.mark.thorough
 def test_a_default_means_the_same_written_out_or_left_out(document: dict[str, Any]) -> None:
     written = {
         "kind": "workflow",
@@ -213,7 +212,6 @@ def test_a_default_means_the_same_written_out_or_left_out(document: dict[str, An
 @given(
     several=st.lists(documents, min_size=1, max_size=4, unique_by=lambda one: one["id"]), seed=st.integers()
 )
-@pytest.mark.thorough
 def test_the_order_of_files_does_not_change_what_a_project_offers(
     several: list[dict[str, Any]], seed: int
 ) -> None:
@@ -251,7 +249,6 @@ SILENT = (
 
 
 @given(document=documents, data=st.data())
-@pytest.mark.thorough
 def test_every_change_of_a_text_changes_the_hash(document: dict[str, Any], data: st.DataObject) -> None:
     changed: dict[str, Any] = json.loads(json.dumps(document))
     # The workflow's role means nothing where every step has its own.
@@ -266,7 +263,6 @@ def test_every_change_of_a_text_changes_the_hash(document: dict[str, Any], data:
 
 
 @given(document=documents, data=st.data())
-@pytest.mark.thorough
 def test_every_change_of_the_course_changes_the_hash(document: dict[str, Any], data: st.DataObject) -> None:
     changed: dict[str, Any] = json.loads(json.dumps(document))
     place = data.draw(st.integers(0, len(changed["steps"]) - 1), label="part")

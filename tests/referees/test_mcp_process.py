@@ -13,6 +13,7 @@ import pytest
 
 from handrail import __version__
 from tests.filled_in import make_named_files
+from tests.surfaces.mcp.test_stdio import OPENING
 
 pytestmark = pytest.mark.thorough
 
@@ -49,21 +50,6 @@ def environment(place: Path) -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "USER": "referee",
     }
-
-
-OPENING: list[dict[str, Any]] = [
-    {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "referee", "version": "0"},
-        },
-    },
-    {"jsonrpc": "2.0", "method": "notifications/initialized"},
-]
 
 
 def tool_call(number: int, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,10 @@ from tests.team.linked_machine import Machine, Stopped, data_of
 from tests.team.team_server import ORIGIN, PAGE, Caller, Server
 from tests.team.test_who_confirms import confirm
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
+    pytest.mark.thorough,
+]
 
 
 def server_events(server: Server, reply: Any) -> int:
@@ -36,7 +39,6 @@ def server_events(server: Server, reply: Any) -> int:
     return len(log.load(reply["session"]["sessionId"]).records)
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("team.server-decides")
 def test_a_run_of_a_linked_project_is_the_servers_and_nothing_is_kept_here(
     machine: Machine, person: Caller
@@ -52,7 +54,6 @@ def test_a_run_of_a_linked_project_is_the_servers_and_nothing_is_kept_here(
     assert not (machine.home / "data" / "sessions").exists()
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("team.sources-travel")
 def test_a_workflow_of_the_server_is_offered_to_a_linked_project_and_starts(
     machine: Machine, tmp_path: Path
@@ -68,7 +69,6 @@ def test_a_workflow_of_the_server_is_offered_to_a_linked_project_and_starts(
     assert started["ackToken"]
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("team.away")
 def test_when_the_server_is_away_nothing_is_done_and_nothing_falls_back(machine: Machine) -> None:
     machine.wire.is_cut = True
@@ -109,7 +109,6 @@ def find_orders(machine: Machine) -> list[Any]:
     return [one["lookFirst"] for one in told if "lookFirst" in one]
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("team.sources-travel")
 def test_a_workflow_of_the_project_travels_and_says_where_it_was_declared(machine: Machine) -> None:
     give(machine, CHANGED)
@@ -123,7 +122,6 @@ def test_a_workflow_of_the_project_travels_and_says_where_it_was_declared(machin
     assert begun["pending"]["stepId"] == "changed"
 
 
-@pytest.mark.thorough
 def test_a_report_is_held_against_the_files_of_the_companion_alone(machine: Machine) -> None:
     begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
     write(machine.project, "a.py", "a = 'only on the laptop'\n")
@@ -140,7 +138,6 @@ def test_a_report_is_held_against_the_files_of_the_companion_alone(machine: Mach
     assert not any(b"only on the laptop" in body for body in machine.wire.sent), "contents stay"
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("team.companion-looks")
 def test_a_look_is_of_one_call_and_no_other(machine: Machine, server: Server) -> None:
     begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
@@ -160,7 +157,6 @@ def test_a_look_is_of_one_call_and_no_other(machine: Machine, server: Server) ->
     assert server_events(server, begun) == before, "a look is recorded nowhere"
 
 
-@pytest.mark.thorough
 def test_two_clones_on_two_machines_are_one_project(
     machine: Machine, tmp_path: Path, server: Server, person: Caller
 ) -> None:
@@ -170,7 +166,6 @@ def test_two_clones_on_two_machines_are_one_project(
     assert other.start(requestId="one")["session"] == begun["session"]
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("team.companion-looks")
 def test_a_program_runs_here_and_its_receipt_says_who_looked(machine: Machine) -> None:
     begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
@@ -191,7 +186,6 @@ def test_a_program_runs_here_and_its_receipt_says_who_looked(machine: Machine) -
     assert {("ran", "companion", machine.name), ("changed_in_run", "companion", machine.name)} <= told
 
 
-@pytest.mark.thorough
 def test_a_server_cannot_start_a_program_that_the_call_did_not_name(machine: Machine, tmp_path: Path) -> None:
     marker = tmp_path / "started"
     link = machine.link
@@ -214,7 +208,6 @@ def test_a_server_cannot_start_a_program_that_the_call_did_not_name(machine: Mac
     assert not marker.exists()
 
 
-@pytest.mark.thorough
 def test_another_major_version_is_told_which_one_to_update(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,7 +220,6 @@ def test_another_major_version_is_told_which_one_to_update(
     assert "99.0.0" in outcome.message
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("team.no-persons-credential")
 def test_a_machine_is_let_in_by_a_person_and_keeps_a_token_of_an_agent(
     machine: Machine, person: Caller, server: Server
@@ -259,7 +251,6 @@ def test_a_machine_is_let_in_by_a_person_and_keeps_a_token_of_an_agent(
     assert machine.name in [row["machine"] for row in person.data("team.tokens")["items"]]
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("team.linked-alone")
 def test_signing_in_sends_nothing_until_a_project_is_linked(machine: Machine, person: Caller) -> None:
     machine.sign_out()
@@ -278,7 +269,6 @@ def test_signing_in_sends_nothing_until_a_project_is_linked(machine: Machine, pe
     assert len(list((machine.home / "data" / "sessions").iterdir())) == 1
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("operation", ["run.confirm", "session.settle_gap", "session.rename", "team.invite"])
 def test_what_a_person_answers_leads_to_the_console(machine: Machine, operation: str) -> None:
     outcome = machine.call(operation)
@@ -288,7 +278,6 @@ def test_what_a_person_answers_leads_to_the_console(machine: Machine, operation:
     assert (outcome.kind.exit_status, outcome.details["url"]) == (9, ORIGIN + page)
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("team.names")
 def test_a_machine_reads_who_answered_by_name_and_a_field_keeps_the_id(
     machine: Machine, person: Caller
@@ -309,7 +298,6 @@ def test_a_machine_reads_who_answered_by_name_and_a_field_keeps_the_id(
     assert shown[0]["who"].startswith("acc_")
 
 
-@pytest.mark.thorough
 def test_a_hook_asks_the_server_and_says_so_when_it_is_away(machine: Machine) -> None:
     begun = machine.start()
     message = b'{"tool_input": {"command": "true"}, "tool_name": "Bash", "tool_response": {"exit_code": 0}}'
@@ -326,7 +314,6 @@ def test_a_hook_asks_the_server_and_says_so_when_it_is_away(machine: Machine) ->
     assert "no answer" in away.note.lower()
 
 
-@pytest.mark.thorough
 def test_context_and_doctor_say_which_store_is_used_and_whether_it_answers(machine: Machine) -> None:
     there = machine.data("self.context")
     machine.wire.is_cut = True
@@ -349,7 +336,6 @@ def test_context_and_doctor_say_which_store_is_used_and_whether_it_answers(machi
     assert "belongs to a team" in str(checked)
 
 
-@pytest.mark.thorough
 def test_a_machine_knows_when_its_token_ends(
     machine: Machine, server: Server, person: Caller, tmp_path: Path
 ) -> None:
@@ -374,7 +360,6 @@ def test_a_machine_knows_when_its_token_ends(
     assert f"handrail login {ORIGIN}" in failed["fix"]
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("team.companion-looks")
 def test_the_files_of_a_step_are_compared_on_the_machine_and_their_contents_stay(machine: Machine) -> None:
     begun = machine.start()
@@ -390,7 +375,6 @@ def test_the_files_of_a_step_are_compared_on_the_machine_and_their_contents_stay
     assert not (machine.home / "data" / "sessions").exists()
 
 
-@pytest.mark.thorough
 def test_a_receipt_of_a_teams_run_is_signed_here_and_goes_into_a_file(machine: Machine) -> None:
     begun = machine.start()
     machine.data("check.run", argv=["python3", "-c", "print(6 * 7)"])
@@ -417,7 +401,6 @@ def test_a_receipt_of_a_teams_run_is_signed_here_and_goes_into_a_file(machine: M
     assert data_of(bundle)["bytes"] == len(kept[1])
 
 
-@pytest.mark.thorough
 def test_a_receipt_compares_what_a_run_saw_with_the_commit_of_this_clone(
     machine: Machine, server: Server, tmp_path: Path
 ) -> None:
@@ -441,7 +424,6 @@ def test_a_receipt_compares_what_a_run_saw_with_the_commit_of_this_clone(
     assert session in unnamed.message
 
 
-@pytest.mark.thorough
 def test_what_cannot_be_done_with_files_of_a_team_says_what_to_do(machine: Machine) -> None:
     none = machine.call("code.status")
     begun = machine.start()
@@ -460,7 +442,6 @@ def test_what_cannot_be_done_with_files_of_a_team_says_what_to_do(machine: Machi
     assert all("--session" in one.hint for one in told[:2])
 
 
-@pytest.mark.thorough
 def test_a_report_says_that_the_machine_of_the_agent_started_a_program(machine: Machine) -> None:
     begun = machine.start()
     machine.data("check.run", argv=["python3", "-c", "print(6 * 7)"])
@@ -472,7 +453,6 @@ def test_a_report_says_that_the_machine_of_the_agent_started_a_program(machine: 
     assert "started by Handrail on the machine of the agent" in told
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("team.linked-alone")
 def test_a_machine_that_left_is_as_one_that_never_was_in_a_team(machine: Machine) -> None:
     ours = machine.start()["session"]["sessionId"]

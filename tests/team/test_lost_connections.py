@@ -18,6 +18,8 @@ from handrail_team.store.database import Database
 from handrail_team.store.log import TeamLog
 from tests.team.cutting_proxy import Cut, CuttingProxy, cutting_proxy
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def proxy(database: str) -> Iterator[CuttingProxy]:
@@ -32,7 +34,6 @@ def log(proxy: CuttingProxy) -> Iterator[TeamLog]:
     held.close()
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("team.two-trips")
 def test_an_append_with_the_head_at_hand_is_two_trips(log: TeamLog, proxy: CuttingProxy) -> None:
     append(log, A, 0, plan("a:1", "a:2"))
@@ -48,7 +49,6 @@ def test_an_append_with_the_head_at_hand_is_two_trips(log: TeamLog, proxy: Cutti
     assert proxy.trips - before == 2
 
 
-@pytest.mark.thorough
 def test_what_others_added_comes_with_the_lock(log: TeamLog, proxy: CuttingProxy) -> None:
     append(log, A, 0, plan("a:1", "a:2", "a:3"))
     before = proxy.trips
@@ -62,7 +62,6 @@ def test_what_others_added_comes_with_the_lock(log: TeamLog, proxy: CuttingProxy
 
 
 @pytest.mark.promise("team.cut-connections")
-@pytest.mark.thorough
 @pytest.mark.parametrize("how", get_args(Cut))
 @pytest.mark.parametrize("is_new", [True, False])
 def test_a_commit_whose_connection_is_cut_counts_once(
@@ -85,7 +84,6 @@ def test_a_commit_whose_connection_is_cut_counts_once(
     assert log.get_blob(blob(b"of the cut commit").ref) == b"of the cut commit"
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("how", get_args(Cut))
 def test_a_lock_whose_connection_is_cut_is_taken_again(log: TeamLog, proxy: CuttingProxy, how: Cut) -> None:
     append(log, A, 0, plan("a:1"))
@@ -97,7 +95,6 @@ def test_a_lock_whose_connection_is_cut_is_taken_again(log: TeamLog, proxy: Cutt
     assert keys(log.load(A)) == ["a:1", "a:2"]
 
 
-@pytest.mark.thorough
 def test_backends_that_are_ended_all_the_time_lose_and_double_nothing(log: TeamLog, database: str) -> None:
     append(log, A, 0, plan("a:0"))
     is_done = threading.Event()
@@ -137,7 +134,6 @@ def append_until_answered(log: TeamLog, number: int) -> None:
     raise AssertionError("the store never answered")
 
 
-@pytest.mark.thorough
 def test_a_database_that_is_away_is_told_and_found_again(log: TeamLog, proxy: CuttingProxy) -> None:
     append(log, A, 0, plan("a:1"))
 
@@ -154,7 +150,6 @@ def test_a_database_that_is_away_is_told_and_found_again(log: TeamLog, proxy: Cu
     assert isinstance(append(log, A, 1, plan("a:2")), Committed)
 
 
-@pytest.mark.thorough
 def test_a_database_that_falls_silent_is_told(proxy: CuttingProxy) -> None:
     log = TeamLog(Database(proxy.address, patience_s=0.5))
     append(log, A, 0, plan("a:1"))
@@ -178,7 +173,6 @@ except Fault as fault:
 """
 
 
-@pytest.mark.thorough
 def test_a_statement_that_fails_among_others_is_told_once(database: str) -> None:
     """Its error comes while the next ones are still being sent."""
     command = [sys.executable, "-c", _FAILS_ON_THE_WAY, database]

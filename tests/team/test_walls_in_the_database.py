@@ -13,13 +13,14 @@ from handrail_team.store.database import Database
 from handrail_team.store.log import TeamLog
 from handrail_team.store.session_index import TeamSessionIndex
 
+pytestmark = pytest.mark.thorough
+
 TABLES = (
     *("sessions", "events", "blobs", "session_blobs", "search", "keyring", "confirmed_tokens", "audit"),
     *("outbox", "found_by", "workspaces", "accounts", "memberships", "credentials", "servers"),
 )
 
 
-@pytest.mark.thorough
 def test_one_session_id_in_two_workspaces_is_two_sessions(team_database: str) -> None:
     held = Database(team_database, is_team=True)
     here, there = TeamLog(held.within("ws_a")), TeamLog(held.within("ws_b"))
@@ -34,7 +35,6 @@ def test_one_session_id_in_two_workspaces_is_two_sessions(team_database: str) ->
     assert [one.claim("f", expires_at=9, now=5).state for one in tokens] == ["claimed", "claimed"]
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("team.walls")
 def test_sql_without_a_workspace_sees_and_adds_nothing(team_database: str) -> None:
     held = Database(team_database, is_team=True)
@@ -76,7 +76,6 @@ def keep_words(held: Database, words: str) -> None:
         view.keep(entries)
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("team.walls")
 def test_a_search_finds_words_of_its_own_workspace_alone_and_by_the_index(team_database: str) -> None:
     held = Database(team_database, is_team=True)
@@ -103,7 +102,6 @@ def test_a_search_finds_words_of_its_own_workspace_alone_and_by_the_index(team_d
     assert left == 1
 
 
-@pytest.mark.thorough
 def test_the_audit_of_a_team_cannot_be_changed_or_emptied(team_database: str) -> None:
     Database(team_database, is_team=True).write(lambda link: None)
     with psycopg.connect(team_database, autocommit=True) as link:
@@ -116,7 +114,6 @@ def test_the_audit_of_a_team_cannot_be_changed_or_emptied(team_database: str) ->
     assert (changed, removed) == (0, 0)
 
 
-@pytest.mark.thorough
 def test_a_superuser_is_refused_by_a_team_and_beside_one(database: str) -> None:
     team = TeamLog(Database(database, is_team=True))
     with pytest.raises(Fault) as caught:

@@ -8,121 +8,64 @@ import pytest
 
 from handrail_code.edit.plan import Plan, Refusal
 from tests.cases import every_case
-from tests.code_tools.edit.test_rename import rename
+from tests.code_tools.edit.test_rename import read_case, read_marked, rename
 from tests.code_tools.planning import plan_rename
 from tests.code_tools.reading import project_with_mark
 
 Files = Mapping[str, str]
 
-ONE_FILE = {
-    "a local": ("def f():\n    ^a = 1\n    return a", "def f():\n    b = 1\n    return b"),
-    "a function": ("def ^a(): a()\na()", "def b(): b()\nb()"),
-    "a class and its types": (
-        "class ^a: pass\nx: 'a' = cast('a', 1)  # type: a\ndef f(y: List['a']) -> a: 'a'",
-        "class b: pass\nx: 'b' = cast('b', 1)  # type: b\ndef f(y: List['b']) -> b: 'a'",
-    ),
-    "what is listed": (
-        "__all__ = ['a']\n__all__ += ('c',)\ndef ^a(): pass",
-        "__all__ = ['b']\n__all__ += ('c',)\ndef b(): pass",
-    ),
-    "a global": (
-        "^a = 1\ndef f():\n    global a\n    a = 2",
-        "b = 1\ndef f():\n    global b\n    b = 2",
-    ),
-    "a class of the same name as its attribute": (
-        "^a = 1\nclass A:\n    a = a\n    c = a",
-        "b = 1\nclass A:\n    a = b\n    c = a",
-    ),
-    "a keyword of a known function": (
-        "def f(^a, c=1): return a\nf(a=1)\nf(c=a)",
-        "def f(b, c=1): return b\nf(b=1)\nf(c=a)",
-    ),
-    "a keyword of another function stays": (
-        "def f(^a): return a\ndef g(a): pass\ng(a=1)",
-        "def f(b): return b\ndef g(a): pass\ng(a=1)",
-    ),
-    "a keyword of a class": (
-        "class A:\n    def __init__(self, ^a): self.a = a\nA(a=1)",
-        "class A:\n    def __init__(self, b): self.a = b\nA(b=1)",
-    ),
-    "a parameter that callers cannot name": (
-        "def f(^a, /, *c): return a\nx.f(a=1)",
-        "def f(b, /, *c): return b\nx.f(a=1)",
-    ),
-    "the first parameter of a method": (
-        "class A:\n    def m(^a): return a.m(a=1)",
-        "class A:\n    def m(b): return b.m(a=1)",
-    ),
+ONE_FILE: dict[str, str | tuple[str, str]] = {
+    "a local": "def f():\n    ^a = 1\n    return °a",
+    "a function": "def ^a(): °a()\n°a()",
+    "a class and its types": "class ^a: pass\nx: '°a' = cast('°a', 1)  # type: °a\n"
+    "def f(y: List['°a']) -> °a: 'a'",
+    "what is listed": "__all__ = ['°a']\n__all__ += ('c',)\ndef ^a(): pass",
+    "a global": "^a = 1\ndef f():\n    global °a\n    °a = 2",
+    "a class of the same name as its attribute": "^a = 1\nclass A:\n    a = °a\n    c = a",
+    "a keyword of a known function": "def f(^a, c=1): return °a\nf(°a=1)\nf(c=a)",
+    "a keyword of another function stays": "def f(^a): return °a\ndef g(a): pass\ng(a=1)",
+    "a keyword of a class": "class A:\n    def __init__(self, ^a): self.a = °a\nA(°a=1)",
+    "a parameter that callers cannot name": "def f(^a, /, *c): return °a\nx.f(a=1)",
+    "the first parameter of a method": "class A:\n    def m(^a): return °a.m(a=1)",
     "an import keeps the other side": ("from x import ^a\na", "from x import a as b\nb"),
-    "an alias": ("from x import c as ^a\na", "from x import c as b\nb"),
+    "an alias": "from x import c as ^a\n°a",
     "a module": ("import ^a\na.a", "import a as b\nb.a"),
-    "an f-string": ("^a = 1\nf'{a:{a}} a'", "b = 1\nf'{b:{b}} a'"),
-    "a comprehension": ("[^a for a in a]", "[b for b in a]"),
-    "a walrus": (
-        "def f():\n    if any(^a := c for c in d):\n        return a",
-        "def f():\n    if any(b := c for c in d):\n        return b",
-    ),
-    "nonlocal": (
-        "def f():\n    ^a = 1\n    def g():\n        nonlocal a\n        a += 1",
-        "def f():\n    b = 1\n    def g():\n        nonlocal b\n        b += 1",
-    ),
-    "a pattern": (
-        "match x:\n    case [^a, y] if a:\n        a",
-        "match x:\n    case [b, y] if b:\n        b",
-    ),
-    "windows line ends and a byte order mark": (
-        "\ufeff^a = 'ä'\r\nprint('ü', a)\r\n",
-        "\ufeffb = 'ä'\r\nprint('ü', b)\r\n",
-    ),
+    "an f-string": "^a = 1\nf'{°a:{°a}} a'",
+    "a comprehension": "[^a for °a in a]",
+    "a walrus": "def f():\n    if any(^a := c for c in d):\n        return °a",
+    "nonlocal": "def f():\n    ^a = 1\n    def g():\n        nonlocal °a\n        °a += 1",
+    "a pattern": "match x:\n    case [^a, y] if °a:\n        °a",
+    "windows line ends and a byte order mark": "\ufeff^a = 'ä'\r\nprint('ü', °a)\r\n",
 }
 
 
-@every_case(("before", "after"), ONE_FILE.values())
-def test_one_file(before: str, after: str) -> None:
+@every_case("case", ONE_FILE)
+def test_one_file(case: str) -> None:
+    told = ONE_FILE[case]
+    before, after = told if isinstance(told, tuple) else read_marked(told)
     assert rename({"m.py": before}) == {"m.py": after}
 
 
-FILES: dict[str, tuple[Files, Files]] = {
-    "importers, re-exports, members and what tests patch": (
-        {
-            "p/__init__.py": "from .m import a\n__all__ = ['a']",
-            "p/m.py": "def ^a(): pass",
-            "t.py": "import p.m\nimport p.m as q\nfrom p import a as c\n"
-            "p.a; p.m.a(); q.a; c\npatch('p.m.a')\ngetattr(p, 'a')",
-        },
-        {
-            "p/__init__.py": "from .m import b\n__all__ = ['b']",
-            "p/m.py": "def b(): pass",
-            "t.py": "import p.m\nimport p.m as q\nfrom p import b as c\n"
-            "p.b; p.m.b(); q.b; c\npatch('p.m.b')\ngetattr(p, 'b')",
-        },
-    ),
-    "relative imports of all depths": (
-        {
-            "p/__init__.py": "",
-            "p/m.py": "^a = 1",
-            "p/q/__init__.py": "from ..m import a",
-            "p/q/n.py": "from . import a\nfrom .. import m\nm.a + a",
-        },
-        {
-            "p/__init__.py": "",
-            "p/m.py": "b = 1",
-            "p/q/__init__.py": "from ..m import b",
-            "p/q/n.py": "from . import b\nfrom .. import m\nm.b + b",
-        },
-    ),
-    "a star import": (
-        {"m.py": "def ^a(): pass", "n.py": "from m import *\na()", "o.py": "from n import *\na()"},
-        {"m.py": "def b(): pass", "n.py": "from m import *\nb()", "o.py": "from n import *\nb()"},
-    ),
-    "a star import that leaves it out": (
-        {"m.py": "^a = 1\n__all__ = []", "n.py": "from m import *\nb"},
-        {"m.py": "b = 1\n__all__ = []", "n.py": "from m import *\nb"},
-    ),
-    "the stub": (
-        {"m.py": "def ^a(): pass", "m.pyi": "def a() -> None: ...", "n.py": "from m import a"},
-        {"m.py": "def b(): pass", "m.pyi": "def b() -> None: ...", "n.py": "from m import b"},
-    ),
+FILES: dict[str, Files | tuple[Files, Files]] = {
+    "importers, re-exports, members and what tests patch": {
+        "p/__init__.py": "from .m import °a\n__all__ = ['°a']",
+        "p/m.py": "def ^a(): pass",
+        "t.py": "import p.m\nimport p.m as q\nfrom p import °a as c\n"
+        "p.°a; p.m.°a(); q.°a; c\npatch('p.m.°a')\ngetattr(p, '°a')",
+    },
+    "relative imports of all depths": {
+        "p/__init__.py": "",
+        "p/m.py": "^a = 1",
+        "p/q/__init__.py": "from ..m import °a",
+        "p/q/n.py": "from . import °a\nfrom .. import m\nm.°a + °a",
+    },
+    "a star import": {
+        "m.py": "def ^a(): pass",
+        "n.py": "from m import *\n°a()",
+        "o.py": "from n import *\n°a()",
+    },
+    "a star import that leaves it out": {"m.py": "^a = 1\n__all__ = []", "n.py": "from m import *\nb"},
+    "the stub": {"m.py": "def ^a(): pass", "m.pyi": "def °a() -> None: ...", "n.py": "from m import °a"},
     "a fallback": (
         {"m.py": "^a = 1", "n.py": "try:\n    from m import a\nexcept ImportError:\n    from o import a\na"},
         {
@@ -130,46 +73,35 @@ FILES: dict[str, tuple[Files, Files]] = {
             "n.py": "try:\n    from m import b\nexcept ImportError:\n    from o import a as b\nb",
         },
     ),
-    "a source folder": (
-        {
-            "src/p/__init__.py": "def ^a(): pass",
-            "tests/test_p.py": "import p\np.a()",
-            "src/q.py": "from p import a",
-        },
-        {
-            "src/p/__init__.py": "def b(): pass",
-            "tests/test_p.py": "import p\np.b()",
-            "src/q.py": "from p import b",
-        },
-    ),
-    "keywords in other files": (
-        {"m.py": "def f(^a): return a", "n.py": "import m\nfrom m import f as g\nm.f(a=1); g(a=2); h(a=3)"},
-        {"m.py": "def f(b): return b", "n.py": "import m\nfrom m import f as g\nm.f(b=1); g(b=2); h(a=3)"},
-    ),
-    "a name that is the same on purpose": (
-        {"p/__init__.py": "from .m import a as a\nfrom .m import a as c", "p/m.py": "^a = 1"},
-        {"p/__init__.py": "from .m import b as b\nfrom .m import b as c", "p/m.py": "b = 1"},
-    ),
-    "a module that its package imports": (
-        {"p/__init__.py": "from p import m\nm.a", "p/m.py": "^a = 1"},
-        {"p/__init__.py": "from p import m\nm.b", "p/m.py": "b = 1"},
-    ),
-    "a parameter in the stub": (
-        {
-            "m.py": "class A:\n    def f(self, ^a): return a",
-            "m.pyi": "class A:\n    def f(self, a: int): ...",
-        },
-        {"m.py": "class A:\n    def f(self, b): return b", "m.pyi": "class A:\n    def f(self, b: int): ..."},
-    ),
-    "another language has its own names": (
-        {"m.py": "def ^a(): pass", "m.js": "export function a() {}", "n.js": "var a; a"},
-        {"m.py": "def b(): pass", "m.js": "export function a() {}", "n.js": "var a; a"},
-    ),
+    "a source folder": {
+        "src/p/__init__.py": "def ^a(): pass",
+        "tests/test_p.py": "import p\np.°a()",
+        "src/q.py": "from p import °a",
+    },
+    "keywords in other files": {
+        "m.py": "def f(^a): return °a",
+        "n.py": "import m\nfrom m import f as g\nm.f(°a=1); g(°a=2); h(a=3)",
+    },
+    "a name that is the same on purpose": {
+        "p/__init__.py": "from .m import °a as °a\nfrom .m import °a as c",
+        "p/m.py": "^a = 1",
+    },
+    "a module that its package imports": {"p/__init__.py": "from p import m\nm.°a", "p/m.py": "^a = 1"},
+    "a parameter in the stub": {
+        "m.py": "class A:\n    def f(self, ^a): return °a",
+        "m.pyi": "class A:\n    def f(self, °a: int): ...",
+    },
+    "another language has its own names": {
+        "m.py": "def ^a(): pass",
+        "m.js": "export function a() {}",
+        "n.js": "var a; a",
+    },
 }
 
 
-@every_case(("before", "after"), FILES.values())
-def test_several_files(before: Files, after: Files) -> None:
+@every_case("case", FILES)
+def test_several_files(case: str) -> None:
+    before, after = read_case(FILES[case])
     assert rename(before) == after
 
 

@@ -28,6 +28,18 @@ def rename(files: Files, new_name: str = "b", style: Style = "keep") -> dict[str
     return plain | {path: text.decode() for path, text in changed.items()}
 
 
+def read_marked(text: str) -> tuple[str, str]:
+    """A text before and after: the name that is asked for, and those behind a `°`, which change along."""
+    return text.replace("°", ""), re.sub(r"[\^°]a\b", "b", text)
+
+
+def read_case(case: Files | tuple[Files, Files]) -> tuple[Files, Files]:
+    if isinstance(case, tuple):
+        return case
+    read = {path: read_marked(text) for path, text in case.items()}
+    return {path: both[0] for path, both in read.items()}, {path: both[1] for path, both in read.items()}
+
+
 ONE_FILE = {
     "a local": ("let ^a = 1; f(a)", "let b = 1; f(b)"),
     "from a use": ("let a = 1; f(^a)", "let b = 1; f(b)"),
@@ -89,19 +101,13 @@ def test_two_names_that_are_spelt_otherwise_stay_two(text: str) -> None:
 
 
 TYPES = {
-    "a parameter's decorator is no parameter": (
-        "function ^a(): any {} class C { m(@a a: number) { return a } }",
-        "function b(): any {} class C { m(@b a: number) { return a } }",
-    ),
-    "an interface with a value": (
-        "interface ^a {} const a = 1; let c: a",
-        "interface b {} const b = 1; let c: b",
-    ),
-    "a type parameter": ("function f<^a>(x: a): a {}", "function f<b>(x: b): b {}"),
-    "an enum": ("enum ^a { x } a.x", "enum b { x } b.x"),
-    "an enum's member": ("enum E { ^a, c = a } E.a", "enum E { b, c = b } E.b"),
-    "a namespace's member": ("namespace N { export let ^a } N.a", "namespace N { export let b } N.b"),
-    "overloads": ("function ^a(): 1; function a() {}", "function b(): 1; function b() {}"),
+    "a parameter's decorator is none": "function ^a(): any {} class C { m(@°a a: number) { return a } }",
+    "an interface with a value": "interface ^a {} const °a = 1; let c: °a",
+    "a type parameter": "function f<^a>(x: °a): °a {}",
+    "an enum": "enum ^a { x } °a.x",
+    "an enum's member": "enum E { ^a, c = °a } E.°a",
+    "a namespace's member": "namespace N { export let ^a } N.°a",
+    "overloads": "function ^a(): 1; function °a() {}",
 }
 
 
@@ -114,7 +120,7 @@ def test_a_name_changes_within_its_file(case: str) -> None:
 
 @every_case("case", TYPES)
 def test_a_type_changes_within_its_file(case: str) -> None:
-    before, after = TYPES[case]
+    before, after = read_marked(TYPES[case])
 
     assert rename({"m.ts": before}) == {"m.ts": after}
 
@@ -125,133 +131,87 @@ def test_a_private_name_keeps_its_hash() -> None:
     assert rename(files, "#b") == {"m.js": "class X { #b = 1; m() { return this.#b } }"}
 
 
-ACROSS: dict[str, tuple[Files, Files]] = {
-    "importers change along": (
-        {"m.js": "export function ^a() {}", "n.js": "import {a} from './m'; a()"},
-        {"m.js": "export function b() {}", "n.js": "import {b} from './m'; b()"},
-    ),
-    "an alias of an importer stays": (
-        {"m.js": "export let ^a", "n.js": "import {a as c} from './m'; c"},
-        {"m.js": "export let b", "n.js": "import {b as c} from './m'; c"},
-    ),
-    "a namespace's members change": (
-        {"m.js": "export let ^a", "n.js": "import * as m from './m'; m.a; x.a"},
-        {"m.js": "export let b", "n.js": "import * as m from './m'; m.b; x.a"},
-    ),
+ACROSS: dict[str, Files | tuple[Files, Files]] = {
+    "importers change along": {"m.js": "export function ^a() {}", "n.js": "import {°a} from './m'; °a()"},
+    "an alias of an importer stays": {"m.js": "export let ^a", "n.js": "import {°a as c} from './m'; c"},
+    "a namespace's members change": {"m.js": "export let ^a", "n.js": "import * as m from './m'; m.°a; x.a"},
     "a re-export keeps its name": (
         {"m.js": "export let ^a", "n.js": "export {a} from './m'", "o.js": "import {a} from './n'"},
         {"m.js": "export let b", "n.js": "export {b as a} from './m'", "o.js": "import {a} from './n'"},
     ),
-    "export star has no name of its own": (
-        {"m.js": "export let ^a", "n.js": "export * from './m'", "o.js": "import {a} from './n'; a"},
-        {"m.js": "export let b", "n.js": "export * from './m'", "o.js": "import {b} from './n'; b"},
-    ),
+    "export star has no name of its own": {
+        "m.js": "export let ^a",
+        "n.js": "export * from './m'",
+        "o.js": "import {°a} from './n'; °a",
+    },
     "an import is renamed for itself": (
         {"m.js": "export let a", "n.js": "import {^a} from './m'; a"},
         {"m.js": "export let a", "n.js": "import {a as b} from './m'; b"},
     ),
-    "a default that importers call by its name": (
-        {
-            "m.js": "export default function ^a() {}",
-            "n.js": "import a from './m'; a()",
-            "o.js": "import c from './m'",
-        },
-        {
-            "m.js": "export default function b() {}",
-            "n.js": "import b from './m'; b()",
-            "o.js": "import c from './m'",
-        },
-    ),
-    "an exported property": (
-        {
-            "m.js": "exports.^a = function () {}; exports.a()",
-            "n.js": "const {a} = require('./m'); a(); require('./m').a",
-        },
-        {
-            "m.js": "exports.b = function () {}; exports.b()",
-            "n.js": "const {b} = require('./m'); b(); require('./m').b",
-        },
-    ),
-    "a member of a required module": (
-        {"m.js": "exports.a = 1", "n.js": "const m = require('./m'); m.^a"},
-        {"m.js": "exports.b = 1", "n.js": "const m = require('./m'); m.b"},
-    ),
-    "an enum's member in another file": (
-        {"m.ts": "export enum E { ^a }", "n.ts": "import {E} from './m'; E.a"},
-        {"m.ts": "export enum E { b }", "n.ts": "import {E} from './m'; E.b"},
-    ),
-    "a type import": (
-        {
-            "m.ts": "export type ^a = 1",
-            "n.ts": "import type {a} from './m'; let x: a; let y: import('./m').a",
-        },
-        {"m.ts": "export type b = 1", "n.ts": "import type {b} from './m'; let x: b; let y: import('./m').b"},
-    ),
-    "a generic type import": (
-        {"m.ts": "export type ^a<T> = T", "n.ts": "let y: import('./m').a<1>"},
-        {"m.ts": "export type b<T> = T", "n.ts": "let y: import('./m').b<1>"},
-    ),
-    "scripts share their top level": (
-        {"m.js": "var ^a = 1", "n.js": "f(a)", "o.mjs": "let a; a; export {}"},
-        {"m.js": "var b = 1", "n.js": "f(b)", "o.mjs": "let a; a; export {}"},
-    ),
-    "a module that is another one": (
-        {"m.js": "exports.^a = 1", "n.js": "module.exports = require('./m')", "o.js": "require('./n').a"},
-        {"m.js": "exports.b = 1", "n.js": "module.exports = require('./m')", "o.js": "require('./n').b"},
-    ),
-    "a module that spreads another one": (
-        {
-            "m.js": "exports.^a = 1",
-            "n.js": "module.exports = {...require('./m')}",
-            "o.js": "const {a} = require('./n')",
-        },
-        {
-            "m.js": "exports.b = 1",
-            "n.js": "module.exports = {...require('./m')}",
-            "o.js": "const {b} = require('./n')",
-        },
-    ),
-    "an augmented module": (
-        {
-            "m.ts": "export interface ^a {}",
-            "n.ts": "import './m'; declare module './m' { interface a { x: a } }",
-        },
-        {
-            "m.ts": "export interface b {}",
-            "n.ts": "import './m'; declare module './m' { interface b { x: b } }",
-        },
-    ),
-    "from the augmentation": (
-        {"m.ts": "export interface a {}", "n.ts": "import './m'; declare module './m' { interface ^a {} }"},
-        {"m.ts": "export interface b {}", "n.ts": "import './m'; declare module './m' { interface b {} }"},
-    ),
-    "a global type of declaration files": (
-        {"m.d.ts": "interface ^a {}", "n.ts": "let x: a; export {}"},
-        {"m.d.ts": "interface b {}", "n.ts": "let x: b; export {}"},
-    ),
-    "a type in a comment of another file": (
-        {"m.js": "export class ^a {}", "n.js": "/** @type {import('./m').a} */ let x"},
-        {"m.js": "export class b {}", "n.js": "/** @type {import('./m').b} */ let x"},
-    ),
+    "a default that importers call by its name": {
+        "m.js": "export default function ^a() {}",
+        "n.js": "import °a from './m'; °a()",
+        "o.js": "import c from './m'",
+    },
+    "an exported property": {
+        "m.js": "exports.^a = function () {}; exports.°a()",
+        "n.js": "const {°a} = require('./m'); °a(); require('./m').°a",
+    },
+    "a member of a required module": {"m.js": "exports.°a = 1", "n.js": "const m = require('./m'); m.^a"},
+    "an enum's member in another file": {
+        "m.ts": "export enum E { ^a }",
+        "n.ts": "import {E} from './m'; E.°a",
+    },
+    "a type import": {
+        "m.ts": "export type ^a = 1",
+        "n.ts": "import type {°a} from './m'; let x: °a; let y: import('./m').°a",
+    },
+    "a generic type import": {"m.ts": "export type ^a<T> = T", "n.ts": "let y: import('./m').°a<1>"},
+    "scripts share their top level": {"m.js": "var ^a = 1", "n.js": "f(°a)", "o.mjs": "let a; a; export {}"},
+    "a module that is another one": {
+        "m.js": "exports.^a = 1",
+        "n.js": "module.exports = require('./m')",
+        "o.js": "require('./n').°a",
+    },
+    "a module that spreads another one": {
+        "m.js": "exports.^a = 1",
+        "n.js": "module.exports = {...require('./m')}",
+        "o.js": "const {°a} = require('./n')",
+    },
+    "an augmented module": {
+        "m.ts": "export interface ^a {}",
+        "n.ts": "import './m'; declare module './m' { interface °a { x: °a } }",
+    },
+    "from the augmentation": {
+        "m.ts": "export interface °a {}",
+        "n.ts": "import './m'; declare module './m' { interface ^a {} }",
+    },
+    "a global type of declaration files": {"m.d.ts": "interface ^a {}", "n.ts": "let x: °a; export {}"},
+    "a type in a comment of another file": {
+        "m.js": "export class ^a {}",
+        "n.js": "/** @type {import('./m').°a} */ let x",
+    },
 }
 
 
 @every_case("case", ACROSS)
 def test_a_name_changes_across_files(case: str) -> None:
-    before, after = ACROSS[case]
+    before, after = read_case(ACROSS[case])
 
     assert rename(before) == after
 
 
-FOLLOWED: dict[str, tuple[Files, Files]] = {
-    "from an import to its home": (
-        {"m.js": "export let a", "n.js": "import {^a} from './m'; a", "o.js": "import {a} from './m'"},
-        {"m.js": "export let b", "n.js": "import {b} from './m'; b", "o.js": "import {b} from './m'"},
-    ),
-    "through clauses and re-exports": (
-        {"m.js": "let ^a; export {a}", "n.js": "export {a} from './m'", "o.js": "import {a} from './n'; a"},
-        {"m.js": "let b; export {b}", "n.js": "export {b} from './m'", "o.js": "import {b} from './n'; b"},
-    ),
+FOLLOWED: dict[str, Files | tuple[Files, Files]] = {
+    "from an import to its home": {
+        "m.js": "export let °a",
+        "n.js": "import {^a} from './m'; °a",
+        "o.js": "import {°a} from './m'",
+    },
+    "through clauses and re-exports": {
+        "m.js": "let ^a; export {°a}",
+        "n.js": "export {°a} from './m'",
+        "o.js": "import {°a} from './n'; °a",
+    },
     "not into another package": (
         {"n.js": "import {^a} from 'other'; a"},
         {"n.js": "import {a as b} from 'other'; b"},
@@ -265,7 +225,7 @@ FOLLOWED: dict[str, tuple[Files, Files]] = {
 
 @pytest.mark.parametrize("case", FOLLOWED)
 def test_a_followed_name_changes_on_both_sides(case: str) -> None:
-    before, after = FOLLOWED[case]
+    before, after = read_case(FOLLOWED[case])
 
     assert rename(before, style="follow") == after
 

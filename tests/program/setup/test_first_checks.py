@@ -14,13 +14,14 @@ from tests.cases import every_case
 from tests.conformance.forked import ForkedTool, ForkServer
 from tests.surfaces.cli.tool import Tool
 
+pytestmark = pytest.mark.promise("check.suggested")
+
 PYPROJECT = (
     b'[project]\nname = "x"\n[dependency-groups]\ndev = ["pytest>=8"]\n[tool.ruff]\nline-length = 99\n'
 )
 PACKAGE = b'{"scripts": {"test": "vitest run", "lint": "eslint .", "dev": "vite"}}'
 
 
-@pytest.mark.promise("check.suggested")
 @every_case(
     ("files", "commands"),
     [
@@ -80,7 +81,6 @@ def confirmed(tool: Tool, *line: str) -> Any:
     return tool.data(*line, "--confirm", tool.data(*line, "--dry-run")["confirm_token"])
 
 
-@pytest.mark.promise("check.suggested")
 def test_the_suggestion_is_shown_first_and_written_once(tool: Tool) -> None:
     project = Path(tool.project)
     (project / "go.mod").write_text("module example.org/x\n", encoding="utf-8")
@@ -101,7 +101,6 @@ def test_the_suggestion_is_shown_first_and_written_once(tool: Tool) -> None:
     assert "declares checks already" in json.dumps(again["preview"])
 
 
-@pytest.mark.promise("check.suggested")
 def test_a_command_that_would_not_start_is_not_written(tool: Tool) -> None:
     (Path(tool.project) / "go.mod").write_text("module example.org/x\n", encoding="utf-8")
     tool.environment["PATH"] = "/nowhere"
@@ -111,7 +110,6 @@ def test_a_command_that_would_not_start_is_not_written(tool: Tool) -> None:
     assert [change["action"] for change in shown["preview"]["changes"]] == ["none"]
 
 
-@pytest.mark.promise("check.suggested")
 def test_other_settings_of_the_project_stay_as_they_are(tool: Tool) -> None:
     project = Path(tool.project)
     (project / "go.mod").write_text("module example.org/x\n", encoding="utf-8")
@@ -125,7 +123,6 @@ def test_other_settings_of_the_project_stay_as_they_are(tool: Tool) -> None:
     assert '"output": {"compact": true}' in text
 
 
-@pytest.mark.promise("check.suggested")
 def test_a_settings_folder_that_leads_out_of_the_project_is_not_written_to(
     tool: Tool, tmp_path: Path
 ) -> None:
@@ -140,7 +137,6 @@ def test_a_settings_folder_that_leads_out_of_the_project_is_not_written_to(
     assert list(elsewhere.iterdir()) == []
 
 
-@pytest.mark.promise("check.suggested")
 def test_a_plain_setup_offers_checks_and_declares_none(tool: Tool, tmp_path: Path) -> None:
     (tmp_path / ".cursor").mkdir()
     (Path(tool.project) / "go.mod").write_text("module example.org/x\n", encoding="utf-8")
