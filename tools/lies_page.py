@@ -89,13 +89,12 @@ def _show(text: str) -> str:
 
 
 def _mode_table(cells: dict[str, dict[str, dict[str, str]]], modes: list[str]) -> str:
-    """One row per workflow; modes in which the same comes of everything share a table."""
-    rows = []
+    """Workflows and modes in which the same comes of everything share a row and a table."""
+    alike: dict[tuple[str, ...], list[str]] = {}
     for workflow_id, held in cells.items():
-        row = []
-        for lie in LIES:
-            row.append(" / ".join(sorted({held[mode][lie.name] for mode in modes})))
-        rows.append([f"`{workflow_id}`", *row])
+        row = tuple(" / ".join(sorted({held[mode][lie.name] for mode in modes})) for lie in LIES)
+        alike.setdefault(row, []).append(f"`{workflow_id}`")
+    rows = [[", ".join(names), *row] for row, names in alike.items()]
     title = "## " + " and ".join(f"`{mode}`" for mode in modes)
     note = (
         "The run never waits, so it goes on with what it was told, and a critical gap says what is wrong."
