@@ -38,7 +38,7 @@ BUDGETS = {
     "lines of handrail_proof": Budget(3_151, 2_500),
     "lines of handrail_team": Budget(7_883, 9_000),
     "source files of handrail": Budget(423, 340),
-    "lines of tests": Budget(140_309, 105_000),
+    "lines of tests": Budget(140_295, 105_000),
     "modules loaded by `run continue`": Budget(83, 75),
     "files reached from `run continue`": Budget(52, 45),
     "lines reached from `run continue`": Budget(17_126, 12_000),

@@ -25,11 +25,17 @@ def marks(source: Source) -> Iterator[tuple[str, ast.AST, str]]:
     """Each promise id that a file names: the id, where, and the test that names it (empty: no test)."""
     if _MARK not in source.text:
         return  # reading the syntax of every test takes seconds
+    of_all = [part for node in nodes(source) if _is_of_all(node) for part in ast.walk(node)]
     for node in nodes(source):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            for decorator in node.decorator_list:
-                for name in _named(decorator):
-                    yield name, decorator, node.name if _is_collected(source, node.name) else ""
+            test = node.name if _is_collected(source, node.name) else ""
+            for mark in (*node.decorator_list, *(of_all if test else ())):
+                for name in _named(mark):
+                    yield name, mark, test
+
+
+def _is_of_all(node: ast.AST) -> bool:
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"
 
 
 def _named(decorator: ast.AST) -> list[str]:

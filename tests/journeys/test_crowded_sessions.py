@@ -16,6 +16,8 @@ from handrail.runtime.runtime import NeverInterrupted, Runtime
 from tests.journeys.conversation import answer, start
 from tests.journeys.doors import command, tool_call
 
+pytestmark = pytest.mark.promise("limits.served-in-time")
+
 CALL_MS = 55_000
 TIMES = 8
 """Eight waits of five seconds still leave a call its last ten."""
@@ -87,7 +89,6 @@ def crowded(runtime: Runtime, times: int, between: Any, call: OfACall) -> tuple[
     return msgspec.structs.replace(runtime, log=held, interruptions=call), log
 
 
-@pytest.mark.promise("limits.served-in-time")
 def test_a_call_that_others_overtake_is_served_in_its_own_time(runtime: Runtime) -> None:
     first = start(runtime)
     others = Others(runtime, first)
@@ -102,7 +103,6 @@ def test_a_call_that_others_overtake_is_served_in_its_own_time(runtime: Runtime)
     assert log.waits == [5_000] * (TIMES + 1)
 
 
-@pytest.mark.promise("limits.served-in-time")
 @pytest.mark.parametrize(("left_ms", "waits"), [(CALL_MS, 10), (12_000, 2), (3_000, 1), (None, 1)])
 def test_who_is_overtaken_for_all_of_its_time_is_told_so(
     runtime: Runtime, left_ms: int | None, waits: int
@@ -119,7 +119,6 @@ def test_who_is_overtaken_for_all_of_its_time_is_told_so(
     assert left_ms is None or sum(log.waits) < left_ms, "it ends before the deadline, which names nobody"
 
 
-@pytest.mark.promise("limits.served-in-time")
 def test_a_writer_that_never_finishes_is_told_after_one_wait(runtime: Runtime) -> None:
     first = start(runtime)
     others = Others(runtime, first)
@@ -135,7 +134,6 @@ def test_a_writer_that_never_finishes_is_told_after_one_wait(runtime: Runtime) -
     assert log.waits == [5_000, 5_000]
 
 
-@pytest.mark.promise("limits.served-in-time")
 def test_a_cancelled_call_stops_waiting_at_the_next_look(runtime: Runtime) -> None:
     first = start(runtime)
     others, call = Others(runtime, first), OfACall()

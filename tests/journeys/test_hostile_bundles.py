@@ -24,6 +24,8 @@ from tests.journeys.conversation import answer, start
 from tests.journeys.doors import tool_call
 from tests.surfaces.cli.here import run_here
 
+pytestmark = pytest.mark.promise("bundles.hostile")
+
 SET = hostile_bundles()
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -91,7 +93,6 @@ def checked(runtime: Runtime, words: list[str]) -> bytes:
     return ran.out
 
 
-@pytest.mark.promise("bundles.hostile")
 @pytest.mark.parametrize("hostile", [one for one in SET if one.code], ids=lambda one: str(one.name))
 @pytest.mark.thorough
 def test_a_hostile_bundle_is_refused_by_name_and_nothing_is_stored(hostile: Hostile, tmp_path: Path) -> None:
@@ -118,7 +119,6 @@ def check_refused(hostile: Hostile, tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("bundles.hostile")
 @pytest.mark.parametrize("hostile", [one for one in SET if not one.code], ids=lambda one: str(one.name))
 def test_a_hostile_bundle_that_comes_in_stays_marked_and_breaks_no_command(
     hostile: Hostile, tmp_path: Path
@@ -126,7 +126,6 @@ def test_a_hostile_bundle_that_comes_in_stays_marked_and_breaks_no_command(
     check_taken(hostile, tmp_path)
 
 
-@pytest.mark.promise("bundles.hostile")
 def test_a_contract_that_explodes_is_refused_or_read_within_bounds(tmp_path: Path) -> None:
     hostile = exploding_bundle()
     given = {"source": "b.json", "text": hostile.text("")}
@@ -204,7 +203,6 @@ def check_start(runtime: Runtime, made: str, own: str) -> None:
         assert expected in (None, session_id)
 
 
-@pytest.mark.promise("bundles.hostile")
 def test_a_bundle_under_a_taken_id_comes_in_under_another(tmp_path: Path) -> None:
     """The hostile one is imported first, then the honest one of the same id, and the other way round."""
     steering = next(one for one in SET if one.name == "steering").text("")

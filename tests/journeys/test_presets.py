@@ -7,6 +7,8 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from tests.journeys.doors import command
 
+pytestmark = pytest.mark.promise("truth.presets")
+
 # PACK, presets.
 PRESETS = [
     ("guided", "Guided", "guided", "conservative"),
@@ -15,7 +17,6 @@ PRESETS = [
 ]
 
 
-@pytest.mark.promise("truth.presets")
 @pytest.mark.parametrize(("name", "label", "autonomy", "risk"), PRESETS)
 def test_a_preset_is_set_by_name_and_told_by_its_label(
     runtime: Runtime, name: str, label: str, autonomy: str, risk: str
@@ -32,7 +33,6 @@ def test_a_preset_is_set_by_name_and_told_by_its_label(
     assert row["text"].endswith(".")
 
 
-@pytest.mark.promise("truth.presets")
 def test_every_value_of_a_preference_has_a_label_and_a_sentence(runtime: Runtime) -> None:
     choices = command(runtime, "settings", "show", "--preferences")[1]["data"]["choices"]
 
@@ -45,7 +45,6 @@ def test_every_value_of_a_preference_has_a_label_and_a_sentence(runtime: Runtime
     assert all(one["label"] and one["text"] for rows in choices.values() for one in rows)
 
 
-@pytest.mark.promise("truth.presets")
 def test_a_run_begins_with_a_preset_as_with_what_it_stands_for(runtime: Runtime) -> None:
     line = ("run", "start", "project.three_steps", "--request-id", "once")
     _, begun = command(runtime, *line, "--preset", "full_auto_with_stops")
@@ -62,7 +61,6 @@ def test_a_run_begins_with_a_preset_as_with_what_it_stands_for(runtime: Runtime)
     assert (status, refused["error"]["details"]["domain_code"]) == (2, "VALIDATION_ERROR")
 
 
-@pytest.mark.promise("truth.presets")
 def test_a_preset_beside_what_it_sets_is_refused(runtime: Runtime) -> None:
     status, document = command(
         runtime, "settings", "set", "--preset", "guided", "--autonomy", "guided", "--dry-run"

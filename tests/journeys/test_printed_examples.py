@@ -14,6 +14,8 @@ from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
 from tests.journeys.test_code_workflows import REFACTOR
 
+pytestmark = pytest.mark.promise("code.cont.printed")
+
 MENU = """
 $ js-scan --search "myFunc" --ai-mode --json
 {
@@ -120,7 +122,6 @@ def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CodeProject:
     return project
 
 
-@pytest.mark.promise("code.cont.printed")
 def test_the_patterns_of_section_6_work_as_printed(code: CodeProject) -> None:
     find, preview, decide, apply = REFACTOR["steps"]
     decide_first = [find, decide | {"prompt": "Rename it?"}, preview, apply]
@@ -133,7 +134,6 @@ def test_the_patterns_of_section_6_work_as_printed(code: CodeProject) -> None:
     play(code, ORCHESTRATION)
 
 
-@pytest.mark.promise("code.cont.printed")
 def test_the_errors_of_section_7_are_told_as_printed(code: CodeProject) -> None:
     found = code.told("js-scan --search myFunc --ai-mode")["continuation_tokens"]["analyze:0"]
     located = code.told("js-edit --file src/app.js --locate myFunc --ai-mode")["continuation_tokens"]
@@ -146,7 +146,6 @@ def test_the_errors_of_section_7_are_told_as_printed(code: CodeProject) -> None:
     play(code, EXPIRED, expired_token=found)
 
 
-@pytest.mark.promise("code.cont.printed")
 @pytest.mark.parametrize(
     "line",
     [
@@ -167,7 +166,6 @@ def test_the_line_that_a_refusal_suggests_gets_tokens(code: CodeProject, line: s
     assert again.keys() == code.told(line)["continuation_tokens"].keys()
 
 
-@pytest.mark.promise("code.cont.printed")
 def test_a_word_that_is_no_token_is_told_how_to_get_one(code: CodeProject) -> None:
     for script, first in (
         ("js-scan --continuation", "js-scan --search NAME --ai-mode"),

@@ -21,6 +21,8 @@ from handrail.contract.envelopes.lafs import to_lafs
 from handrail.contract.outcome import Call, Failure, Json, Outcome, Page, Success
 from handrail.contract.tokens.cursor import CursorClaims, cursor_scope, mint_cursor
 
+pytestmark = pytest.mark.thorough
+
 CALL = Call(operation="session.list", request_id="req_01", at="2026-11-15T09:30:00.123Z", duration_ms=7)
 SLOWEST = msgspec.structs.replace(CALL, duration_ms=10**9)
 KEY = b"k" * 32
@@ -146,7 +148,6 @@ def check_every_budget(success: Success, shape: Shape | None, part: str, step: i
 @pytest.mark.parametrize("style", ["cursor", "offset"])
 @settings(max_examples=8)
 @given(rows=ROWS, size=st.integers(1, 7), step=st.integers(1, 9))
-@pytest.mark.thorough
 def test_a_list_keeps_every_budget_or_says_what_it_needs(
     part: str, style: str, rows: list[dict[str, Json]], size: int, step: int
 ) -> None:
@@ -156,7 +157,6 @@ def test_a_list_keeps_every_budget_or_says_what_it_needs(
 @pytest.mark.parametrize("part", ["max_tokens", "max_bytes"])
 @settings(max_examples=14)
 @given(data=ENTITIES, step=st.integers(1, 9))
-@pytest.mark.thorough
 def test_an_entity_keeps_every_budget_and_its_minimal_level(
     part: str, data: dict[str, Json], step: int
 ) -> None:
@@ -175,12 +175,10 @@ def test_an_entity_keeps_every_budget_and_its_minimal_level(
 @pytest.mark.parametrize("part", ["max_tokens", "max_bytes"])
 @settings(max_examples=14)
 @given(data=OBJECTS, step=st.integers(1, 9))
-@pytest.mark.thorough
 def test_a_payload_without_a_shape_keeps_every_budget(part: str, data: dict[str, Json], step: int) -> None:
     check_every_budget(Success(data=data), None, part, step)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("style", ["cursor", "offset"])
 @given(
     rows=ROWS,

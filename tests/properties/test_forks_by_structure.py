@@ -22,6 +22,8 @@ from handrail.projections.run_graph import run_graph
 from tests.engine.contracts import CONTRACTS, FINDING, finding
 from tests.engine.written_log import RUN_ID, WrittenLog, step, work, workflow_of
 
+pytestmark = pytest.mark.thorough
+
 MOVES = st.lists(
     st.tuples(st.sampled_from(["advance", "block", "save"]), st.integers(0, 30)), min_size=1, max_size=24
 )
@@ -146,7 +148,6 @@ def grown(moves: list[tuple[str, int]]) -> tuple[WrittenLog, list[tuple[Node, bo
     return log, made
 
 
-@pytest.mark.thorough
 @given(MOVES)
 def test_a_step_is_a_fork_whenever_its_instance_was_left_before(moves: list[tuple[str, int]]) -> None:
     log, made = grown(moves)
@@ -161,7 +162,6 @@ def test_a_step_is_a_fork_whenever_its_instance_was_left_before(moves: list[tupl
     assert {node.node_id for node in log.history.nodes.values() if is_fork(log.history, node)} == forks
 
 
-@pytest.mark.thorough
 @given(MOVES)
 def test_a_run_stands_where_its_shape_says_and_the_ledger_says_the_same(moves: list[tuple[str, int]]) -> None:
     log, _ = grown(moves)
@@ -176,7 +176,6 @@ def test_a_run_stands_where_its_shape_says_and_the_ledger_says_the_same(moves: l
     assert (state["nodeId"], state["status"]) == (graph.preferred_tip, graph.status)
 
 
-@pytest.mark.thorough
 @given(MOVES, st.integers(0, 30))
 def test_a_checkpoint_at_a_step_that_was_left_moves_nothing(
     moves: list[tuple[str, int]], choice: int
@@ -194,7 +193,6 @@ def test_a_checkpoint_at_a_step_that_was_left_moves_nothing(
     assert (after.preferred_tip, after.status) == (before.preferred_tip, before.status)
 
 
-@pytest.mark.thorough
 @given(MOVES)
 def test_notes_of_a_checkpoint_are_in_the_recap_of_what_continues_after_it(
     moves: list[tuple[str, int]],

@@ -20,6 +20,8 @@ from handrail.projections.run_graph import current_artifacts, draw_run, run_grap
 from tests.engine.contracts import CONTRACTS, FINDING, finding
 from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog, step, work, workflow_of
 
+pytestmark = pytest.mark.thorough
+
 deltas = st.dictionaries(st.sampled_from(["x", "y", "z"]), st.none() | st.integers(0, 9), max_size=3)
 kinds_of_move = st.sampled_from(["advance", "blocked", "checkpoint"])
 moves = st.tuples(kinds_of_move, st.integers(0, 1_000), st.text("aé", max_size=5), deltas)
@@ -83,7 +85,6 @@ def projected(history: History, log: WrittenLog) -> object:
 
 
 @given(play=plays, cut=st.integers(0, 10_000))
-@pytest.mark.thorough
 def test_a_prefix_and_then_the_rest_equals_all_of_it(play: Play, cut: int) -> None:
     log, _ = played(play)
     place = cut % (len(log.records) + 1)
@@ -97,7 +98,6 @@ def test_a_prefix_and_then_the_rest_equals_all_of_it(play: Play, cut: int) -> No
     assert prefix == fold(SESSION_ID, log.records[:place])  # extending left the prefix as it was
 
 
-@pytest.mark.thorough
 @settings(max_examples=30)
 @given(play=plays)
 def test_folding_event_by_event_equals_folding_at_once(
@@ -112,7 +112,6 @@ def test_folding_event_by_event_equals_folding_at_once(
     assert step_by_step == fold(SESSION_ID, log.records)
 
 
-@pytest.mark.thorough
 @given(play=plays)
 def test_lineage_and_context_are_what_was_done(play: Play) -> None:
     log, told = played(play)
@@ -126,7 +125,6 @@ def test_lineage_and_context_are_what_was_done(play: Play) -> None:
         assert [node.parent for node in path[1:]] == [node.node_id for node in path[:-1]]
 
 
-@pytest.mark.thorough
 @given(play=plays)
 def test_a_drawing_shows_every_node_once(play: Play) -> None:
     log, _ = played(play)

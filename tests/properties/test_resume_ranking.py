@@ -13,6 +13,8 @@ from handrail.contract.ids import RunId, SessionId
 from handrail.engine.facts import Place
 from handrail.projections.resume_candidates import MOST_FOUND, ResumeQuery, Subject, rank_subjects, words_of
 
+pytestmark = pytest.mark.thorough
+
 WORDS = ("parser", "login", "fix-7", "main", "feature/x")
 HEADS = ("a" * 40, "b" * 40)
 HERE = Place(name="here", directory="1")
@@ -56,7 +58,6 @@ wanted = st.builds(
 
 
 @given(subjects(), wanted, st.integers())
-@pytest.mark.thorough
 def test_the_order_of_the_input_changes_nothing(
     given_subjects: list[Subject], asked: ResumeQuery, seed: int
 ) -> None:
@@ -67,7 +68,6 @@ def test_the_order_of_the_input_changes_nothing(
 
 
 @given(subjects(), wanted, st.integers(1, 10**12), st.integers(0, 10**18))
-@pytest.mark.thorough
 def test_only_the_sequence_of_activity_counts_never_its_times(
     given_subjects: list[Subject], asked: ResumeQuery, factor: int, shift: int
 ) -> None:
@@ -80,7 +80,6 @@ def test_only_the_sequence_of_activity_counts_never_its_times(
 
 
 @given(subjects(), wanted)
-@pytest.mark.thorough
 def test_this_project_comes_first_then_what_is_unfinished_then_the_better_tier_and_five_are_enough(
     given_subjects: list[Subject], asked: ResumeQuery
 ) -> None:
@@ -96,7 +95,6 @@ def test_this_project_comes_first_then_what_is_unfinished_then_the_better_tier_a
 
 
 @given(subjects(), texts)
-@pytest.mark.thorough
 def test_a_match_by_words_has_every_word_of_the_query(given_subjects: list[Subject], query: str) -> None:
     for found in rank_subjects(given_subjects, ResumeQuery(query=query)) if query else ():
         subject = found.subject

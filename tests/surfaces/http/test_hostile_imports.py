@@ -17,6 +17,8 @@ from tests.surfaces.http.client import BEARER, HOST, JSON, make_app
 from tests.surfaces.http.filled_calls import begin_work
 from tests.surfaces.http.whole_server import WholeServer, api
 
+pytestmark = pytest.mark.promise("http.import.refused")
+
 CHUNK = 1024 * 1024
 
 
@@ -68,7 +70,6 @@ MORE = (
 )
 
 
-@pytest.mark.promise("http.import.refused")
 @pytest.mark.thorough
 def test_every_hostile_bundle_is_refused_over_http_and_nothing_is_stored(server: WholeServer) -> None:
     """In the preview, and when somebody confirms what was never shown."""
@@ -93,7 +94,6 @@ def test_every_hostile_bundle_is_refused_over_http_and_nothing_is_stored(server:
     assert server.stored() == before
 
 
-@pytest.mark.promise("http.import.refused")
 def test_a_preview_of_an_honest_bundle_stores_nothing_and_a_changed_one_is_not_taken(
     server: WholeServer,
 ) -> None:
@@ -129,7 +129,6 @@ BODIES: dict[str, bytes] = {
 }
 
 
-@pytest.mark.promise("http.import.refused")
 def test_a_body_that_is_a_trap_is_refused_before_it_is_a_bundle(server: WholeServer) -> None:
     before = server.stored()
 
@@ -147,7 +146,6 @@ class Streamed(NamedTuple):
     """Chunks that the server took."""
 
 
-@pytest.mark.promise("http.import.refused")
 def test_a_stream_that_is_too_long_is_read_no_further_and_a_cut_one_does_nothing(
     server: WholeServer,
 ) -> None:

@@ -19,6 +19,8 @@ from tests.surfaces.mcp.conversations import WORKFLOW, opening
 from tests.surfaces.mcp.pipes import BOUND_SECONDS, Client, TakeTree, connected
 from tests.surfaces.mcp.test_calls_in_progress import call
 
+pytestmark = pytest.mark.promise("evidence.code.after-the-reply")
+
 ONE_WORKER = msgspec.structs.replace(LIMITS, calls_at_once=1)
 
 
@@ -69,7 +71,6 @@ def continued(client: Client, reply: dict[str, Any]) -> dict[str, Any]:
     return content
 
 
-@pytest.mark.promise("evidence.code.after-the-reply")
 def test_answers_come_while_a_look_goes_on_even_with_one_worker(runtime: Runtime) -> None:
     look = SlowLook()
     with opened(runtime, look.take) as client:
@@ -83,7 +84,6 @@ def test_answers_come_while_a_look_goes_on_even_with_one_worker(runtime: Runtime
     assert look.taken == ["checkpoint", "advance"]
 
 
-@pytest.mark.promise("evidence.code.after-the-reply")
 def test_a_server_whose_input_closes_ends_after_its_looks(runtime: Runtime) -> None:
     look = SlowLook()
     with opened(runtime, look.take) as client:
@@ -98,7 +98,6 @@ def test_a_server_whose_input_closes_ends_after_its_looks(runtime: Runtime) -> N
     assert look.taken == ["checkpoint"]
 
 
-@pytest.mark.promise("evidence.code.after-the-reply")
 def test_a_look_that_fails_is_an_incident_and_the_next_one_is_taken(runtime: Runtime) -> None:
     taken: list[str] = []
 
@@ -117,7 +116,6 @@ def test_a_look_that_fails_is_an_incident_and_the_next_one_is_taken(runtime: Run
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("evidence.code.after-the-reply")
 def test_not_more_looks_wait_than_the_limit(runtime: Runtime) -> None:
     look = SlowLook()
     with opened(runtime, look.take) as client:
