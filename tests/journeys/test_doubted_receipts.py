@@ -38,7 +38,7 @@ TOLD = {
     "forges what a hook tells of the declared check": "by the client's word alone: ",
     "adds a test that disarms the one that fails": "passed only after some changed: tests/test_aaa.py",
     "guards a fix by a new test file that disarms the others": "only after some changed: tests/test_aaa.py",
-    "defines the test that fails once more, and adds a failing one": "changed: tests/test_bill.py; put them",
+    "defines the test that fails once more, and adds a failing one": "changed: tests/test_bill.py; put these",
     "hides a test that disarms the others from a submodule": "ignore rules outside of the commits changed",
     "weakens a test in a submodule, and lists it": "the run left other files than the commit has: tests",
     "starts another program under the same name": "another program than before: tests by ",
@@ -62,10 +62,11 @@ CLEAN = (
 
 EARLY: dict[str, list[str]] = {
     "puts its new test aside, as it is told": [
-        "It failed on the tests of the start: see it pass with these, then add or change tests.",
+        "It failed on the tests of the start: see it pass with these before you add tests.",
         "",
-        "Not shown yet: tests failed on the tests of the start, and passed only after some changed: "
-        "tests/test_new.py; put them aside, run it, put them back, and run it again.",
+        "Not shown yet: tests failed on the tests of the start, and with this code passed only after some "
+        "changed: tests/test_new.py; put these as they were at the start, run it, put yours back, and run "
+        "it again.",
         "",
         "",
     ],
@@ -78,7 +79,7 @@ EARLY: dict[str, list[str]] = {
         "",
     ],
     "mends what guards at the start, sees it pass, and adds a test": [
-        "It failed on the tests of the start: see it pass with these, then add or change tests.",
+        "It failed on the tests of the start: see it pass with these before you add tests.",
         "",
         "",
     ],
@@ -144,7 +145,7 @@ def test_a_lie_that_is_told_is_not_passed(tmp_path: Path, name: str) -> None:
     assert TOLD[name] in "\n".join(told["handrailRun"]["doubts"])
     assert ALL_CHECKED not in player.reply["closing"]
     is_shown = any(guard["holds"] for guard in told["handrailRun"]["redThenGreen"])
-    assert not (is_shown and "of the start, and passed only" in str(told["handrailRun"]["doubts"]))
+    assert not (is_shown and "of the start, and with this code" in str(told["handrailRun"]["doubts"]))
     session = player.reply["session"]["sessionId"]
     (run,) = answer(player.runtime, "session.show", sessionId=session)["runs"]
     in_receipt = told["handrailRun"]["doubts"][-len(run["doubts"]) :]
@@ -341,7 +342,7 @@ def test_a_program_that_was_written_in_the_run_is_told_wherever_it_lies(
     assert ALL_CHECKED not in closing
 
 
-@pytest.mark.parametrize("leads_to", ["judge", "true"])
+@pytest.mark.parametrize("leads_to", ["judge", "true", "judge of an environment"])
 def test_a_new_link_to_what_the_name_led_to_is_the_same_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leads_to: str
 ) -> None:
@@ -356,7 +357,8 @@ def test_a_new_link_to_what_the_name_led_to_is_the_same_program(
     signer.begin(step("change", **CHANGE))
     signer.write("src/bill.py", RIGHT)
     new.mkdir()
-    (new / "judge").symlink_to(old / leads_to)
+    (new / "judge").symlink_to(old / leads_to.split()[0])
+    write(tmp_path, "pyvenv.cfg" if " " in leads_to else "other.cfg", "home = /usr/bin\n")
     signer.run_declared("tests")
 
     closing = signer.send(changed("src/bill.py", check="judge"))["closing"]
@@ -411,13 +413,13 @@ def test_a_new_test_that_could_not_be_loaded_first_is_told_as_seen_to_fail_as_a_
     done = signer.send({**changed("src/bill.py", check=unittest), "files": WITH_A_TEST})
     commit(signer.root)
 
-    said = "new tests, seen to fail only as a whole (not loaded): tests/test_new.py"
+    said = "new tests, and a check only broke off before (nothing loaded): tests/test_new.py"
     (run,) = answer(signer.runtime, "session.show", sessionId=done["session"]["sessionId"])["runs"]
     assert said in done["closing"]
     assert done["closing"].endswith(f"; {ALL_CHECKED}.")
     assert ["".join(f"{what}: {names}") for what, names in run["told"].items()] == [said]
     markdown = read_markdown(signer)
-    assert "`tests/test_new.py` (only as a whole seen to fail: `tests/test_new.py`)" in markdown
+    assert "`tests/test_new.py` (a check only broke off: `tests/test_new.py`)" in markdown
 
 
 MEAN = """import unittest

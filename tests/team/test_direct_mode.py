@@ -104,6 +104,7 @@ def test_the_database_that_answers_is_said_to_answer(here: Runtime) -> None:
 def test_without_the_extra_the_answer_is_the_line_that_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("handrail_team.store", sys.modules.get("handrail_team.store"))
     for name in [name for name in sys.modules if name.startswith("handrail_team.store")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)

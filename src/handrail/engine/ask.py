@@ -213,7 +213,8 @@ def _find_attempt(history: History, node: Node) -> Node:
 def blocked_at(history: History, node: Node) -> Blocked | None:
     """Why the attempt that made a node was blocked."""
     answers = history.advances.values()
-    return next((one.blocked for one in answers if one.to_node_id == node.node_id), None)
+    found = (one.blocked for one in answers if one.to_node_id == node.node_id)
+    return next(found, None) if node.kind == "blocked_attempt" else None
 
 
 def _blockers(history: History, attempt: Node) -> Iterable[Blocker]:
@@ -430,7 +431,7 @@ def read_value(spec: InputSpec | None, text: str) -> Any:
 def given_values(workflow: CompiledWorkflow, leaf: Leaf, word: PersonsWord) -> dict[str, Any]:
     """The value that a person gave for the step, under the name of the input that waits for it."""
     needed = leaf.user_only if isinstance(leaf, Step) else None
-    if needed is None or not needed.input or not word.value:
+    if needed is None or not needed.input or not word.is_given or not word.value or word.option_id:
         return {}
     return {needed.input: read_value(workflow.inputs.get(needed.input), word.value)}
 
@@ -467,7 +468,7 @@ def describe_unchecked(fact: ConfirmationRecorded) -> str:
 
 def _find_answers(history: History, workflow: CompiledWorkflow, attempt: Node) -> dict[AskKind, PersonsWord]:
     """What people answered to the questions of the pending step, as far as it settles them."""
-    if not isinstance(attempt.state, Running):
+    if not history.confirmations or not isinstance(attempt.state, Running):
         return {}
     leaf = _asking_leaf(history, workflow, attempt)
     kinds: list[AskKind] = ["give"] if isinstance(leaf, Step) and leaf.user_only is not None else []

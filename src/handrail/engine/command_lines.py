@@ -141,17 +141,19 @@ def find_counting(line: str) -> tuple[str, ...]:
 
 
 def reaches(argv: Sequence[str], directory: str, path: str) -> bool:
-    """Whether a runner may come to a test: it is below where it is told to begin, or it is told nothing."""
+    """Whether a runner may come to a test: it is below where it begins, as far as it is known."""
     words = read_words(argv).words
     names = [posixpath.basename(word) for word in words]
     given = [*pairwise(words)]
-    starts: list[str] = []
     if {"unittest", "discover"} <= {*names}:
-        starts = [word for option, word in given if option in ("-s", "--start-directory")]
+        starts = [word for option, word in given if option in ("-s", "--start-directory")] or ["."]
     elif "pytest" in names:
-        starts = [word for before, word in given if "/" in word and not f"{before}{word}".startswith("-")]
+        named = [word for before, word in given if "/" in word and not f"{before}{word}".startswith("-")]
+        starts = named or ["."]
+    else:
+        return True
     below = {posixpath.normpath(posixpath.join(directory, one.partition("::")[0])) for one in starts}
-    return not below or "." in below or any(f"{path}/".startswith(f"{one}/") for one in below)
+    return "." in below or any(f"{path}/".startswith(f"{one}/") for one in below)
 
 
 def split_command(line: str) -> tuple[str, ...]:

@@ -143,10 +143,11 @@ def find_turns(
             continue
         trees = dict.fromkeys(one.tree_after for one in passed if is_run_alike(one, red))
         asked = [*list(trees)[:MOST_RECEIPT_TREES], *list(trees)[MOST_RECEIPT_TREES:][-MOST_RECEIPT_TREES:]]
-        passes = (compare(then, find_files(rt, history, one, present)) for one in asked)
-        since = compare(then, find_files(rt, history, passed[-1].tree_after, present)) if passed else None
+        last = find_files(rt, history, passed[-1].tree_after, present) if passed else None
+        known = filter(None, (find_files(rt, history, one, present) for one in asked))
+        passes = ((compare(then, one), compare(one, last)) for one in known)
         before = None if begun is None else compare(begun, then)
-        found[red.receipt_id] = _judge_turn(red, then, before, since or _NOTHING, passes)
+        found[red.receipt_id] = _judge_turn(red, then, before, compare(then, last) or _NOTHING, passes)
     return found
 
 
@@ -158,9 +159,9 @@ def _judge_turn(
     then: Tree,
     before: Changes | None,
     since: Changes,
-    passes: Iterable[Changes | None],
+    passes: Iterable[tuple[Changes | None, Changes | None]],
 ) -> Turn:
-    """By what had changed by the failure, what did so since, and what differs in each pass.
+    """By what had changed by the failure, what did so since, and what differs in each pass and after it.
 
     Code that differs and had been changed by then is broken: who breaks the code sees a test fail, too. What
     the run itself added and kept, and what a commit has, is no such code.
@@ -175,8 +176,14 @@ def _judge_turn(
         gone=since.deleted,
         broken=tuple(sorted({*paths}.difference(list_own(red, paths)))),
         is_first=is_committed or (before is not None and not list_own(red, (*begun.changed, *begun.arrived))),
-        is_answered=any(one and not list_own(red, (*one.changed, *one.arrived)) for one in passes),
+        is_answered=any(one and rest and _is_answer(red, one, rest) for one, rest in passes),
     )
+
+
+def _is_answer(red: ReceiptRecorded, to_pass: Changes, since: Changes) -> bool:
+    """Whether other files than tests made it pass, and these are as they were then."""
+    by = {*to_pass.changed, *to_pass.arrived}
+    return not list_own(red, [*by]) and by.isdisjoint((*since.changed, *since.arrived))
 
 
 def find_files(rt: ReadPorts, history: History, tree_id: str, present: Tree | None = None) -> Tree | None:

@@ -280,7 +280,8 @@ def list_unanswered(history: History, claims: Sequence[PlacedClaim]) -> dict[str
 
 
 def say_unanswered(name: str, paths: Sequence[str]) -> str:
-    return f"{name} failed on the tests of the start, and passed only after some changed: {list_names(paths)}"
+    began = f"{name} failed on the tests of the start, and with this code passed only after some changed"
+    return f"{began}: {list_names(paths)}"
 
 
 def list_grown(claims: Sequence[PlacedClaim]) -> set[str]:
@@ -354,7 +355,7 @@ def _list_undeclared(history: History, claims: Sequence[PlacedClaim]) -> list[st
 NEW_TESTS, NEVER_RED, NOT_LOADED = (
     "new tests",
     "new tests, never seen to fail",
-    "new tests, seen to fail only as a whole (not loaded)",
+    "new tests, and a check only broke off before (nothing loaded)",
 )
 
 

@@ -413,9 +413,12 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     people += f"; a person approved the check {agreed}" if agreed else ""
     words = "; ".join(_plain(one) for one in run["onlyAgentsWord"][:5])
     tests = ", ".join(map(_code, run["testsTouched"][:5]))
-    for how, names in {"never": "testsNeverRed", "only as a whole": "testsNotLoaded"}.items():
+    for how, names in {
+        "never seen to fail": "testsNeverRed",
+        "a check only broke off": "testsNotLoaded",
+    }.items():
         unseen = ", ".join(map(_code, run.get(names, ())[:5]))
-        tests += f" ({how} seen to fail: {unseen})" if unseen else ""
+        tests += f" ({how}: {unseen})" if unseen else ""
     left = ", ".join(_code(one.get("path") or one["step"]) for one in run["leftOut"][:5])
     signed = f" ([signed receipt](<{place}>))" if place else ""
     named = "FILE" if not place or "://" in place else place

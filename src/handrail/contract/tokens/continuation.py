@@ -8,7 +8,7 @@ before it is known to be ours. The key purpose is `continuation_purpose`.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import NoReturn
 
@@ -82,8 +82,12 @@ class Continuation(msgspec.Struct, frozen=True, kw_only=True):
 
 def mint_continuation(key: bytes, continuation: Continuation) -> str:
     """The token, in the fullest form that stays under 2 KB. Digests are cut to what a payload carries."""
-    for form in _forms(continuation):
-        token = sealed.encode(form + _sign(key, form))
+    for form in _list_forms(continuation):
+        document = msgspec.to_builtins(form)
+        if len(canonical_bytes(document)) >= INFLATED_LIMIT:
+            continue  # it could not be read again
+        packed = pack(document)
+        token = sealed.encode(packed + _sign(key, packed))
         if len(token) <= LENGTH_LIMIT:
             return token
     raise AssertionError("a token has few next actions, and their ids and labels are short")
@@ -177,26 +181,18 @@ def _for_action(continuation: Continuation, action: NextAction) -> Continuation:
     return msgspec.structs.replace(continuation, next_actions=(action,), metadata=metadata)
 
 
-def _forms(continuation: Continuation) -> Iterator[bytes]:
+def _list_forms(continuation: Continuation) -> list[Continuation]:
     """From full to lean (CONT 5.2): all of it, parameters as digests, no descriptions."""
-    yield from _pack(continuation)
-    lean = continuation
+    forms, lean = [continuation], continuation
     sizes = {name: len(canonical_bytes(value)) for name, value in continuation.parameters.items()}
     large = [name for name, size in sizes.items() if size > _DIGEST_SIZE]
     for name in sorted(large, key=lambda name: (-sizes[name], name)):
         parameters = lean.parameters | {name: {DIGEST_KEY: digest(lean.parameters[name])}}
         context = msgspec.structs.replace(lean.context, can_refetch=True)
         lean = msgspec.structs.replace(lean, parameters=parameters, context=context)
-        yield from _pack(lean)
+        forms.append(lean)
     silent = tuple(msgspec.structs.replace(action, description="") for action in lean.next_actions)
-    yield from _pack(msgspec.structs.replace(lean, next_actions=silent))
-
-
-def _pack(continuation: Continuation) -> Iterator[bytes]:
-    """Nothing where it is too large to be read again."""
-    document = msgspec.to_builtins(continuation)
-    if len(canonical_bytes(document)) < INFLATED_LIMIT:
-        yield pack(document)
+    return [*forms, msgspec.structs.replace(lean, next_actions=silent)]
 
 
 def _is_digest(value: Json) -> bool:

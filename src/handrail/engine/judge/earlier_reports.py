@@ -7,13 +7,12 @@ The newest list of changes replaces what was said before it: a later step may ch
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
 import msgspec
 
 from handrail.contract.outcome import Fault
-from handrail.contract.wording import make_readable
+from handrail.contract.wording import make_readable, quote_for_shell
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.command_lines import is_status_own
 from handrail.engine.events import Claim, GapRecorded, ReceiptRecorded
@@ -436,5 +435,5 @@ def _suggest_again(known: Witnessed, receipt: ReceiptRecorded) -> str:
     """The line that runs what a receipt is of, where it ran."""
     command = suggest_command(known, receipt.check or write_line(receipt))
     if not receipt.check and receipt.directory not in (".", ELSEWHERE, NOT_TOLD):
-        command = command.replace(" -- ", f" --directory {shlex.quote(receipt.directory)} -- ", 1)
+        command = command.replace(" -- ", f" --directory {quote_for_shell(receipt.directory)} -- ", 1)
     return command

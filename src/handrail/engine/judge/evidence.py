@@ -399,7 +399,7 @@ class _Weighing:
                 receipt_id = around.get(rule.receipt) if rule.receipt else None
                 result = match_run(self._known, text, expected, receipt_id)
                 if not expected and (doubt := find_doubted_pass(self._known, result, text)):
-                    self._disclose(f"{doubt[:1].upper()}{doubt[1:]}.")
+                    self._disclose(f"{doubt}.")
                 check: EvidenceCheck = "ran"
             case RedThenGreen():
                 result = match_red_then_green(self._known, text)
@@ -416,7 +416,7 @@ class _Weighing:
             self._tell_hidden_tests(check, pointer, hidden, result.command)
             return
         if result.is_doubted:
-            self._disclose(f"{result.fact[:1].upper()}{result.fact[1:]}.", result.command, result.guard)
+            self._disclose(f"{result.fact}.", result.command, result.guard)
         rewriting = explain_rewriting(self._known, result)
         if rewriting:
             result = msgspec.structs.replace(result, verdict="unknown", fact=rewriting)

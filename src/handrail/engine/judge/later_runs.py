@@ -7,13 +7,12 @@ the check, and by no sentence.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from handrail.contract.wording import make_readable
+from handrail.contract.wording import make_readable, quote_for_shell
 from handrail.engine.command_lines import split_command
 from handrail.engine.events import Claim, EvidenceRecorded, GapRecorded, ReceiptRecorded
 from handrail.engine.history import History, Node, attached_to, way_to
@@ -127,5 +126,5 @@ def _find_suggested_receipts(known: Witnessed, command: str) -> tuple[ReceiptRec
     if pinned is not None:
         return find_check_receipts(known, pinned)
     if "--directory" in words[:-1]:
-        program = f"cd {shlex.quote(words[words.index('--directory') + 1])} && {program}"
+        program = f"cd {quote_for_shell(words[words.index('--directory') + 1])} && {program}"
     return find_receipts(known, program) if program else ()

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.wording import make_readable
-from handrail.engine.command_lines import explain_not_run, read_words
+from handrail.engine.command_lines import explain_not_run, reaches, read_words
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.judge.named_places import configures_runner, is_test_file
 from handrail.engine.judge.run_claims import (
@@ -138,7 +138,7 @@ def _find_only_tests(paths: list[str], name: str) -> str:
     return ""
 
 
-ASIDE = "put them aside, run it, put them back, and run it again"
+ASIDE = "put these as they were at the start, run it, put yours back, and run it again"
 
 
 def _find_changed_tests(red: ReceiptRecorded, paths: list[str], name: str, turn: Turn) -> str:
@@ -167,7 +167,11 @@ def list_own(receipt: ReceiptRecorded, paths: Sequence[str]) -> list[str]:
         for path in paths
         if configures_runner(path)
         or path in started
-        or (is_test_file(path) and (not named or any(f"{path}/".startswith(f"{one}/") for one in named)))
+        or (
+            is_test_file(path)
+            and reaches(receipt.argv, receipt.directory, path)
+            and (not named or any(f"{path}/".startswith(f"{one}/") for one in named))
+        )
     ]
 
 
@@ -214,7 +218,8 @@ def sort_tests(known: Witnessed, result: RunResult) -> dict[str, Any]:
     sighting = known.sighting
     own = [one for one in known.receipts if is_command_of(one, green)]
     turns = [(one, sighting.turns[one.receipt_id]) for one in own if one.receipt_id in sighting.turns]
-    due = [(one, turn) for one, turn in turns if turn.is_first and not turn.is_answered]
+    counted = [(one, turn) for one, turn in turns if one.counts]  # a linter has no tests that may be disarmed
+    due = [(one, turn) for one, turn in counted if turn.is_first and not turn.is_answered]
     innocent = sighting.grown.union(sighting.changes.added if sighting.changes else ())
     since = {path for one, turn in due for path in list_own(one, turn.since) if path in innocent}
     tests = {path for path in since if is_test_file(path) and not configures_runner(path)}

@@ -439,7 +439,7 @@ def _find_touched(known: Witnessed, receipt: ReceiptRecorded) -> list[str]:
     # One that is new since the command failed may have disarmed those that did, unless these passed without.
     red = find_red([one for one in known.receipts if is_command_of(one, receipt)], receipt)
     turn = Turn() if red is None else known.sighting.turns.get(red.receipt_id, Turn())
-    since = () if turn.is_answered else turn.added
+    since = () if turn.is_answered or red is None or not red.counts else turn.added
     beside = {*changes.added} - {*since}
     found = [
         path

@@ -156,9 +156,11 @@ def _find_in_environment(root: bytes, environment: bytes) -> Iterator[bytes]:
 def _find_change(path: bytes, search: str) -> str:
     """When a program changed last, as the clock of a log spells it; empty: it is not there.
 
-    What leads to the file that its name leads to elsewhere is that program, however new the link is.
+    What leads to the file that its name leads to elsewhere is that program, however new the link is; in a
+    virtual environment it is another one, because it loads what that environment has.
     """
-    folders = [os.fsencode(folder) for folder in search.split(os.pathsep) if folder]
+    is_virtual = os.path.exists(os.path.join(os.path.dirname(os.path.dirname(path)), b"pyvenv.cfg"))
+    folders = [] if is_virtual else [os.fsencode(folder) for folder in search.split(os.pathsep) if folder]
     places = (path, *(os.path.join(folder, os.path.basename(path)) for folder in folders))
     same = [one for one in places if os.path.realpath(one) == os.path.realpath(path)]
     try:

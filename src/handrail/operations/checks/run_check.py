@@ -270,9 +270,9 @@ def _list_curable(
     if approved is not None and is_declared_here(history, node.node_id, receipt.check, approved):
         name = Doubt(code="declared_here", names=(receipt.check,))
         told.append(f"At its end the run will say: {say_doubt(name)}")
-    turns = find_turns(rt, history, node, project, tree) if has_failed(receipt) else {}
+    turns = find_turns(rt, history, node, project, tree) if has_failed(receipt) and receipt.counts else {}
     if receipt.receipt_id in turns and turns[receipt.receipt_id].is_first:
-        told.append("It failed on the tests of the start: see it pass with these, then add or change tests.")
+        told.append("It failed on the tests of the start: see it pass with these before you add tests.")
     if receipt is own[-1] and has_passed(receipt.outcome, receipt.counts) and any(map(has_failed, own)):
         sighting = look(rt, history, node, Look(wants_tree=True), project).sighting
         workflow = load_pinned_workflow(rt.log, run.workflow_hash)

@@ -242,7 +242,7 @@ class RunRow(Answer, frozen=True, kw_only=True):
     """What is true of every level and count here: who recorded it, where that was another store."""
     doubts: dict[str, str] = {}
     """Why the run is not clean, by the code of each doubt: what its closing line and its receipt tell."""
-    told: dict[str, str] = {}
+    told: dict[str, str] | UnsetType = UNSET
     """What is no doubt, and a reader should know: tests that came or grew, and checks that count none."""
     claims: list[ClaimRow]
     """The newest, oldest first."""
@@ -449,7 +449,7 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
     )
 
 
-def _tell_beside(rt: ReadPorts, history: History, tip: NodeId) -> dict[str, dict[str, str]]:
+def _tell_beside(rt: ReadPorts, history: History, tip: NodeId) -> dict[str, Any]:
     """What stands beside the claims of a run; an approval counts as for its receipt, also afterwards."""
     run = history.runs[history.nodes[tip].run_id]
     own = find_own_project(rt.workspace, rt.places, run, UNSET) if run.checks else None
@@ -457,7 +457,7 @@ def _tell_beside(rt: ReadPorts, history: History, tip: NodeId) -> dict[str, dict
     doubts, facts = list_doubts(history, tip, approved), list_facts(history, tip, approved)
     return {
         "doubts": {one.code: say_doubt(one) for one in doubts if one.code != "imported"},
-        "told": {what: list_names(names) for what, names in facts.items() if names},
+        "told": {what: list_names(names) for what, names in facts.items() if names} or UNSET,
     }
 
 
