@@ -135,7 +135,7 @@ def test_what_people_put_around_a_command_line_does_not_hide_its_receipt(written
     result = weighed(CHANGED | {"checks": [check]}, Witnessed(sighting=seeing(), receipts=(receipt(),)))
 
     assert [one[2] for one in of(result, "ran")] == ["holds"]
-    assert suggest_command(Witnessed(), written) == "handrail check run -- pytest -q"
+    assert suggest_command(Witnessed(), written).line == "handrail check run -- pytest -q"
 
 
 @pytest.mark.promise("evidence.ran")
@@ -481,7 +481,7 @@ def test_a_command_line_is_found_however_a_shell_would_have_read_it(
 def test_the_command_that_is_told_can_be_pasted(claimed: str, told: str) -> None:
     pinned = PinnedCheck(name="tests", argv=("pytest",), argv_digest="sha256:0")
 
-    assert suggest_command(Witnessed(run_flag="--session ses_1", checks=(pinned,)), claimed) == told
+    assert suggest_command(Witnessed(run_flag="--session ses_1", checks=(pinned,)), claimed).line == told
 
 
 @pytest.mark.promise("evidence.ran")

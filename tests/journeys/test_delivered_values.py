@@ -162,15 +162,15 @@ def test_every_spelling_says_it_and_gives_it_back(runtime: Runtime, tmp_path: Pa
 
 @pytest.mark.promise("truth.files.set-names")
 def test_a_misspelt_value_is_told_with_the_edit_that_corrects_it(runtime: Runtime) -> None:
-    plan, last = delivering(severty="How bad."), step("b", when=equals("severity", "high"))
-    fields = {"inputs": {"severity": {"type": "string"}}}
-    place = "/steps/0/promptBlocks/outputRequired/context.severty"
+    plan, last = delivering(Text="How bad."), step("b", when=equals("text", "high"))
+    fields = {"inputs": {"text": {"type": "string"}}}
+    place = "/steps/0/promptBlocks/outputRequired/context.Text"
 
     assert told_by_file(runtime, plan, last, **fields) == [("undeclared_name", place)]
     content = library_of(runtime).held[-1].content.decode()
     written = {"source": "x.json", "text": content}
     done = answer(runtime, "workflow.fmt", document=written, fix=True)
-    assert '"context.severity": "How bad."' in done["text"]
+    assert '"context.text": "How bad."' in done["text"]
 
 
 @pytest.mark.parametrize(

@@ -210,11 +210,10 @@ OURS = "wr."
 
 
 class KindContract(msgspec.Struct, frozen=True, kw_only=True):
-    """The contract of a kind; `is_embedded` where the pinned workflow holds it."""
+    """The contract of a kind."""
 
     ref: str
     contract: Contract
-    is_embedded: bool = True
 
 
 class MisnamedKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -302,10 +301,8 @@ def _folded(name: str) -> str:
 def _builtin(kind: str) -> KindContract | None:
     from handrail.workflows.builtins.contracts import CONTRACTS
 
-    for spec in CONTRACTS:
-        if spec.artifact_kind == kind:
-            return KindContract(ref=spec.id, contract=spec.compiled(), is_embedded=False)
-    return None
+    spec = next((one for one in CONTRACTS if one.artifact_kind == kind), None)
+    return None if spec is None else KindContract(ref=spec.id, contract=spec.compiled())
 
 
 def _builtin_kinds() -> set[str]:

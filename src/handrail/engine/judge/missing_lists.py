@@ -42,9 +42,7 @@ def counter_of(workflow: CompiledWorkflow, name: str) -> str:
 def is_known(workflow: CompiledWorkflow, name: str, facts: Facts, *, is_list: bool) -> bool:
     """An empty list that nobody sent is no answer: a loop over it would pass in silence."""
     value = facts.values.get(name)
-    spec = workflow.inputs.get(name)
-    is_empty_default = is_list and value == [] and spec is not None and spec.default == []
-    return value is not None and not is_empty_default
+    return value is not None and not (is_list and value == [] and is_unsent(workflow, name, facts))
 
 
 def is_unsent(workflow: CompiledWorkflow, name: str, facts: Facts) -> bool:

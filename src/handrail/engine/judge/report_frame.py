@@ -134,7 +134,6 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     allowed: str
     description: str = ""
-    is_every_round: bool = False
 
 
 class Steering(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,7 +172,7 @@ def _find_steering(workflow: CompiledWorkflow) -> dict[str, Steering]:
 def list_asks(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[Ask]:
     """What a step asks for now: what nobody sent yet, and what decides about another round."""
     asks = [
-        make_ask(workflow, held, is_every_round=leaf.id in held.every_round_at)
+        make_ask(workflow, held)
         for held in steering_values(workflow).values()
         if leaf.id in held.asked_at
         if leaf.id in held.every_round_at or not is_known(workflow, held.name, facts, is_list=held.is_list)
@@ -185,15 +184,11 @@ def list_asks(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[Ask]
     return [*asks, *told][:MOST_ASKED]
 
 
-def make_ask(workflow: CompiledWorkflow, held: Steering, *, is_every_round: bool = False) -> Ask:
+def make_ask(workflow: CompiledWorkflow, held: Steering) -> Ask:
     """The value as a step asks for it."""
     spec = workflow.inputs.get(held.name, InputSpec(implicit=True))
-    return Ask(
-        name=held.name,
-        allowed=_allowed(spec, held),
-        description=shorten(spec.description, LONGEST_DESCRIPTION),
-        is_every_round=is_every_round,
-    )
+    description = shorten(spec.description, LONGEST_DESCRIPTION)
+    return Ask(name=held.name, allowed=_allowed(spec, held), description=description)
 
 
 def _allowed(spec: InputSpec, held: Steering) -> str:

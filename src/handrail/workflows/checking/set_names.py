@@ -74,7 +74,7 @@ def check_required(
             message = f"{quote_name(name)} comes from an action, an option or a loop, and no report sets it."
             found.report("bad_value", here, message, "Remove it, or give the value a name of its own.")
         elif name and name not in declared:
-            yield SetName(pointer=here, name=name, is_key=True, prefix=key[: key.index(name)])
+            yield SetName(pointer=here, name=name, is_key=True, prefix="context.")
         elif key.strip() == "context":
             message = "context names no value, so the call of the step has a place for none."
             found.warn("bad_name", here, message, "Write one for each value, such as `context.size`.")
@@ -100,8 +100,8 @@ def check_set_names(
         if not sure or is_plural or document_kind == "routine":
             found.warn("undeclared_name", one.pointer, message, fix)
         else:
-            renamed = rename_key(one.pointer, one.prefix + sure)
-            edit = renamed if one.is_key else replace_value(one.pointer, sure)
+            renamed = one.prefix + sure
+            edit = rename_key(one.pointer, renamed) if one.is_key else replace_value(one.pointer, sure)
             found.report("undeclared_name", one.pointer, message, fix, edit)
 
 
