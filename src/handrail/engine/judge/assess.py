@@ -41,7 +41,6 @@ from handrail.engine.artifact_shapes import (
     Observation,
     ReportedGap,
     ReportedShape,
-    read_as,
 )
 from handrail.engine.events import (
     Artifact,
@@ -325,9 +324,8 @@ def _unavailable_reason(seen: CapabilityObserved) -> Reason:
 
 
 def _read_all(artifacts: tuple[Artifact, ...], kind: str, shape: type[_R]) -> list[_R]:
-    """The artifacts of a kind in its shape."""
-    read = (read_as(shape, artifact.body) for artifact in artifacts if artifact.kind == kind)
-    return [told for told in read if told is not None]
+    """The artifacts of a kind in its shape, which they were found to have."""
+    return [msgspec.convert(artifact.body, shape) for artifact in artifacts if artifact.kind == kind]
 
 
 # From a verdict to an answer

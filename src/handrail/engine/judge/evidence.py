@@ -27,7 +27,7 @@ from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded
 from handrail.engine.judge.arrival import DECLINED, NOT_CONFIRMED
 from handrail.engine.judge.artifact_spots import Spot, find_spots, write_pointer
-from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, find_kind_contract, full_kind
+from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, full_kind, list_evidence_rules
 from handrail.engine.judge.changed_claims import Comparison, find_named_files, locate, read_listed, widen
 from handrail.engine.judge.copied_examples import find_copied, list_prose
 from handrail.engine.judge.earlier_reports import (
@@ -129,10 +129,9 @@ def plan_look(place: Place, bodies: Iterable[dict[str, Any]]) -> Look:
     asked: dict[AskedPlace, None] = {}
     named: dict[str, None] = {}
     wants_tree = place.step is not None and bool(place.step.check)
+    ref = place.step.contract if place.step is not None else ""
     for body in bodies:
-        kind = full_kind(str(body.get("kind", "")))
-        held = find_kind_contract(place.workflow, kind, place.step.contract if place.step is not None else "")
-        for rule in () if held is None else held.contract.evidence:
+        for rule in list_evidence_rules(place.workflow, full_kind(str(body.get("kind", ""))), ref):
             match rule:
                 case PathExists() | PlaceExists():
                     asked |= dict.fromkeys(read_place(rule, *spot[1:]) for spot in list_rows(rule, body))
@@ -157,15 +156,13 @@ def weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> Weigh
     reasons: list[Reason] = []
     gaps: list[GapRecorded] = []
     weighed: list[JudgedArtifact] = []
-    known = msgspec.structs.replace(known, left_out=_find_left_out(place, judged, known))
+    known = msgspec.structs.replace(known, left_out=_find_left_out(judged, known))
     for found in judged:
-        held = find_kind_contract(place.workflow, found.artifact.kind, found.ref) if found.ref else None
-        contract = None if held is None else held.contract
-        if not found.is_good or not found.ref:
+        if found.contract is None or not found.is_good:
             weighed.append(found)
-            claims += () if contract is None else _name_inconsistent(found, contract)
+            claims += _name_inconsistent(found)
             continue
-        result = _Weighing(found, contract, known)
+        result = _Weighing(found, found.contract, known)
         weighed.append(result.judged())
         claims += result.claims
         reasons += result.reasons
@@ -182,12 +179,11 @@ def weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> Weigh
     return Weighed(judged=weighed, claims=tuple(claims), reasons=tuple(reasons), gaps=tuple(gaps))
 
 
-def _find_left_out(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> frozenset[str]:
+def _find_left_out(judged: list[JudgedArtifact], known: Witnessed) -> frozenset[str]:
     """The files that these reports leave out, with a reason: somebody else's, mostly."""
     found: set[str] = set()
     for one in judged:
-        held = find_kind_contract(place.workflow, one.artifact.kind, one.ref) if one.ref else None
-        for rule in () if held is None else held.contract.evidence:
+        for rule in () if one.contract is None else one.contract.evidence:
             if isinstance(rule, ChangedInRun) and rule.left_out:
                 for _, path, _ in find_spots(one.artifact.body, rule.left_out):
                     found |= set(locate(known.sighting, path).paths) if isinstance(path, str) else set()
@@ -195,9 +191,9 @@ def _find_left_out(place: Place, judged: list[JudgedArtifact], known: Witnessed)
     return frozenset(found)
 
 
-def _name_inconsistent(found: JudgedArtifact, contract: Contract) -> Iterator[Claim]:
+def _name_inconsistent(found: JudgedArtifact) -> Iterator[Claim]:
     """Where a report that is refused already contradicts itself: a run that goes on with it counts that."""
-    for rule in contract.evidence:
+    for rule in () if found.contract is None else found.contract.evidence:
         for pointer, fact in (
             find_inconsistent(rule, found.artifact.body) if isinstance(rule, Consistent) else ()
         ):
@@ -214,7 +210,7 @@ def _name_inconsistent(found: JudgedArtifact, contract: Contract) -> Iterator[Cl
 class _Weighing:
     """One artifact against the rules of its contract."""
 
-    def __init__(self, found: JudgedArtifact, contract: Contract | None, known: Witnessed) -> None:
+    def __init__(self, found: JudgedArtifact, contract: Contract, known: Witnessed) -> None:
         self.claims: list[Claim] = []
         self.reasons: list[Reason] = []
         self.gaps: list[GapRecorded] = []
@@ -225,8 +221,6 @@ class _Weighing:
         self._repeated: set[str] = set()
         """Places that name again what a place before them does, in another spelling."""
         self._named: dict[tuple[object, ...], str] = {}
-        if contract is None:
-            return
         copied = find_copied(self._body, contract.example)
         if copied:
             self._refute("not_example", copied, "required", _COPIED)
