@@ -95,22 +95,6 @@ def _bind(path: str, way: tuple[str, ...]) -> str:
     return "/" + "/".join(names)
 
 
-def _bound_spots(body: Any, path: str) -> Iterator[Spot]:
-    """As `find_spots`; numbers in the path are items of lists."""
-    values: list[Spot] = [((), body, {})]
-    for name in path[1:].split("/"):
-        grown: list[Spot] = []
-        for way, value, around in values:
-            if name == "*" and isinstance(value, list):
-                grown += [((*way, str(place)), item, around) for place, item in enumerate(value)]
-            elif isinstance(value, list) and name.isdigit() and int(name) < len(value):
-                grown.append(((*way, name), value[int(name)], around))
-            elif isinstance(value, dict) and name in value:
-                grown.append(((*way, name), value[name], value))
-        values = grown
-    yield from values
-
-
 def list_rows(rule: PathExists | PlaceExists | Ran | RedThenGreen, body: Any) -> list[Spot]:
     """The texts that a rule is about."""
     return [
@@ -549,7 +533,7 @@ def find_expected_status(rule: Ran, body: Any, way: tuple[str, ...], around: dic
     if rule.passes is None:
         return 0
     bound = msgspec.structs.replace(rule.passes, at=_bind(rule.passes.at, way))
-    return 0 if all(_holds(bound, value) for _, value, _ in _bound_spots(body, bound.at)) else None
+    return 0 if all(_holds(bound, value) for _, value, _ in find_spots(body, bound.at)) else None
 
 
 def find_inconsistent(rule: Consistent, body: dict[str, Any]) -> list[tuple[str, str]]:
@@ -559,7 +543,7 @@ def find_inconsistent(rule: Consistent, body: dict[str, Any]) -> list[tuple[str,
         if not _holds(rule.when, value):
             continue
         bound = _bind(rule.then.at, way)
-        spots = list(_bound_spots(body, bound))
+        spots = list(find_spots(body, bound))
         if not spots and (rule.then.exists is True or rule.then.equals is not None):
             found.append((write_pointer(way), f"is {value}, so {bound[1:]} must be there"))
         for place, held, _ in spots:
