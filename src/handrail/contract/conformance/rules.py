@@ -7,6 +7,7 @@ The names of broken rules are those of JSON Schema, and so are the meanings, wit
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, TypeAlias, assert_never
 
@@ -64,7 +65,6 @@ _DATE_TIME = re.compile(
     r"(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})(?:\.[0-9]+)?"
     r"(?:[Zz]|(?P<sign>[+-])(?P<offset_hour>[0-9]{2})(?P<colon>:?)(?P<offset_minute>[0-9]{2}))"
 )
-_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _MINUTES_OF_DAY = 24 * 60
 
 _UNRESERVED = r"A-Za-z0-9._~!$&'()*+,;=\-"
@@ -91,7 +91,7 @@ def is_date_time(text: str) -> bool:
     year, month, day = (int(found[part]) for part in ("year", "month", "day"))
     hour, minute, second = (int(found[part]) for part in ("hour", "minute", "second"))
     offset_hour, offset_minute = int(found["offset_hour"] or 0), int(found["offset_minute"] or 0)
-    is_day = 1 <= month <= 12 and 1 <= day <= _days_in(year, month)
+    is_day = 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
     is_offset = offset_hour <= 23 and offset_minute <= 59
     if not (is_day and is_offset and hour <= 23 and minute <= 59):
         return False
@@ -112,11 +112,6 @@ def loose_parts(text: str) -> list[str]:
     if found["sign"] and not found["colon"]:
         loose.append("an offset without a colon")
     return loose
-
-
-def _days_in(year: int, month: int) -> int:
-    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    return 29 if month == 2 and is_leap else _DAYS[month - 1]
 
 
 # Rules
@@ -183,8 +178,9 @@ ANY_ARRAY = Items()
 
 def findings(value: Json, rule: Rule, pointer: str = "") -> Iterator[Finding]:
     """Every broken rule below `pointer`, in the order of the document, and advice on loose times."""
-    if not _has_type(value, rule):
-        yield SchemaError(pointer=pointer, rule="type", message=f"This must be {_type_name(rule)}.")
+    name, fits = _type_of(rule)
+    if not fits(value):
+        yield SchemaError(pointer=pointer, rule="type", message=f"This must be {name}.")
         return
     match rule:
         case Text():
@@ -198,7 +194,7 @@ def findings(value: Json, rule: Rule, pointer: str = "") -> Iterator[Finding]:
         case Members():
             yield from _members(value, rule, pointer)
         case Either(rules=rules):
-            yield from findings(value, next(one for one in rules if _has_type(value, one)), pointer)
+            yield from findings(value, next(one for one in rules if _type_of(one)[1](value)), pointer)
         case never:
             assert_never(never)
 
@@ -209,42 +205,24 @@ def is_whole(value: Json) -> bool:
     return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
 
 
-def _has_type(value: Json, rule: Rule) -> bool:
+def _type_of(rule: Rule) -> tuple[str, Callable[[Json], bool]]:
+    """What the values of a rule are called, and which are of that type."""
     match rule:
         case Text():
-            return isinstance(value, str)
+            return "a string", lambda value: isinstance(value, str)
         case Whole():
-            return is_whole(value)
+            return "an integer", is_whole
         case Truth():
-            return isinstance(value, bool)
+            return "true or false", lambda value: isinstance(value, bool)
         case Null():
-            return value is None
+            return "null", lambda value: value is None
         case Items():
-            return isinstance(value, list)
+            return "an array", lambda value: isinstance(value, list)
         case Members():
-            return isinstance(value, dict)
+            return "an object", lambda value: isinstance(value, dict)
         case Either(rules=rules):
-            return any(_has_type(value, one) for one in rules)
-        case never:
-            assert_never(never)
-
-
-def _type_name(rule: Rule) -> str:
-    match rule:
-        case Text():
-            return "a string"
-        case Whole():
-            return "an integer"
-        case Truth():
-            return "true or false"
-        case Null():
-            return "null"
-        case Items():
-            return "an array"
-        case Members():
-            return "an object"
-        case Either(rules=rules):
-            return " or ".join(_type_name(one) for one in rules)
+            types = [_type_of(one) for one in rules]
+            return " or ".join(name for name, _ in types), lambda value: any(fits(value) for _, fits in types)
         case never:
             assert_never(never)
 
