@@ -7,7 +7,6 @@ The names of broken rules are those of JSON Schema, and so are the meanings, wit
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, TypeAlias, assert_never
 
@@ -65,6 +64,7 @@ _DATE_TIME = re.compile(
     r"(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})(?:\.[0-9]+)?"
     r"(?:[Zz]|(?P<sign>[+-])(?P<offset_hour>[0-9]{2})(?P<colon>:?)(?P<offset_minute>[0-9]{2}))"
 )
+_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _MINUTES_OF_DAY = 24 * 60
 
 _UNRESERVED = r"A-Za-z0-9._~!$&'()*+,;=\-"
@@ -91,7 +91,7 @@ def is_date_time(text: str) -> bool:
     year, month, day = (int(found[part]) for part in ("year", "month", "day"))
     hour, minute, second = (int(found[part]) for part in ("hour", "minute", "second"))
     offset_hour, offset_minute = int(found["offset_hour"] or 0), int(found["offset_minute"] or 0)
-    is_day = 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
+    is_day = 1 <= month <= 12 and 1 <= day <= _days_in(year, month)
     is_offset = offset_hour <= 23 and offset_minute <= 59
     if not (is_day and is_offset and hour <= 23 and minute <= 59):
         return False
@@ -112,6 +112,11 @@ def loose_parts(text: str) -> list[str]:
     if found["sign"] and not found["colon"]:
         loose.append("an offset without a colon")
     return loose
+
+
+def _days_in(year: int, month: int) -> int:
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return 29 if month == 2 and is_leap else _DAYS[month - 1]
 
 
 # Rules
