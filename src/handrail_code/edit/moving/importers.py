@@ -14,7 +14,7 @@ from handrail_code.edit.moving.needs import drop_import, piece_of
 from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift
 from handrail_code.edit.plan import Refusal, refuse_troubles
-from handrail_code.facts.model import NONE, Export, FileFacts, Import, Member
+from handrail_code.facts.model import NONE, Export, FileFacts, Import, Member, list_ties
 
 
 def rewrite_importers(shift: Shift) -> None:
@@ -25,8 +25,8 @@ def rewrite_importers(shift: Shift) -> None:
     if is_entry(shift.project, shift.home):
         shift.kept |= names
     for path in importing_files(shift, names):
-        facts = shift.project.facts(path)
-        if facts is None or path == shift.home:
+        facts = shift.project.look(path)
+        if path == shift.home:
             continue
         imports = [
             each for each in facts.imports if each.kind != "mentioned" and _is_home(shift, path, each.module)
@@ -34,8 +34,7 @@ def rewrite_importers(shift: Shift) -> None:
         exports = [each for each in facts.exports if each.module and _is_home(shift, path, each.module)]
         if facts.troubles and (imports or exports):
             raise refuse_troubles(path, facts)
-        named = {each.module for each in facts.imports} | {each.module for each in facts.exports}
-        if any(_is_conditional(shift, path, each) for each in named):
+        if any(_is_conditional(shift, path, each.module) for each in list_ties(facts)):
             shift.kept |= names  # only the name of the old module leads to the others
             continue
         for found in imports:
@@ -104,8 +103,7 @@ def _want(shift: Shift, path: str, name: str, local: str, is_type: bool, origin:
 
 
 def _is_es(shift: Shift, path: str) -> bool:
-    facts = shift.project.facts(path)
-    return facts is None or not facts.is_commonjs
+    return not shift.project.look(path).is_commonjs
 
 
 def _rewrite_call(shift: Shift, path: str, facts: FileFacts, found: Import) -> None:

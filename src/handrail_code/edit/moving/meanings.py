@@ -261,8 +261,7 @@ def _compare_exports(shift: Shift, edited: Project, path: str) -> None:
 def _compare_others(shift: Shift, edited: Project, changed: set[str]) -> None:
     names = {each.exported for each in shift.extent.exports}
     for path in importing_files(shift, names | {shift.extent.name}):
-        facts = shift.project.facts(path) if path not in changed else None
-        for found in facts.imports if facts is not None else ():
+        for found in shift.project.look(path).imports if path not in changed else ():
             if found.imported in ("", "*"):
                 continue
             old = translate(shift, None, meaning_of_import(shift.project, path, found))

@@ -130,9 +130,9 @@ def _is_there(shift: Shift, binding: int, local: str, uses: list[Use]) -> bool:
     Where it imports the type alone and the moved text needs a value, that import goes, and another one comes.
     """
     slots = shift.project.slots
-    facts = shift.project.facts(shift.target)
-    for at, other in enumerate(facts.bindings if facts is not None else ()):
-        if facts is None or other.scope != 0 or other.name != local:
+    facts = shift.project.look(shift.target)
+    for at, other in enumerate(facts.bindings):
+        if other.scope != 0 or other.name != local:
             continue
         first, second = slots.import_of(shift.home, binding), slots.import_of(shift.target, at)
         is_same = slots.home_of(slots.slot_of_binding(shift.home, binding)) == slots.home_of(

@@ -93,8 +93,7 @@ def splice(text: bytes, start: int, end: int, changes: list[tuple[int, int, str]
 
 
 def _refuse_default(shift: Shift) -> None:
-    facts = shift.project.facts(shift.target)
-    for export in facts.exports if facts is not None else ():
+    for export in shift.project.look(shift.target).exports:
         is_taken = export.exported in ("default", "=") or (shift.public_name == "=" and export.exported)
         is_back = (
             shift.project.slots.module_of(shift.target, export.module) == shift.home
@@ -188,8 +187,7 @@ def _names_exports(shift: Shift) -> bool:
 
 
 def _uses_of_exports(shift: Shift) -> Iterator[Use]:
-    facts = shift.project.facts(shift.target)
-    for use in facts.uses if facts is not None else ():
+    for use in shift.project.look(shift.target).uses:
         if use.name in ("module", "exports") and use.binding == NONE and use.role != "doc":
             yield use
 

@@ -142,15 +142,15 @@ def _refuse_path(project: Project, target: str) -> None:
 
 def _refuse_taken(project: Project, extent: Extent, target: str) -> None:
     """A name of the target that is not the moved one, imported."""
-    facts = project.facts(target)
-    for at, binding in enumerate(facts.bindings if facts is not None else ()):
-        if facts is None or binding.scope != 0 or binding.name != extent.name or extent.binding == NONE:
+    facts = project.look(target)
+    for at, binding in enumerate(facts.bindings):
+        if binding.scope != 0 or binding.name != extent.name or extent.binding == NONE:
             continue
         home = project.slots.home_of(project.slots.slot_of_binding(target, at))
         if getattr(home, "path", "") == extent.path and getattr(home, "binding", NONE) == extent.binding:
             continue
         use = facts.uses[binding.uses[0]]
         raise Refusal("collision", f"The target already has {extent.name}.", target, use)
-    for export in facts.exports if facts is not None else ():
+    for export in facts.exports:
         if extent.binding == NONE and export.exported == extent.name:
             raise Refusal("collision", f"The target already exports {extent.name}.", target, export.statement)

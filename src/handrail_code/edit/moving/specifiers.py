@@ -6,6 +6,7 @@ import posixpath
 import re
 
 from handrail_code.facts.join import Project
+from handrail_code.facts.model import list_ties
 
 OUTPUT_OF = {".ts": ".js", ".tsx": ".js", ".mts": ".mjs", ".cts": ".cjs", ".jsx": ".jsx"}
 WRITTEN = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
@@ -70,10 +71,7 @@ def _output(extension: str, written: str) -> str:
 
 def _shown(project: Project, path: str) -> str:
     """A relative specifier of a source file in this file."""
-    facts = project.facts(path) if path else None
-    if facts is None:
-        return ""
-    named = [*(each.module for each in facts.imports), *(each.module for each in facts.exports)]
+    named = (each.module for each in list_ties(project.look(path)))
     relative = (module for module in named if module.startswith("."))
     return next((module for module in relative if project.slots.module_of(path, module) is not None), "")
 
