@@ -67,7 +67,7 @@ def _plan(project: Project, symbol: Symbol, target: str, is_exporting: bool, is_
     place_text(shift)
     drop_needless(shift)
     leave_home(shift)
-    plan = Plan(edits=tuple(edit for path in sorted(shift.sheets) for edit in shift.sheets[path].edits()))
+    plan = Plan(edits=tuple(shift.edits()))
     edited = verify_shift(shift, plan)
     refuse_cycles(shift, plan, edited)
     if is_extract:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text
+from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text, refuse_troubles
 from handrail_code.edit.python_rules import is_python_name, refuse_in_python
 from handrail_code.edit.verify import verify_importers, verify_plan
 from handrail_code.facts.class_members import find_member_uses, list_taken
@@ -188,8 +188,8 @@ def _refuse_component(project: Project, new_name: str, component: Component) -> 
         if facts is None:
             yield Refusal("unreadable", "The file cannot be read as source.", path)
             continue
-        for trouble in facts.troubles[:1]:
-            yield Refusal("parse_error", "The file has a syntax error; correct it first.", path, trouble)
+        if facts.troubles:
+            yield refuse_troubles(path, facts)
         for token in component.tokens:
             if token.path != path:
                 continue
