@@ -13,7 +13,7 @@ from handrail.runtime.runtime import Runtime
 from tests.journeys import given_workflows
 from tests.journeys.at_a_form import CANCEL, DECLINE, Answer, Desk, ack, reported
 from tests.journeys.conversation import start
-from tests.journeys.given_workflows import step
+from tests.journeys.given_workflows import rounds, step
 from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to
 
 WORKFLOW = "project.asks"
@@ -110,13 +110,7 @@ def test_without_a_usable_answer_the_blocked_reply_stands_as_if_nobody_was_asked
 @pytest.mark.parametrize("era", ERAS)
 def test_what_stands_in_the_way_after_a_value_is_told_with_its_own_tokens(runtime: Runtime, era: str) -> None:
     """The value was stored with the attempt, so the reply before it could not be used any more."""
-    loop = {
-        "type": "loop",
-        "loopId": "each",
-        "forEach": {"input": "files", "as": "file"},
-        "maxIterations": 3,
-        "body": [step("go")],
-    }
+    loop = rounds("each", {"forEach": {"input": "files", "as": "file"}}, step("go"))
     call = asking(runtime, REGION, then=loop, inputs={"files": {}})
     desk = Desk(EU)
 
