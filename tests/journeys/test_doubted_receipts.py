@@ -17,6 +17,7 @@ from handrail.host.clock import SystemClock
 from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.projections.closing import ALL_CHECKED
 from handrail.projections.doubts import ALL_RAN, NO_TEST_COUNTED
+from handrail.runtime.runtime import TreeDue
 from tests.host.worktree.project import commit, write
 from tests.journeys.cast_players import VERBS, Player
 from tests.journeys.cast_rows import CHECK, ROWS, Row, Verb
@@ -108,6 +109,21 @@ def test_what_the_end_would_doubt_is_told_when_the_check_runs(
 
     assert Player(tmp_path, "cli").play(row) == "clean"
     assert told == EARLY[name]
+
+
+def test_what_cannot_be_told_early_takes_nothing_from_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signer = Signer(tmp_path)
+    signer.declare(tests={"command": TESTS.split()})
+    signer.begin()
+    signer.write("src/bill.py", RIGHT)
+    monkeypatch.setattr("handrail.operations.checks.run_check.is_declared_here", lambda *_: 1 / 0)
+
+    ran = run_check(signer.runtime, RunCheck(name="tests", state_token=signer.reply["stateToken"]))
+
+    (due,) = (one for one in signer.runtime.trees_due or () if isinstance(one, TreeDue))
+    assert (ran.data["hasPassed"], ran.data["treeAfter"]) == (True, due.tree and due.tree.tree_id)
 
 
 def play(tmp_path: Path, name: str, outcome: str) -> tuple[Player, Row]:

@@ -25,6 +25,7 @@ from handrail.engine.judge.red_then_green import (
     NOT_FOUND,
     describe_guard,
     find_doubt,
+    say_guard_doubt,
 )
 from handrail.engine.judge.run_claims import (
     Identity,
@@ -285,7 +286,8 @@ def _state_guard(
 ) -> dict[str, Any]:
     turn = subject.turns.get(red.receipt_id)
     paths, name = list(turn.since if turn else ()), green.check or write_line(green)
-    doubt = unanswered or find_doubt(red, green, turn or Turn(), name)
+    found = find_doubt(red, green, turn or Turn())
+    doubt = unanswered or ("" if found is None else say_guard_doubt(found, name))
     if not paths:
         doubt = f"{name} failed before and passes now, and {NOT_FOUND}"
     return {

@@ -60,6 +60,7 @@ from handrail.operations.same_project import find_own_project
 from handrail.ports.checks import CheckPrograms
 from handrail.ports.worktree import Tree
 from handrail.projections.doubts import Doubt, is_declared_here, say_doubt, say_unanswered
+from handrail.runtime.hub import try_afterwards
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree, project_of
 from handrail.runtime.sessions import Session, require_healthy
@@ -178,12 +179,12 @@ def run_check(rt: WritePorts, request: RunCheck) -> Success:
         message = f"It ran under {', '.join(sorted(receipt.steering))}, so it stands for no declared check."
         notices.append(Notice(type="check_steered", message=message[:1000], severity="warning"))
     recorded, receipt = record_receipt(rt, target, receipt)
-    if is_here and ran.tree is not None:
-        curable = _list_curable(rt, recorded.history, receipt, project, ran.tree)
-        notices += [Notice(type="check_doubted", message=one[:1000], severity="warning") for one in curable]
     leave_tree(rt, recorded.history.session_id, target.node.node_id, project, "receipt", ran.tree)
     if ran.is_interrupted:
         raise _stopped(receipt)
+    if is_here and ran.tree is not None:  # the receipt stands, whatever comes of this
+        tell = partial(_tell_curable, rt, recorded.history, receipt, project, ran.tree, notices)
+        try_afterwards(rt, tell)
     told = _describe(rt, recorded, receipt)
     return Success(data=msgspec.to_builtins(told), notices=(*notices, *ran.notices))
 
@@ -259,9 +260,14 @@ def _command(
 # Recording and telling
 
 
-def _list_curable(
-    rt: WritePorts, history: History, receipt: ReceiptRecorded, project: str, tree: Tree
-) -> list[str]:
+def _tell_curable(
+    rt: WritePorts,
+    history: History,
+    receipt: ReceiptRecorded,
+    project: str,
+    tree: Tree,
+    notices: list[Notice],
+) -> str:
     """What the end of the run would doubt of this command, while something can be done about it."""
     node = history.nodes[receipt.node_id]
     run, told = history.runs[node.run_id], []
@@ -284,7 +290,8 @@ def _list_curable(
             told.append(f"Not shown yet: {say_unanswered(line, unanswered)}; {ASIDE}.")
         elif guard.verdict == "unknown" and guard.fix:
             told.append(f"Not shown yet: {guard.fix}.")
-    return told
+    notices += [Notice(type="check_doubted", message=one[:1000], severity="warning") for one in told]
+    return ""
 
 
 def _stopped(receipt: ReceiptRecorded) -> PartlyDone:
