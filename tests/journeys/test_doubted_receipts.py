@@ -58,6 +58,7 @@ CLEAN = (
     "mends what a test finds that was there before the run",
     "mends what a method finds that was there before the run",
     "mends what guards at the start, sees it pass, and adds a test",
+    "adds two failing tests one by one, and runs those of the start, as it is told",
 )
 
 
@@ -89,6 +90,20 @@ EARLY: dict[str, list[str]] = {
         "(handrail check approve): tests"
     ],
     "has an uncommitted declaration approved": [""],
+    "adds two failing tests one by one, and runs those of the start, as it is told": [
+        "",
+        "",
+        "Never run as they were at the start, and grown again after they failed: tests/test_bill.py; put these "
+        "as they were at the start, run it, put yours back, and run it again.",
+        "",
+        "",
+    ],
+    "mends at once what an uncommitted method finds, and takes the change out, as it is told": [
+        "At its end the run will say: the run began on uncommitted changes of tests: tests/test_bill.py; take "
+        "your change out, run it, put the change back, and run it again.",
+        "It failed on the tests of the start: see it pass with these before you add tests.",
+        "",
+    ],
 }
 """By an honest day: what each run of its check is told, while it can be followed."""
 
@@ -179,6 +194,21 @@ def test_honest_work_that_ends_clean_is_passed_by_its_receipt(tmp_path: Path, na
 
     assert told["handrailRun"]["doubts"] == []
     assert (told["result"], told["handrailRun"]["isClean"]) == ("PASSED", True)
+
+
+def test_a_test_that_never_ran_as_at_the_start_is_told_by_all_three_and_is_no_doubt(tmp_path: Path) -> None:
+    name = "adds two failing tests one by one to a file that nobody ran before"
+    player, row = play(tmp_path, name, "passes")
+
+    told = state(player)
+
+    session = player.reply["session"]["sessionId"]
+    (run,) = answer(player.runtime, "session.show", sessionId=session)["runs"]
+    receipt = answer(with_keys(player.runtime, player.home), "receipt.export", **{"as": "markdown"})["content"]
+    assert (told["result"], told["handrailRun"]["testsUnrun"]) == ("PASSED", ["tests/test_bill.py"])
+    assert [f"{what}: {names}" for what, names in run["told"].items()] == [row.says]
+    assert row.says.replace("tests/test_bill.py", "`tests/test_bill.py`") in receipt
+    assert ALL_CHECKED not in player.reply["closing"]
 
 
 def test_what_the_checkout_never_had_is_told_once_by_the_closing_line_and_the_receipt(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from handrail.engine.history import History, Node, RecordedTree, list_receipts, 
 from handrail.engine.judge.changed_claims import widen
 from handrail.engine.judge.named_places import IGNORE_RULES, configures_runner, is_test_file
 from handrail.engine.judge.red_then_green import is_run_alike, list_own
-from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, identify, is_command_of
+from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, identify, is_check_of
 from handrail.engine.judge.witnessed import (
     AskedPlace,
     ChangedBeside,
@@ -135,20 +135,52 @@ def find_turns(
 
     found: dict[str, Turn] = {}
     for red in {one.receipt_id: one for one in chosen}.values():
-        later = [one for one in receipts[receipts.index(red) :] if is_command_of(one, red)]
-        passed = [one for one in later if has_passed(one.outcome, one.counts, one.uncounted)]
-        is_asked = passed or red is receipts[-1]
+        own = [one for one in receipts if is_check_of(one, red)]
+        later = list(filter(_is_pass, own[own.index(red) :]))
+        is_asked = later or red is receipts[-1]
         then = find_files(rt, history, red.tree_after, present) if is_asked else None
         if then is None:
             continue
-        trees = dict.fromkeys(one.tree_after for one in passed if is_run_alike(one, red))
-        asked = [*list(trees)[:MOST_RECEIPT_TREES], *list(trees)[MOST_RECEIPT_TREES:][-MOST_RECEIPT_TREES:]]
-        last = find_files(rt, history, passed[-1].tree_after, present) if passed else None
-        known = filter(None, (find_files(rt, history, one, present) for one in asked))
-        passes = ((compare(then, one), compare(one, last)) for one in known)
+
+        def list_trees(passed: Iterable[ReceiptRecorded]) -> list[Tree]:
+            ids = list(dict.fromkeys(one.tree_after for one in passed))
+            asked = [*ids[:MOST_RECEIPT_TREES], *ids[MOST_RECEIPT_TREES:][-MOST_RECEIPT_TREES:]]
+            return list(filter(None, (find_files(rt, history, one, present) for one in asked)))
+
+        last = find_files(rt, history, later[-1].tree_after, present) if later else None
+        known = list_trees(one for one in later if is_run_alike(one, red))
+        passes = [(compare(then, one), compare(one, last)) for one in known]
         before = None if begun is None else compare(begun, then)
-        found[red.receipt_id] = _judge_turn(red, then, before, compare(then, last) or _NOTHING, passes)
+        turn = _judge_turn(red, then, before, compare(then, last) or _NOTHING, passes)
+        unrun = () if turn.is_first or begun is None else _list_found(red, before or _NOTHING)
+        if unrun and not any(_keeps_tests(red, one) for one, _ in passes):
+            every = list_trees(one for one in own if _is_pass(one) and one.steering == red.steering)
+            old = [one for one in every if begun and _keeps_tests(red, compare(begun, one))]
+            is_seen = any(_keeps_code(red, compare(one, other)) for one in old for other in (then, last))
+            turn = turn if is_seen else msgspec.structs.replace(turn, unrun=unrun)
+        found[red.receipt_id] = turn
     return found
+
+
+def _is_pass(receipt: ReceiptRecorded) -> bool:
+    return has_passed(receipt.outcome, receipt.counts, receipt.uncounted)
+
+
+def _keeps_tests(red: ReceiptRecorded, found: Changes | None) -> bool:
+    """Whether nothing differs that the command tests by, as far as it is known what does."""
+    return found is not None and not list_own(red, (*found.changed, *found.arrived))
+
+
+def _keeps_code(red: ReceiptRecorded, found: Changes | None) -> bool:
+    """The same of all other files."""
+    paths = () if found is None else (*found.changed, *found.arrived)
+    return found is not None and len(list_own(red, paths)) == len(paths)
+
+
+def _list_found(red: ReceiptRecorded, before: Changes) -> tuple[str, ...]:
+    """Tests of the start that had changed when it failed."""
+    paths = sorted({*before.changed, *before.arrived}.difference(before.added))
+    return tuple(path for path in list_own(red, paths) if is_test_file(path))
 
 
 _NOTHING = Changes(changed=(), arrived=())
@@ -183,7 +215,7 @@ def _judge_turn(
 def _is_answer(red: ReceiptRecorded, to_pass: Changes, since: Changes) -> bool:
     """Whether other files than tests made it pass, and these are as they were then."""
     by = {*to_pass.changed, *to_pass.arrived}
-    return not list_own(red, [*by]) and by.isdisjoint((*since.changed, *since.arrived))
+    return _keeps_tests(red, to_pass) and by.isdisjoint((*since.changed, *since.arrived))
 
 
 def find_files(rt: ReadPorts, history: History, tree_id: str, present: Tree | None = None) -> Tree | None:
@@ -282,7 +314,7 @@ class _Files:
         """Tests that have every line which the commit of the start has, in its order, and more."""
         baseline = find_baseline(self._history, node.node_id)
         failed = any(has_failed(held.fact) for held in list_receipts(self._history, node.run_id))
-        if baseline is None or not baseline.fact.head or not failed:
+        if baseline is None or not baseline.fact.head or not (failed or baseline.fact.uncommitted):
             return frozenset()
         asked = {*changes.changed, *changes.arrived, *baseline.fact.uncommitted}
         asked = {path for path in asked if is_test_file(path) and not configures_runner(path)}

@@ -42,6 +42,7 @@ from handrail.projections.doubts import (
     NEVER_RED,
     NO_TEST_COUNTED,
     NOT_LOADED,
+    UNRUN,
     is_uncounted,
     list_doubts,
     list_facts,
@@ -173,6 +174,7 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "testsTouched": _name_touched_tests(history, claims, subject),
         "testsNeverRed": _name_paths(facts.get(NEVER_RED, ())),
         "testsNotLoaded": _name_paths(facts.get(NOT_LOADED, ())),
+        "testsUnrun": _name_paths(facts.get(UNRUN, ())),
         "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
         "onlyAgentsWord": _list_words(history, claims),
         "confirmedBy": _list_people(history, run),
@@ -418,6 +420,7 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     for how, names in {
         "never seen to fail": "testsNeverRed",
         "a check only broke off": "testsNotLoaded",
+        UNRUN: "testsUnrun",
     }.items():
         unseen = ", ".join(map(_code, run.get(names, ())[:5]))
         tests += f" ({how}: {unseen})" if unseen else ""

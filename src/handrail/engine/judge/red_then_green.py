@@ -24,6 +24,7 @@ from handrail.engine.judge.run_claims import (
     find_receipts,
     find_red,
     has_failed,
+    is_check_of,
     is_command_of,
     judge_imported,
     judge_receipts,
@@ -237,7 +238,7 @@ def sort_tests(known: Witnessed, result: RunResult) -> dict[str, Any]:
     if result.verdict != "holds" or green is None:
         return {"paths": result.paths}
     sighting = known.sighting
-    own = [one for one in known.receipts if is_command_of(one, green)]
+    own = [one for one in known.receipts if is_check_of(one, green)]
     turns = [(one, sighting.turns[one.receipt_id]) for one in own if one.receipt_id in sighting.turns]
     counted = [(one, turn) for one, turn in turns if one.counts]  # a linter has no tests that may be disarmed
     due = [(one, turn) for one, turn in counted if turn.is_first and not turn.is_answered]
@@ -250,10 +251,12 @@ def sort_tests(known: Witnessed, result: RunResult) -> dict[str, Any]:
     is_same = red is not None and not list_own(red, sighting.turns.get(red.receipt_id, Turn()).since)
     grown = list_own(green, sorted(sighting.grown - tests)) if is_shown and is_same else []
     unanswered = tuple(map(make_readable, sorted(tests)))
+    unrun = {path for _, turn in counted for path in turn.unrun}
     return {
         "paths": tuple(path for path in result.paths if path not in unanswered),
         "grown": tuple(map(make_readable, grown)),
         "unanswered": unanswered,
+        "unrun": tuple(make_readable(path) for path in grown if path in unrun),
     }
 
 

@@ -18,14 +18,16 @@ from handrail.contract.catalogue import CONTEXT_MISSING, E_INTERRUPTED, VALIDATI
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Payload, Success
 from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.engine.code_trees import find_baseline
 from handrail.engine.command_lines import explain_not_run, is_status_own, name_env
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Run, list_receipts
 from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.earlier_reports import witness
+from handrail.engine.judge.named_places import is_test_file
 from handrail.engine.judge.red_then_green import ASIDE, match_red_then_green, sort_tests
-from handrail.engine.judge.run_claims import has_failed, is_command_of, match_run, write_line
+from handrail.engine.judge.run_claims import has_failed, is_check_of, is_command_of, match_run, write_line
 from handrail.engine.judge.witnessed import Look
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.receipts import (
@@ -59,7 +61,14 @@ from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import find_own_project
 from handrail.ports.checks import CheckPrograms
 from handrail.ports.worktree import Tree
-from handrail.projections.doubts import Doubt, is_declared_here, say_doubt, say_unanswered
+from handrail.projections.doubts import (
+    UNRUN,
+    Doubt,
+    is_declared_here,
+    list_names,
+    say_doubt,
+    say_unanswered,
+)
 from handrail.runtime.hub import try_afterwards
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree, project_of
@@ -260,6 +269,9 @@ def _command(
 # Recording and telling
 
 
+_UNDONE = "take your change out, run it, put the change back, and run it again"
+
+
 def _tell_curable(
     rt: WritePorts,
     history: History,
@@ -279,17 +291,25 @@ def _tell_curable(
     turns = find_turns(rt, history, node, project, tree) if has_failed(receipt) and receipt.counts else {}
     if receipt.receipt_id in turns and turns[receipt.receipt_id].is_first:
         told.append("It failed on the tests of the start: see it pass with these before you add tests.")
-    if receipt is own[-1] and has_passed(receipt.outcome, receipt.counts) and any(map(has_failed, own)):
-        sighting = look(rt, history, node, Look(wants_tree=True), project).sighting
-        workflow = load_pinned_workflow(rt.log, run.workflow_hash)
-        known = witness(history, workflow, node, PersonsWord(), sighting)
+    alike = [held.fact for held in list_receipts(history, run.run_id) if is_check_of(held.fact, receipt)]
+    first = find_baseline(history, node.node_id)
+    began = [] if first is None else [one for one in first.fact.uncommitted if is_test_file(one)]
+    is_passed = receipt is own[-1] and has_passed(receipt.outcome, receipt.counts)
+    if is_passed and (began or any(map(has_failed, alike))):
+        seen = look(rt, history, node, Look(wants_tree=True), project).sighting
+        known = witness(history, load_pinned_workflow(rt.log, run.workflow_hash), node, PersonsWord(), seen)
         line = receipt.check or write_line(receipt)
-        unanswered = sort_tests(known, match_run(known, line, 0, receipt.receipt_id)).get("unanswered")
+        tests = sort_tests(known, match_run(known, line, 0, receipt.receipt_id))
         guard = match_red_then_green(known, line)
-        if unanswered:
+        if unanswered := tests.get("unanswered"):
             told.append(f"Not shown yet: {say_unanswered(line, unanswered)}; {ASIDE}.")
         elif guard.verdict == "unknown" and guard.fix:
             told.append(f"Not shown yet: {guard.fix}.")
+        if unrun := tests.get("unrun"):
+            told.append(f"{UNRUN[0].upper()}{UNRUN[1:]}: {list_names(unrun)}; {ASIDE}.")
+        if curable := [one for one in began if one in seen.grown and one not in tests.get("grown", ())]:
+            doubt = say_doubt(Doubt(code="began_changed", names=tuple(curable)))
+            told.append(f"At its end the run will say: {doubt}; {_UNDONE}.")
     notices += [Notice(type="check_doubted", message=one[:1000], severity="warning") for one in told]
     return ""
 
