@@ -93,14 +93,14 @@ EARLY: dict[str, list[str]] = {
     "adds two failing tests one by one, and runs those of the start, as it is told": [
         "",
         "",
-        "Never run as they were at the start, and grown again after they failed: tests/test_bill.py; put these "
-        "as they were at the start, run it, put yours back, and run it again.",
+        "Never run as they were at the start, and grown again after they failed: tests/test_bill.py; put "
+        "these as they were at the start, run it, put yours back, and run it again.",
         "",
         "",
     ],
     "mends at once what an uncommitted method finds, and takes the change out, as it is told": [
-        "At its end the run will say: the run began on uncommitted changes of tests: tests/test_bill.py; take "
-        "your change out, run it, put the change back, and run it again.",
+        "At its end the run will say: the run began on uncommitted changes of tests: tests/test_bill.py; "
+        "take your change out, run it, put the change back, and run it again.",
         "It failed on the tests of the start: see it pass with these before you add tests.",
         "",
     ],
@@ -137,6 +137,7 @@ def test_what_cannot_be_told_early_takes_nothing_from_the_run(
 
     ran = run_check(signer.runtime, RunCheck(name="tests", state_token=signer.reply["stateToken"]))
 
+    assert isinstance(ran.data, dict)
     (due,) = (one for one in signer.runtime.trees_due or () if isinstance(one, TreeDue))
     assert (ran.data["hasPassed"], ran.data["treeAfter"]) == (True, due.tree and due.tree.tree_id)
 
@@ -204,11 +205,33 @@ def test_a_test_that_never_ran_as_at_the_start_is_told_by_all_three_and_is_no_do
 
     session = player.reply["session"]["sessionId"]
     (run,) = answer(player.runtime, "session.show", sessionId=session)["runs"]
-    receipt = answer(with_keys(player.runtime, player.home), "receipt.export", **{"as": "markdown"})["content"]
+    runtime = with_keys(player.runtime, player.home)
+    receipt = answer(runtime, "receipt.export", **{"as": "markdown"})["content"]
     assert (told["result"], told["handrailRun"]["testsUnrun"]) == ("PASSED", ["tests/test_bill.py"])
     assert [f"{what}: {names}" for what, names in run["told"].items()] == [row.says]
     assert row.says.replace("tests/test_bill.py", "`tests/test_bill.py`") in receipt
     assert ALL_CHECKED not in player.reply["closing"]
+
+
+def test_a_failure_in_the_middle_of_the_work_is_nothing_where_nobody_claims_a_guard(tmp_path: Path) -> None:
+    player, _ = play(tmp_path, "breaks what it changes, sees that, and mends it", "clean")
+
+    told = state(player)
+
+    assert (told["result"], told["handrailRun"]["redThenGreen"]) == ("PASSED", [])
+
+
+def test_a_run_without_a_check_that_counts_says_whether_anything_ran(tmp_path: Path) -> None:
+    told = []
+    for place, words in (("nothing", []), ("something", ["true"])):
+        (tmp_path / place).mkdir()
+        signer = Signer(tmp_path / place)
+        signer.begin(step("change", **CHANGE))
+        if words:
+            signer.run(*words)
+        told.append(read_receipt(signer)["handrailRun"]["doubts"][0])
+
+    assert told == ["no check ran", "no check that counts ran"]
 
 
 def test_what_the_checkout_never_had_is_told_once_by_the_closing_line_and_the_receipt(tmp_path: Path) -> None:

@@ -236,7 +236,8 @@ class _Reader:
                 if not self._read_quoted(character):
                     return False
             elif character == "\\":
-                self._add(self._line[self._at + 1 : self._at + 2], is_literal=False)
+                following = self._line[self._at + 1 : self._at + 2]
+                self._add(following, is_literal=following not in ("", "\n"))
                 self._at += 2
             elif character == "#" and self._word is None:
                 end = self._line.find("\n", self._at)

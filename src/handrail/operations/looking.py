@@ -25,8 +25,13 @@ from handrail.engine.code_trees import (
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
-from handrail.engine.judge.named_places import IGNORE_RULES, configures_runner, is_test_file
-from handrail.engine.judge.red_then_green import is_run_alike, list_own
+from handrail.engine.judge.named_places import (
+    IGNORE_RULES,
+    configures_runner,
+    find_pattern,
+    is_test_file,
+)
+from handrail.engine.judge.red_then_green import has_broken_off, is_run_alike, list_own
 from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, identify, is_check_of
 from handrail.engine.judge.witnessed import (
     AskedPlace,
@@ -108,6 +113,7 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
         since=since,
         turns=turns,
         grown=files.find_grown(node, changes),
+        moved=files.find_moved(node, changes),
         repositories=_list_unseen(tree),
         is_tree_due=wanted.wants_tree,
         beside=files.find_changed_beside(node),
@@ -158,6 +164,11 @@ def find_turns(
             old = [one for one in every if begun and _keeps_tests(red, compare(begun, one))]
             is_seen = any(_keeps_code(red, compare(one, other)) for one in old for other in (then, last))
             turn = turn if is_seen else msgspec.structs.replace(turn, unrun=unrun)
+        if turn.broken and begun is not None:
+            tried = list_trees(filter(has_broken_off, own))
+            told = [compare(begun, one) or Changes(changed=turn.broken, arrived=()) for one in tried]
+            is_unloadable = any({*turn.broken}.isdisjoint((*one.changed, *one.arrived)) for one in told)
+            turn = msgspec.structs.replace(turn, is_unloadable=is_unloadable)
         found[red.receipt_id] = turn
     return found
 
@@ -335,6 +346,19 @@ class _Files:
             and one.before.digest in texts
             and is_kept_in(texts[one.before.digest], texts[one.after.digest])
         )
+
+    def find_moved(self, node: Node, changes: ChangedPaths) -> dict[str, str]:
+        """Tests under another name of the same pattern, so that a runner finds them; with the old ones."""
+        gone, new = ({*filter(find_pattern, paths)} for paths in (changes.deleted, changes.added))
+        baseline = find_baseline(self._history, node.node_id) if gone and new else None
+        begun = None if baseline is None else find_files(self._rt, self._history, baseline.fact.tree_id)
+        if begun is None:
+            return {}
+        found = self._rt.worktree().list_differences(self._directory, begun, self._tree)
+        files = [(one, find_pattern(one.path)) for one in (() if isinstance(found, Unseen) else found)]
+        before = {(at, one.before.mode, one.before.digest): one.path for one, at in files if one.path in gone}
+        kept = [(one.path, before.get((at, one.after.mode, one.after.digest))) for one, at in files]
+        return {path: old for path, old in kept if path in new and old is not None}
 
     def locate(self, named: Sequence[str]) -> dict[str, LocatedPath]:
         """The files that a report names, by its texts."""

@@ -144,7 +144,8 @@ def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], s
     tip = run_graph(history, run.run_id).preferred_tip
     said = [f"{one['name']} did not pass" for one in checks if not one["hasPassed"]]
     off = [one["name"] for one in checks if not one["isOnCommit"]]
-    said += [] if checks else ["no check ran"]
+    is_run = bool(list_receipts(history, run.run_id))
+    said += [] if checks else ["no check that counts ran" if is_run else "no check ran"]
     if off and not subject.last:
         said.append(f"on other files than those of the commit: the check {', '.join(off)}")
     if subject.last:
@@ -159,6 +160,8 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     tip = graph.preferred_tip
     claims = list_claims(history, tip)
     evidence, ran = sum_evidence(history, tip), find_counting_receipts(history, run)
+    guards = (placed.claim for placed in claims if placed.claim.check == "red_then_green")
+    claimed = {ref for claim in guards for ref in claim.refs}
     facts, unanswered = list_facts(history, tip), list_unanswered(history, claims)
     return {
         "run": run.run_id,
@@ -170,6 +173,7 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "redThenGreen": [
             _state_guard(*pair, subject, unanswered.get(name_check(pair[1]), ""))
             for pair in find_guards(history, run, subject.turns)
+            if pair[1].receipt_id in claimed or not _is_half_done(pair, subject)
         ],
         "testsTouched": _name_touched_tests(history, claims, subject),
         "testsNeverRed": _name_paths(facts.get(NEVER_RED, ())),
@@ -281,6 +285,12 @@ def find_guards(history: History, run: Run, turns: Turns) -> list[tuple[ReceiptR
         red = find_red(own, green, turns) if _has_passed(green) else None
         found += [] if red is None else [(red, green)]
     return found
+
+
+def _is_half_done(pair: tuple[ReceiptRecorded, ReceiptRecorded], subject: Subject) -> bool:
+    """Whether it failed only in the middle of the work: that is nothing where nobody says that it guards."""
+    found = find_doubt(*pair, subject.turns.get(pair[0].receipt_id, Turn()))
+    return found is not None and found.code == "broken"
 
 
 def _state_guard(

@@ -90,6 +90,7 @@ DoubtCode: TypeAlias = Literal[
     "new_tests",
     "beside",
     "broken",
+    "unloadable",
     "absent",
 ]
 ASIDE = "put these as they were at the start, run it, put yours back, and run it again"
@@ -106,10 +107,11 @@ _SAYS: dict[DoubtCode, str] = {
     "beside": f"{_CHANGED}: {{}}; {ASIDE}",
     "broken": "failed only after this run had changed {}: put that back as it was at the start, run it, "
     "put the fix back, and run it again",
+    "unloadable": "failed only after this run had changed {}, and breaks off without that",
     "absent": "failed before, when {} was not there, and passes now",
 }
 _SAY_WHAT_SHOWS_IT: tuple[DoubtCode, ...] = ("changed_tests", "new_tests", "beside", "broken")
-_NO_GAP: tuple[DoubtCode, ...] = ("new_tests", "beside", "broken")
+_NO_GAP: tuple[DoubtCode, ...] = ("new_tests", "beside", "broken", "unloadable")
 """A test that is new beside those that failed takes nothing from them: it is told, and is no gap. Nor is code
 that failed in the middle of the work, where the test was never run on that of the start."""
 
@@ -163,7 +165,7 @@ def find_doubt(red: ReceiptRecorded, green: ReceiptRecorded, turn: Turn) -> Guar
         "gone": [] if is_counted else list(filter(is_test_file, list_own(red, sorted(turn.gone)))),
         "only_tests": _list_only_tests(turn.since),
         "beside" if is_new and turn.is_first else "new_tests" if is_new else "changed_tests": own,
-        "broken": sorted(turn.broken),
+        "unloadable" if turn.is_unloadable else "broken": sorted(turn.broken),
     }
     return next((GuardDoubt(code=code, names=tuple(names)) for code, names in found.items() if names), None)
 
@@ -250,6 +252,7 @@ def sort_tests(known: Witnessed, result: RunResult) -> dict[str, Any]:
     is_shown = red is not None and _judge_difference(known, red, result, "").verdict == "holds"
     is_same = red is not None and not list_own(red, sighting.turns.get(red.receipt_id, Turn()).since)
     grown = list_own(green, sorted(sighting.grown - tests)) if is_shown and is_same else []
+    grown += list_own(green, sorted(sighting.moved.keys() - tests))
     unanswered = tuple(map(make_readable, sorted(tests)))
     unrun = {path for _, turn in counted for path in turn.unrun}
     return {

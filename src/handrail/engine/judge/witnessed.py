@@ -81,6 +81,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """Those of them that are not there now."""
     broken: tuple[str, ...] = ()
     """Code among them that the run had changed by then."""
+    is_unloadable: bool = False
+    """On that code as it was at the start it only breaks off: no test fails there."""
     is_first: bool = False
     """It failed on the tests of the start, or of a commit."""
     is_answered: bool = False
@@ -118,6 +120,8 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     grown: frozenset[str] = frozenset()
     """Tests that only gained lines since the commit that the run began with; known where a command failed, or
     where it has some otherwise."""
+    moved: Mapping[str, str] = {}
+    """Tests that are as at the start under another name in the same folder: by this the one before."""
     repositories: tuple[str, ...] = ()
     """Folders of the project that belong to another repository, and that nobody looked into."""
     beside: ChangedBeside = ChangedBeside()
