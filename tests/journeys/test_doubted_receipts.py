@@ -326,7 +326,10 @@ def test_a_declared_check_says_whether_it_counted_a_test(tmp_path: Path, counted
     markdown = read_markdown(signer)
     assert (told["result"], told["handrailRun"]["isCounted"]) == ("PASSED", counted)
     assert (NO_TEST_COUNTED in closing, NO_TEST_COUNTED in markdown) == (not counted, not counted)
-    assert (", 3 passed, 0 failed" in markdown, ALL_CHECKED in closing) == (counted, counted)
+    assert (", 3 passed, 0 failed, by its own words" in markdown, ALL_CHECKED in closing) == (
+        counted,
+        counted,
+    )
     page = run_here(signer.runtime, ["session", "show", told["handrailRun"]["session"], "--human"])
     assert (b"Counted no test: ./prove" in page.out) is not counted
 

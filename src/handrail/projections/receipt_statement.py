@@ -37,7 +37,7 @@ from handrail.engine.judge.run_claims import (
     write_line,
 )
 from handrail.engine.judge.witnessed import Turn, Turns
-from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
+from handrail.engine.receipts import Counts, compare_counts, describe_outcome, has_passed, name_owner
 from handrail.projections.doubts import (
     NEVER_RED,
     NO_TEST_COUNTED,
@@ -480,6 +480,7 @@ def _describe_check(check: dict[str, Any]) -> str:
     more = {"skipped": "skipped", "xfailed": "failed as expected", "errors": "errors"}
     told = [(counts[name], word) for name, word in more.items() if counts and counts.get(name)]
     counted += "".join(f", {number} {word}" for number, word in told)
+    counted += "" if counts is None else name_owner(msgspec.convert(counts, Counts))
     verdict: Literal["passed", "not passed"] = "passed" if check["hasPassed"] else "not passed"
     where = "" if check["directory"] == "." or check["isDeclared"] else f" in {_code(check['directory'])}"
     where += f" ({_code(_cut_line(check['command']))})" if check["isDeclared"] else ""
