@@ -13,7 +13,7 @@ from itertools import pairwise
 import msgspec
 
 from handrail.contract.ids import NodeId
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Fault, make_from
 from handrail.engine.code_trees import (
     find_baseline,
     find_nearest_tree,
@@ -31,8 +31,8 @@ from handrail.engine.judge.named_places import (
     find_pattern,
     is_test_file,
 )
-from handrail.engine.judge.red_then_green import has_broken_off, is_run_alike, list_own
-from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, identify, is_check_of
+from handrail.engine.judge.red_then_green import has_broken_off, is_check_of, is_run_alike, list_own
+from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, identify
 from handrail.engine.judge.witnessed import (
     AskedPlace,
     ChangedBeside,
@@ -85,37 +85,29 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
         hidden = Sighting(places=places, trouble=tree.reason, is_tree_due=wanted.wants_tree)
         return Seen(sighting=hidden)
     files = _Files(rt, history, directory, tree)
-    turns = find_turns(rt, history, node, directory, tree)
-    since = files.name_changes_since_receipts(node)
-    changes = files.compare_with_first(node)
-    if isinstance(changes, Unseen):
-        unknown = Sighting(
-            places=places,
-            tree=tree.tree_id,
-            since=since,
-            turns=turns,
-            repositories=_list_unseen(tree),
-            trouble=changes.reason,
-            is_tree_due=wanted.wants_tree,
-        )
-        return Seen(sighting=unknown, tree=tree)
-    changes = files.find_hidden(changes)
-    named = files.locate([*wanted.files, *missing])
     sighting = Sighting(
         places=places,
         tree=tree.tree_id,
+        since=files.name_changes_since_receipts(node),
+        turns=find_turns(rt, history, node, directory, tree),
+        repositories=_list_unseen(tree),
+        is_tree_due=wanted.wants_tree,
+    )
+    changes = files.compare_with_first(node)
+    if isinstance(changes, Unseen):
+        return Seen(sighting=msgspec.structs.replace(sighting, trouble=changes.reason), tree=tree)
+    changes = files.find_hidden(changes)
+    named = files.locate([*wanted.files, *missing])
+    sighting = msgspec.structs.replace(
+        sighting,
         changes=changes,
         files=named,
         doubts=files.find_doubts(node, changes, named),
         made_before=files.find_made_before(node, changes, named),
         elsewhere=files.find_of_other_branches(node),
         others=files.find_of_other_runs(node, named),
-        since=since,
-        turns=turns,
         grown=files.find_grown(node, changes),
         moved=files.find_moved(node, changes),
-        repositories=_list_unseen(tree),
-        is_tree_due=wanted.wants_tree,
         beside=files.find_changed_beside(node),
     )
     return Seen(sighting=sighting, tree=tree)
@@ -139,6 +131,11 @@ def find_turns(
         found = None if other is None else rt.worktree().compare(directory, then, other)
         return found if isinstance(found, Changes) else None
 
+    def list_trees(held: Iterable[ReceiptRecorded]) -> list[Tree]:
+        ids = list(dict.fromkeys(one.tree_after for one in held))
+        asked = [*ids[:MOST_RECEIPT_TREES], *ids[MOST_RECEIPT_TREES:][-MOST_RECEIPT_TREES:]]
+        return list(filter(None, (find_files(rt, history, one, present) for one in asked)))
+
     found: dict[str, Turn] = {}
     for red in {one.receipt_id: one for one in chosen}.values():
         own = [one for one in receipts if is_check_of(one, red)]
@@ -147,12 +144,6 @@ def find_turns(
         then = find_files(rt, history, red.tree_after, present) if is_asked else None
         if then is None:
             continue
-
-        def list_trees(passed: Iterable[ReceiptRecorded]) -> list[Tree]:
-            ids = list(dict.fromkeys(one.tree_after for one in passed))
-            asked = [*ids[:MOST_RECEIPT_TREES], *ids[MOST_RECEIPT_TREES:][-MOST_RECEIPT_TREES:]]
-            return list(filter(None, (find_files(rt, history, one, present) for one in asked)))
-
         last = find_files(rt, history, later[-1].tree_after, present) if later else None
         known = list_trees(one for one in later if is_run_alike(one, red))
         passes = [(compare(then, one), compare(one, last)) for one in known]
@@ -279,11 +270,7 @@ class _Files:
             return stored
         then = msgspec.structs.replace(stored.tree, entries=()) if is_fresh else stored.tree
         found = self._rt.worktree().compare(self._directory, then, self._tree)
-        if isinstance(found, Unseen):
-            return found
-        return ChangedPaths(
-            changed=found.changed, arrived=found.arrived, added=found.added, deleted=found.deleted
-        )
+        return found if isinstance(found, Unseen) else make_from(ChangedPaths, found)
 
     def find_hidden(self, changes: ChangedPaths) -> ChangedPaths:
         """With files that only left the list told as such: one that is ignored now, and is still there.
@@ -351,7 +338,7 @@ class _Files:
         """Tests under another name of the same pattern, so that a runner finds them; with the old ones."""
         gone, new = ({*filter(find_pattern, paths)} for paths in (changes.deleted, changes.added))
         baseline = find_baseline(self._history, node.node_id) if gone and new else None
-        begun = None if baseline is None else find_files(self._rt, self._history, baseline.fact.tree_id)
+        begun = None if baseline is None else self._load(baseline)
         if begun is None:
             return {}
         found = self._rt.worktree().list_differences(self._directory, begun, self._tree)
@@ -362,11 +349,9 @@ class _Files:
 
     def locate(self, named: Sequence[str]) -> dict[str, LocatedPath]:
         """The files that a report names, by its texts."""
-        found = self._rt.worktree().locate_files(self._directory, named[:MOST_LISTED])
-        return {
-            text: LocatedPath(paths=one.paths, is_inside=one.is_inside, is_there=one.is_there)
-            for text, one in zip(named[:MOST_LISTED], found, strict=True)
-        }
+        asked = named[:MOST_LISTED]
+        found = self._rt.worktree().locate_files(self._directory, asked)
+        return {text: make_from(LocatedPath, one) for text, one in zip(asked, found, strict=True)}
 
     def find_doubts(self, node: Node, changes: ChangedPaths, named: dict[str, LocatedPath]) -> dict[str, str]:
         """Of files that did not change by the trees: why they may have, all the same."""
@@ -387,20 +372,19 @@ class _Files:
     def _find_taken_back(self, node: Node, paths: set[str]) -> set[str]:
         """Those that differed from the start of the run in a tree since, and do not any more."""
         baseline = find_baseline(self._history, node.node_id)
-        begun = None if baseline is None else load_tree(self._rt.log, self._history, baseline)
-        if not paths or begun is None or isinstance(begun, Unseen):
-            return set()
-        trees = self._history.trees
+        begun = None if baseline is None or not paths else self._load(baseline)
         way = path_to(self._history, node.node_id)
-        lineage = [held for one in way for held in trees.get(one.node_id, ())]
-        found: set[str] = set()
-        for recorded in lineage[-MOST_BRANCHES:]:
-            stored = load_tree(self._rt.log, self._history, recorded)
-            if isinstance(stored, Unseen):
-                continue
-            then = self._rt.worktree().compare(self._directory, begun.tree, stored.tree)
-            found |= set() if isinstance(then, Unseen) else {*then.changed, *then.arrived} & paths
-        return found
+        lineage = [held for one in way for held in self._history.trees.get(one.node_id, ())]
+        since = filter(None, map(self._load, lineage[-MOST_BRANCHES:])) if begun is not None else ()
+        return {path for one in since if begun for path in self._list_differing(begun, one)} & paths
+
+    def _load(self, recorded: RecordedTree) -> Tree | None:
+        stored = load_tree(self._rt.log, self._history, recorded)
+        return None if isinstance(stored, Unseen) else stored.tree
+
+    def _list_differing(self, before: Tree, after: Tree) -> set[str]:
+        found = self._rt.worktree().compare(self._directory, before, after)
+        return set() if isinstance(found, Unseen) else {*found.changed, *found.arrived}
 
     def find_made_before(
         self, node: Node, changes: ChangedPaths, named: dict[str, LocatedPath]
@@ -445,21 +429,14 @@ class _Files:
         spans = list_open_spans(self._history, node)
         if not spans:
             return frozenset()
-        trees = [held for one in path_to(self._history, node.node_id) for held in self._trees_of(one.node_id)]
-        now = (self._tree, float("inf"))
-        looks: list[tuple[Tree, float]] = []
-        for recorded in trees[-MOST_BRANCHES:]:
-            stored = load_tree(self._rt.log, self._history, recorded)
-            looks += [] if isinstance(stored, Unseen) else [(stored.tree, recorded.index)]
+        way, trees = path_to(self._history, node.node_id), self._history.trees
+        held = [recorded for one in way for recorded in trees.get(one.node_id, ())][-MOST_BRANCHES:]
+        seen = [(tree, float(one.index)) for one in held if (tree := self._load(one)) is not None]
         found: set[str] = set()
-        for (before, begun), (after, ended) in pairwise((*looks, now)):
+        for (before, begun), (after, ended) in pairwise((*seen, (self._tree, float("inf")))):
             if any(first < ended and last > begun for first, last in spans):
-                then = self._rt.worktree().compare(self._directory, before, after)
-                found |= set() if isinstance(then, Unseen) else {*then.changed, *then.arrived}
+                found |= self._list_differing(before, after)
         return frozenset(found - {path for one in named.values() for path in one.paths})
-
-    def _trees_of(self, node_id: NodeId) -> Sequence[RecordedTree]:
-        return self._history.trees.get(node_id, ())
 
     def _find_fork(self, recorded: RecordedTree, own: set[NodeId]) -> NodeId:
         """Where the way to a tree left this one: what was there already is no other branch's."""
@@ -472,10 +449,8 @@ class _Files:
 
     def _list_unchanged(self, recorded: RecordedTree | None, now: set[tuple[str, str]]) -> set[str]:
         """Paths of a recorded tree that are as they were."""
-        stored = None if recorded is None else load_tree(self._rt.log, self._history, recorded)
-        if stored is None or isinstance(stored, Unseen):
-            return set()
-        return {one.path for one in stored.tree.entries if (one.path, one.digest) in now}
+        tree = None if recorded is None else self._load(recorded)
+        return {one.path for one in tree.entries if (one.path, one.digest) in now} if tree else set()
 
     def name_changes_since_receipts(self, node: Node) -> dict[str, tuple[str, ...]]:
         """By the trees on which each command last ran: what changed since.
@@ -520,14 +495,5 @@ def _see_places(
     worktree: TreeLook, directory: str, wanted: Sequence[AskedPlace]
 ) -> dict[AskedPlace, SeenPlace]:
     asked = wanted[:MOST_PLACES]
-    seen = worktree.see_places(
-        directory,
-        [
-            PlaceAsked(path=one.path, line=one.line, end=one.end, quote=one.quote, written=one.written)
-            for one in asked
-        ],
-    )
-    return {
-        one: SeenPlace(path=found.path, line=found.line, state=found.state, note=found.note, own=found.own)
-        for one, found in zip(asked, seen, strict=True)
-    }
+    seen = worktree.see_places(directory, [make_from(PlaceAsked, one) for one in asked])
+    return {one: make_from(SeenPlace, found) for one, found in zip(asked, seen, strict=True)}

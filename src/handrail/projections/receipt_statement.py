@@ -171,9 +171,10 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "isCounted": not is_uncounted(history, tip, ran, subject.approved),
         "approvedChecks": list_relied(history, tip, ran, subject.approved),
         "redThenGreen": [
-            _state_guard(*pair, subject, unanswered.get(name_check(pair[1]), ""))
-            for pair in find_guards(history, run, subject.turns)
-            if pair[1].receipt_id in claimed or not _is_half_done(pair, subject)
+            _state_guard(red, green, subject, unanswered.get(name_check(green), ""))
+            for red, green in find_guards(history, run, subject.turns)
+            # What failed in the middle of the work is nothing where nobody says that it guards.
+            if green.receipt_id in claimed or not subject.turns.get(red.receipt_id, Turn()).broken
         ],
         "testsTouched": _name_touched_tests(history, claims, subject),
         "testsNeverRed": _name_paths(facts.get(NEVER_RED, ())),
@@ -285,12 +286,6 @@ def find_guards(history: History, run: Run, turns: Turns) -> list[tuple[ReceiptR
         red = find_red(own, green, turns) if _has_passed(green) else None
         found += [] if red is None else [(red, green)]
     return found
-
-
-def _is_half_done(pair: tuple[ReceiptRecorded, ReceiptRecorded], subject: Subject) -> bool:
-    """Whether it failed only in the middle of the work: that is nothing where nobody says that it guards."""
-    found = find_doubt(*pair, subject.turns.get(pair[0].receipt_id, Turn()))
-    return found is not None and found.code == "broken"
 
 
 def _state_guard(

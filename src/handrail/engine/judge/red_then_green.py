@@ -10,12 +10,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
 from handrail.contract.wording import make_readable
-from handrail.engine.command_lines import explain_not_run, reaches, read_words
+from handrail.engine.command_lines import explain_not_run, reaches, read_core, read_words
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.judge.named_places import configures_runner, is_test_file
 from handrail.engine.judge.run_claims import (
@@ -24,7 +24,6 @@ from handrail.engine.judge.run_claims import (
     find_receipts,
     find_red,
     has_failed,
-    is_check_of,
     is_command_of,
     judge_imported,
     judge_receipts,
@@ -80,19 +79,11 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
     return msgspec.structs.replace(judged, command=command, guard=text.strip())
 
 
-DoubtCode: TypeAlias = Literal[
-    "steering",
-    "program",
-    "fewer",
-    "gone",
-    "only_tests",
-    "changed_tests",
-    "new_tests",
-    "beside",
-    "broken",
-    "unloadable",
-    "absent",
-]
+_Gap: TypeAlias = Literal["steering", "program", "fewer", "gone", "only_tests", "changed_tests", "absent"]
+_Told: TypeAlias = Literal["new_tests", "beside", "broken", "unloadable"]
+"""A test that is new beside those that failed takes nothing from them: it is told, and is no gap. Nor is code
+that failed in the middle of the work, where the test was never run on that of the start."""
+DoubtCode: TypeAlias = _Gap | _Told
 ASIDE = "put these as they were at the start, run it, put yours back, and run it again"
 _CHANGED = "failed before and passes now, and what it tests by changed in between"
 _WITHOUT = "run it as it is now without the fix, then with it"
@@ -111,9 +102,6 @@ _SAYS: dict[DoubtCode, str] = {
     "absent": "failed before, when {} was not there, and passes now",
 }
 _SAY_WHAT_SHOWS_IT: tuple[DoubtCode, ...] = ("changed_tests", "new_tests", "beside", "broken")
-_NO_GAP: tuple[DoubtCode, ...] = ("new_tests", "beside", "broken", "unloadable")
-"""A test that is new beside those that failed takes nothing from them: it is told, and is no gap. Nor is code
-that failed in the middle of the work, where the test was never run on that of the start."""
 
 
 class GuardDoubt(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,7 +127,7 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
     if doubt is not None:
         fact = say_guard_doubt(doubt, name)
         fix = fact if doubt.code in _SAY_WHAT_SHOWS_IT else ""
-        is_gap = doubt.code not in _NO_GAP
+        is_gap = doubt.code in get_args(_Gap)
         return RunResult(verdict="unknown", fact=fact, refs=refs, fix=fix, is_doubted=is_gap)
     if not paths:
         return RunResult(
@@ -205,6 +193,14 @@ def list_scripts(receipt: ReceiptRecorded) -> set[str]:
     module = [f"{one.replace('.', '/')}{end}" for one in given for end in (".py", "/__main__.py")]
     places = {posixpath.normpath(posixpath.join(receipt.directory, one)) for one in (*given, *module)}
     return places | {own_program(receipt)}
+
+
+def is_check_of(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:
+    """Whether both are of one command, or count the same tests and only tell more or less of them."""
+    places = {(held.directory, held.environment_digest) for held in (one, other)}
+    is_counted = bool(one.counts and other.counts) and one.directory != ELSEWHERE
+    is_alike = is_counted and len(places) == 1 and read_core(one.argv) == read_core(other.argv)
+    return is_alike or is_command_of(one, other)
 
 
 def is_run_alike(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:

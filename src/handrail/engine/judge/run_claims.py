@@ -24,7 +24,6 @@ from handrail.engine.command_lines import (
     list_programs,
     names_runner,
     read_command,
-    read_core,
     read_words,
     split_command,
     undress_line,
@@ -213,14 +212,6 @@ def is_command_of(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:
     """Whether both are of one command, in one folder, with the same variables of its own."""
     is_same_check = bool(one.check and one.check == other.check and one.argv_digest == other.argv_digest)
     return is_same_check or not _identify(one).isdisjoint(_identify(other))
-
-
-def is_check_of(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:
-    """Whether both are of one command, or count the same tests and only tell more or less of them."""
-    places = {(held.directory, held.environment_digest) for held in (one, other)}
-    is_counted = bool(one.counts and other.counts) and one.directory != ELSEWHERE
-    is_alike = is_counted and len(places) == 1 and read_core(one.argv) == read_core(other.argv)
-    return is_alike or is_command_of(one, other)
 
 
 def _find_asked(known: Witnessed, text: str) -> set[Identity]:

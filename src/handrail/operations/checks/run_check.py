@@ -16,7 +16,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import CONTEXT_MISSING, E_INTERRUPTED, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Payload, Success
+from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Payload, Success, make_from
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.engine.code_trees import find_baseline
 from handrail.engine.command_lines import explain_not_run, is_status_own, name_env
@@ -26,8 +26,8 @@ from handrail.engine.history import History, Run, list_receipts
 from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.earlier_reports import witness
 from handrail.engine.judge.named_places import is_test_file
-from handrail.engine.judge.red_then_green import ASIDE, match_red_then_green, sort_tests
-from handrail.engine.judge.run_claims import has_failed, is_check_of, is_command_of, match_run, write_line
+from handrail.engine.judge.red_then_green import ASIDE, is_check_of, match_red_then_green, sort_tests
+from handrail.engine.judge.run_claims import has_failed, is_command_of, match_run, write_line
 from handrail.engine.judge.witnessed import Look
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.receipts import (
@@ -254,14 +254,14 @@ def _command(
     found = find_check(rt.settings.of(project), pins, request.name, rt.secrets)
     check = found.check
     is_own = asked in ("", check.directory)
-    return Command(
+    return make_from(
+        Command,
+        check,
         argv=check.command,
         directory=programs.directory_in(project, asked or check.directory),
         seconds=check.timeout_seconds if request.time_limit is UNSET else request.time_limit,
         check=check.name if is_own else "",  # elsewhere it is another check
         digest=digest_check(check) if is_own else "",
-        report=check.report,
-        environment=check.environment,
         change=found.told,
     )
 
@@ -330,26 +330,18 @@ def _describe(rt: ReadPorts, session: Session, receipt: ReceiptRecorded) -> Chec
     assert isinstance(node.state, Running), "a receipt belongs to a pending step"
     token = mint_state_token(rt.keys, history.session_id, node)
     not_run = explain_not_run(receipt.argv, receipt.outcome, receipt.counts)
-    return CheckRun(
-        receipt_id=receipt.receipt_id,
+    return make_from(
+        CheckRun,
+        receipt,
         session_id=history.session_id,
         run_id=node.run_id,
         step_id=step_key(node.state),
-        check=receipt.check,
-        argv=receipt.argv,
-        directory=receipt.directory,
         status=describe_outcome(receipt.outcome),
         has_passed=is_status_own(receipt.argv, receipt.check)
         and has_passed(receipt.outcome, receipt.counts, receipt.uncounted)
         and not not_run,
         exit_status=_exit_status(receipt.outcome),
-        duration_ms=receipt.duration_ms,
-        output_bytes=receipt.output_bytes,
-        output_digest=receipt.output_digest,
         tail=receipt.tail or receipt.head,
-        tree_before=receipt.tree_before,
-        tree_after=receipt.tree_after,
-        counts=receipt.counts,
         not_run=not_run,
         fewer=compare_counts(_find_first_counts(history, receipt), receipt.counts),
         next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
