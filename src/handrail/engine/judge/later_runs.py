@@ -95,7 +95,7 @@ def _weigh_claim(
                 verdict=result.verdict,
                 fact=shorten_message(result.fact, FACT_BYTES),
                 refs=result.refs,
-                **({"grown": (), "unanswered": ()} | sort_tests(known, result)),
+                **({"grown": (), "unanswered": (), "unrun": ()} | sort_tests(known, result)),
             )
     return claim
 
