@@ -25,6 +25,7 @@ from handrail.projections.doubts import (
     MOST_NAMED,
     NO_TEST_COUNTED,
     OWN_RUNS,
+    UNRUN,
     Code,
     cut_name,
     is_uncounted,
@@ -130,7 +131,8 @@ def _say_all_checked(history: History, node_id: NodeId, claims: Sequence[PlacedC
     ran = _list_ran(history, claims)
     is_counted = not is_uncounted(history, node_id, ran)  # any program can end with 0
     which = "" if is_counted else f", which {NO_TEST_COUNTED}"
-    is_all = not doubts and (is_counted or any(worth_of(one.claim) == "confirmed" for one in claims))
+    is_known = is_counted and not list_facts(history, node_id)[UNRUN]
+    is_all = not doubts and (is_known or any(worth_of(one.claim) == "confirmed" for one in claims))
     said = [f"{_WHAT_RAN}{list_names(_name_each(ran))}{which}"] if ran else []
     return "; ".join([*said, *([ALL_RAN] if doubts else []), *([ALL_CHECKED] if is_all else [])])
 

@@ -352,10 +352,11 @@ def _list_undeclared(history: History, claims: Sequence[PlacedClaim]) -> list[st
     return list(dict.fromkeys(name_check(one) for one in ran if one is not None))
 
 
-NEW_TESTS, NEVER_RED, NOT_LOADED = (
+NEW_TESTS, NEVER_RED, NOT_LOADED, UNRUN = (
     "new tests",
     "new tests, never seen to fail",
     "new tests, and a check only broke off before (nothing loaded)",
+    "never run as they were at the start, and grown again after they failed",
 )
 
 
@@ -372,9 +373,11 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
     told = {path for one, _ in ran for path in (*one.claim.paths, *one.claim.grown, *one.claim.unanswered)}
     seen = {text_of(history, one) for one in claims if worth_of(one.claim) == "seen"} if ran else set()
     passed = [one for _, one in ran]
+    unrun = {path for one, _ in ran for path in one.claim.unrun} & list_grown(claims)
     is_counted = not is_uncounted(history, node_id, passed, approved)
     return {
-        "tests of the checks that lost no line of the commit": sorted(list_grown(claims)),
+        "tests of the checks that lost no line of the commit": sorted(list_grown(claims) - unrun),
+        UNRUN: sorted(unrun),
         NEW_TESTS if is_red else NOT_LOADED if is_broken else NEVER_RED: sorted(
             {path for path in seen if is_test_file(path)} - told
         ),
