@@ -160,8 +160,6 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     tip = graph.preferred_tip
     claims = list_claims(history, tip)
     evidence, ran = sum_evidence(history, tip), find_counting_receipts(history, run)
-    guards = (placed.claim for placed in claims if placed.claim.check == "red_then_green")
-    claimed = {ref for claim in guards for ref in claim.refs}
     facts, unanswered = list_facts(history, tip), list_unanswered(history, claims)
     return {
         "run": run.run_id,
@@ -171,10 +169,8 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "isCounted": not is_uncounted(history, tip, ran, subject.approved),
         "approvedChecks": list_relied(history, tip, ran, subject.approved),
         "redThenGreen": [
-            _state_guard(red, green, subject, unanswered.get(name_check(green), ""))
-            for red, green in find_guards(history, run, subject.turns)
-            # What failed in the middle of the work is nothing where nobody says that it guards.
-            if green.receipt_id in claimed or not subject.turns.get(red.receipt_id, Turn()).broken
+            _state_guard(*pair, subject, unanswered.get(name_check(pair[1]), ""))
+            for pair in find_guards(history, run, subject.turns)
         ],
         "testsTouched": _name_touched_tests(history, claims, subject),
         "testsNeverRed": _name_paths(facts.get(NEVER_RED, ())),
