@@ -58,6 +58,7 @@ CLEAN = (
     "mends what a test finds that was there before the run",
     "mends what a method finds that was there before the run",
     "mends what guards at the start, sees it pass, and adds a test",
+    "sees the failure of the start in other words, and guards its fix by the name of the check",
 )
 
 
