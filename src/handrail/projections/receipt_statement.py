@@ -25,6 +25,7 @@ from handrail.engine.judge.red_then_green import (
     NOT_FOUND,
     describe_guard,
     find_doubt,
+    is_check_of,
     say_guard_doubt,
 )
 from handrail.engine.judge.run_claims import (
@@ -33,7 +34,6 @@ from handrail.engine.judge.run_claims import (
     choose_weakest,
     find_red,
     identify,
-    is_command_of,
     write_line,
 )
 from handrail.engine.judge.witnessed import Turn, Turns
@@ -160,8 +160,6 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     tip = graph.preferred_tip
     claims = list_claims(history, tip)
     evidence, ran = sum_evidence(history, tip), find_counting_receipts(history, run)
-    guards = (placed.claim for placed in claims if placed.claim.check == "red_then_green")
-    claimed = {ref for claim in guards for ref in claim.refs}
     facts, unanswered = list_facts(history, tip), list_unanswered(history, claims)
     return {
         "run": run.run_id,
@@ -171,10 +169,8 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "isCounted": not is_uncounted(history, tip, ran, subject.approved),
         "approvedChecks": list_relied(history, tip, ran, subject.approved),
         "redThenGreen": [
-            _state_guard(red, green, subject, unanswered.get(name_check(green), ""))
-            for red, green in find_guards(history, run, subject.turns)
-            # What failed in the middle of the work is nothing where nobody says that it guards.
-            if green.receipt_id in claimed or not subject.turns.get(red.receipt_id, Turn()).broken
+            _state_guard(*pair, subject, unanswered.get(name_check(pair[1]), ""))
+            for pair in find_guards(history, run, subject.turns)
         ],
         "testsTouched": _name_touched_tests(history, claims, subject),
         "testsNeverRed": _name_paths(facts.get(NEVER_RED, ())),
@@ -216,7 +212,7 @@ def _list_checks_of_children(
 def find_counting_receipts(history: History, run: Run) -> list[ReceiptRecorded]:
     """The last receipt of each declared check, and of each command that an accepted report rests on."""
     tip = run_graph(history, run.run_id).preferred_tip
-    used = {ref for placed in list_claims(history, tip) for ref in placed.claim.refs}
+    used = {ref for placed in list_claims(history, tip) for ref in placed.claim.refs[-1:]}
     here = _list_here(history, run)
     named = {identify(one) for one in here if one.check or one.receipt_id in used}
     groups: dict[Identity, list[ReceiptRecorded]] = {}
@@ -282,7 +278,7 @@ def find_guards(history: History, run: Run, turns: Turns) -> list[tuple[ReceiptR
     here = _list_here(history, run)
     found = []
     for green in find_counting_receipts(history, run):
-        own = [one for one in here if is_command_of(one, green)]
+        own = [one for one in here if is_check_of(one, green)]
         red = find_red(own, green, turns) if _has_passed(green) else None
         found += [] if red is None else [(red, green)]
     return found

@@ -129,8 +129,7 @@ def collect_standing(history: History, workflow: CompiledWorkflow, node: Node) -
 
 
 def _is_proof(claim: Claim) -> bool:
-    is_run = claim.check in ("ran", "red_then_green") and claim.level == "ran"
-    return is_run and claim.verdict == "holds" and bool(claim.refs)
+    return claim.check in ("ran", "red_then_green") and claim.verdict == "holds" and bool(claim.refs)
 
 
 def _read_named(
@@ -363,9 +362,9 @@ def explain_rewriting(known: Witnessed, result: RunResult) -> str:
 
     It is said once an attempt was refused for such a receipt, and the check ran again since.
     """
-    order: dict[str, int] = {one.receipt_id: at for at, one in enumerate(known.receipts)}
-    if result.verdict != "stale" or not result.refs or result.refs[-1] not in order:
+    if result.verdict != "stale":  # of one of the receipts
         return ""
+    order: dict[str, int] = {one.receipt_id: at for at, one in enumerate(known.receipts)}
     receipt = known.receipts[order[result.refs[-1]]]
     refused = [known.receipts[order[ref]] for ref in known.told_receipts if ref in order]
     if not any(_ran_after(known, one, order) for one in refused):

@@ -28,7 +28,7 @@ from handrail.engine.judge.run_claims import (
     judge_receipts,
     match_run,
 )
-from handrail.engine.judge.settling import settle
+from handrail.engine.judge.settling import list_unsettled, settle
 from handrail.engine.judge.witnessed import Witnessed
 from handrail.engine.reasons import shorten_message
 from handrail.workflows.compiled import CompiledWorkflow
@@ -39,12 +39,10 @@ def settle_by_runs(gaps: Iterable[GapRecorded], known: Witnessed | None) -> list
     """The open gaps on the branch that wait for a check, and it passes on the present files."""
     if known is None or not known.receipts:
         return []
-    told = list(gaps)
-    settled = {gap.resolves_gap_id for gap in told}
     found = []
-    for gap in told:
+    for gap in list_unsettled(gaps):
         waits = gap.waits_for
-        if waits is None or waits.kind != "check" or gap.gap_id in settled:
+        if waits is None or waits.kind != "check":
             continue
         command = waits.values.get("command", "")
         guard = waits.values.get("guard", "")
