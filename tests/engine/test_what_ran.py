@@ -150,7 +150,7 @@ def test_what_a_report_leaves_out_and_what_checks_write_make_nothing_stale() -> 
             {"counts": Counts(passed=1)},
             ("src/bill.py",),
             "unknown",
-            "1 tests ran, 2 then",
+            "1 test ran, 2 then",
         ),
         ({"counts": Counts(errors=1)}, {"counts": Counts(passed=1)}, ("src/bill.py",), "missing", ""),
         ({"outcome": Exited(status=2)}, {}, ("src/bill.py",), "missing", ""),
