@@ -15,7 +15,7 @@ import msgspec
 
 from handrail.host import workflow_library
 from handrail.host.workflow_sources import summary_cache
-from handrail.operations import source_drift, workflow_catalog
+from handrail.operations import workflow_catalog
 from handrail.operations.workflows import examine_workflows
 from handrail.surfaces.cli.self_description import reference
 from handrail.surfaces.cli.self_description.reference_data import cli_reference
@@ -70,5 +70,5 @@ def share_readings(put: Callable[[Any, str, object], None]) -> None:
     put(reference, "cli_reference", cache(cli_reference))
     for module in (catalog, workflow_catalog):
         put(module, "read_checked", read_checked)
-    for module in (workflow_catalog, source_drift, examine_workflows):
+    for module in (workflow_catalog, examine_workflows):
         put(module, "compile_entry", compile_entry)

@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -77,17 +78,24 @@ def _python_files(top: str) -> Iterator[str]:
 
 def imported_at_once(path: str, modules: Mapping[str, str]) -> Iterator[str]:
     """The modules that loading a file imports: none for type checkers, none inside functions."""
+    for home, name in _imports_of(path):
+        yield next((m for m in (f"{home}.{name}", home) if m in modules), "")
+
+
+@cache
+def _imports_of(path: str) -> tuple[tuple[str, str], ...]:
     with open(path, encoding="utf-8") as file:
         body = ast.parse(file.read()).body
+    found: list[tuple[str, str]] = []
     for node in body:
         match node:
             case ast.ImportFrom(module=str(home), names=names, level=0):
-                for name in names:
-                    yield next((m for m in (f"{home}.{name.name}", home) if m in modules), "")
+                found += [(home, name.name) for name in names]
             case ast.Import(names=names):
-                yield from (name.name for name in names if name.name in modules)
+                found += [(name.name, "") for name in names]
             case _:
                 pass
+    return tuple(found)
 
 
 def reach_of(entry: str, modules: Mapping[str, str]) -> set[str]:

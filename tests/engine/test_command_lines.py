@@ -14,6 +14,7 @@ from handrail.engine.command_lines import (
     list_programs,
     reaches,
     read_command,
+    read_core,
     read_words,
 )
 from handrail.engine.receipts import Exited
@@ -40,7 +41,8 @@ ALONE = [
     ("pytest &>", ("pytest &>",), "."),
     ("pytest tests/*.py", ("pytest tests/*.py",), "."),
     ("pytest # a; b", ("pytest",), "."),
-    (r"pytest -k a\|b", (r"pytest -k a\|b",), "."),
+    (r"pytest -k a\|b", ("pytest", "-k", "a|b"), "."),
+    (r"DB=x\ y pytest", ("env", "DB=x y", "pytest"), "."),
     ("sh -c pytest", ("pytest",), "."),
     ("bash -lc 'pytest -q'", ("pytest", "-q"), "."),
     ("sh -c 'cd sub && pytest'", ("pytest",), "sub"),
@@ -101,6 +103,18 @@ def test_words_that_were_given_are_read_as_their_line() -> None:
     assert read_words(("pytest", "-k", "a|b")).is_alone is True
     assert "not to run" in explain_not_run(("sh", "-c", "pytest --co"), Exited(status=0), None)
     assert not has_tests_failed(("sh", "-c", "pytest"), Exited(status=2), None)
+
+
+def test_a_runner_that_only_tells_more_or_less_is_the_same() -> None:
+    same = [
+        "python3 -B -m pytest -q tests",
+        "/usr/bin/python3.12 -m pytest tests -vv",
+        "pytest --tb=short tests",
+    ]
+    others = ["pytest", "pytest tests -k a", "python3 tests -m pytest", "python3 -m unittest tests"]
+
+    assert {read_core(line.split()) for line in same} == {("pytest", "tests")}
+    assert {read_core(line.split()) for line in others}.isdisjoint({("pytest", "tests")})
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterator, Sequence
 
+import pytest
+
 from tests.cases import every_case
-from tests.house.tree import Source, check, check_planted, nodes, plant, python_files
+from tests.house.tree import ROOT, Source, check, check_planted, nodes, plant, python_files
+from tools.measures import module_files, reach_of
 
 ALLOWED = {
     "src/handrail/main.py": "the front door imports only what the command needs",
@@ -18,7 +22,6 @@ ALLOWED = {
     "src/handrail/contract/json/canonical.py": "only a refused value pays for saying where the trouble is",
     "src/handrail/contract/disclosure/estimate.py": "regex is needed only for text with grapheme clusters",
     "src/handrail/host/workflow_library.py": "the language, git and plugins: only who needs them pays",
-    "src/handrail/host/git.py": "a look at files that did not change starts no program",
     "src/handrail/host/workspace.py": "an advance does not ask who its project is",
     "src/handrail/host/worktree/local_worktree.py": "questions about code name no places in files",
     "src/handrail_code/operations/scanning.py": "a search needs no other question's code",
@@ -31,7 +34,7 @@ ALLOWED = {
     "src/handrail/operations/runs/continue_run.py": "few calls read again, preview, act or send two tokens",
     "src/handrail/operations/checkpoints.py": "one token needs no proof that two are of one reply",
     "src/handrail/operations/runs/reread_run.py": "only an older step is compared with the present files",
-    "src/handrail/operations/source_drift.py": "runs of bundled workflows do not pay for the compiler",
+    "src/handrail/operations/source_drift.py": "a run of unchanged files does not pay for the compiler",
     "src/handrail/surfaces/mcp/adapter.py": "the tools of another part are loaded where its set is served",
     "src/handrail/surfaces/mcp/calls.py": "only a refused call looks at workflow files",
     "src/handrail_code/operations/project_source.py": "kept facts need no parser",
@@ -110,6 +113,19 @@ def test_every_listed_place_exists_and_still_needs_its_listing() -> None:
     used = {source.path for source in python_files("src/") if any(_late(source))}
 
     assert set(ALLOWED) - used == set()
+
+
+@pytest.mark.thorough
+@every_case("path", ALLOWED)
+def test_a_late_import_defers_something(path: str) -> None:
+    """What a file loads at once anyway, through whatever it imports, stands at its top."""
+    modules = module_files(ROOT)
+    own = {os.path.relpath(found, ROOT): module for module, found in modules.items()}[path]
+    loaded = reach_of(own, modules)
+    (source,) = python_files(path)
+    lines = {line for line, _ in _late(source)}
+    found = (node for node in nodes(source) if isinstance(node, ast.ImportFrom) and node.lineno in lines)
+    assert [node.module for node in found if node.module in loaded - {own}] == []
 
 
 @every_case(

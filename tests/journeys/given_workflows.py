@@ -42,6 +42,11 @@ def choice(step_id: str, *options: dict[str, Any], **fields: Any) -> dict[str, A
     } | fields
 
 
+def rounds(loop_id: str, repeat: dict[str, Any], *body: dict[str, Any], most: int = 3) -> dict[str, Any]:
+    """A loop that goes on as `repeat` says: `while`, `until`, `forEach` or `count`, and its value."""
+    return {"type": "loop", "loopId": loop_id, **repeat, "maxIterations": most, "body": list(body)}
+
+
 def option(option_id: str, **sets: Any) -> dict[str, Any]:
     return {"id": option_id, "label": option_id.title(), "set": sets}
 
@@ -83,15 +88,12 @@ FAR_AWAY: dict[str, Any] = {
     "inputs": {"items": {"type": "array", "default": []}, "far": {}, "blob": {}},
     "steps": [
         step("first", when={"kind": "compare", "input": "far", "op": "exists", "value": False}),
-        {
-            "type": "loop",
-            "loopId": "each",
-            "forEach": {"input": "items", "as": "item"},
-            "maxIterations": 1_000,
-            "body": [
-                step("found", when={"kind": "compare", "input": "blob", "op": "contains", "value": "z"})
-            ],
-        },
+        rounds(
+            "each",
+            {"forEach": {"input": "items", "as": "item"}},
+            step("found", when={"kind": "compare", "input": "blob", "op": "contains", "value": "z"}),
+            most=1_000,
+        ),
     ],
 }
 """A workflow that is sound, and that one context keeps busy."""

@@ -6,7 +6,16 @@ from typing import Any
 
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, answer, rehydrate
-from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, choice, equals, option, step
+from tests.journeys.given_workflows import (
+    A_DECISION,
+    WITH_DECISION,
+    begin,
+    choice,
+    equals,
+    option,
+    rounds,
+    step,
+)
 
 LONG_NOTES = "Looked at every file of the parser.\n" * 200
 """7 000 bytes: more than an event keeps inline."""
@@ -25,13 +34,7 @@ STEPS: tuple[dict[str, Any], ...] = (
     step("decide", **WITH_DECISION),
     step("extra", when=equals("depth", "high")),
     choice("size", option("small", depth="low"), option("large", depth="high")),
-    {
-        "type": "loop",
-        "loopId": "fix",
-        "while": {"kind": "loop_control"},
-        "maxIterations": 3,
-        "body": [step("try")],
-    },
+    rounds("fix", {"while": {"kind": "loop_control"}}, step("try")),
     step("end"),
 )
 FIELDS: dict[str, Any] = {

@@ -15,7 +15,7 @@ from tests.filled_in import PLACEHOLDER, filled_in, in_own_words
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import answer
 from tests.journeys.doors import command
-from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, step
+from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, rounds, step
 from tests.journeys.rich_session import report
 from tests.journeys.test_confirmations import insist
 from tests.journeys.test_one_ask import SAID, at_choose, at_confirm, at_done, at_give, say_so
@@ -90,13 +90,7 @@ def browsing(status: str) -> Reply:
 
 
 BAD_DECISION = A_DECISION | {"chosen": 7}
-LOOP = {
-    "type": "loop",
-    "loopId": "each",
-    "forEach": {"input": "items", "as": "item"},
-    "maxIterations": 3,
-    "body": [step("do")],
-}
+LOOP = rounds("each", {"forEach": {"input": "items", "as": "item"}}, step("do"))
 BROWSING = {"capabilities": {"web_browsing": "required"}}
 BLOCKS: dict[tuple[str, str, str], Block] = {
     ("confirm", "missing", "person"): insisted(at_confirm),

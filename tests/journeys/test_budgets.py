@@ -15,7 +15,7 @@ from tests.conftest import library_of
 from tests.engine.bundles.made import Document, rechained
 from tests.journeys.conversation import answer, rehydrate, start
 from tests.journeys.doors import command, tool_call
-from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT, equals, give, step
+from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT, equals, give, rounds, step
 
 NEVER = equals("mood", "nobody says this")
 FIELDS = {"inputs": {"mood": {}, "items": {"type": "array", "default": []}, "far": {}, "blob": {}}}
@@ -25,13 +25,7 @@ def nested_loops(depth: int, count: int) -> dict[str, Any]:
     """Loops whose one step is never due."""
     part = step("never", when=NEVER)
     for level in range(depth):
-        part = {
-            "type": "loop",
-            "loopId": f"level{level}",
-            "count": count,
-            "maxIterations": count,
-            "body": [part],
-        }
+        part = rounds(f"level{level}", {"count": count}, part, most=count)
     return part
 
 
@@ -78,22 +72,17 @@ FILES: dict[str, tuple[dict[str, Any], str]] = {
         "The loop level1 may pass 3002000 places without coming to a step; the limit is 100000",
     ),
     "many loops side by side whose steps are never due": (
-        {
-            "type": "loop",
-            "loopId": "all",
-            "count": 1,
-            "maxIterations": 1,
-            "body": [
-                {
-                    "type": "loop",
-                    "loopId": f"l{place}",
-                    "count": 1_000,
-                    "maxIterations": 1_000,
-                    "body": [step(f"s{place}", when=equals("mood", "never"))],
-                }
+        rounds(
+            "all",
+            {"count": 1},
+            *[
+                rounds(
+                    f"l{place}", {"count": 1_000}, step(f"s{place}", when=equals("mood", "never")), most=1_000
+                )
                 for place in range(150)
             ],
-        },
+            most=1,
+        ),
         "The loop l33 may pass 102034 places without coming to a step; the limit is 100000",
     ),
     "a condition of three hundred comparisons": (
@@ -387,13 +376,7 @@ def test_a_simulation_that_walks_too_far_is_cut_and_says_so(runtime: Runtime) ->
     inner = [step(f"s{number}", when=equals("mood", f"{number}")) for number in range(60)]
     part: dict[str, Any] = {"type": "loop", "loopId": "l0", "count": 3, "maxIterations": 3, "body": inner}
     for level in range(1, 5):
-        part = {
-            "type": "loop",
-            "loopId": f"l{level}",
-            "count": 3,
-            "maxIterations": 3,
-            "body": [part],
-        }
+        part = rounds(f"l{level}", {"count": 3}, part)
     workflow_id = give(runtime, step("a"), part, **FIELDS)
 
     status, document = command(runtime, "workflow", "simulate", workflow_id, "--report-only")

@@ -8,7 +8,7 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from tests.journeys.doors import command, tool_call
-from tests.journeys.given_workflows import A_DECISION, NEVER_STOP, WITH_DECISION, choice, option, step
+from tests.journeys.given_workflows import A_DECISION, NEVER_STOP, WITH_DECISION, choice, option, rounds, step
 from tests.journeys.test_what_counts import begun, decision, results, seen, sent
 
 RULE = {"type": "contains", "value": "measured", "message": "Say what you measured."}
@@ -68,13 +68,7 @@ def test_several_facts_of_one_kind_all_survive_a_blocked_attempt(runtime: Runtim
 @pytest.mark.promise("truth.retry.good-only")
 def test_a_decision_without_a_name_replaces_the_kept_one_about_the_same_loop(runtime: Runtime) -> None:
     body = [step("look", validation=[RULE])]
-    loop = {
-        "type": "loop",
-        "loopId": "fix",
-        "while": {"kind": "loop_control"},
-        "maxIterations": 3,
-        "body": body,
-    }
+    loop = rounds("fix", {"while": {"kind": "loop_control"}}, *body)
     first = begun(runtime, loop, step("end"))
 
     blocked = sent(runtime, first["ackToken"], decision("continue", loopId="fix"), notes="nothing")

@@ -17,6 +17,7 @@ from handrail.host.clock import SystemClock
 from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.projections.closing import ALL_CHECKED
 from handrail.projections.doubts import ALL_RAN, NO_TEST_COUNTED
+from handrail.runtime.runtime import TreeDue
 from tests.host.worktree.project import commit, write
 from tests.journeys.cast_players import VERBS, Player
 from tests.journeys.cast_rows import CHECK, ROWS, Row, Verb
@@ -59,6 +60,7 @@ CLEAN = (
     "mends what guards at the start, sees it pass, and adds a test",
     "takes its fix out to see the new test fail",
     "takes its fix out to see a test in an old file fail",
+    "adds two failing tests one by one, and runs those of the start, as it is told",
 )
 
 
@@ -90,6 +92,20 @@ EARLY: dict[str, list[str]] = {
         "(handrail check approve): tests"
     ],
     "has an uncommitted declaration approved": [""],
+    "adds two failing tests one by one, and runs those of the start, as it is told": [
+        "",
+        "",
+        "Never run as they were at the start, and grown again after they failed: tests/test_bill.py; put "
+        "these as they were at the start, run it, put yours back, and run it again.",
+        "",
+        "",
+    ],
+    "mends at once what an uncommitted method finds, and takes the change out, as it is told": [
+        "At its end the run will say: the run began on uncommitted changes of tests: tests/test_bill.py; "
+        "take your change out, run it, put the change back, and run it again.",
+        "It failed on the tests of the start: see it pass with these before you add tests.",
+        "",
+    ],
 }
 """By an honest day: what each run of its check is told, while it can be followed."""
 
@@ -110,6 +126,22 @@ def test_what_the_end_would_doubt_is_told_when_the_check_runs(
 
     assert Player(tmp_path, "cli").play(row) == "clean"
     assert told == EARLY[name]
+
+
+def test_what_cannot_be_told_early_takes_nothing_from_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signer = Signer(tmp_path)
+    signer.declare(tests={"command": TESTS.split()})
+    signer.begin()
+    signer.write("src/bill.py", RIGHT)
+    monkeypatch.setattr("handrail.operations.checks.run_check.is_declared_here", lambda *_: 1 / 0)
+
+    ran = run_check(signer.runtime, RunCheck(name="tests", state_token=signer.reply["stateToken"]))
+
+    assert isinstance(ran.data, dict)
+    (due,) = (one for one in signer.runtime.trees_due or () if isinstance(one, TreeDue))
+    assert (ran.data["hasPassed"], ran.data["treeAfter"]) == (True, due.tree and due.tree.tree_id)
 
 
 def play(tmp_path: Path, name: str, outcome: str) -> tuple[Player, Row]:
@@ -165,6 +197,43 @@ def test_honest_work_that_ends_clean_is_passed_by_its_receipt(tmp_path: Path, na
 
     assert told["handrailRun"]["doubts"] == []
     assert (told["result"], told["handrailRun"]["isClean"]) == ("PASSED", True)
+
+
+def test_a_test_that_never_ran_as_at_the_start_is_told_by_all_three_and_is_no_doubt(tmp_path: Path) -> None:
+    name = "adds two failing tests one by one to a file that nobody ran before"
+    player, row = play(tmp_path, name, "passes")
+
+    told = state(player)
+
+    session = player.reply["session"]["sessionId"]
+    (run,) = answer(player.runtime, "session.show", sessionId=session)["runs"]
+    runtime = with_keys(player.runtime, player.home)
+    receipt = answer(runtime, "receipt.export", **{"as": "markdown"})["content"]
+    assert (told["result"], told["handrailRun"]["testsUnrun"]) == ("PASSED", ["tests/test_bill.py"])
+    assert [f"{what}: {names}" for what, names in run["told"].items()] == [row.says]
+    assert row.says.replace("tests/test_bill.py", "`tests/test_bill.py`") in receipt
+    assert ALL_CHECKED not in player.reply["closing"]
+
+
+def test_a_failure_in_the_middle_of_the_work_is_nothing_where_nobody_claims_a_guard(tmp_path: Path) -> None:
+    player, _ = play(tmp_path, "breaks what it changes, sees that, and mends it", "clean")
+
+    told = state(player)
+
+    assert (told["result"], told["handrailRun"]["redThenGreen"]) == ("PASSED", [])
+
+
+def test_a_run_without_a_check_that_counts_says_whether_anything_ran(tmp_path: Path) -> None:
+    told = []
+    for place, words in (("nothing", []), ("something", ["true"])):
+        (tmp_path / place).mkdir()
+        signer = Signer(tmp_path / place)
+        signer.begin(step("change", **CHANGE))
+        if words:
+            signer.run(*words)
+        told.append(read_receipt(signer)["handrailRun"]["doubts"][0])
+
+    assert told == ["no check ran", "no check that counts ran"]
 
 
 def test_what_the_checkout_never_had_is_told_once_by_the_closing_line_and_the_receipt(tmp_path: Path) -> None:
@@ -259,7 +328,10 @@ def test_a_declared_check_says_whether_it_counted_a_test(tmp_path: Path, counted
     markdown = read_markdown(signer)
     assert (told["result"], told["handrailRun"]["isCounted"]) == ("PASSED", counted)
     assert (NO_TEST_COUNTED in closing, NO_TEST_COUNTED in markdown) == (not counted, not counted)
-    assert (", 3 passed, 0 failed" in markdown, ALL_CHECKED in closing) == (counted, counted)
+    assert (", 3 passed, 0 failed, by its own words" in markdown, ALL_CHECKED in closing) == (
+        counted,
+        counted,
+    )
     page = run_here(signer.runtime, ["session", "show", told["handrailRun"]["session"], "--human"])
     assert (b"Counted no test: `./prove`" in page.out) is not counted
 

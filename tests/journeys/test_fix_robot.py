@@ -15,7 +15,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, start
-from tests.journeys.given_workflows import choice, equals, option, step
+from tests.journeys.given_workflows import choice, equals, option, rounds, step
 from tests.journeys.test_fixes import after_its_edits, problems_of, workflow
 from tests.journeys.writes import IN_A_DATABASE
 
@@ -106,13 +106,7 @@ CLEAN = workflow(
     step("tell", prompt="Tell {{severity}}.", validation=[{"type": "contains", "value": "Result:"}]),
     choice("pick", option("left", way="left"), option("right", way="right"), nonAssumable="scope_boundary"),
     step("turn", when={"kind": "and", "of": [equals("way", "left"), NOT_LOW]}),
-    {
-        "type": "loop",
-        "loopId": "each",
-        "forEach": {"input": "items", "as": "item"},
-        "maxIterations": 3,
-        "body": [step("do", prompt="Do {{item}}.")],
-    },
+    rounds("each", {"forEach": {"input": "items", "as": "item"}}, step("do", prompt="Do {{item}}.")),
     inputs={
         "severity": {"type": "string", "enum": ["low", "high"], "default": "low"},
         "way": {"type": "string", "enum": ["left", "right"]},

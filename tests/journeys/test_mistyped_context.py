@@ -92,7 +92,7 @@ def test_a_mistyped_key_is_named_when_it_comes_with_a_report(runtime: Runtime, w
 
 @pytest.mark.parametrize(
     "context",
-    [{"severity": "low"}, {"if": 1, "ida": 2}, {"server": "x"}, {"severity": "low", "severities": []}],
+    [{"severty": None}, {"if": 1, "ida": 2}, {"server": "x"}, {"severity": "low", "severitys": []}],
 )
 def test_keys_that_mean_something_else_are_left_alone(
     runtime: Runtime, workflow: str, context: dict[str, Any]

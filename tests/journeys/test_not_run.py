@@ -12,19 +12,13 @@ from handrail.runtime.runtime import Runtime
 from handrail_serve.pages.session import session_page
 from tests.journeys.conversation import advance, answer, refusal
 from tests.journeys.doors import command, events_of, of_kind, tool_call
-from tests.journeys.given_workflows import begin, equals, give, step
+from tests.journeys.given_workflows import begin, equals, give, rounds, step
 from tests.journeys.test_blocked import report
 from tests.journeys.test_telling import INPUTS, codes, each, told
 from tests.surfaces.cli.here import run_here
 
 ALL_DONE = "Every step was done."
-NO_ROUND = {
-    "type": "loop",
-    "loopId": "again",
-    "while": equals("more", True),
-    "maxIterations": 3,
-    "body": [step("work")],
-}
+NO_ROUND = rounds("again", {"while": equals("more", True)}, step("work"))
 
 
 def views(runtime: Runtime, reply: dict[str, Any]) -> dict[str, str]:

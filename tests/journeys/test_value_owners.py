@@ -13,7 +13,17 @@ from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.code_project import CodeProject
 from tests.journeys.conversation import advance, refusal
 from tests.journeys.doors import command, events_of, of_kind, tool_call
-from tests.journeys.given_workflows import NEVER_STOP, begin, choice, declared, equals, give, option, step
+from tests.journeys.given_workflows import (
+    NEVER_STOP,
+    begin,
+    choice,
+    declared,
+    equals,
+    give,
+    option,
+    rounds,
+    step,
+)
 from tests.journeys.test_code_workflows import DECIDE, FIND, PREVIEW, WRITE, code, start
 from tests.surfaces.cli.here import run_here
 
@@ -203,13 +213,12 @@ def test_what_a_person_is_shown_is_what_the_preview_says(code: CodeProject) -> N
 @pytest.mark.parametrize("name", ["it.risk", "it", "place"])
 def test_a_loop_variable_is_nobodys_to_send(runtime: Runtime, name: str) -> None:
     risky = {"kind": "compare", "input": "it.risk", "op": "equals", "value": "high"}
-    loop = {
-        "type": "loop",
-        "loopId": "each",
-        "forEach": {"input": "all", "as": "it", "indexAs": "place"},
-        "maxIterations": 3,
-        "body": [step("look"), step("review", when=risky)],
-    }
+    loop = rounds(
+        "each",
+        {"forEach": {"input": "all", "as": "it", "indexAs": "place"}},
+        step("look"),
+        step("review", when=risky),
+    )
     first = begin(runtime, loop, fields=declared("all"), context={"all": [{"risk": "high"}]})
 
     refused = refuse(runtime, "run.continue", ackToken=first["ackToken"], context={name: "low"})

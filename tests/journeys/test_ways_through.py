@@ -25,6 +25,7 @@ from tests.journeys.given_workflows import (
     equals,
     give,
     option,
+    rounds,
     step,
 )
 
@@ -198,13 +199,7 @@ def test_a_choice_can_be_saved_at_but_not_acknowledged_without_an_option(runtime
 
 @pytest.mark.promise("loops.decided")
 def test_a_loop_goes_on_until_its_last_step_says_stop(runtime: Runtime) -> None:
-    loop = {
-        "type": "loop",
-        "loopId": "fix",
-        "while": {"kind": "loop_control"},
-        "maxIterations": 3,
-        "body": [step("try"), step("look")],
-    }
+    loop = rounds("fix", {"while": {"kind": "loop_control"}}, step("try"), step("look"))
     first = begin(runtime, loop, step("end"), fields=NO_FIELDS)
 
     undecided = advance(runtime, advance(runtime, first))
@@ -224,13 +219,7 @@ def test_a_loop_goes_on_until_its_last_step_says_stop(runtime: Runtime) -> None:
 
 @pytest.mark.promise("loops.decided")
 def test_a_decision_about_another_loop_is_refused(runtime: Runtime) -> None:
-    loop = {
-        "type": "loop",
-        "loopId": "fix",
-        "while": {"kind": "loop_control"},
-        "maxIterations": 3,
-        "body": [step("try")],
-    }
+    loop = rounds("fix", {"while": {"kind": "loop_control"}}, step("try"))
     first = begin(runtime, loop, fields=NO_FIELDS)
 
     blocked = decide(runtime, first, "continue", loopId="other")
@@ -241,13 +230,7 @@ def test_a_decision_about_another_loop_is_refused(runtime: Runtime) -> None:
 
 @pytest.mark.promise("loops.attributable")
 def test_a_loop_ends_at_its_limit_and_says_so(runtime: Runtime) -> None:
-    loop = {
-        "type": "loop",
-        "loopId": "fix",
-        "until": {"kind": "loop_control", "continueWhen": "stop"},
-        "maxIterations": 2,
-        "body": [step("try")],
-    }
+    loop = rounds("fix", {"until": {"kind": "loop_control", "continueWhen": "stop"}}, step("try"), most=2)
     reply = first = begin(runtime, loop, fields=NO_FIELDS)
 
     while not reply["isComplete"]:
@@ -258,13 +241,7 @@ def test_a_loop_ends_at_its_limit_and_says_so(runtime: Runtime) -> None:
 
 @pytest.mark.promise("loops.attributable")
 def test_never_stop_ends_a_loop_that_nobody_decided_about(runtime: Runtime) -> None:
-    loop = {
-        "type": "loop",
-        "loopId": "fix",
-        "until": {"kind": "loop_control", "continueWhen": "stop"},
-        "maxIterations": 9,
-        "body": [step("try")],
-    }
+    loop = rounds("fix", {"until": {"kind": "loop_control", "continueWhen": "stop"}}, step("try"), most=9)
     first = begin(runtime, loop, step("end"), fields=NO_FIELDS, preferences=NEVER_STOP)
 
     after = advance(runtime, first)
@@ -275,19 +252,16 @@ def test_never_stop_ends_a_loop_that_nobody_decided_about(runtime: Runtime) -> N
 
 @pytest.mark.promise("prompts.filled")
 def test_prompts_hold_the_values_of_the_case_and_of_the_iteration(runtime: Runtime) -> None:
-    loop = {
-        "type": "loop",
-        "loopId": "each",
-        "forEach": {"input": "files", "as": "file", "indexAs": "at"},
-        "maxIterations": 5,
-        "body": [
-            step(
-                "read",
-                prompt="Read {{file.name}} ({{at}}) for {{who}} and {{nobody}}.",
-                promptFragments=[{"when": equals("at", 1), "text": "This is the second one."}],
-            )
-        ],
-    }
+    loop = rounds(
+        "each",
+        {"forEach": {"input": "files", "as": "file", "indexAs": "at"}},
+        step(
+            "read",
+            prompt="Read {{file.name}} ({{at}}) for {{who}} and {{nobody}}.",
+            promptFragments=[{"when": equals("at", 1), "text": "This is the second one."}],
+        ),
+        most=5,
+    )
     context = {"files": [{"name": "a.py"}, {"name": "b.py"}], "who": "Ada"}
 
     first = begin(runtime, loop, fields=declared("files", "who", "nobody"), context=context)
@@ -399,13 +373,7 @@ def test_inspecting_shows_inputs_loops_and_choices_without_prompts(runtime: Runt
 def test_items_that_a_list_loses_while_a_loop_goes_through_it_are_a_gap(
     runtime: Runtime, items: list[str], left: str
 ) -> None:
-    each = {
-        "type": "loop",
-        "loopId": "each",
-        "forEach": {"input": "items", "as": "item"},
-        "maxIterations": 5,
-        "body": [step("do")],
-    }
+    each = rounds("each", {"forEach": {"input": "items", "as": "item"}}, step("do"), most=5)
     fields = {"inputs": {"items": {"type": "array", "default": []}}}
     first = begin(runtime, each, fields=fields, context={"items": ["a", "b", "c"]})
 

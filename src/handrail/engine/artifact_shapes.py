@@ -111,16 +111,13 @@ def read_as(shape: type[_R], body: dict[str, Any]) -> _R | None:
         return None
 
 
-def explain_misfit(kind: str, body: dict[str, Any]) -> str:
-    """Why a body does not fit the kind it claims; empty when it does or the kind is not one of ours."""
+def read_kind(kind: str, body: dict[str, Any]) -> Reported | str | None:
+    """The artifact in the shape of its kind, or why it does not fit; None: the kind is not one of ours."""
     shape = SHAPES.get(kind)
-    if shape is None:
-        return ""
     try:
-        msgspec.convert(body, shape)
+        return None if shape is None else msgspec.convert(body, shape)
     except msgspec.ValidationError as error:
         return str(error).replace(" - at `$`", "").replace("`$.", "`")
-    return ""
 
 
 Misfit: TypeAlias = tuple[str, str]

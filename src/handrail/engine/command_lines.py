@@ -156,6 +156,18 @@ def reaches(argv: Sequence[str], directory: str, path: str) -> bool:
     return "." in below or any(f"{path}/".startswith(f"{one}/") for one in below)
 
 
+_TELLING = re.compile(r"-v+|-q+|-[Bxfbl]|--(?:verbose|quiet|failfast|exitfirst|buffer|no-header|tb=.*)")
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
+
+
+def read_core(argv: Sequence[str]) -> tuple[str, ...]:
+    """The words of a runner that say what it tests, not how much it tells or where it stops."""
+    program, *rest = read_words(argv).words or ("",)
+    words = [posixpath.basename(program), *(word for word in rest if not _TELLING.fullmatch(word))]
+    is_module = bool(_PYTHON.fullmatch(words[0])) and words[1:2] == ["-m"]
+    return tuple(words[2:] if is_module else words)
+
+
 def split_command(line: str) -> tuple[str, ...]:
     """The words of a command line, if a shell would start exactly one program with them; else the line."""
     line = line.strip()
@@ -224,7 +236,8 @@ class _Reader:
                 if not self._read_quoted(character):
                     return False
             elif character == "\\":
-                self._add(self._line[self._at + 1 : self._at + 2], is_literal=False)
+                following = self._line[self._at + 1 : self._at + 2]
+                self._add(following, is_literal=following not in ("", "\n"))
                 self._at += 2
             elif character == "#" and self._word is None:
                 end = self._line.find("\n", self._at)

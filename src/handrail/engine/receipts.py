@@ -99,6 +99,8 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     errors: int = 0
     xfailed: int | UnsetType = UNSET
     """Those that failed as their marks expect; left out where there are none."""
+    by_words: bool | UnsetType = UNSET
+    """Read from what a program printed that is no known runner; left out where one says it."""
 
 
 def digest_argv(argv: Sequence[str]) -> str:
@@ -130,6 +132,11 @@ def has_passed(outcome: RunOutcome, counts: Counts | None, uncounted: str = "") 
     if counts is None:
         return True
     return counts.passed > 0 and counts.failed == 0 and counts.errors == 0
+
+
+def name_owner(counts: Counts) -> str:
+    """Whose word the numbers are, after them, where it is not a runner's."""
+    return ", by its own words" if counts.by_words is True else ""
 
 
 def compare_counts(first: Counts | None, last: Counts | None, when: str = "at the start of the run") -> str:

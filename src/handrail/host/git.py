@@ -9,18 +9,13 @@ orders from the repository. The user decides whether objects of another user's r
 (`safe.directory`).
 """
 
-# ruff: noqa: PLC0415 - a look at files that did not change starts no program
-
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from handrail.host.programs import find_program, make_child_environment
-
-if TYPE_CHECKING:
-    import subprocess
 
 _VALUES = {
     "core.alternateRefsCommand": "",
@@ -105,8 +100,6 @@ class Git:
 
     def start(self, *arguments: str) -> RunningGit:
         """The same in the background, for a caller that has other work meanwhile."""
-        import subprocess
-
         if not self._program:
             return RunningGit(None, self._seconds)
         try:
@@ -131,8 +124,6 @@ class Git:
     def _complete(
         self, arguments: tuple[str, ...], given: bytes
     ) -> subprocess.CompletedProcess[bytes] | None:
-        import subprocess
-
         if not self._program:
             return None
         try:
@@ -159,8 +150,6 @@ class RunningGit:
         """What git printed; None when it refused, took too long or is not installed."""
         if self._process is None:
             return None
-        import subprocess
-
         try:
             printed, _ = self._process.communicate(timeout=self._seconds)
         except subprocess.TimeoutExpired:

@@ -19,7 +19,13 @@ from handrail.contract.catalogue import E_CONFIG, E_IO, VALIDATION_ERROR
 from handrail.contract.ids import Autonomy, Confirmations, MaxEffect, RiskPolicy
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json, make_from
-from handrail.host.private_files import ensure_private_directory, lock_file, replace_private
+from handrail.host.private_files import (
+    ensure_private_directory,
+    explain_unreadable,
+    leads_outside,
+    lock_file,
+    replace_private,
+)
 from handrail.ports.workspace import (
     INSIDE,
     LONGEST_COMMAND_WORD,
@@ -314,8 +320,6 @@ def _leads_out(project: str) -> bool:
     path = os.path.join(project, PROJECT_FILE)
     if not os.path.lexists(path):
         return False
-    from handrail.host.private_files import leads_outside
-
     return leads_outside(path, project)
 
 
@@ -333,7 +337,6 @@ def _document(path: str, shown: str) -> dict[str, Json]:
     if not os.path.lexists(path):
         return {}
     from handrail.contract.json.strict import decode_json
-    from handrail.host.private_files import explain_unreadable
     from handrail.host.workflow_sources.directories import content_of
 
     if why := explain_unreadable(path):

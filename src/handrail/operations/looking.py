@@ -13,7 +13,7 @@ from itertools import pairwise
 import msgspec
 
 from handrail.contract.ids import NodeId
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Fault, make_from
 from handrail.engine.code_trees import (
     find_baseline,
     find_nearest_tree,
@@ -25,9 +25,14 @@ from handrail.engine.code_trees import (
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
-from handrail.engine.judge.named_places import IGNORE_RULES, configures_runner, is_test_file
-from handrail.engine.judge.red_then_green import is_run_alike, list_own
-from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, identify, is_command_of
+from handrail.engine.judge.named_places import (
+    IGNORE_RULES,
+    configures_runner,
+    find_pattern,
+    is_test_file,
+)
+from handrail.engine.judge.red_then_green import has_broken_off, is_check_of, is_run_alike, list_own
+from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, identify
 from handrail.engine.judge.witnessed import (
     AskedPlace,
     ChangedBeside,
@@ -80,36 +85,29 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
         hidden = Sighting(places=places, trouble=tree.reason, is_tree_due=wanted.wants_tree)
         return Seen(sighting=hidden)
     files = _Files(rt, history, directory, tree)
-    turns = find_turns(rt, history, node, directory, tree)
-    since = files.name_changes_since_receipts(node)
-    changes = files.compare_with_first(node)
-    if isinstance(changes, Unseen):
-        unknown = Sighting(
-            places=places,
-            tree=tree.tree_id,
-            since=since,
-            turns=turns,
-            repositories=_list_unseen(tree),
-            trouble=changes.reason,
-            is_tree_due=wanted.wants_tree,
-        )
-        return Seen(sighting=unknown, tree=tree)
-    changes = files.find_hidden(changes)
-    named = files.locate([*wanted.files, *missing])
     sighting = Sighting(
         places=places,
         tree=tree.tree_id,
+        since=files.name_changes_since_receipts(node),
+        turns=find_turns(rt, history, node, directory, tree),
+        repositories=_list_unseen(tree),
+        is_tree_due=wanted.wants_tree,
+    )
+    changes = files.compare_with_first(node)
+    if isinstance(changes, Unseen):
+        return Seen(sighting=msgspec.structs.replace(sighting, trouble=changes.reason), tree=tree)
+    changes = files.find_hidden(changes)
+    named = files.locate([*wanted.files, *missing])
+    sighting = msgspec.structs.replace(
+        sighting,
         changes=changes,
         files=named,
         doubts=files.find_doubts(node, changes, named),
         made_before=files.find_made_before(node, changes, named),
         elsewhere=files.find_of_other_branches(node),
         others=files.find_of_other_runs(node, named),
-        since=since,
-        turns=turns,
         grown=files.find_grown(node, changes),
-        repositories=_list_unseen(tree),
-        is_tree_due=wanted.wants_tree,
+        moved=files.find_moved(node, changes),
         beside=files.find_changed_beside(node),
     )
     return Seen(sighting=sighting, tree=tree)
@@ -133,22 +131,58 @@ def find_turns(
         found = None if other is None else rt.worktree().compare(directory, then, other)
         return found if isinstance(found, Changes) else None
 
+    def list_trees(held: Iterable[ReceiptRecorded]) -> list[Tree]:
+        ids = list(dict.fromkeys(one.tree_after for one in held))
+        asked = [*ids[:MOST_RECEIPT_TREES], *ids[MOST_RECEIPT_TREES:][-MOST_RECEIPT_TREES:]]
+        return list(filter(None, (find_files(rt, history, one, present) for one in asked)))
+
     found: dict[str, Turn] = {}
     for red in {one.receipt_id: one for one in chosen}.values():
-        later = [one for one in receipts[receipts.index(red) :] if is_command_of(one, red)]
-        passed = [one for one in later if has_passed(one.outcome, one.counts, one.uncounted)]
-        is_asked = passed or red is receipts[-1]
+        own = [one for one in receipts if is_check_of(one, red)]
+        later = list(filter(_is_pass, own[own.index(red) :]))
+        is_asked = later or red is receipts[-1]
         then = find_files(rt, history, red.tree_after, present) if is_asked else None
         if then is None:
             continue
-        trees = dict.fromkeys(one.tree_after for one in passed if is_run_alike(one, red))
-        asked = [*list(trees)[:MOST_RECEIPT_TREES], *list(trees)[MOST_RECEIPT_TREES:][-MOST_RECEIPT_TREES:]]
-        last = find_files(rt, history, passed[-1].tree_after, present) if passed else None
-        known = filter(None, (find_files(rt, history, one, present) for one in asked))
-        passes = ((compare(then, one), compare(one, last)) for one in known)
+        last = find_files(rt, history, later[-1].tree_after, present) if later else None
+        known = list_trees(one for one in later if is_run_alike(one, red))
+        passes = [(compare(then, one), compare(one, last)) for one in known]
         before = None if begun is None else compare(begun, then)
-        found[red.receipt_id] = _judge_turn(red, then, before, compare(then, last) or _NOTHING, passes)
+        turn = _judge_turn(red, then, before, compare(then, last) or _NOTHING, passes)
+        unrun = () if turn.is_first or begun is None else _list_found(red, before or _NOTHING)
+        if unrun and not any(_keeps_tests(red, one) for one, _ in passes):
+            every = list_trees(one for one in own if _is_pass(one) and one.steering == red.steering)
+            old = [one for one in every if begun and _keeps_tests(red, compare(begun, one))]
+            is_seen = any(_keeps_code(red, compare(one, other)) for one in old for other in (then, last))
+            turn = turn if is_seen else msgspec.structs.replace(turn, unrun=unrun)
+        if turn.broken and begun is not None:
+            tried = list_trees(filter(has_broken_off, own))
+            told = [compare(begun, one) or Changes(changed=turn.broken, arrived=()) for one in tried]
+            is_unloadable = any({*turn.broken}.isdisjoint((*one.changed, *one.arrived)) for one in told)
+            turn = msgspec.structs.replace(turn, is_unloadable=is_unloadable)
+        found[red.receipt_id] = turn
     return found
+
+
+def _is_pass(receipt: ReceiptRecorded) -> bool:
+    return has_passed(receipt.outcome, receipt.counts, receipt.uncounted)
+
+
+def _keeps_tests(red: ReceiptRecorded, found: Changes | None) -> bool:
+    """Whether nothing differs that the command tests by, as far as it is known what does."""
+    return found is not None and not list_own(red, (*found.changed, *found.arrived))
+
+
+def _keeps_code(red: ReceiptRecorded, found: Changes | None) -> bool:
+    """The same of all other files."""
+    paths = () if found is None else (*found.changed, *found.arrived)
+    return found is not None and len(list_own(red, paths)) == len(paths)
+
+
+def _list_found(red: ReceiptRecorded, before: Changes) -> tuple[str, ...]:
+    """Tests of the start that had changed when it failed."""
+    paths = sorted({*before.changed, *before.arrived}.difference(before.added))
+    return tuple(path for path in list_own(red, paths) if is_test_file(path))
 
 
 _NOTHING = Changes(changed=(), arrived=())
@@ -183,7 +217,7 @@ def _judge_turn(
 def _is_answer(red: ReceiptRecorded, to_pass: Changes, since: Changes) -> bool:
     """Whether other files than tests made it pass, and these are as they were then."""
     by = {*to_pass.changed, *to_pass.arrived}
-    return not list_own(red, [*by]) and by.isdisjoint((*since.changed, *since.arrived))
+    return _keeps_tests(red, to_pass) and by.isdisjoint((*since.changed, *since.arrived))
 
 
 def find_files(rt: ReadPorts, history: History, tree_id: str, present: Tree | None = None) -> Tree | None:
@@ -236,11 +270,7 @@ class _Files:
             return stored
         then = msgspec.structs.replace(stored.tree, entries=()) if is_fresh else stored.tree
         found = self._rt.worktree().compare(self._directory, then, self._tree)
-        if isinstance(found, Unseen):
-            return found
-        return ChangedPaths(
-            changed=found.changed, arrived=found.arrived, added=found.added, deleted=found.deleted
-        )
+        return found if isinstance(found, Unseen) else make_from(ChangedPaths, found)
 
     def find_hidden(self, changes: ChangedPaths) -> ChangedPaths:
         """With files that only left the list told as such: one that is ignored now, and is still there.
@@ -282,7 +312,7 @@ class _Files:
         """Tests that have every line which the commit of the start has, in its order, and more."""
         baseline = find_baseline(self._history, node.node_id)
         failed = any(has_failed(held.fact) for held in list_receipts(self._history, node.run_id))
-        if baseline is None or not baseline.fact.head or not failed:
+        if baseline is None or not baseline.fact.head or not (failed or baseline.fact.uncommitted):
             return frozenset()
         asked = {*changes.changed, *changes.arrived, *baseline.fact.uncommitted}
         asked = {path for path in asked if is_test_file(path) and not configures_runner(path)}
@@ -304,13 +334,24 @@ class _Files:
             and is_kept_in(texts[one.before.digest], texts[one.after.digest])
         )
 
+    def find_moved(self, node: Node, changes: ChangedPaths) -> dict[str, str]:
+        """Tests under another name of the same pattern, so that a runner finds them; with the old ones."""
+        gone, new = ({*filter(find_pattern, paths)} for paths in (changes.deleted, changes.added))
+        baseline = find_baseline(self._history, node.node_id) if gone and new else None
+        begun = None if baseline is None else self._load(baseline)
+        if begun is None:
+            return {}
+        found = self._rt.worktree().list_differences(self._directory, begun, self._tree)
+        files = [(one, find_pattern(one.path)) for one in (() if isinstance(found, Unseen) else found)]
+        before = {(at, one.before.mode, one.before.digest): one.path for one, at in files if one.path in gone}
+        kept = [(one.path, before.get((at, one.after.mode, one.after.digest))) for one, at in files]
+        return {path: old for path, old in kept if path in new and old is not None}
+
     def locate(self, named: Sequence[str]) -> dict[str, LocatedPath]:
         """The files that a report names, by its texts."""
-        found = self._rt.worktree().locate_files(self._directory, named[:MOST_LISTED])
-        return {
-            text: LocatedPath(paths=one.paths, is_inside=one.is_inside, is_there=one.is_there)
-            for text, one in zip(named[:MOST_LISTED], found, strict=True)
-        }
+        asked = named[:MOST_LISTED]
+        found = self._rt.worktree().locate_files(self._directory, asked)
+        return {text: make_from(LocatedPath, one) for text, one in zip(asked, found, strict=True)}
 
     def find_doubts(self, node: Node, changes: ChangedPaths, named: dict[str, LocatedPath]) -> dict[str, str]:
         """Of files that did not change by the trees: why they may have, all the same."""
@@ -331,20 +372,19 @@ class _Files:
     def _find_taken_back(self, node: Node, paths: set[str]) -> set[str]:
         """Those that differed from the start of the run in a tree since, and do not any more."""
         baseline = find_baseline(self._history, node.node_id)
-        begun = None if baseline is None else load_tree(self._rt.log, self._history, baseline)
-        if not paths or begun is None or isinstance(begun, Unseen):
-            return set()
-        trees = self._history.trees
+        begun = None if baseline is None or not paths else self._load(baseline)
         way = path_to(self._history, node.node_id)
-        lineage = [held for one in way for held in trees.get(one.node_id, ())]
-        found: set[str] = set()
-        for recorded in lineage[-MOST_BRANCHES:]:
-            stored = load_tree(self._rt.log, self._history, recorded)
-            if isinstance(stored, Unseen):
-                continue
-            then = self._rt.worktree().compare(self._directory, begun.tree, stored.tree)
-            found |= set() if isinstance(then, Unseen) else {*then.changed, *then.arrived} & paths
-        return found
+        lineage = [held for one in way for held in self._history.trees.get(one.node_id, ())]
+        since = filter(None, map(self._load, lineage[-MOST_BRANCHES:])) if begun is not None else ()
+        return {path for one in since if begun for path in self._list_differing(begun, one)} & paths
+
+    def _load(self, recorded: RecordedTree) -> Tree | None:
+        stored = load_tree(self._rt.log, self._history, recorded)
+        return None if isinstance(stored, Unseen) else stored.tree
+
+    def _list_differing(self, before: Tree, after: Tree) -> set[str]:
+        found = self._rt.worktree().compare(self._directory, before, after)
+        return set() if isinstance(found, Unseen) else {*found.changed, *found.arrived}
 
     def find_made_before(
         self, node: Node, changes: ChangedPaths, named: dict[str, LocatedPath]
@@ -389,21 +429,14 @@ class _Files:
         spans = list_open_spans(self._history, node)
         if not spans:
             return frozenset()
-        trees = [held for one in path_to(self._history, node.node_id) for held in self._trees_of(one.node_id)]
-        now = (self._tree, float("inf"))
-        looks: list[tuple[Tree, float]] = []
-        for recorded in trees[-MOST_BRANCHES:]:
-            stored = load_tree(self._rt.log, self._history, recorded)
-            looks += [] if isinstance(stored, Unseen) else [(stored.tree, recorded.index)]
+        way, trees = path_to(self._history, node.node_id), self._history.trees
+        held = [recorded for one in way for recorded in trees.get(one.node_id, ())][-MOST_BRANCHES:]
+        seen = [(tree, float(one.index)) for one in held if (tree := self._load(one)) is not None]
         found: set[str] = set()
-        for (before, begun), (after, ended) in pairwise((*looks, now)):
+        for (before, begun), (after, ended) in pairwise((*seen, (self._tree, float("inf")))):
             if any(first < ended and last > begun for first, last in spans):
-                then = self._rt.worktree().compare(self._directory, before, after)
-                found |= set() if isinstance(then, Unseen) else {*then.changed, *then.arrived}
+                found |= self._list_differing(before, after)
         return frozenset(found - {path for one in named.values() for path in one.paths})
-
-    def _trees_of(self, node_id: NodeId) -> Sequence[RecordedTree]:
-        return self._history.trees.get(node_id, ())
 
     def _find_fork(self, recorded: RecordedTree, own: set[NodeId]) -> NodeId:
         """Where the way to a tree left this one: what was there already is no other branch's."""
@@ -416,10 +449,8 @@ class _Files:
 
     def _list_unchanged(self, recorded: RecordedTree | None, now: set[tuple[str, str]]) -> set[str]:
         """Paths of a recorded tree that are as they were."""
-        stored = None if recorded is None else load_tree(self._rt.log, self._history, recorded)
-        if stored is None or isinstance(stored, Unseen):
-            return set()
-        return {one.path for one in stored.tree.entries if (one.path, one.digest) in now}
+        tree = None if recorded is None else self._load(recorded)
+        return {one.path for one in tree.entries if (one.path, one.digest) in now} if tree else set()
 
     def name_changes_since_receipts(self, node: Node) -> dict[str, tuple[str, ...]]:
         """By the trees on which each command last ran: what changed since.
@@ -464,14 +495,5 @@ def _see_places(
     worktree: TreeLook, directory: str, wanted: Sequence[AskedPlace]
 ) -> dict[AskedPlace, SeenPlace]:
     asked = wanted[:MOST_PLACES]
-    seen = worktree.see_places(
-        directory,
-        [
-            PlaceAsked(path=one.path, line=one.line, end=one.end, quote=one.quote, written=one.written)
-            for one in asked
-        ],
-    )
-    return {
-        one: SeenPlace(path=found.path, line=found.line, state=found.state, note=found.note, own=found.own)
-        for one, found in zip(asked, seen, strict=True)
-    }
+    seen = worktree.see_places(directory, [make_from(PlaceAsked, one) for one in asked])
+    return {one: make_from(SeenPlace, found) for one, found in zip(asked, seen, strict=True)}

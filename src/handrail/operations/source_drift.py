@@ -8,7 +8,7 @@ The reply to a report or a checkpoint, and its repeat, look at the workflow's ow
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -20,31 +20,15 @@ from handrail.engine.facts import run_place
 from handrail.engine.history import Run
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.same_project import is_begun_here, is_project
-from handrail.operations.workflow_catalog import compile_entry, refuse_entry
 from handrail.ports.workspace import WorkflowLibrary, Workspace
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import memory_of
-from handrail.workflows.catalog import Catalog, CatalogEntry
-from handrail.workflows.compiled import CompiledWorkflow, Contract, Pinned
-from handrail.workflows.model import SourceWorkflow
+from handrail.workflows.compiled import CompiledWorkflow, Contract
 
-# Pinning: from a workflow of the catalog to the compiled one that a run keeps
+if TYPE_CHECKING:
+    from handrail.workflows.catalog import Catalog
 
-
-def pin(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Pinned:
-    """The compiled workflow.
-
-    Raises Fault WORKFLOW_INVALID with every problem when it does not compile.
-    """
-    compilation = compile_entry(catalog, entry, source)
-    if compilation.pinned is None:
-        raise refuse_entry(entry, compilation.problems)
-    return compilation.pinned
-
-
-# Drift
-
-# ruff: noqa: PLC0415 - runs of bundled workflows do not pay for the compiler
+# ruff: noqa: PLC0415 - a run of unchanged files does not pay for the compiler
 
 
 MOST_FILES = 5
@@ -136,7 +120,7 @@ def _find_differing(
 
 def _is_pinned_by(catalog: Catalog, run: Run) -> bool:
     """Whether the workflow of today, among these neighbours, is the one of the run."""
-    from handrail.operations.workflow_catalog import find_workflow
+    from handrail.operations.workflow_catalog import find_workflow, pin
 
     try:
         return pin(catalog, *find_workflow(catalog, run.workflow_id)).workflow_hash == run.workflow_hash
@@ -169,7 +153,7 @@ def _is_same(now: Contract | None, before: Contract) -> bool:
 
 def _base(catalog: Catalog, run: Run, pinned: CompiledWorkflow) -> Iterator[_Differing]:
     """Of an overlay: the file of its base, if that is another workflow now."""
-    from handrail.operations.workflow_catalog import find_workflow
+    from handrail.operations.workflow_catalog import find_workflow, pin
 
     if pinned.base is None:
         return

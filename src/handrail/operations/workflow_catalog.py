@@ -20,6 +20,7 @@ from handrail.runtime.runtime import ReadPorts, project_or_root
 from handrail.workflows.catalog import Catalog, CatalogEntry, Operations, build_catalog, claims_id, source_of
 from handrail.workflows.checking.flow import check_flow
 from handrail.workflows.checking.whole_file import read_checked
+from handrail.workflows.compiled import Pinned
 from handrail.workflows.compiling.children import list_named
 from handrail.workflows.compiling.compilation import BaseCompilation, Compilation, Surroundings
 from handrail.workflows.compiling.compiler import compile_workflow
@@ -157,6 +158,17 @@ def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow)
     if not compilation.problems:
         return compilation
     return replace(compilation, problems=add_places(entry.content, compilation.problems, entry.spelling))
+
+
+def pin(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Pinned:
+    """The compiled workflow that a run keeps.
+
+    Raises Fault WORKFLOW_INVALID with every problem when it does not compile.
+    """
+    compilation = compile_entry(catalog, entry, source)
+    if compilation.pinned is None:
+        raise refuse_entry(entry, compilation.problems)
+    return compilation.pinned
 
 
 def _compile_base(catalog: Catalog, entry: CatalogEntry) -> BaseCompilation | Problem | None:

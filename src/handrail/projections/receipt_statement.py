@@ -26,6 +26,7 @@ from handrail.engine.judge.red_then_green import (
     NOT_FOUND,
     describe_guard,
     find_doubt,
+    say_guard_doubt,
 )
 from handrail.engine.judge.run_claims import (
     Identity,
@@ -38,9 +39,10 @@ from handrail.engine.judge.run_claims import (
     write_line,
 )
 from handrail.engine.judge.witnessed import Turn, Turns
-from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
+from handrail.engine.receipts import Counts, compare_counts, describe_outcome, has_passed, name_owner
 from handrail.projections.doubts import (
     NO_TEST_COUNTED,
+    UNRUN,
     FactCode,
     is_uncounted,
     list_doubts,
@@ -153,7 +155,8 @@ def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], s
     tip = run_graph(history, run.run_id).preferred_tip
     said = [f"{tick(one['name'])} did not pass" for one in checks if not one["hasPassed"]]
     off = [tick(one["name"]) for one in checks if not one["isOnCommit"]]
-    said += [] if checks else ["no check ran"]
+    is_run = bool(list_receipts(history, run.run_id))
+    said += [] if checks else ["no check that counts ran" if is_run else "no check ran"]
     if off and not subject.last:
         said.append(f"on other files than those of the commit: the check {', '.join(off)}")
     if subject.last:
@@ -168,6 +171,8 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     tip = graph.preferred_tip
     claims = list_claims(history, tip)
     evidence, ran = sum_evidence(history, tip), find_counting_receipts(history, run)
+    guards = (placed.claim for placed in claims if placed.claim.check == "red_then_green")
+    claimed = {ref for claim in guards for ref in claim.refs}
     facts, unanswered = list_facts(history, tip, subject.approved), list_unanswered(history, claims)
     is_counted = "uncounted" not in facts and not is_uncounted(history, tip, ran, subject.approved)
     return {
@@ -178,13 +183,16 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "isCounted": is_counted,
         "approvedChecks": list_relied(history, tip, ran, subject.approved),
         "redThenGreen": [
-            _state_guard(*pair, subject, unanswered.get(name_check(pair[1]), ""))
-            | {"isTold": _is_told(history, tip, claims, pair[1])}
-            for pair in find_guards(history, run, subject.turns)
+            _state_guard(red, green, subject, unanswered.get(name_check(green), ""))
+            | {"isTold": _is_told(history, tip, claims, green)}
+            for red, green in find_guards(history, run, subject.turns)
+            # What failed in the middle of the work is nothing where nobody says that it guards.
+            if green.receipt_id in claimed or not subject.turns.get(red.receipt_id, Turn()).broken
         ],
         "testsTouched": _name_touched_tests(history, claims, subject),
         "testsNeverRed": _name_paths(facts.get("never_red", ())),
         "testsNotLoaded": _name_paths(facts.get("not_loaded", ())),
+        "testsUnrun": _name_paths(facts.get("unrun", ())),
         "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
         "onlyAgentsWord": [_cut(text) for text in list_words(history, claims)[:MOST_NAMED]],
         "confirmedBy": [*_list_people(history, run), *_list_settlers(history, tip)][:MOST_NAMED],
@@ -300,7 +308,8 @@ def _state_guard(
 ) -> dict[str, Any]:
     turn = subject.turns.get(red.receipt_id)
     paths, name = list(turn.since if turn else ()), green.check or write_line(green)
-    doubt = unanswered or find_doubt(red, green, turn or Turn(), name)
+    found = find_doubt(red, green, turn or Turn())
+    doubt = unanswered or ("" if found is None else say_guard_doubt(found, name))
     if not paths:
         doubt = f"{name} failed before and passes now, and {NOT_FOUND}"
     return {
@@ -462,6 +471,7 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     for how, names in {
         "never seen to fail": "testsNeverRed",
         "a check only broke off": "testsNotLoaded",
+        UNRUN: "testsUnrun",
     }.items():
         unseen = ", ".join(map(_code, run.get(names, ())[:5]))
         tests += f" ({how}: {unseen})" if unseen else ""
@@ -520,6 +530,7 @@ def _describe_check(check: dict[str, Any]) -> str:
     more = {"skipped": "skipped", "xfailed": "failed as expected", "errors": "errors"}
     told = [(counts[name], word) for name, word in more.items() if counts and counts.get(name)]
     counted += "".join(f", {number} {word}" for number, word in told)
+    counted += "" if counts is None else name_owner(msgspec.convert(counts, Counts))
     verdict: Literal["passed", "not passed"] = "passed" if check["hasPassed"] else "not passed"
     where = "" if check["directory"] == "." else f" in {_code(check['directory'])}"
     environment = check.get("environment", ())

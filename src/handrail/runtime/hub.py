@@ -60,7 +60,7 @@ from handrail.runtime.permission import (
     settings_or_defaults,
     write_audit_line,
 )
-from handrail.runtime.runtime import NO_OBSERVER, ReadPorts, Runtime
+from handrail.runtime.runtime import NO_OBSERVER, ReadPorts, Runtime, WritePorts
 
 if TYPE_CHECKING:
     from handrail.contract.disclosure.named_fields import Declared
@@ -403,8 +403,8 @@ def _note_of(runtime: ReadPorts, name: str, outcome: Outcome, started_ms: int) -
     )
 
 
-def try_afterwards(runtime: Runtime, work: Callable[[], str]) -> str:
-    """Why work that follows a call did not succeed, empty when it did. Never raises: the call is over."""
+def try_afterwards(runtime: WritePorts, work: Callable[[], str]) -> str:
+    """Why work that follows a call did not succeed, empty when it did. Never raises: what counts is done."""
     done = _try_work(work, lambda: _record_incident(runtime))
     if not isinstance(done, _Trouble):
         return done
@@ -430,7 +430,7 @@ def _try_work(work: Callable[[], _T], record: Callable[[], str]) -> _T | _Troubl
         return _Trouble(defect=defect, incident=incident if isinstance(incident, str) else "")
 
 
-def _record_incident(runtime: Runtime) -> str:
+def _record_incident(runtime: WritePorts) -> str:
     import traceback
 
     return runtime.incidents.record(traceback.format_exc())

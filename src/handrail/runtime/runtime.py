@@ -285,6 +285,7 @@ class WritePorts(ReadPorts, frozen=True, kw_only=True):
     log: EventLog
     confirmed: ConfirmedTokens
     authored: AuthoredFiles
+    incidents: Incidents
     worktree: Callable[[], Worktree] = no_worktree
     known_checks: Callable[[], KnownChecks] = no_known_checks
     check_programs: Callable[[], CheckPrograms] = no_check_programs
@@ -315,7 +316,6 @@ class WritePorts(ReadPorts, frozen=True, kw_only=True):
 class Runtime(WritePorts, frozen=True, kw_only=True):
     """Every port there is: for the hub and the surfaces, and for what manages the program and the store."""
 
-    incidents: Incidents
     installation: Callable[[], Installation] = no_installation
     clients: Callable[[], ClientFiles] = no_clients
     updates: Callable[[], Updates] = no_updates

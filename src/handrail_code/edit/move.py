@@ -43,8 +43,7 @@ def plan_move(project: Project, symbol: Symbol, to_module: str, is_exporting: bo
 def plan_extract(project: Project, symbol: Symbol, to_module: str, is_exporting: bool = False) -> Plan:
     """The declaration goes to `to_module` and is imported back; also a function inside of another one."""
     slot = symbol.slot
-    facts = project.facts(slot.path) if isinstance(slot, Local) else None
-    if isinstance(slot, Local) and facts is not None and facts.bindings[slot.binding].scope != 0:
+    if isinstance(slot, Local) and project.read_facts(slot.path).bindings[slot.binding].scope != 0:
         if symbol.kind in ("function", "class"):
             return lift_nested(project, symbol, to_module, is_exporting)
         message = "Of what stands inside of a function only functions and classes can be extracted."
@@ -68,7 +67,7 @@ def _plan(project: Project, symbol: Symbol, target: str, is_exporting: bool, is_
     place_text(shift)
     drop_needless(shift)
     leave_home(shift)
-    plan = Plan(edits=tuple(edit for path in sorted(shift.sheets) for edit in shift.sheets[path].edits()))
+    plan = Plan(edits=tuple(shift.edits()))
     edited = verify_shift(shift, plan)
     refuse_cycles(shift, plan, edited)
     if is_extract:
@@ -88,8 +87,7 @@ def list_unrestored(
     Raises Refusal where the move back is refused.
     """
     edited = Project(EditedSource(project.source, changed, removed))
-    facts = edited.facts(target)
-    for at, each in enumerate(facts.definitions if facts is not None else ()):
+    for at, each in enumerate(edited.look(target).definitions):
         symbol = edited.symbol_of(target, at) if each.name == found.definition.name else None
         if symbol is None or each.container != NONE:
             continue
@@ -130,13 +128,8 @@ def _refuse_forms(project: Project, extent: Extent) -> None:
     others = [*twins.of(extent.path), *([source] if source is not None else [])]
     if not others or not extent.exports:
         return
-    place = extent.parts[0]
-    raise Refusal(
-        "twin",
-        f"{others[0]} is another form of this module, and importers may find it there; extract it.",
-        extent.path,
-        place,
-    )
+    message = f"{others[0]} is another form of this module, and importers may find it there; extract it."
+    raise Refusal("twin", message, extent.path, extent.parts[0])
 
 
 def _refuse_extent(shift: Shift, is_extract: bool) -> None:

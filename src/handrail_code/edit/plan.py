@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -12,6 +12,7 @@ from handrail_code.facts.join import Project, Reference
 from handrail_code.facts.model import FileFacts
 from handrail_code.facts.slots import Trouble
 from handrail_code.facts.source import EditedSource
+from handrail_code.facts.spelled_names import Placed
 
 RefusalCode: TypeAlias = Literal[
     "invalid_name",
@@ -67,16 +68,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def digest(self) -> str:
         """The same plan has the same digest in every process."""
         return hashlib.sha256(msgspec.json.encode((self.edits, self.removed))).hexdigest()
-
-
-class Placed(Protocol):
-    """Anything with a place in a file."""
-
-    @property
-    def start(self) -> int: ...
-
-    @property
-    def end(self) -> int: ...
 
 
 class Refusal(Exception):

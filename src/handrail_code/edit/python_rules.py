@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from handrail_code.edit.plan import Refusal
 from handrail_code.facts.join import Component, Project
-from handrail_code.facts.model import NONE, Dynamic, FileFacts, Member, Use
+from handrail_code.facts.model import NONE, UNREAD, Dynamic, FileFacts, Member, Use
 from handrail_code.facts.python_names import LIST
 from handrail_code.facts.python_words import RESERVED, is_python
 from handrail_code.facts.spelled_names import Exported, Local, Slot
@@ -36,9 +36,9 @@ def _refuse_private_members(project: Project, name: str) -> Iterator[Refusal]:
     """`_A__b` is how others reach `__b` of the class A: it has the name of the class in it."""
     prefix = f"_{name.lstrip('_')}__"
     for path in project.source.candidates(prefix):
-        facts = project.facts(path) if is_python(path) else None
-        named: list[Use | Member] = [] if facts is None else [*facts.uses, *facts.members]
-        for each in named:
+        facts = project.look(path)
+        named: list[Use | Member] = [*facts.uses, *facts.members]
+        for each in named if is_python(path) else ():
             if each.name.startswith(prefix):
                 message = "This private name has the name of the class in it."
                 yield Refusal("dynamic", message, path, each)
@@ -47,9 +47,9 @@ def _refuse_private_members(project: Project, name: str) -> Iterator[Refusal]:
 def _refuse_slot(project: Project, slot: Slot, name: str, new_name: str) -> Iterator[Refusal]:
     if not isinstance(slot, Local | Exported):
         return
-    facts = project.facts(slot.path)
+    facts = project.look(slot.path)
     at = slot.binding if isinstance(slot, Local) else project.slots.python.top(slot.path).get(slot.name, NONE)
-    if facts is None or at == NONE:
+    if at == NONE:
         return
     binding = facts.bindings[at]
     scope = facts.scopes[binding.scope]
@@ -114,11 +114,10 @@ def _refuse_namespaces(project: Project, modules: set[str]) -> Iterator[Refusal]
     python = project.slots.python
     paths = {path for word in ("__dict__", "vars", "dir") for path in project.source.candidates(word)}
     for path in sorted(path for path in paths if is_python(path)):
-        facts = project.facts(path)
-        for member in facts.members if facts is not None else ():
-            if facts is None or member.name != "__dict__":
-                continue
-            if python.module_behind_member(path, facts, member) in modules:
+        facts = project.look(path)
+        for member in facts.members:
+            is_all = member.name == "__dict__"
+            if is_all and python.module_behind_member(path, facts, member) in modules:
                 message = "The names of the module are used as data here."
                 yield Refusal("dynamic", message, path, member)
 
@@ -145,9 +144,7 @@ def _refuse_star_importers(
     if not will_be_taken and not python.takes(slot.path, name):
         return
     for path in importers:
-        facts = project.facts(path)
-        if facts is None:
-            continue
+        facts = project.look(path)
         if name in python.top(path) and python.takes(slot.path, name):
             use = facts.uses[facts.bindings[python.top(path)[name]].uses[0]]
             message = "This file takes everything from the module, and binds the name as well."
@@ -188,9 +185,7 @@ def _star_importers(project: Project, slot: Exported) -> list[str]:
 
 
 def _refuse_place(project: Project, path: str, start: int, name: str) -> Iterator[Refusal]:
-    facts = project.facts(path) if is_python(path) else None
-    if facts is None:
-        return
+    facts = project.look(path) if is_python(path) else UNREAD
     for found in facts.imports:
         is_dotted = "." in found.module.lstrip(".") and found.imported == "*"
         if is_dotted and found.module_span.start == start and found.kind == "namespace":

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text
+from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text, refuse_troubles
 from handrail_code.edit.python_rules import is_python_name, refuse_in_python
 from handrail_code.edit.verify import verify_importers, verify_plan
 from handrail_code.facts.class_members import find_member_uses, list_taken
 from handrail_code.facts.join import Component, Found, Project, Style, Symbol
-from handrail_code.facts.model import NONE, Export, FileFacts, Import, Span
+from handrail_code.facts.model import NONE, FileFacts, Span, list_ties
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Exported, Local, Shared, Slot, Token, Trouble
 from handrail_code.facts.source import line_and_column
+from handrail_code.facts.spelled_names import doubt
 
 IDENTIFIER = re.compile(r"#?(?:[^\W\d]|\$)(?:\w|\$)*")
 RESERVED = frozenset(
@@ -55,7 +56,7 @@ def plan_rename(
     for refusal in _list_refusals(project, symbol, new_name, component):
         if refusal.code not in ACCEPTABLE or not spell_places(project, refusal) & set(accept):
             raise refusal
-        accepted.append(Trouble(code="accepted", path=refusal.path, start=refusal.start, end=refusal.end))
+        accepted.append(doubt("accepted", refusal.path, refusal))
     edits = []
     for token in component.tokens:
         text = project.source.text(token.path)
@@ -95,7 +96,7 @@ def plan_member_rename(project: Project, found: Found, new_name: str, accept: Co
         refusal = Refusal("dynamic", message, each.path, each)
         if not spell_places(project, refusal) & set(accept):
             raise refusal
-        accepted.append(Trouble(code="accepted", path=each.path, start=each.start, end=each.end))
+        accepted.append(doubt("accepted", each.path, each))
     edits = [
         Edit(
             path=each.path,
@@ -187,8 +188,8 @@ def _refuse_component(project: Project, new_name: str, component: Component) -> 
         if facts is None:
             yield Refusal("unreadable", "The file cannot be read as source.", path)
             continue
-        for trouble in facts.troubles[:1]:
-            yield Refusal("parse_error", "The file has a syntax error; correct it first.", path, trouble)
+        if facts.troubles:
+            yield refuse_troubles(path, facts)
         for token in component.tokens:
             if token.path != path:
                 continue
@@ -211,9 +212,7 @@ def _refuse_conditions(project: Project, component: Component) -> Iterator[Refus
             continue
         for module in project.givers_of(slot.path):
             for path in project.importers_of(module):
-                links = project.slots.links(path)
-                ties: list[Import | Export] = [*links.imports, *links.exports] if links is not None else []
-                for each in ties:
+                for each in list_ties(project.slots.links(path)):
                     is_taken = each.imported in (slot.name, "*") and each.module_span is not None
                     if not is_taken or not project.slots.modules.leads_outside(path, each.module):
                         continue
@@ -225,8 +224,7 @@ def _refuse_conditions(project: Project, component: Component) -> Iterator[Refus
 def _refuse_shared(project: Project, new_name: str) -> Iterator[Refusal]:
     """A script's top level is everyone's: a global of the new name, wherever it is used, would be another."""
     for path in project.source.candidates(new_name):
-        facts = project.facts(path)
-        for use in facts.uses if facts is not None else ():
+        for use in project.look(path).uses:
             if use.name != new_name:
                 continue
             if use.binding == NONE or isinstance(project.slots.slot_of_binding(path, use.binding), Shared):
@@ -236,8 +234,7 @@ def _refuse_shared(project: Project, new_name: str) -> Iterator[Refusal]:
 def _refuse_global(project: Project, component: Component) -> Iterator[Refusal]:
     """What `declare global` adds to may be declared outside of the project as well."""
     for token in component.tokens:
-        facts = project.facts(token.path)
-        for each in facts.dynamic if facts is not None else ():
+        for each in project.look(token.path).dynamic:
             if each.kind == "global" and each.start <= token.start < each.end:
                 yield Refusal(
                     "external",
@@ -252,9 +249,9 @@ def _refuse_properties(project: Project, component: Component) -> Iterator[Refus
     for slot in component.slots:
         if not isinstance(slot, Local):
             continue
-        facts = project.facts(slot.path)
-        binding = None if facts is None else facts.bindings[slot.binding]
-        if facts is None or binding is None or binding.kind != "parameter":
+        facts = project.read_facts(slot.path)
+        binding = facts.bindings[slot.binding]
+        if binding.kind != "parameter":
             continue
         declared = {facts.uses[at].start for at in binding.uses if facts.uses[at].role == "declaration"}
         for member in facts.members:

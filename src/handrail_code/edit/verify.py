@@ -132,10 +132,9 @@ def verify_importers(project: Project, edited: Project, plan: Plan, new_name: st
     for path in project.source.candidates(new_name):
         if is_python(path) != is_from_python:
             continue
-        facts = project.facts(path) if path not in changed else None
         if is_from_python:
             _compare_members(project, edited, plan, path, new_name)
-        for found in facts.imports if facts is not None else ():
+        for found in project.look(path).imports if path not in changed else ():
             if found.imported == new_name and _moves(project, edited, path, found):
                 raise Refusal(
                     "captured",

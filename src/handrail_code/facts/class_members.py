@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from handrail_code.facts.join import Found, Project, Reference, refer
-from handrail_code.facts.model import NONE, Definition, FileFacts, Member, Use
+from handrail_code.facts.join import Found, Project, Reference, refer, suspect
+from handrail_code.facts.model import NONE, Definition, FileFacts, Member, Span, Use
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Local, Shared, Trouble
+from handrail_code.facts.spelled_names import doubt
 
 _MODIFIERS = re.compile(rb"[^)\n]*$")
 _ANNOTATED = re.compile(rb"\s*[?!]?\s*:\s*([A-Za-z_$][\w$]*)\s*(?:[,);]|=(?!>))")
@@ -79,19 +80,18 @@ def find_member_uses(project: Project, found: Found) -> MemberUses | None:
         proven=tuple(proven),
         other=tuple(other),
         unsure=tuple(unsure),
-        troubles=(*_list_troubles(project, found, owner, paths, is_private), *map(_doubt, untold)),
+        troubles=(
+            *_list_troubles(project, found, owner, paths, is_private),
+            # The compiler keeps a private member to its class, and `(x as any).name` is past the compiler.
+            *(doubt("unproven_member", each.path, each) for each in untold),
+        ),
     )
-
-
-def _doubt(reference: Reference) -> Trouble:
-    """The compiler keeps a private member to its class, and `(x as any).name` is past the compiler."""
-    return Trouble(code="unproven_member", path=reference.path, start=reference.start, end=reference.end)
 
 
 def find_owner(project: Project, path: str, member: Member) -> Owner | None:
     """The class behind one place; None where it cannot be told."""
-    facts = project.facts(path)
-    if facts is None or is_python(path):
+    facts = project.look(path)
+    if is_python(path):
         return None
     if member.receiver == "this" and member.index != NONE:
         is_static = member.role == "declaration" and _is_marked(project, path, facts, member, b"static")
@@ -119,8 +119,7 @@ def list_taken(project: Project, uses: MemberUses, name: str) -> Iterator[Refere
 
 
 def _find_declaring(project: Project, found: Found) -> Owner | None:
-    facts = project.facts(found.path)
-    for member in facts.members if facts is not None else ():
+    for member in project.look(found.path).members:
         if member.start == found.definition.start and member.role == "declaration":
             return find_owner(project, found.path, member) if member.receiver == "this" else None
     return None
@@ -131,9 +130,9 @@ def _find_class(project: Project, path: str, used: Use) -> tuple[str, int] | Non
     if used.binding == NONE:
         return None
     home = project.slots.home_of(project.slots.slot_of_binding(path, used.binding))
-    facts = project.facts(home.path) if isinstance(home, Local) else None
-    if facts is None or not isinstance(home, Local):
+    if not isinstance(home, Local):
         return None
+    facts = project.read_facts(home.path)
     made = [at for at, each in enumerate(facts.definitions) if each.binding == home.binding]
     written = any(facts.uses[at].role == "write" for at in facts.bindings[home.binding].uses)
     if len(made) != 1 or written or facts.definitions[made[0]].kind != "class":
@@ -160,11 +159,11 @@ def _find_annotation(project: Project, path: str, facts: FileFacts, used: Use) -
 def _list_places(project: Project, paths: Sequence[str], name: str) -> Iterator[tuple[str, Member | Use]]:
     """Members of this name, and `{name}`, which is one in the same token."""
     for path in paths:
-        facts = project.facts(path)
-        for member in facts.members if facts is not None else ():
+        facts = project.look(path)
+        for member in facts.members:
             if member.name == name:
                 yield path, member
-        for use in facts.uses if facts is not None else ():
+        for use in facts.uses:
             if use.name == name and use.role in ("shorthand", "pattern"):
                 yield path, use
 
@@ -172,14 +171,13 @@ def _list_places(project: Project, paths: Sequence[str], name: str) -> Iterator[
 def _is_other(project: Project, there: Owner, home: Definition, name: str) -> bool:
     """A class that declares the name itself, alone; one of the same name may be the same class again."""
     definition = _definition(project, there)
-    facts = project.facts(there.path)
     is_apart = definition.name != home.name and _HERITAGE.search(definition.signature) is None
     return is_apart and any(
         each.name == name
         and each.receiver == "this"
         and each.role == "declaration"
         and find_owner(project, there.path, each) == there
-        for each in (facts.members if facts is not None else ())
+        for each in project.look(there.path).members
     )
 
 
@@ -203,13 +201,12 @@ def _list_troubles(
     """What is not private may be reached by `x[key]` in any file, and what has a base by the base."""
     home, declared = _definition(project, owner), found.definition
     if not is_private or _HERITAGE.search(home.signature) is not None:
-        yield Trouble(code="unproven_member", path=found.path, start=declared.start, end=declared.end)
-    facts = project.facts(owner.path)
-    for place in facts.dynamic if facts is not None else ():
+        yield doubt("unproven_member", found.path, declared)
+    for place in project.look(owner.path).dynamic:
         if place.kind == "this" and home.extent_start <= place.start < home.extent_end:
-            yield Trouble(code="computed_member", path=owner.path, start=place.start, end=place.end)
+            yield doubt("computed_member", owner.path, place)
     for each in _list_quoted(project, paths, declared.name):
-        yield Trouble(code="computed_member", path=each.path, start=each.start, end=each.end)
+        yield doubt("computed_member", each.path, each)
     yield from project.troubles(paths, [Shared(name=declared.name)])
 
 
@@ -218,9 +215,7 @@ def _list_quoted(project: Project, paths: Sequence[str], name: str) -> Iterator[
     spelled = re.compile(rb"(['\"`])" + re.escape(name.encode()) + rb"\1")
     for path in paths:
         for each in spelled.finditer(project.source.text(path) or b""):
-            yield Reference(
-                path=path, start=each.start() + 1, end=each.end() - 1, role="text", level="possible"
-            )
+            yield suspect(path, Span(start=each.start() + 1, end=each.end() - 1))
 
 
 def _is_marked(project: Project, path: str, facts: FileFacts, member: Member, word: bytes) -> bool:

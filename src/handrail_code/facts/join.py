@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
 
 from handrail_code.facts.model import (
     NONE,
+    UNREAD,
     Definition,
     DynamicKind,
     FileFacts,
@@ -21,12 +22,13 @@ from handrail_code.facts.model import (
     Kind,
     Member,
     Role,
+    Span,
     Use,
 )
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Exported, Local, Shared, Slot, Slots, Token, Trouble
 from handrail_code.facts.source import Source, find_holders
-from handrail_code.facts.spelled_names import TroubleCode
+from handrail_code.facts.spelled_names import Placed, TroubleCode, doubt, list_leaking_uses
 from handrail_code.facts.twins import Twins
 
 Level: TypeAlias = Literal["exact", "alias", "member", "possible"]
@@ -73,6 +75,11 @@ def refer(path: str, place: Token | Use | Member, level: Level) -> Reference:
     )
 
 
+def suspect(path: str, place: Placed) -> Reference:
+    """A text that may mean it."""
+    return Reference(path=path, start=place.start, end=place.end, role="text", level="possible")
+
+
 class References(msgspec.Struct, frozen=True, kw_only=True):
     items: tuple[Reference, ...]
     complete: bool
@@ -94,13 +101,16 @@ class Project:
     def facts(self, path: str) -> FileFacts | None:
         return self.slots.facts(path)
 
+    def look(self, path: str) -> FileFacts:
+        return self.slots.look(path)
+
     def read_facts(self, path: str) -> FileFacts:
         return self.slots.read_facts(path)
 
     def symbol_of(self, path: str, index: int) -> Symbol | None:
         """The symbol of one definition; None for a method, a property or a key of an unknown object."""
-        facts = self.facts(path)
-        if facts is None:
+        facts = self.look(path)
+        if facts is UNREAD:
             return None
         definition = facts.definitions[index]
         if definition.binding != NONE:
@@ -121,8 +131,7 @@ class Project:
                 kind = self.read_facts(below.path).bindings[below.binding].kind
             return Symbol(slot=slot, name=slot.name, kind=kind)
         for path in self.slots.candidates(slot.name):
-            facts = self.facts(path)
-            for at, each in enumerate(facts.bindings if facts is not None else ()):
+            for at, each in enumerate(self.look(path).bindings):
                 if each.name == slot.name and self.slots.slot_of_binding(path, at) == slot:
                     return Symbol(slot=slot, name=slot.name, kind=each.kind)
         return None
@@ -169,10 +178,7 @@ class Project:
         reasons = self.troubles(candidates, slots)
         for trouble in reasons:
             if trouble.code in PLACES_OF_USE:
-                place = Reference(
-                    path=trouble.path, start=trouble.start, end=trouble.end, role="text", level="possible"
-                )
-                items.setdefault((place.path, place.start), place)
+                items.setdefault((trouble.path, trouble.start), suspect(trouble.path, trouble))
         return References(
             items=tuple(sorted(items.values(), key=lambda each: (each.path, each.start))),
             complete=not reasons,
@@ -225,9 +231,8 @@ class Project:
         while waiting:
             module = waiting.pop(0)
             for importing in self.importers_of(module):
-                links = self.slots.links(importing) if importing not in seen else None
-                stars = (each.module for each in links.exports if each.kind == "star") if links else ()
-                if any(self._is_module(importing, each, module) for each in stars):
+                stars = self.slots.exports_of(importing).get("*", ()) if importing not in seen else ()
+                if any(self._is_module(importing, each.module, module) for each in stars):
                     seen.append(importing)
                     waiting.append(importing)
         return seen
@@ -243,17 +248,16 @@ class Project:
     def _upwards(self, slot: Slot) -> Iterator[Slot]:
         """Slots that stand for this one under any name."""
         if isinstance(slot, Local):
-            links = self.slots.links(slot.path)
-            for export in links.exports if links is not None else ():
+            for export in self.slots.links(slot.path).exports:
                 if export.binding == slot.binding:
                     yield Exported(path=slot.path, name=export.exported)
         elif isinstance(slot, Exported):
             for path in self._importing(slot):
                 links = self.slots.links(path)
-                for found in links.imports if links is not None else ():
+                for found in links.imports:
                     if found.binding != NONE and self.slots.slot_of_import(path, found) == slot:
                         yield self.slots.slot_of_binding(path, found.binding)
-                for export in links.exports if links is not None else ():
+                for export in links.exports:
                     if export.kind == "reexport":
                         target = self.slots.module_of(path, export.module)
                         if target is not None and self.slots.find_exported(target, export.imported) == slot:
@@ -284,19 +288,17 @@ class Project:
         return found
 
     def _name_of(self, slot: Slot) -> str:
-        if isinstance(slot, Local):
-            facts = self.facts(slot.path)
-            return "" if facts is None else facts.bindings[slot.binding].name
-        return slot.name
+        return (
+            self.read_facts(slot.path).bindings[slot.binding].name if isinstance(slot, Local) else slot.name
+        )
 
     def _candidates(self, slots: Sequence[Slot], name: str) -> Sequence[str]:
         """Files that could mean this name: one file for a name that never leaves it."""
-        if len(slots) == 1 and isinstance(slots[0], Local):
-            facts = self.facts(slots[0].path)
-            binding = None if facts is None else facts.bindings[slots[0].binding]
-            if binding is not None and not binding.is_exported and not self._is_public(slots[0]):
-                return [slots[0].path]
         first = slots[0]
+        if len(slots) == 1 and isinstance(first, Local):
+            binding = self.read_facts(first.path).bindings[first.binding]
+            if not binding.is_exported and not self._is_public(first):
+                return [first.path]
         is_from_python = not isinstance(first, Shared) and is_python(first.path)
         return [path for path in self.source.candidates(name) if is_python(path) == is_from_python]
 
@@ -306,11 +308,11 @@ class Project:
         """Members of this name with an unknown receiver, and the name in strings and comments."""
         is_public = any(self._is_public(slot) for slot in slots)
         for path in candidates:
-            facts = self.facts(path) if is_public else None
-            for use in facts.uses if facts is not None else ():
+            facts = self.look(path) if is_public else UNREAD
+            for use in facts.uses:
                 if use.role == "pattern" and use.name in names:  # `{a} = x` reads `x.a`
                     yield refer(path, use, "member")
-            for member in facts.members if facts is not None else ():
+            for member in facts.members:
                 if member.name in names and member.role != "keyword":
                     yield refer(path, member, "member")
             yield from self.mentions(path, names)
@@ -324,9 +326,9 @@ class Project:
         # A comment that says `{a}` where no type is called so may still mean this value.
         identifiers = {use.start for use in facts.uses if use.role != "doc" or use.binding != NONE}
         identifiers |= {member.start for member in facts.members}
-        for start, end in _words(text, names):
-            if start not in identifiers:
-                yield Reference(path=path, start=start, end=end, role="text", level="possible")
+        for place in _words(text, names):
+            if place.start not in identifiers:
+                yield suspect(path, place)
 
     def troubles(self, paths: Sequence[str], slots: Sequence[Slot]) -> tuple[Trouble, ...]:
         """Why references to these slots may be missing from these files."""
@@ -337,15 +339,12 @@ class Project:
             if facts is None:
                 found += self.slots.list_unread(path)
                 continue
-            found += [
-                Trouble(code="parse_error", path=path, start=each.start, end=each.end)
-                for each in facts.troubles[:1]
-            ]
+            found += [doubt("parse_error", path, each) for each in facts.troubles[:1]]
             for each in facts.dynamic:
                 code = DYNAMIC_CODES[each.kind]
                 is_own = each.kind in ("eval", "with") or (each.kind == "exec" and is_python(path))
                 if code is not None and (is_public or is_own):
-                    found.append(Trouble(code=code, path=path, start=each.start, end=each.end))
+                    found.append(doubt(code, path, each))
         for slot in slots:
             if isinstance(slot, Exported):
                 found += self._leaks(slot)
@@ -353,10 +352,8 @@ class Project:
             elif isinstance(slot, Local) and not is_python(slot.path) and self._is_public(slot):
                 found += self._leaks_of_inner(slot)
             elif isinstance(slot, Local) and is_python(slot.path):
-                found += [
-                    Trouble(code="unclear_call", path=each.path, start=each.start, end=each.end)
-                    for each in self.slots.python.keywords_of(slot).unclear
-                ]
+                unclear = self.slots.python.keywords_of(slot).unclear
+                found += [doubt("unclear_call", each.path, each) for each in unclear]
         if is_public:
             found += [Trouble(code="skipped_file", path=each.path) for each in self.source.skipped()]
             found += [Trouble(code="unread_file", path=path) for path in self._holders(slots)]
@@ -377,9 +374,9 @@ class Project:
 
     def _is_public(self, slot: Slot) -> bool:
         """Others may name it: it leaves its file, or the namespace or the enum that it stands in."""
-        facts = self.facts(slot.path) if isinstance(slot, Local) else None
-        if facts is None or not isinstance(slot, Local):
+        if not isinstance(slot, Local):
             return True
+        facts = self.read_facts(slot.path)
         binding = facts.bindings[slot.binding]
         is_inner = facts.scopes[binding.scope].kind in ("namespace", "enum")
         return is_inner and (binding.is_exported or binding.kind == "enum_member")
@@ -395,15 +392,11 @@ class Project:
         yield from self._untold_forms(slot)
         for module in self.givers_of(slot.path):
             for path in self.importers_of(module):
-                links = self.slots.links(path)
-                for found in links.imports if links is not None else ():
+                for found in self.slots.links(path).imports:
                     if self._is_whole(path, found, module):
-                        facts = self.read_facts(path)
-                        code: TroubleCode = "whole_module_used"
-                        if found.kind == "mentioned":
-                            code = "module_named"
-                        for start, end in _leaking_uses(facts, found):
-                            yield Trouble(code=code, path=path, start=start, end=end)
+                        is_named = found.kind == "mentioned"
+                        for place in list_leaking_uses(self.read_facts(path), found, TAKING):
+                            yield doubt("module_named" if is_named else "whole_module_used", path, place)
 
     def _leaks_of_inner(self, slot: Local) -> Iterator[Trouble]:
         """Places where the enum or the namespace around a name goes somewhere as one thing."""
@@ -418,29 +411,29 @@ class Project:
                     received[token.path] = set(self._receivers(token.path))
                 is_read = token.role in ("read", "shorthand")
                 if is_read and token.start not in received[token.path]:
-                    yield _trouble("whole_module_used", token.path, token.start, token.end)
+                    yield doubt("whole_module_used", token.path, token)
 
     def _receivers(self, path: str) -> Iterator[int]:
         """Where things begin that a member is named of."""
-        facts = self.facts(path)
-        for member in facts.members if facts is not None else ():
-            if facts is not None and member.receiver == "use":
+        facts = self.look(path)
+        for member in facts.members:
+            if member.receiver == "use":
                 yield facts.uses[member.index].start
-            elif facts is not None and member.receiver == "member":
+            elif member.receiver == "member":
                 yield facts.members[member.index].start
 
     def _unresolved(self, slot: Exported) -> Iterator[Trouble]:
         """Imports of this name from a module name that was not resolved and may be this module."""
         for path in sorted({*self.slots.candidates(slot.name), *self.importers_of(slot.path)}):
             links = self.slots.links(path)
-            for found in links.imports if links is not None else ():
+            for found in links.imports:
                 if found.imported in (slot.name, "*") and self._may_be(path, found.module, slot):
-                    yield _trouble("unresolved_module", path, found.module_span.start, found.module_span.end)
-            for export in links.exports if links is not None else ():
+                    yield doubt("unresolved_module", path, found.module_span)
+            for export in links.exports:
                 span = export.module_span
                 is_taken = export.kind in ("star", "namespace") or export.imported == slot.name
                 if span is not None and is_taken and self._may_be(path, export.module, slot):
-                    yield _trouble("unresolved_module", path, span.start, span.end)
+                    yield doubt("unresolved_module", path, span)
 
     def _may_be(self, path: str, specifier: str, slot: Exported) -> bool:
         is_found = self.slots.resolve(path, specifier) is not None
@@ -462,10 +455,11 @@ class Project:
         unproven = [twin for twin in forms if self.slots.find_in_form(twin, slot.name) is None]
         for path in [*unproven, *([source] if source is not None else [])]:
             places = _words(self.source.text(path) or b"", [slot.name])
-            for start, end in islice(places, 1):
-                yield Trouble(code="twin_file", path=path, start=start, end=end)
+            yield from (doubt("twin_file", path, place) for place in islice(places, 1))
 
 
+TAKING: Final = frozenset(get_args(Role)) - {"declaration", "doc"}
+"""How a name is used that holds a whole module, wherever that may go then."""
 PLACES_OF_USE: frozenset[TroubleCode] = frozenset(
     {"whole_module_used", "module_named", "twin_file", "unresolved_module", "unread_file"}
 )
@@ -502,26 +496,9 @@ def _is_followed(token: Token, style: Style) -> bool:
     return style != "keep" and (token.split != "shorthand" or token.is_first)
 
 
-def _leaking_uses(facts: FileFacts, found: Import) -> Iterator[tuple[int, int]]:
-    """Where a whole module goes somewhere: no plain member of it is read, and nothing that is known."""
-    if found.binding == NONE:
-        if not found.is_followed:
-            yield found.statement.start, found.statement.end
-        return
-    received = {member.index for member in facts.members if member.receiver == "use"}
-    for at in facts.bindings[found.binding].uses:
-        use = facts.uses[at]
-        if use.role not in ("declaration", "doc") and at not in received:
-            yield use.start, use.end
-
-
-def _trouble(code: TroubleCode, path: str, start: int, end: int) -> Trouble:
-    return Trouble(code=code, path=path, start=start, end=end)
-
-
-def _words(text: bytes, names: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _words(text: bytes, names: Sequence[str]) -> Iterator[Span]:
     if not names:
         return
     joined = b"|".join(re.escape(name.encode()) for name in names)
     for found in re.finditer(rb"(?<![\w$])(?:" + joined + rb")(?![\w$])", text):
-        yield found.start(), found.end()
+        yield Span(start=found.start(), end=found.end())

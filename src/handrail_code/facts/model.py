@@ -279,8 +279,28 @@ ReadFile: TypeAlias = FileFacts | Unreadable
 
 
 def links_of(facts: FileFacts) -> Links:
-    return Links(
-        is_commonjs=facts.is_commonjs,
-        imports=facts.imports,
-        exports=facts.exports,
-    )
+    return Links(is_commonjs=facts.is_commonjs, imports=facts.imports, exports=facts.exports)
+
+
+def list_ties(facts: FileFacts | Links) -> list[Import | Export]:
+    """Everything that may name another module."""
+    return [*facts.imports, *facts.exports]
+
+
+UNREAD: Final = FileFacts(
+    language="javascript",
+    is_module=False,
+    is_commonjs=False,
+    is_declaration=False,
+    scopes=(),
+    bindings=(),
+    definitions=(),
+    uses=(),
+    members=(),
+    imports=(),
+    exports=(),
+    dynamic=(),
+    troubles=(),
+)
+"""What a file without facts says: nothing."""
+UNLINKED: Final = links_of(UNREAD)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from handrail_code.facts.model import NONE, Definition, FileFacts, Member
+from handrail_code.facts.model import NONE, Definition, FileFacts, Member, Use
 from handrail_code.facts.python_words import BUILTIN_NAMES, is_python
-from handrail_code.facts.spelled_names import Local, Shared, Slot, Token
+from handrail_code.facts.spelled_names import Local, Placed, Shared, Slot, Token, spell_at
 
 if TYPE_CHECKING:
     from handrail_code.facts.python_names import PythonNames
@@ -55,8 +55,6 @@ class _Function(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_keywords(python: PythonNames, slot: Local) -> Keywords:
     facts = python.facts(slot.path)
-    if facts is None or facts.bindings[slot.binding].kind != "parameter":
-        return Keywords()
     declared = next(
         (
             member
@@ -74,8 +72,8 @@ def find_keywords(python: PythonNames, slot: Local) -> Keywords:
     tokens: list[Token] = []
     for path in _files(python, function):
         other = python.facts(path)
-        for member in other.members if other is not None else ():
-            if other is None or member.role != "keyword" or member.receiver == "this":
+        for member in other.members:
+            if member.role != "keyword" or member.receiver == "this":
                 continue
             if member.name not in (function.parameter, "**"):
                 continue
@@ -140,25 +138,23 @@ def _look_at_names(function: _Function) -> Iterator[Unclear]:
     if any(each.kind == "decorator" and each.start == definition.start for each in facts.dynamic):
         reasons.append("A decorator of this function may look at its parameters by name.")
     for why in reasons:
-        yield Unclear(path=function.path, start=definition.start, end=definition.end, why=why)
+        yield _doubt(function.path, definition, why)
     if definition.kind != "method":
         return
-    owner = definition.container
-    bases = [
-        (each.start, each.end)
-        for each in facts.uses
-        if each.role == "base"
-        and each.definition == owner
-        and not _is_known_base(facts, each.binding, each.name)
-    ]
-    bases += [
-        (each.start, each.end)
-        for each in facts.members
-        if each.role == "base" and each.definition == owner and each.name not in PLAIN_BASES
-    ]
-    for start, end in bases:
-        why = "A base class from elsewhere may call this method by the names of its parameters."
-        yield Unclear(path=function.path, start=start, end=end, why=why)
+    for each in _list_bases(facts, definition.container):
+        is_plain = each.name in PLAIN_BASES
+        if not (_is_known_base(facts, each.binding, each.name) if isinstance(each, Use) else is_plain):
+            why = "A base class from elsewhere may call this method by the names of its parameters."
+            yield _doubt(function.path, each, why)
+
+
+def _list_bases(facts: FileFacts, owner: int) -> list[Use | Member]:
+    named: list[Use | Member] = [*facts.uses, *facts.members]
+    return [each for each in named if each.role == "base" and each.definition == owner]
+
+
+def _doubt(path: str, place: Placed, why: str) -> Unclear:
+    return Unclear(path=path, start=place.start, end=place.end, why=why)
 
 
 def _is_known_base(facts: FileFacts, binding: int, name: str) -> bool:
@@ -177,14 +173,8 @@ def _judge(
     callee = python.slot_of_callee(path, facts, member)
     if callee is not None and callee == function.target:
         if member.name != "**":
-            return Token(
-                path=path,
-                start=member.start,
-                end=member.end,
-                role="keyword",
-                definition=member.definition,
-            )
-        return Unclear(path=path, start=member.start, end=member.end, why="This call may name the parameter.")
+            return spell_at(path, member, "keyword", member.definition)
+        return _doubt(path, member, "This call may name the parameter.")
     is_possible = called in function.names
     if callee is not None:
         # Another thing of this project or of another package: it may still hand its keywords on.
@@ -193,9 +183,7 @@ def _judge(
         is_possible = is_possible or (function.is_passed_on and called in PASSING_ON)
     elif function.is_passed_on and member.name != "**":
         is_possible = is_possible or member.receiver in ("unknown", "use")
-    if not is_possible:
-        return None
-    return Unclear(path=path, start=member.start, end=member.end, why="This call may name the parameter.")
+    return _doubt(path, member, "This call may name the parameter.") if is_possible else None
 
 
 def _may_inherit(python: PythonNames, callee: Slot) -> bool:
@@ -206,10 +194,9 @@ def _may_inherit(python: PythonNames, callee: Slot) -> bool:
     facts, at = found
     if facts.definitions[at].kind != "class":
         return False
-    has_bases = any(each.role == "base" and each.definition == at for each in facts.uses) or any(
-        each.role == "base" and each.definition == at for each in facts.members
+    return bool(_list_bases(facts, at)) and not any(
+        each.name in MAKERS and each.container == at for each in facts.definitions
     )
-    return has_bases and not any(each.name in MAKERS and each.container == at for each in facts.definitions)
 
 
 def _called_name(facts: FileFacts, member: Member) -> str:

@@ -9,12 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from handrail_code.facts.model import NONE, FileFacts, Import, Links, Member, Use
+from handrail_code.facts.model import NONE, UNREAD, FileFacts, Import, Links, Member, Use
 from handrail_code.facts.python_calls import Keywords, find_keywords
 from handrail_code.facts.python_modules import PythonModules
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.source import Source
-from handrail_code.facts.spelled_names import Exported, Local, Slot, Split, Token, Trouble
+from handrail_code.facts.spelled_names import (
+    Exported,
+    Local,
+    Slot,
+    Split,
+    Token,
+    Trouble,
+    doubt,
+    list_leaking_uses,
+    spell_at,
+)
 
 LIST: Final = "__all__"
 
@@ -23,8 +33,8 @@ class PythonNames:
     def __init__(
         self,
         source: Source,
-        facts: Callable[[str], FileFacts | None],
-        links: Callable[[str], Links | None],
+        facts: Callable[[str], FileFacts],
+        links: Callable[[str], Links],
     ) -> None:
         self.source = source
         self.facts = facts
@@ -47,42 +57,32 @@ class PythonNames:
     def top(self, path: str) -> dict[str, int]:
         """The names at the top of a module, with their bindings."""
         if path not in self._tops:
-            facts = self.facts(path)
-            self._tops[path] = {
-                each.name: at
-                for at, each in enumerate(facts.bindings if facts is not None else ())
-                if each.scope == 0
-            }
+            bindings = self.facts(path).bindings
+            self._tops[path] = {each.name: at for at, each in enumerate(bindings) if each.scope == 0}
         return self._tops[path]
 
     def imports_of(self, path: str, binding: int) -> list[Import]:
         if path not in self._imports:
             table: dict[int, list[Import]] = {}
-            links = self._links(path)
-            for each in links.imports if links is not None else ():
+            for each in self._links(path).imports:
                 if each.binding != NONE:
                     table.setdefault(each.binding, []).append(each)
             self._imports[path] = table
         return self._imports[path].get(binding, [])
 
     def stars_of(self, path: str) -> list[Import]:
-        links = self._links(path)
-        return [each for each in (links.imports if links is not None else ()) if each.kind == "star"]
+        return [each for each in self._links(path).imports if each.kind == "star"]
 
     def takes(self, path: str, name: str) -> bool:
         """Whether `from path import *` takes this name of the module."""
         if LIST not in self.top(path):
             return not name.startswith("_")
-        links = self._links(path)
-        return links is not None and any(
-            each.kind == "named" and each.exported == name for each in links.exports
-        )
+        return any(each.kind == "named" and each.exported == name for each in self._links(path).exports)
 
     def is_only_imported(self, path: str, binding: int) -> bool:
         """Nothing but one import binds this name."""
         facts = self.facts(path)
-        found = self.imports_of(path, binding)
-        if facts is None or len(found) != 1:
+        if len(self.imports_of(path, binding)) != 1:
             return False
         uses = (facts.uses[at] for at in facts.bindings[binding].uses)
         return sum(1 for use in uses if use.role in ("declaration", "import", "write")) == 1
@@ -115,10 +115,9 @@ class PythonNames:
         return Exported(path=other if other is not None and name in self.top(other) else path, name=name)
 
     def slot_of_binding(self, path: str, binding: int) -> Slot:
-        facts = self.facts(path)
-        assert facts is not None, "a binding comes from facts"
-        if facts.bindings[binding].scope == 0:
-            return self._shared(path, facts.bindings[binding].name)
+        found = self.facts(path).bindings[binding]
+        if found.scope == 0:
+            return self._shared(path, found.name)
         return Local(path=path, binding=binding)
 
     def slot_of_use(self, path: str, use: Use) -> Slot | None:
@@ -159,7 +158,7 @@ class PythonNames:
     def _is_first_part(self, path: str, found: Import) -> bool:
         """`import a.b` binds `a`; `import a.b as c` binds the whole."""
         facts = self.facts(path)
-        if facts is None or found.binding == NONE:
+        if found.binding == NONE:
             return False
         return any(
             facts.uses[at].start == found.module_span.start for at in facts.bindings[found.binding].uses
@@ -238,13 +237,11 @@ class PythonNames:
             if path is not None and slot.name in self.top(path):
                 yield from self._tokens_of_binding(path, self.top(path)[slot.name])
         for path in self.source.candidates(slot.name):
-            facts = self.facts(path) if is_python(path) else None
-            if facts is not None:
-                yield from self._tokens_elsewhere(slot, path, facts)
+            if is_python(path):
+                yield from self._tokens_elsewhere(slot, path, self.facts(path))
 
     def _tokens_of_binding(self, path: str, binding: int) -> Iterator[Token]:
         facts = self.facts(path)
-        assert facts is not None, "a binding comes from facts"
         imports = {
             each.imported_span.start: each
             for each in self.imports_of(path, binding)
@@ -255,7 +252,7 @@ class PythonNames:
             found = imports.get(use.start)
             tie = None if found is None else self.slot_of_import(path, found)
             split: Split = "none" if found is None else "import"
-            yield _token(path, use, tie, split, is_first=False)
+            yield spell_at(path, use, use.role, use.definition, tie, split, is_first=False)
 
     def _tokens_elsewhere(self, slot: Exported, path: str, facts: FileFacts) -> Iterator[Token]:
         for found in facts.imports:
@@ -269,37 +266,21 @@ class PythonNames:
                 tie = self.slot_of_binding(path, found.binding)
                 uses = facts.bindings[found.binding].uses
                 split = "import" if any(facts.uses[at].start == span.start for at in uses) else "none"
-            yield Token(
-                path=path,
-                start=span.start,
-                end=span.end,
-                role="import",
-                definition=found.definition,
-                tie=tie,
-                split=split,
-            )
+            yield spell_at(path, span, "import", found.definition, tie, split)
         for member in facts.members:
             if member.name == slot.name and self.slot_of_member(path, facts, member) == slot:
-                yield Token(
-                    path=path,
-                    start=member.start,
-                    end=member.end,
-                    role=member.role,
-                    definition=member.definition,
-                )
+                yield spell_at(path, member, member.role, member.definition)
         if self.stars_of(path):
             for use in facts.uses:
                 if use.name == slot.name and use.binding == NONE and self.slot_of_use(path, use) == slot:
-                    yield _token(path, use, None, "none", is_first=True)
+                    yield spell_at(path, use, use.role, use.definition)
 
     def _twin_parameters(self, slot: Local) -> Iterator[tuple[str, int]]:
         """The same parameter in the stub of the module, or in the module of the stub."""
         facts, beside = self.facts(slot.path), self.modules.beside(slot.path)
-        there = None if beside is None else self.facts(beside)
-        if facts is None or there is None or beside is None:
+        if beside is None or facts.bindings[slot.binding].kind != "parameter":
             return
-        if facts.bindings[slot.binding].kind != "parameter":
-            return
+        there = self.facts(beside)
         wanted = {
             _path_of(facts, at)
             for at, each in enumerate(facts.definitions)
@@ -311,20 +292,17 @@ class PythonNames:
 
     def keywords_of(self, slot: Local) -> Keywords:
         """Where callers name a parameter."""
-        facts = self.facts(slot.path)
-        if facts is None or facts.bindings[slot.binding].kind != "parameter":
+        if self.facts(slot.path).bindings[slot.binding].kind != "parameter":
             return Keywords()
         if slot not in self._keywords:
             self._keywords[slot] = find_keywords(self, slot)
         return self._keywords[slot]
 
     def definition_of(self, slot: Slot) -> tuple[FileFacts, int] | None:
-        binding = self._binding_of(slot)
-        facts = None if binding is None else self.facts(binding[0])
-        for at, each in enumerate(facts.definitions if facts is not None else ()):
-            if binding is not None and facts is not None and each.binding == binding[1]:
-                return facts, at
-        return None
+        path, binding = self._binding_of(slot) or ("", NONE)
+        facts = self.facts(path)
+        at = next((at for at, each in enumerate(facts.definitions) if each.binding == binding), None)
+        return None if at is None else (facts, at)
 
     def slot_of_callee(self, path: str, facts: FileFacts, member: Member) -> Slot | None:
         """What a call with this keyword calls. A variable or a parameter may hold anything."""
@@ -337,10 +315,9 @@ class PythonNames:
             return None
         home = self.home_of(slot)
         binding = self._binding_of(home)
-        there = None if binding is None else self.facts(binding[0])
-        if binding is None or there is None:
+        if binding is None:
             return None
-        kind = there.bindings[binding[1]].kind
+        kind = self.facts(binding[0]).bindings[binding[1]].kind
         return home if kind in ("function", "class", "import") else None
 
     def upwards(self, slot: Slot) -> Iterator[Slot]:
@@ -348,8 +325,8 @@ class PythonNames:
         if not isinstance(slot, Exported):
             return
         for path in self.source.candidates(slot.name):
-            facts = self.facts(path) if is_python(path) else None
-            for found in facts.imports if facts is not None else ():
+            facts = self.facts(path) if is_python(path) else UNREAD
+            for found in facts.imports:
                 is_bound = found.imported == slot.name and found.binding != NONE
                 if is_bound and self.slot_of_import(path, found) == slot:
                     yield self.slot_of_binding(path, found.binding)
@@ -371,14 +348,11 @@ class PythonNames:
         """Places where the module goes somewhere as a whole, and star imports that nobody can look behind."""
         for path in self.importers_of(slot.path):
             facts = self.facts(path)
-            for found in facts.imports if facts is not None else ():
-                if facts is None or found.kind == "star":
-                    continue
-                if self.module_of_import(path, found) == slot.path:
-                    for start, end in _leaking_uses(facts, found):
-                        yield Trouble(code="whole_module_used", path=path, start=start, end=end)
-            if facts is not None:
-                yield from self._leaking_members(slot.path, path, facts)
+            for found in facts.imports:
+                if found.kind != "star" and self.module_of_import(path, found) == slot.path:
+                    for place in list_leaking_uses(facts, found, ("read", "call", "export")):
+                        yield doubt("whole_module_used", path, place)
+            yield from self._leaking_members(slot.path, path, facts)
 
     def _leaking_members(self, module: str, path: str, facts: FileFacts) -> Iterator[Trouble]:
         """`f(package.module)`: the module as a value that a member is."""
@@ -393,17 +367,15 @@ class PythonNames:
             named = self.find_exported(around, name)
             found = self.modules.child(around, name) if named is None else self.module_of_slot(named)
             if found == module:
-                yield Trouble(code="whole_module_used", path=path, start=member.start, end=member.end)
+                yield doubt("whole_module_used", path, member)
 
     def unknown_stars(self, path: str, name: str) -> Iterator[Trouble]:
         """Star imports of other people's modules in a file that uses a name nobody here binds."""
-        facts = self.facts(path)
-        if facts is None or not any(use.name == name and use.binding == NONE for use in facts.uses):
+        if not any(use.name == name and use.binding == NONE for use in self.facts(path).uses):
             return
         for star in self.stars_of(path):
             if self.modules.find(path, star.module) is None:
-                span = star.module_span
-                yield Trouble(code="star_import", path=path, start=span.start, end=span.end)
+                yield doubt("star_import", path, star.module_span)
 
 
 def _path_of(facts: FileFacts, at: int) -> tuple[str, ...]:
@@ -413,29 +385,3 @@ def _path_of(facts: FileFacts, at: int) -> tuple[str, ...]:
         names.append(facts.definitions[at].name)
         at = facts.definitions[at].container
     return tuple(names)
-
-
-def _token(path: str, use: Use, tie: Slot | None, split: Split, *, is_first: bool) -> Token:
-    return Token(
-        path=path,
-        start=use.start,
-        end=use.end,
-        role=use.role,
-        definition=use.definition,
-        tie=tie,
-        split=split,
-        is_first=is_first,
-    )
-
-
-def _leaking_uses(facts: FileFacts, found: Import) -> Iterator[tuple[int, int]]:
-    """Where a whole module goes somewhere: no plain member of it is read, and nothing that is known."""
-    if found.binding == NONE:
-        if not found.is_followed:
-            yield found.statement.start, found.statement.end
-        return
-    received = {member.index for member in facts.members if member.receiver == "use"}
-    for at in facts.bindings[found.binding].uses:
-        use = facts.uses[at]
-        if use.role in ("read", "call", "export") and at not in received:
-            yield use.start, use.end

@@ -76,9 +76,8 @@ class Modules:
         """File -> texts by which settings map to it: packages, `#names`, exact `paths`, a folder's `main`."""
         if self._spelled is None:
             self._spelled = {}
-            for manifest in self._source.manifests():
-                home = posixpath.dirname(manifest)
-                self._map_package(home, self._manifest(home))
+            for home, settings in self._list_packages():
+                self._map_package(home, settings)
             for path, instead in self._replaced().items():
                 self._map(instead, _spell(path))
             for folder in sorted(self._all_folders()):
@@ -121,43 +120,33 @@ class Modules:
         """A file as it would be found at this path, without or with an extension, or as a folder."""
         if path.startswith("../") or path == "..":
             return None
+        return self._find_plain(path) or self._find_folder(path)
+
+    def _find_plain(self, path: str) -> str | None:
         stem, extension = posixpath.splitext(path)
-        for tried in SOURCES_OF.get(extension, ()):
-            if stem + tried in self._files:
-                return stem + tried
-        if path in self._files:
-            return path
-        for extension in EXTENSIONS:
-            if path + extension in self._files:
-                return path + extension
-        return self._find_folder(path)
+        tries = [stem + tried for tried in SOURCES_OF.get(extension, ())]
+        tries += [path, *(path + tried for tried in EXTENSIONS)]
+        return next((tried for tried in tries if tried in self._files), None)
 
     def _find_folder(self, path: str) -> str | None:
         if path not in self._all_folders():
             return None
-        manifest = self._manifest(path)
-        for field in ("types", "typings", "module", "main"):
-            entry = manifest.get(field)
-            if isinstance(entry, str) and path:
-                found = self._find_file(join_path(path, entry))
-                if found is not None:
-                    return found
-        return self._find_file(join_path(path, "index"))
+        return self._find_entry(path) if path else self._find_file("index")
 
     def _find_file(self, path: str) -> str | None:
-        stem, extension = posixpath.splitext(path)
-        tries = [stem + tried for tried in SOURCES_OF.get(extension, ())]
-        tries += [
-            path,
-            *(path + tried for tried in EXTENSIONS),
-            *(f"{path}/index{tried}" for tried in EXTENSIONS),
-        ]
-        return next((tried for tried in tries if tried in self._files), None)
+        inside = (f"{path}/index{tried}" for tried in EXTENSIONS)
+        return self._find_plain(path) or next((tried for tried in inside if tried in self._files), None)
 
     def _all_folders(self) -> frozenset[str]:
         if self._folders is None:
             self._folders = list_folders(self._files)
         return self._folders
+
+    def _list_packages(self) -> Iterator[tuple[str, Mapping[str, object]]]:
+        """The folder and the content of each package.json."""
+        for manifest in self._source.manifests():
+            home = posixpath.dirname(manifest)
+            yield home, self._manifest(home)
 
     def _manifest(self, folder: str) -> Mapping[str, object]:
         value = self._source.settings(join_path(folder, MANIFEST))
@@ -166,19 +155,19 @@ class Modules:
     # package.json `imports`, `exports` and workspaces
 
     def _list_private(self, folder: str, specifier: str) -> list[str]:
-        for home in folders_up(folder):
-            table = self._manifest(home).get("imports")
-            if isinstance(table, dict):
-                return self._list_in_table(home, table, specifier)
-        return []
+        return self._list_in_table(*self._find_private(folder), specifier)
+
+    def _find_private(self, folder: str) -> tuple[str, Mapping[str, object]]:
+        """The nearest table of `#names`, and the folder that has it."""
+        tables = ((home, self._manifest(home).get("imports")) for home in folders_up(folder))
+        return next(((home, table) for home, table in tables if isinstance(table, dict)), ("", {}))
 
     def _replaced(self) -> Mapping[str, str]:
         """File or package -> the file that a bundler takes instead: `"browser": {"./a.js": "./b.js"}`."""
         if self._browser is None:
             self._browser = {}
-            for manifest in self._source.manifests():
-                home = posixpath.dirname(manifest)
-                tables = [self._manifest(home).get(field) for field in ("browser", "react-native")]
+            for home, settings in self._list_packages():
+                tables = [settings.get(field) for field in ("browser", "react-native")]
                 pairs = [pair for table in tables if isinstance(table, dict) for pair in table.items()]
                 for key, value in pairs:
                     new = self._find_file(join_path(home, value)) if isinstance(value, str) else None
@@ -189,24 +178,21 @@ class Modules:
 
     def leads_outside(self, importer: str, specifier: str) -> bool:
         """Whether a `#name` means, under some condition, a module that is none of this project."""
-        for home in folders_up(posixpath.dirname(importer)) if specifier.startswith("#") else ():
-            table = self._manifest(home).get("imports")
-            if isinstance(table, dict):
-                keys = [key for key in table if _match(key, specifier) is not None]
-                targets = [each for key in keys for each in _targets(table[key], None)]
-                bare = [each for each in targets if not each.startswith((".", "#"))]
-                return any(not self._list_in_packages(each) for each in bare)
-        return False
+        if not specifier.startswith("#"):
+            return False
+        _, table = self._find_private(posixpath.dirname(importer))
+        keys = [key for key in table if _match(key, specifier) is not None]
+        targets = (each for key in keys for each in list_targets(table[key], None))
+        return any(not each.startswith((".", "#")) and not self._list_in_packages(each) for each in targets)
 
     def _package_home(self, name: str) -> str | None:
         """The folder of a package of this project."""
         if self._packages is None:
             self._packages = {}
-            for manifest in self._source.manifests():
-                folder = posixpath.dirname(manifest)
-                named = self._manifest(folder).get("name")
+            for home, settings in self._list_packages():
+                named = settings.get("name")
                 if isinstance(named, str):
-                    self._packages.setdefault(named, folder)
+                    self._packages.setdefault(named, home)
         return self._packages.get(name)
 
     def _list_in_packages(self, specifier: str) -> list[str]:
@@ -220,23 +206,18 @@ class Modules:
         if exports is None:
             found = self._find(join_path(home, "." + rest)) if rest else self._find_entry(home)
             return [] if found is None else [found]
-        has_paths = isinstance(exports, dict) and any(key.startswith(".") for key in exports)
-        table = exports if has_paths and isinstance(exports, dict) else {".": exports}
-        return self._list_in_table(home, table, "." + rest)
+        return self._list_in_table(home, _list_doors(exports), "." + rest)
 
     def list_entries(self) -> Iterator[list[str]]:
         """The files that each door of a package may mean, under whatever condition."""
-        for manifest in self._source.manifests():
-            home = posixpath.dirname(manifest)
-            settings = self._manifest(home)
+        for home, settings in self._list_packages():
             exports, private = settings.get("exports"), settings.get("imports")
-            has_paths = isinstance(exports, dict) and any(key.startswith(".") for key in exports)
-            table = dict(exports) if has_paths and isinstance(exports, dict) else {".": exports}
+            table = _list_doors(exports)
             main = settings.get("main", "./index.js" if exports is None else None)
             fields = [settings.get(field) for field in ("types", "typings", "module", "browser")]
             table["."] = [table.get("."), main, *fields]
             for key, value in [*table.items(), *(private if isinstance(private, dict) else {}).items()]:
-                yield from self._list_forms(home, key, list(_targets(value, CONDITIONS)))
+                yield from self._list_forms(home, key, list(list_targets(value, CONDITIONS)))
 
     def _list_forms(self, home: str, key: str, targets: list[str]) -> Iterator[list[str]]:
         """The files behind one key; of a pattern, those for each text that its star may stand for."""
@@ -268,8 +249,8 @@ class Modules:
         for key in ([wanted] if wanted in table else []) + patterns:
             middle = _match(key, wanted) or ""
             listed: dict[str, None] = {}
-            known = list(_targets(table[key], CONDITIONS))
-            for at, target in enumerate((*known, *_targets(table[key], None))):
+            known = list(list_targets(table[key], CONDITIONS))
+            for at, target in enumerate((*known, *list_targets(table[key], None))):
                 if at >= len(known) and not listed:
                     break  # a condition of its own is set by few: it adds to a file, and gives none alone
                 filled = target.replace("*", middle) if "*" in key else target
@@ -346,8 +327,7 @@ class Modules:
     def _all_dependencies(self) -> frozenset[str]:
         if self._dependencies is None:
             found: set[str] = set()
-            for manifest in self._source.manifests():
-                settings = self._manifest(posixpath.dirname(manifest))
+            for _, settings in self._list_packages():
                 for field in DEPENDENCIES:
                     table = settings.get(field)
                     found.update(table if isinstance(table, dict) else ())
@@ -387,7 +367,13 @@ def _resolved(paths: list[str]) -> Resolved | None:
     return Resolved(path=paths[0], others=tuple(paths[1:])) if paths else None
 
 
-def _targets(value: object, conditions: frozenset[str] | None) -> Iterator[str]:
+def _list_doors(exports: object) -> dict[str, object]:
+    """What `exports` gives for each path into the package."""
+    has_paths = isinstance(exports, dict) and any(key.startswith(".") for key in exports)
+    return dict(exports) if has_paths and isinstance(exports, dict) else {".": exports}
+
+
+def list_targets(value: object, conditions: frozenset[str] | None) -> Iterator[str]:
     """The files that a conditional target may mean, in order; without conditions, under any of them."""
     waiting = [(value, 0)]
     while waiting:

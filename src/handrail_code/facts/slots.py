@@ -14,22 +14,22 @@ from collections.abc import Iterator, Sequence
 
 from handrail_code.facts.model import (
     NONE,
+    UNLINKED,
+    UNREAD,
     Binding,
     Export,
     FileFacts,
     Import,
     Links,
     Member,
-    Role,
-    Span,
     Unreadable,
-    Use,
+    list_ties,
 )
 from handrail_code.facts.python_names import PythonNames
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.resolution import Modules, Resolved
 from handrail_code.facts.source import Source
-from handrail_code.facts.spelled_names import Exported, Local, Shared, Slot, Split, Token, Trouble
+from handrail_code.facts.spelled_names import Exported, Local, Shared, Slot, Split, Token, Trouble, spell_at
 from handrail_code.facts.twins import Twins
 
 __all__ = ["Exported", "Local", "Shared", "Slot", "Slots", "Split", "Token", "Trouble"]
@@ -48,11 +48,15 @@ class Slots:
         self._exports: dict[str, dict[str, list[Export]]] = {}
         self._imports: dict[str, dict[int, Import]] = {}
         self._twins = twins
-        self.python = PythonNames(source, self.facts, self.links)
+        self.python = PythonNames(source, self.look, self.links)
 
     def facts(self, path: str) -> FileFacts | None:
         found = self.source.facts(path)
         return found if isinstance(found, FileFacts) else None
+
+    def look(self, path: str) -> FileFacts:
+        """The facts of a file; nothing is in one that has none."""
+        return self.facts(path) or UNREAD
 
     def read_facts(self, path: str) -> FileFacts:
         """Of a file that something known stands in."""
@@ -60,12 +64,12 @@ class Slots:
         assert facts is not None, "what is known of a file comes from its facts"
         return facts
 
-    def links(self, path: str) -> Links | None:
+    def links(self, path: str) -> Links:
         """What ties a file to others. It is kept for every file; facts are asked of the source each time."""
         if path not in self._links:
             self._links[path] = self.source.links(path)
         found = self._links[path]
-        return found if isinstance(found, Links) else None
+        return found if isinstance(found, Links) else UNLINKED
 
     def list_unread(self, path: str) -> tuple[Trouble, ...]:
         """Why a file has no facts; empty where it has them, or where there is no such file."""
@@ -84,8 +88,7 @@ class Slots:
         """The explicit exports of a module by name; `*` holds its `export *`."""
         if path not in self._exports:
             table: dict[str, list[Export]] = {}
-            links = self.links(path)
-            for export in links.exports if links is not None else ():
+            for export in self.links(path).exports:
                 table.setdefault("*" if export.kind == "star" else export.exported, []).append(export)
             self._exports[path] = table
         return self._exports[path]
@@ -93,12 +96,8 @@ class Slots:
     def import_of(self, path: str, binding: int) -> Import | None:
         """The import that a local name stands for."""
         if path not in self._imports:
-            links = self.links(path)
-            self._imports[path] = {
-                each.binding: each
-                for each in (links.imports if links is not None else ())
-                if each.binding != NONE
-            }
+            found = self.links(path).imports
+            self._imports[path] = {each.binding: each for each in found if each.binding != NONE}
         return self._imports[path].get(binding)
 
     def resolve(self, path: str, specifier: str) -> Resolved | None:
@@ -154,16 +153,13 @@ class Slots:
         if slot.name in ("default", "=") or is_python(slot.path):
             return
         for path in self.candidates(slot.name):
-            links = self.links(path)
-            taken = [(each.module, each.imported) for each in (links.imports if links is not None else ())]
-            taken += [(each.module, each.imported) for each in (links.exports if links is not None else ())]
-            for module, imported in taken:
-                found = self.resolve(path, module) if imported in (slot.name, "*") else None
+            for each in list_ties(self.links(path)):
+                found = self.resolve(path, each.module) if each.imported in (slot.name, "*") else None
                 if found is None or not found.others:
                     continue
-                homes = [self.find_exported(each, slot.name) for each in (found.path, *found.others)]
+                homes = [self.find_exported(module, slot.name) for module in (found.path, *found.others)]
                 if slot in homes:
-                    yield from (each for each in homes if each is not None and each != slot)
+                    yield from (home for home in homes if home is not None and home != slot)
 
     def module_behind(self, path: str, binding: int) -> str | None:
         """The module whose names are members of this local name: `import * as x`, `x = require("y")`."""
@@ -185,12 +181,11 @@ class Slots:
     def _is_commonjs(self, path: str) -> bool:
         """Whether a default import is the module as a whole: told by the source of a declaration file."""
         links = self.links(path)
-        if links is None or links.is_commonjs:
-            return links is not None
+        if links is UNLINKED or links.is_commonjs:
+            return links.is_commonjs
         if "default" in self.exports_of(path):
             return False
-        forms = [self.links(twin) for twin in self.twins.of(path)]
-        return any(form is not None and form.is_commonjs for form in forms)
+        return any(self.links(twin).is_commonjs for twin in self.twins.of(path))
 
     def slot_of_binding(self, path: str, binding: int) -> Slot:
         if is_python(path):
@@ -270,11 +265,9 @@ class Slots:
         home = self.home_of(slot)
         if not isinstance(home, Local):
             return None
-        facts = self.facts(home.path)
-        inner = facts.bindings[home.binding].inner if facts is not None else NONE
-        if facts is None or inner == NONE:
-            return None
-        for at, found in enumerate(facts.bindings):
+        bindings = self.read_facts(home.path).bindings
+        inner = bindings[home.binding].inner
+        for at, found in enumerate(bindings if inner != NONE else ()):
             if found.scope == inner and found.name == name:
                 return Local(path=home.path, binding=at)
         return None
@@ -337,9 +330,9 @@ class Slots:
 
     def _default_importers(self, slot: Exported, name: str) -> Iterator[Slot]:
         for path in self.candidates(name):
-            facts = self.facts(path)
-            for found in facts.imports if facts is not None else ():
-                if found.imported == "default" and found.binding != NONE and facts is not None:
+            facts = self.look(path)
+            for found in facts.imports:
+                if found.imported == "default" and found.binding != NONE:
                     is_same = facts.bindings[found.binding].name == name
                     if is_same and self.slot_of_import(path, found) == slot:
                         yield self.slot_of_binding(path, found.binding)
@@ -366,7 +359,7 @@ class Slots:
             tie, split, is_first = ties.get((use.start, use.end), (None, "none", True))
             if split == "none" and use.role in ("shorthand", "pattern"):
                 split, is_first = ("shorthand" if use.role == "shorthand" else "pattern"), False
-            yield _token(slot.path, use, use.role, use.definition, tie, split, is_first)
+            yield spell_at(slot.path, use, use.role, use.definition, tie, split, is_first)
         if facts.scopes[binding.scope].kind in ("enum", "namespace"):
             yield from self._member_tokens_elsewhere(slot, binding)
 
@@ -403,12 +396,10 @@ class Slots:
     def _member_tokens_elsewhere(self, slot: Local, binding: Binding) -> Iterator[Token]:
         """`Enum.Member` and `Namespace.name` in other files."""
         for path in self.candidates(binding.name):
-            other = self.facts(path) if path != slot.path else None
-            for member in other.members if other is not None else ():
-                if member.name != binding.name or other is None:
-                    continue
-                if self.slot_of_member(path, other, member) == slot:
-                    yield _member_token(path, member)
+            other = self.look(path) if path != slot.path else UNREAD
+            for member in other.members:
+                if member.name == binding.name and self.slot_of_member(path, other, member) == slot:
+                    yield spell_at(path, member, member.role, member.definition)
 
     def _tokens_of_exported(self, slot: Exported) -> Iterator[Token]:
         for export in self.exports_of(slot.path).get(slot.name, ()):
@@ -416,9 +407,7 @@ class Slots:
         if slot.name == "=":
             return
         for path in self.candidates(slot.name):
-            facts = self.facts(path)
-            if facts is None:
-                continue
+            facts = self.look(path)
             for found in facts.imports:
                 if found.imported != slot.name or found.imported_span is None:
                     continue
@@ -439,10 +428,9 @@ class Slots:
         """In `{a} = module` the member is a local name in the same token."""
         local = next((use for use in facts.uses if use.start == member.start), None)
         if member.role != "pattern" or local is None or local.binding == NONE:
-            return _member_token(path, member)
+            return spell_at(path, member, member.role, member.definition)
         tie = self.slot_of_binding(path, local.binding)
-        span = Span(start=member.start, end=member.end)
-        return _token(path, span, member.role, member.definition, tie, "pattern", True)
+        return spell_at(path, member, member.role, member.definition, tie, "pattern")
 
     def _tokens_of_export(self, slot: Exported, export: Export) -> Iterator[Token]:
         span = export.exported_span
@@ -452,19 +440,19 @@ class Slots:
         if export.kind == "reexport" and span == export.local_span:
             target = self.module_of(slot.path, export.module)
             tie = None if target is None else self.find_exported(target, export.imported)
-            yield _token(slot.path, span, "export", export.definition, tie, "export", False)
+            yield spell_at(slot.path, span, "export", export.definition, tie, "export", False)
             return
         if export.member != NONE and export.kind == "commonjs" and export.binding == NONE:
             return  # the member itself is found among the members
         if export.local_span == span and export.binding != NONE:
             tie = self.slot_of_binding(slot.path, export.binding)
             if export.kind == "commonjs":
-                yield _token(slot.path, span, "shorthand", export.definition, tie, "shorthand", True)
+                yield spell_at(slot.path, span, "shorthand", export.definition, tie, "shorthand")
             else:
                 split: Split = "export" if export.kind == "named" else "none"
-                yield _token(slot.path, span, "export", export.definition, tie, split, False)
+                yield spell_at(slot.path, span, "export", export.definition, tie, split, False)
         elif export.member == NONE or export.kind != "commonjs" or export.binding != NONE:
-            yield _token(slot.path, span, "export", export.definition, None, "none", True)
+            yield spell_at(slot.path, span, "export", export.definition)
 
     def _import_token(self, path: str, facts: FileFacts, found: Import) -> Token:
         span = found.imported_span
@@ -477,15 +465,12 @@ class Slots:
             tie = self.slot_of_binding(path, found.binding)
             split = "pattern" if found.kind in ("require", "dynamic") else "import"
             split = "none" if found.kind == "augmentation" else split
-        return _token(path, span, "import", found.definition, tie, split, True)
+        return spell_at(path, span, "import", found.definition, tie, split)
 
     def _tokens_of_shared(self, slot: Shared) -> Iterator[Token]:
         meaning = self.meaning_of_shared(slot)
         for path in self.candidates(slot.name):
-            facts = self.facts(path)
-            if facts is None:
-                continue
-            for use in facts.uses:
+            for use in self.look(path).uses:
                 if use.name != slot.name:
                     continue
                 is_global = use.binding == NONE and bool(use.meaning & meaning)
@@ -493,48 +478,24 @@ class Slots:
                     split: Split = "none"
                     if use.role in ("shorthand", "pattern"):
                         split = "shorthand" if use.role == "shorthand" else "pattern"
-                    yield _token(path, use, use.role, use.definition, None, split, is_first=False)
+                    yield spell_at(path, use, use.role, use.definition, None, split, is_first=False)
 
     def meaning_of_shared(self, slot: Shared) -> int:
         meaning = 0
         for path in self.candidates(slot.name):
-            facts = self.facts(path)
-            for at, binding in enumerate(facts.bindings if facts is not None else ()):
+            for at, binding in enumerate(self.look(path).bindings):
                 if binding.name == slot.name and self.slot_of_binding(path, at) == slot:
                     meaning |= binding.meaning
         return meaning
-
-
-def _token(
-    path: str, span: Span | Use, role: Role, definition: int, tie: Slot | None, split: Split, is_first: bool
-) -> Token:
-    return Token(
-        path=path,
-        start=span.start,
-        end=span.end,
-        role=role,
-        definition=definition,
-        tie=tie,
-        split=split,
-        is_first=is_first,
-    )
-
-
-def _member_token(path: str, member: Member) -> Token:
-    return Token(
-        path=path, start=member.start, end=member.end, role=member.role, definition=member.definition
-    )
 
 
 def _reexport_token(path: str, export: Export) -> Iterator[Token]:
     span = export.local_span
     if span is None:
         return
-    if span == export.exported_span:
-        tie = Exported(path=path, name=export.exported)
-        yield _token(path, span, "export", export.definition, tie, "export", True)
-    else:
-        yield _token(path, span, "export", export.definition, None, "none", True)
+    is_both = span == export.exported_span
+    tie = Exported(path=path, name=export.exported) if is_both else None
+    yield spell_at(path, span, "export", export.definition, tie, "export" if is_both else "none")
 
 
 def _is_declared_default(facts: FileFacts, binding: int) -> bool:

@@ -70,13 +70,16 @@ class EditedSource:
         self._below = below
         self._changed: dict[str, bytes | None] = {**changed, **dict.fromkeys(removed)}
         self._facts: dict[str, ReadFile] = {}
+        self.manifests = below.manifests
+        self.holders = below.holders
+        self.settings = below.settings
+        self.skipped = below.skipped
+        self.unasked = below.unasked
+        self.read = below.read
 
     def files(self) -> Sequence[str]:
         kept = (path for path in self._below.files() if path not in self._changed)
         return sorted([*kept, *(path for path, text in self._changed.items() if text is not None)])
-
-    def manifests(self) -> Sequence[str]:
-        return self._below.manifests()
 
     def facts(self, path: str) -> ReadFile | None:
         if path not in self._changed:
@@ -96,21 +99,6 @@ class EditedSource:
 
     def text(self, path: str) -> bytes | None:
         return self._changed[path] if path in self._changed else self._below.text(path)
-
-    def holders(self, words: Sequence[str]) -> Sequence[tuple[str, bytes]]:
-        return self._below.holders(words)
-
-    def settings(self, path: str) -> object | None:
-        return self._below.settings(path)
-
-    def skipped(self) -> Sequence[Skipped]:
-        return self._below.skipped()
-
-    def unasked(self) -> Sequence[str]:
-        return self._below.unasked()
-
-    def read(self, path: str, text: bytes) -> ReadFile:
-        return self._below.read(path, text)
 
 
 def list_folders(files: Iterable[str]) -> frozenset[str]:

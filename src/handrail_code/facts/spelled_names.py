@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Collection, Iterator
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from handrail_code.facts.model import Role
+from handrail_code.facts.model import NONE, FileFacts, Import, Role
 
 
 class Local(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -81,3 +82,51 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     start: int = 0
     end: int = 0
+
+
+class Placed(Protocol):
+    """Anything with a place in a file."""
+
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+
+def doubt(code: TroubleCode, path: str, place: Placed) -> Trouble:
+    return Trouble(code=code, path=path, start=place.start, end=place.end)
+
+
+def list_leaking_uses(facts: FileFacts, found: Import, roles: Collection[Role]) -> Iterator[Placed]:
+    """Where a whole module goes somewhere: no plain member of it is read, and nothing that is known."""
+    if found.binding == NONE:
+        if not found.is_followed:
+            yield found.statement
+        return
+    received = {member.index for member in facts.members if member.receiver == "use"}
+    for at in facts.bindings[found.binding].uses:
+        if facts.uses[at].role in roles and at not in received:
+            yield facts.uses[at]
+
+
+def spell_at(
+    path: str,
+    place: Placed,
+    role: Role,
+    definition: int,
+    tie: Slot | None = None,
+    split: Split = "none",
+    is_first: bool = True,
+) -> Token:
+    """The token at a place."""
+    return Token(
+        path=path,
+        start=place.start,
+        end=place.end,
+        role=role,
+        definition=definition,
+        tie=tie,
+        split=split,
+        is_first=is_first,
+    )

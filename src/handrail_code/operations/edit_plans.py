@@ -77,11 +77,10 @@ def _warn_of_public(project: Project, found: Found, plan: Plan, asked: Mapping[s
         told.append(f"Accepted, not proven: {', '.join(_show_place(project, one) for one in accepted)}.")
     name = found.definition.name
     split = [edit for edit in plan.edits if " as " in edit.replacement or ": " in edit.replacement]
-    links = project.slots.links(found.path)
     binding = found.definition.binding
-    is_exported = links is not None and any(
+    is_exported = any(
         one.exported == name and (one.binding == binding or one.definition == found.index)
-        for one in links.exports
+        for one in project.slots.links(found.path).exports
     )
     if asked.get("public") == "follow" and is_exported:
         told.append(

@@ -14,6 +14,7 @@ from handrail.contract.tokens.continuation import NextAction
 from handrail_code.facts.join import Found, Project, Reference
 from handrail_code.facts.slots import Trouble
 from handrail_code.facts.source import line_and_column
+from handrail_code.facts.spelled_names import doubt
 from handrail_code.operations.code_answers import (
     CodeAnswer,
     Offer,
@@ -334,9 +335,7 @@ class Scanning:
         if has_more:
             more = NextAction(id="outline", label="The rest of the file")
             offers.append(Offer(action=more, parameters={"offset": offset + len(shown)}))
-        troubles = [
-            Trouble(code="parse_error", path=path, start=one.start, end=one.end) for one in facts.troubles[:1]
-        ]
+        troubles = [doubt("parse_error", path, one) for one in facts.troubles[:1]]
         return Told(
             kind=OutlinedFile,
             fields={

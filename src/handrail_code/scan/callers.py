@@ -12,6 +12,7 @@ from handrail_code.facts.join import Found, Project, Reference, refer
 from handrail_code.facts.model import NONE, Use
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Local, Shared, Trouble
+from handrail_code.facts.spelled_names import doubt
 
 CALLS = frozenset({"call", "jsx"})
 _HANDED_ON = frozenset({"read", "shorthand", "base"})
@@ -68,10 +69,7 @@ def find_callers(project: Project, found: Found, used: Used) -> Callers:
             key = (one.path, NONE if around is None else around.index)
             grouped.setdefault(key, []).append(one.start)
             holders[key] = around
-    values = tuple(
-        Trouble(code="used_as_value", path=path, start=start, end=end)
-        for path, start, end in _list_handed_on(project, found, used)
-    )
+    values = tuple(_list_handed_on(project, found, used))
     is_member = project.symbol_of(found.path, found.index) is None
     unsure = [one for one in used.unsure if one.role in CALLS or (is_member and one.role != "declaration")]
     return Callers(
@@ -83,29 +81,26 @@ def find_callers(project: Project, found: Found, used: Used) -> Callers:
     )
 
 
-def _list_handed_on(project: Project, found: Found, used: Used) -> Iterator[tuple[str, int, int]]:
+def _list_handed_on(project: Project, found: Found, used: Used) -> Iterator[Trouble]:
     for one in used.sure:
         if one.role in _HANDED_ON and not _is_known_export(project, one):
-            yield one.path, one.start, one.end
+            yield doubt("used_as_value", one.path, one)
     if _is_decorated(project, found):
-        yield found.path, found.definition.start, found.definition.end
+        yield doubt("used_as_value", found.path, found.definition)
 
 
 def _is_known_export(project: Project, one: Reference) -> bool:
     """`f` in `module.exports = {f}`: what others do with that is among the references."""
-    links = project.slots.links(one.path)
-    spans = (export.local_span for export in links.exports) if links is not None else ()
+    spans = (export.local_span for export in project.slots.links(one.path).exports)
     return any(span is not None and span.start == one.start for span in spans)
 
 
 def _is_decorated(project: Project, found: Found) -> bool:
     """A decorator gets the thing, unless it is known to hand it back."""
-    facts, text = project.facts(found.path), project.source.text(found.path) or b""
+    facts, text = project.look(found.path), project.source.text(found.path) or b""
     if is_python(found.path):
         start = found.definition.start
-        return facts is not None and any(
-            each.kind == "decorator" and each.start == start for each in facts.dynamic
-        )
+        return any(each.kind == "decorator" and each.start == start for each in facts.dynamic)
     head = text[found.definition.extent_start : found.definition.start]
     return b"@" in _COMMENT.sub(b"", head)
 
@@ -134,10 +129,7 @@ def find_around(project: Project, path: str, index: int) -> Found | None:
 
 def list_callees(project: Project, found: Found) -> list[Callee]:
     """What is called inside a definition, in order; each name once."""
-    facts = project.facts(found.path)
-    if facts is None:
-        return []
-    definition = found.definition
+    facts, definition = project.look(found.path), found.definition
     callees: dict[tuple[str, str, int], Callee] = {}
     for use in facts.uses:
         if use.role in CALLS and definition.extent_start <= use.start < definition.extent_end:
@@ -163,8 +155,7 @@ def _find_target(project: Project, path: str, use: Use) -> Found | None:
     slot = project.slots.home_of(project.slots.slot_of_binding(path, use.binding))
     if not isinstance(slot, Local):
         return None
-    home = project.facts(slot.path)
-    for index, definition in enumerate(home.definitions if home is not None else ()):
+    for index, definition in enumerate(project.look(slot.path).definitions):
         if definition.binding == slot.binding:
             return Found(path=slot.path, index=index, definition=definition)
     return None
@@ -189,17 +180,12 @@ def _find_member_uses(project: Project, found: Found) -> Used:
         path for path in project.source.candidates(name) if is_python(path) == is_python(found.path)
     ]
     for path in candidates:
-        facts = project.facts(path)
-        if facts is None:
-            continue
         unsure += [
             refer(path, member, "member")
-            for member in facts.members
+            for member in project.look(path).members
             if member.name == name and (path, member.start) != (found.path, found.definition.start)
         ]
-    unproven = Trouble(
-        code="unproven_member", path=found.path, start=found.definition.start, end=found.definition.end
-    )
+    unproven = doubt("unproven_member", found.path, found.definition)
     troubles = (unproven, *project.troubles(candidates, [Shared(name=name)]))
     return Used(sure=(sure,), unsure=_sort(unsure), troubles=troubles)
 

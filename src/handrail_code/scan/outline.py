@@ -44,8 +44,6 @@ class ModuleGraph:
             self._importers = {}
             for importing in self._project.source.files():
                 links = self._project.slots.links(importing)
-                if links is None:
-                    continue
                 for one in list_dependencies(self._project, importing, links):
                     if one.path:
                         importer = Importer(path=importing, start=one.start, names=one.names)

@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail_code.facts.join import Found, Project, Reference
+from handrail_code.facts.resolution import list_targets
 from handrail_code.facts.slots import Trouble
 from handrail_code.scan.callers import find_uses, is_test
 from handrail_code.scan.outline import ModuleGraph
@@ -25,6 +26,7 @@ from handrail_code.scan.outline import ModuleGraph
 MOST_LAYERS = 10
 MOST_UNSURE_POINTS = 20
 HIGHEST_SCORE = 100
+DOORS = ("main", "module", "browser", "types", "bin", "exports")
 
 Risk: TypeAlias = Literal["low", "medium", "high"]
 
@@ -79,17 +81,6 @@ def _list_entry_points(project: Project) -> Iterator[str]:
     for manifest in project.source.manifests():
         settings = project.source.settings(manifest)
         folder = manifest.rpartition("/")[0]
-        for path in _paths_in(settings, ("main", "module", "browser", "types", "bin", "exports")):
+        fields = settings if isinstance(settings, dict) else {}
+        for path in list_targets([fields.get(name) for name in DOORS], None):
             yield "/".join(filter(None, (folder, path.removeprefix("./"))))
-
-
-def _paths_in(settings: object, names: tuple[str, ...]) -> Iterator[str]:
-    waiting = [settings.get(name) for name in names] if isinstance(settings, dict) else []
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value

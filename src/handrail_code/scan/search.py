@@ -12,6 +12,7 @@ import msgspec
 from handrail_code.facts.join import Found, Project
 from handrail_code.facts.model import NONE, FileFacts, Kind, Member, Role, Span, Use
 from handrail_code.facts.slots import Trouble
+from handrail_code.facts.spelled_names import doubt
 
 AskedKind: TypeAlias = Literal["function", "class", "method", "variable", "type", "import"]
 
@@ -75,9 +76,7 @@ def search(
         if facts is None:
             troubles += project.slots.list_unread(path)
             continue
-        troubles += [
-            Trouble(code="parse_error", path=path, start=one.start, end=one.end) for one in facts.troubles[:1]
-        ]
+        troubles += [doubt("parse_error", path, one) for one in facts.troubles[:1]]
         for match in _definitions(path, facts, text):
             assert match.found is not None, "a definition"
             definition = match.found.definition

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import json
 import subprocess
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -137,6 +139,22 @@ def test_an_advance_loads_nothing_that_only_rarer_calls_need(tool: Tool, started
     assert first & set(RARE.split()) == set()
     assert replayed & set(RARE.split()) == set()
     assert len([name for name in first | replayed if name.startswith("handrail")]) <= MOST_OWN_MODULES
+
+
+@pytest.mark.thorough
+def test_a_run_whose_files_are_as_they_were_needs_no_compiler(tool: Tool, started: Any) -> None:
+    workflows = Path(tool.project, ".handrail", "workflows")
+    workflows.mkdir(parents=True, exist_ok=True)
+    steps = [{"id": "look", "title": "Look", "prompt": "Look."}]
+    own = {"id": "project.own", "name": "Own", "description": "Own.", "steps": steps}
+    (workflows / "own.json").write_text(json.dumps(own), encoding="utf-8")
+    ack = tool.data("run", "start", "project.own", "--request-id", "cold-own")["ackToken"]
+
+    for line in (["--ack", ack, "--notes", "x"], ["--state", started["stateToken"]]):
+        modules = loaded(tool, "run", "continue", *line)
+
+        assert "handrail.operations.source_drift" in modules
+        assert "handrail.workflows.catalog" not in modules
 
 
 @pytest.mark.thorough

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from tests.surfaces.mcp.test_ask import REPORT
+from tests.journeys.at_a_form import REPORT
 from tests.surfaces.mcp.test_ask import WORKFLOW as ASKS
 
 Message: TypeAlias = dict[str, Any]

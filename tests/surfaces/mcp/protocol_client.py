@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import mcp_types
+import pytest
 from mcp import Client
 from mcp.shared.message import SessionMessage
 
@@ -62,6 +65,29 @@ def run(test: Callable[[], Awaitable[None]]) -> None:
             await test()
 
     anyio.run(bounded)
+
+
+def in_eras(*eras: str) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., None]]:
+    """The test with a `client` of its `runtime`, once in each of these eras."""
+
+    def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+        taken = inspect.signature(test)
+
+        @functools.wraps(test)
+        def whole(**given: Any) -> None:
+            async def talk() -> None:
+                async with talking_to(given["runtime"], given["era"]) as client:
+                    held = {**given, "client": client}
+                    await test(**{name: held[name] for name in taken.parameters})
+
+            run(talk)
+
+        names = {"runtime", "era", *taken.parameters} - {"client"}
+        asked = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in sorted(names)]
+        whole.__signature__ = inspect.Signature(asked)  # type: ignore[attr-defined]  # pytest reads it
+        return pytest.mark.parametrize("era", eras)(whole)
+
+    return decorate
 
 
 def text_of(result: mcp_types.CallToolResult) -> str:

@@ -22,9 +22,10 @@ from handrail.surfaces.mcp.eras import Work
 from handrail.surfaces.mcp.messages import Id
 from handrail.surfaces.mcp.questions import ToolCall
 from tests.conftest import GivenFiles
+from tests.journeys.at_a_form import REPORT
 from tests.surfaces.mcp.conversations import WORKFLOW, notice, opening, request, tool
 from tests.surfaces.mcp.pipes import BOUND_SECONDS, Client, connected
-from tests.surfaces.mcp.test_ask import REGION, REPORT, give
+from tests.surfaces.mcp.test_ask import REGION, give
 from tests.surfaces.mcp.test_ask import WORKFLOW as ASKS
 
 MOST_LOOKS = 500

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import mcp_types
 import pytest
+from mcp import Client
 
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import filter_by_start, known_addresses, known_arguments
-from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to
+from tests.journeys.conversation import answer
+from tests.surfaces.mcp.protocol_client import ERAS, in_eras
 from tests.surfaces.mcp.test_prompts import give
-from tests.surfaces.mcp.test_resources import payload
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ def test_the_variable_part_of_an_address_is_completed(
 
 def test_sessions_and_runs_are_offered_latest_first(runtime: Runtime) -> None:
     started = [
-        payload(runtime, "run.start", workflowId="project.three_steps", requestId=str(number))["session"]
+        answer(runtime, "run.start", workflowId="project.three_steps", requestId=str(number))["session"]
         for number in range(3)
     ]
 
@@ -51,18 +52,14 @@ def test_a_goal_is_the_persons_own_words(runtime: Runtime) -> None:
     assert known_arguments(runtime, "project.three_steps", "goal") == ()
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_at_most_twenty_values_come_and_the_rest_is_counted(runtime: Runtime, era: str) -> None:
+@in_eras(*ERAS)
+async def test_at_most_twenty_values_come_and_the_rest_is_counted(client: Client, runtime: Runtime) -> None:
     for number in range(30):
         perform(runtime, "run.start", {"workflowId": "project.three_steps", "requestId": str(number)})
 
-    async def test() -> None:
-        async with talking_to(runtime, era) as client:
-            reference = mcp_types.ResourceTemplateReference(uri="handrail://sessions/{id}")
-            completion = (await client.complete(reference, {"name": "id", "value": "ses_"})).completion
-            assert (len(completion.values), completion.total, completion.has_more) == (20, 30, True)
-            resume = mcp_types.PromptReference(name="resume")
-            again = (await client.complete(resume, {"name": "query", "value": ""})).completion
-            assert again.values == completion.values
-
-    run(test)
+    reference = mcp_types.ResourceTemplateReference(uri="handrail://sessions/{id}")
+    completion = (await client.complete(reference, {"name": "id", "value": "ses_"})).completion
+    assert (len(completion.values), completion.total, completion.has_more) == (20, 30, True)
+    resume = mcp_types.PromptReference(name="resume")
+    again = (await client.complete(resume, {"name": "query", "value": ""})).completion
+    assert again.values == completion.values

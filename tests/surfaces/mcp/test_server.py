@@ -18,25 +18,21 @@ from handrail.surfaces.mcp.messages import INSTRUCTIONS, Results
 from handrail.surfaces.mcp.tools import tool_definitions
 from tests.conftest import settings_of
 from tests.journeys.conversation import answer
-from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to, text_of
+from tests.surfaces.mcp.protocol_client import ERAS, in_eras, run, talking_to, text_of
 
 VERSIONS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 WORKFLOW = "project.three_steps"
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_the_server_introduces_itself_and_declares_what_it_offers(runtime: Runtime, era: str) -> None:
-    async def test() -> None:
-        async with talking_to(runtime, era) as client:
-            assert client.protocol_version == VERSIONS[era]
-            assert client.instructions == INSTRUCTIONS
-            assert client.server_info is not None
-            assert (client.server_info.name, client.server_info.version) == ("handrail", __version__)
-            declared = client.server_capabilities.model_dump(exclude_none=True)
-            assert set(declared) == {"tools", "prompts", "resources", "completions"}
-            assert not declared["resources"].get("subscribe")
-
-    run(test)
+@in_eras(*ERAS)
+async def test_the_server_introduces_itself_and_declares_what_it_offers(client: Client, era: str) -> None:
+    assert client.protocol_version == VERSIONS[era]
+    assert client.instructions == INSTRUCTIONS
+    assert client.server_info is not None
+    assert (client.server_info.name, client.server_info.version) == ("handrail", __version__)
+    declared = client.server_capabilities.model_dump(exclude_none=True)
+    assert set(declared) == {"tools", "prompts", "resources", "completions"}
+    assert not declared["resources"].get("subscribe")
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -51,26 +47,19 @@ def test_a_run_knows_what_the_client_that_began_it_calls_itself(runtime: Runtime
     assert [row["agent"] for row in answer(runtime, "session.list")["items"]] == ["The Editor"]
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_the_listing_is_the_definitions_byte_for_byte(runtime: Runtime, era: str) -> None:
-    async def test() -> None:
-        async with talking_to(runtime, era) as client:
-            listing = await client.list_tools()
-            sent = [tool.model_dump(by_alias=True, exclude_none=True) for tool in listing.tools]
-            keys = ("name", "description", "inputSchema", "outputSchema", "annotations")
-            assert [{key: tool[key] for key in keys} for tool in sent] == tool_definitions()
-            assert all(set(tool) == set(keys) for tool in sent)
-
-    run(test)
+@in_eras(*ERAS)
+async def test_the_listing_is_the_definitions_byte_for_byte(client: Client) -> None:
+    listing = await client.list_tools()
+    sent = [tool.model_dump(by_alias=True, exclude_none=True) for tool in listing.tools]
+    keys = ("name", "description", "inputSchema", "outputSchema", "annotations")
+    assert [{key: tool[key] for key in keys} for tool in sent] == tool_definitions()
+    assert all(set(tool) == set(keys) for tool in sent)
 
 
-def test_the_listing_may_be_kept_for_an_hour_by_this_client(runtime: Runtime) -> None:
-    async def test() -> None:
-        async with talking_to(runtime, "auto") as client:
-            listing = await client.list_tools()
-            assert (listing.ttl_ms, listing.cache_scope) == (3_600_000, "private")
-
-    run(test)
+@in_eras("auto")
+async def test_the_listing_may_be_kept_for_an_hour_by_this_client(client: Client) -> None:
+    listing = await client.list_tools()
+    assert (listing.ttl_ms, listing.cache_scope) == (3_600_000, "private")
 
 
 def test_the_instructions_are_short() -> None:
@@ -78,7 +67,6 @@ def test_the_instructions_are_short() -> None:
     assert INSTRUCTIONS.startswith("Handrail gives you a process one step at a time.")
 
 
-@pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
     ("name", "advice"),
     [
@@ -87,76 +75,57 @@ def test_the_instructions_are_short() -> None:
         ("x\x1b" * 100, 'There is no tool "x�x�'),
     ],
 )
-def test_an_unknown_tool_is_a_protocol_error(runtime: Runtime, era: str, name: str, advice: str) -> None:
-    async def test() -> None:
-        async with talking_to(runtime, era) as client:
-            with pytest.raises(MCPError) as caught:
-                await client.call_tool(name, {})
-            assert caught.value.code == mcp_types.INVALID_PARAMS
-            assert caught.value.message.startswith(advice)
-
-    run(test)
+@in_eras(*ERAS)
+async def test_an_unknown_tool_is_a_protocol_error(client: Client, name: str, advice: str) -> None:
+    with pytest.raises(MCPError) as caught:
+        await client.call_tool(name, {})
+    assert caught.value.code == mcp_types.INVALID_PARAMS
+    assert caught.value.message.startswith(advice)
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_a_cursor_that_nobody_gave_out_is_refused(runtime: Runtime, era: str) -> None:
-    async def test() -> None:
-        async with talking_to(runtime, era) as client:
-            with pytest.raises(MCPError) as caught:
-                await client.list_tools(cursor="c" * 200)
-            assert caught.value.code == mcp_types.INVALID_PARAMS
-            assert caught.value.message == "All tools are on one page; send no cursor."
-
-    run(test)
+@in_eras(*ERAS)
+async def test_a_cursor_that_nobody_gave_out_is_refused(client: Client) -> None:
+    with pytest.raises(MCPError) as caught:
+        await client.list_tools(cursor="c" * 200)
+    assert caught.value.code == mcp_types.INVALID_PARAMS
+    assert caught.value.message == "All tools are on one page; send no cursor."
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_an_unknown_method_is_quoted_short_and_visible(runtime: Runtime, era: str) -> None:
+@in_eras(*ERAS)
+async def test_an_unknown_method_is_quoted_short_and_visible(client: Client) -> None:
     class Unheard(mcp_types.Request[mcp_types.RequestParams, str]):
         method: str = "x\u202e" * 100
         params: mcp_types.RequestParams = mcp_types.RequestParams()
 
-    async def test() -> None:
-        async with talking_to(runtime, era) as client:
-            with pytest.raises(MCPError) as caught:
-                await client.session.send_request(Unheard(), mcp_types.EmptyResult)
-            assert caught.value.code == mcp_types.METHOD_NOT_FOUND
-            assert caught.value.message.startswith('There is no method "x\ufffdx\ufffd')
-            assert len(caught.value.message) < 160
-            assert caught.value.data is None
-
-    run(test)
+    with pytest.raises(MCPError) as caught:
+        await client.session.send_request(Unheard(), mcp_types.EmptyResult)
+    assert caught.value.code == mcp_types.METHOD_NOT_FOUND
+    assert caught.value.message.startswith('There is no method "x\ufffdx\ufffd')
+    assert len(caught.value.message) < 160
+    assert caught.value.data is None
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_a_run_is_carried_to_its_end_and_a_repeat_gets_the_same_bytes(runtime: Runtime, era: str) -> None:
-    async def test() -> None:
-        async with talking_to(runtime, era) as client:
-            reply = await client.call_tool("start_workflow", {"workflowId": WORKFLOW})
-            while (following := reply.structured_content["nextCall"]) is not None:
-                call = following["tool"], {**following["params"], "output": {"notesMarkdown": "done"}}
-                reply = await client.call_tool(*call)
-                again = await client.call_tool(*call)
-                assert json.dumps(again.structured_content) == json.dumps(reply.structured_content)
-                assert text_of(again) == text_of(reply)
-            assert reply.structured_content["isComplete"] is True
-            assert reply.structured_content["pending"] is None
-            assert not reply.is_error
-
-    run(test)
+@in_eras(*ERAS)
+async def test_a_run_is_carried_to_its_end_and_a_repeat_gets_the_same_bytes(client: Client) -> None:
+    reply = await client.call_tool("start_workflow", {"workflowId": WORKFLOW})
+    while (following := reply.structured_content["nextCall"]) is not None:
+        call = following["tool"], {**following["params"], "output": {"notesMarkdown": "done"}}
+        reply = await client.call_tool(*call)
+        again = await client.call_tool(*call)
+        assert json.dumps(again.structured_content) == json.dumps(reply.structured_content)
+        assert text_of(again) == text_of(reply)
+    assert reply.structured_content["isComplete"] is True
+    assert reply.structured_content["pending"] is None
+    assert not reply.is_error
 
 
-@pytest.mark.parametrize("era", ERAS)
-def test_an_error_is_a_result_that_clients_accept(runtime: Runtime, era: str) -> None:
-    async def test() -> None:
-        async with talking_to(runtime, era) as client:
-            await client.list_tools()
-            result = await client.call_tool("continue_workflow", {"notes": "done"})
-            assert result.is_error
-            assert text_of(result).startswith("VALIDATION_ERROR: ")
-            await client.session.validate_tool_result("continue_workflow", result)
-
-    run(test)
+@in_eras(*ERAS)
+async def test_an_error_is_a_result_that_clients_accept(client: Client) -> None:
+    await client.list_tools()
+    result = await client.call_tool("continue_workflow", {"notes": "done"})
+    assert result.is_error
+    assert text_of(result).startswith("VALIDATION_ERROR: ")
+    await client.session.validate_tool_result("continue_workflow", result)
 
 
 @pytest.mark.parametrize(

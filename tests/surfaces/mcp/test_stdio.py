@@ -12,8 +12,9 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from tests.conftest import memory_runtime
+from tests.journeys.at_a_form import REPORT
 from tests.surfaces.mcp.pipes import piped
-from tests.surfaces.mcp.test_ask import REGION, REPORT, WORKFLOW, give
+from tests.surfaces.mcp.test_ask import REGION, WORKFLOW, give
 
 OPENING: list[dict[str, Any]] = [
     {

@@ -25,7 +25,13 @@ from handrail.contract.conformance.rules import (
     Whole,
     findings,
 )
-from handrail.contract.envelopes.cli import FORMATS, SCHEMA_VERSION, FlagInput, ResolvedFormat
+from handrail.contract.envelopes.cli import (
+    FORMATS,
+    SCHEMA_VERSION,
+    FlagInput,
+    ResolvedFormat,
+    asked_by_flags,
+)
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quote
 
@@ -188,7 +194,7 @@ def _config_wins(flags: FlagInput, resolved: ResolvedFormat | Fault) -> str:
 
 def _conflict_refused(flags: FlagInput, resolved: ResolvedFormat | Fault) -> str:
     refused = isinstance(resolved, Fault) and resolved.kind is FORMAT_CONFLICT
-    if _is_conflict(flags):
+    if len(asked_by_flags(flags)) > 1:
         return "" if refused else "Two different formats are asked for by flags and not refused."
     return "The flags agree, and are refused as a conflict." if refused else ""
 
@@ -201,19 +207,6 @@ def _config(flags: FlagInput) -> str | None:
     """The strongest configured default that is set."""
     configured = (flags.environment or None, flags.project_default, flags.user_default)
     return next((value for value in configured if value is not None), None)
-
-
-def _is_conflict(flags: FlagInput) -> bool:
-    asked = {
-        FORMATS[name]
-        for name, is_asked in (
-            ("human", flags.human_flag),
-            ("json", flags.json_flag),
-            (flags.requested_format or "", flags.requested_format in FORMATS),
-        )
-        if is_asked
-    }
-    return len(asked) > 1
 
 
 # Exit statuses (CLI section 6)

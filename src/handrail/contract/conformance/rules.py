@@ -183,8 +183,9 @@ ANY_ARRAY = Items()
 
 def findings(value: Json, rule: Rule, pointer: str = "") -> Iterator[Finding]:
     """Every broken rule below `pointer`, in the order of the document, and advice on loose times."""
-    if not _has_type(value, rule):
-        yield SchemaError(pointer=pointer, rule="type", message=f"This must be {_type_name(rule)}.")
+    name, fits = _type_of(rule)
+    if not fits(value):
+        yield SchemaError(pointer=pointer, rule="type", message=f"This must be {name}.")
         return
     match rule:
         case Text():
@@ -198,7 +199,7 @@ def findings(value: Json, rule: Rule, pointer: str = "") -> Iterator[Finding]:
         case Members():
             yield from _members(value, rule, pointer)
         case Either(rules=rules):
-            yield from findings(value, next(one for one in rules if _has_type(value, one)), pointer)
+            yield from findings(value, next(one for one in rules if _type_of(one)[1](value)), pointer)
         case never:
             assert_never(never)
 
@@ -209,42 +210,24 @@ def is_whole(value: Json) -> bool:
     return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
 
 
-def _has_type(value: Json, rule: Rule) -> bool:
+def _type_of(rule: Rule) -> tuple[str, Callable[[Json], bool]]:
+    """What the values of a rule are called, and which are of that type."""
     match rule:
         case Text():
-            return isinstance(value, str)
+            return "a string", lambda value: isinstance(value, str)
         case Whole():
-            return is_whole(value)
+            return "an integer", is_whole
         case Truth():
-            return isinstance(value, bool)
+            return "true or false", lambda value: isinstance(value, bool)
         case Null():
-            return value is None
+            return "null", lambda value: value is None
         case Items():
-            return isinstance(value, list)
+            return "an array", lambda value: isinstance(value, list)
         case Members():
-            return isinstance(value, dict)
+            return "an object", lambda value: isinstance(value, dict)
         case Either(rules=rules):
-            return any(_has_type(value, one) for one in rules)
-        case never:
-            assert_never(never)
-
-
-def _type_name(rule: Rule) -> str:
-    match rule:
-        case Text():
-            return "a string"
-        case Whole():
-            return "an integer"
-        case Truth():
-            return "true or false"
-        case Null():
-            return "null"
-        case Items():
-            return "an array"
-        case Members():
-            return "an object"
-        case Either(rules=rules):
-            return " or ".join(_type_name(one) for one in rules)
+            types = [_type_of(one) for one in rules]
+            return " or ".join(name for name, _ in types), lambda value: any(fits(value) for _, fits in types)
         case never:
             assert_never(never)
 

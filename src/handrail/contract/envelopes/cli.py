@@ -326,7 +326,7 @@ def resolve_format(flags: FlagInput) -> ResolvedFormat:
         Fault FORMAT_CONFLICT when flags ask for two different formats, E_USAGE for a bad `--format`,
         E_CONFIG for a bad value in a lower source.
     """
-    asked = _asked_by_flags(flags)
+    asked = asked_by_flags(flags)
     if len(asked) > 1:
         message = f"The flags ask for {' and '.join(asked)} at the same time."
         raise Fault(FORMAT_CONFLICT, message, details={"formats": list(asked)})
@@ -365,7 +365,7 @@ def find_wrong_variables(environment: Mapping[str, str]) -> dict[str, Fault]:
     return found
 
 
-def _asked_by_flags(flags: FlagInput) -> tuple[Format, ...]:
+def asked_by_flags(flags: FlagInput) -> tuple[Format, ...]:
     """The different formats that flags ask for, in the order of their names here."""
     asked: list[Format] = []
     if flags.human_flag:

@@ -277,8 +277,8 @@ def read_continuation(keys: Sequence[bytes], text: str, *, now: int, command: st
     return continuation
 
 
-def allowed_action(continuation: Continuation, command: str, action_id: str = "") -> NextAction:
-    """The action that this token stands for in this tool; the only one when no id is asked for.
+def allowed_action(continuation: Continuation, command: str) -> NextAction:
+    """The one action that this token stands for in this tool.
 
     Raises Fault ACTION_NOT_ALLOWED with the ids that are allowed.
     """
@@ -287,12 +287,11 @@ def allowed_action(continuation: Continuation, command: str, action_id: str = ""
     if continuation.command != command:
         message = f"The token belongs to {continuation.command}, not to {command}. Pass it to that tool."
         raise Fault(catalogue.ACTION_NOT_ALLOWED, message, details=details)
-    if not action_id and len(allowed) == 1:
+    if len(allowed) == 1:
         return continuation.next_actions[0]
-    for action in continuation.next_actions:
-        if action.id == action_id:
-            return action
-    message = f"The token {_allows(allowed, action_id)}"
+    message = f"The token allows several actions. Choose one of: {', '.join(allowed[:_SHOWN_ACTIONS])}."
+    if not allowed:
+        message = "The token allows no action. Repeat the query to get tokens for what can be done next."
     raise Fault(catalogue.ACTION_NOT_ALLOWED, message, details=details)
 
 
@@ -411,13 +410,6 @@ def _refuse_expired(keys: Sequence[bytes], continuation: Continuation, now: int)
     }
     message = f"The token has expired; it was issued {minutes} minutes ago. {_REPEAT}"
     raise Fault(catalogue.TOKEN_EXPIRED, message, details=details)
-
-
-def _allows(allowed: list[str], action_id: str) -> str:
-    if not allowed:
-        return "allows no action. Repeat the query to get tokens for what can be done next."
-    trouble = "does not allow this action" if action_id else "allows several actions"
-    return f"{trouble}. Choose one of: {', '.join(allowed[:_SHOWN_ACTIONS])}."
 
 
 def _reissue(key: bytes, continuation: Continuation, now: int) -> str:

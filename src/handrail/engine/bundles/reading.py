@@ -1,6 +1,6 @@
 """A bundle's text → a session that is proven whole and can be continued, or one named trouble. Pure.
 
-Order: size and width before parsing, depth while parsing, then shape (all in `parts.py`), digests, chain,
+Order: size and width before parsing, depth while parsing, then shape (all in `walk_bundle`), digests, chain,
 and what the events mean. Nothing is returned before everything holds.
 """
 
@@ -243,9 +243,7 @@ def _check_snapshot(session: BundleSession, ref: str) -> None:
         raise altered_fault("A snapshot is not the position that its name says.", "session/snapshots")
 
 
-# A bundle's text → its parts: bounded before it is parsed, walked event by event, digested on the way.
-#
-# `reading.py` checks that the parts belong together.
+# A bundle's text → its parts: bounded before it is parsed, walked event by event, digested on the way
 
 
 # Reading a long JSON text from left to right, item by item, never as one tree

@@ -43,6 +43,7 @@ from handrail.workflows.compiled import (
     While,
     loop_variables,
     names_set_inside,
+    walk_parts,
 )
 from handrail.workflows.conditions import (
     MISSING,
@@ -86,15 +87,6 @@ class PassedPart(msgspec.Struct, frozen=True, kw_only=True):
     """Rounds that passed it by."""
 
 
-class CutLoop(msgspec.Struct, frozen=True, kw_only=True):
-    """A loop that ended at its limit while there was more to do."""
-
-    loop_id: str
-    rounds: int
-    left: str
-    """What was not done, in words."""
-
-
 def list_passed_parts(
     workflow: CompiledWorkflow, trace: Iterable[TraceEntry], facts: Facts
 ) -> tuple[PassedPart, ...]:
@@ -112,25 +104,6 @@ def list_passed_parts(
             why = _no_round(workflow, find_loop(workflow, name), facts)
         found[name] = PassedPart(step_id=name, why=why, condition_id=condition_id, times=times[name])
     return tuple(found.values())
-
-
-def list_cut_loops(
-    workflow: CompiledWorkflow, trace: Iterable[TraceEntry], facts: Facts
-) -> tuple[CutLoop, ...]:
-    """Every loop that a move left because of its limit, each once."""
-    left = {
-        entry.loop_id: entry
-        for entry in trace
-        if isinstance(entry, ExitedLoop) and entry.reason == "limit_reached"
-    }
-    return tuple(
-        CutLoop(
-            loop_id=entry.loop_id,
-            rounds=entry.iterations,
-            left=_describe_left_work(workflow, find_loop(workflow, entry.loop_id), entry.iterations, facts),
-        )
-        for entry in left.values()
-    )
 
 
 def _describe_left_work(workflow: CompiledWorkflow, loop: Loop, rounds: int, facts: Facts) -> str:
@@ -172,7 +145,8 @@ def _no_round(workflow: CompiledWorkflow, loop: Loop, facts: Facts) -> str:
 
 def _explain_unmet(workflow: CompiledWorkflow, condition: Condition, facts: Facts) -> str:
     """What the part needs, and the values that this depends on."""
-    own = frozenset(names_set_inside(workflow.steps)) | _variables(workflow)
+    loops = (part for part in walk_parts(workflow.steps) if isinstance(part, Loop))
+    own = frozenset(names_set_inside(workflow.steps)).union(*map(loop_variables, loops))
     told: dict[str, str] = {}
     for atom in comparisons(condition):
         if atom.input and atom.input.partition(".")[0] not in own:
@@ -180,24 +154,11 @@ def _explain_unmet(workflow: CompiledWorkflow, condition: Condition, facts: Fact
             told[atom.input] = (
                 f"{atom.input} was not sent" if value is MISSING else f"{atom.input} is {_show_value(value)}"
             )
-    needs = describe_condition(condition)
-    if len(needs) > MOST_WORDS:
-        needs = needs[: MOST_WORDS - 1] + "…"
-    states = "; ".join(told.values())
-    if len(states) > MOST_WORDS:
-        states = states[: MOST_WORDS - 1] + "…"
+    needs, states = (
+        text if len(text) <= MOST_WORDS else text[: MOST_WORDS - 1] + "…"
+        for text in (describe_condition(condition), "; ".join(told.values()))
+    )
     return f"needs {needs}" + (f"; {states}" if states else "")
-
-
-def _variables(workflow: CompiledWorkflow) -> frozenset[str]:
-    waiting = list(workflow.steps)
-    names: frozenset[str] = frozenset()
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, Loop):
-            names |= loop_variables(part)
-            waiting.extend(part.body)
-    return names
 
 
 def _show_value(value: Any) -> str:
@@ -269,11 +230,6 @@ def phrase_for_mode(text: str, leaf: Leaf, autonomy: Autonomy, answered: Set[Ask
     if isinstance(leaf, Choice) and leaf.non_assumable is not None:
         text = f"{_NOBODY_CHOOSES}\n\n{text}"
     return text.replace(ASK_FOR_FILES, _FIND_FILES)
-
-
-def asks_user_first(prompt: str) -> bool:
-    """Whether a prompt opens with questions to the user."""
-    return f"## {QUESTIONS}\n" in prompt
 
 
 def find_lasting_sections(prompt: str) -> dict[str, str]:
@@ -426,16 +382,14 @@ def weigh_confirmation(
 
 
 def find_unasked_confirmation(
-    workflow: CompiledWorkflow, leaf: Leaf, before: Facts, after: Facts, word: PersonsWord
+    workflow: CompiledWorkflow, leaf: Leaf, before: Facts, word: PersonsWord
 ) -> list[Reason]:
-    """Find a confirmation that nobody was asked for: one that only the report makes necessary, because nobody
-    knew of it when the step was shown; one where a person confirmed another report; and any other where the
-    client can ask a person.
+    """Of a confirmation that is needed: whether nobody was asked for it. That is so where only the report
+    makes it necessary, because nobody knew of it when the step was shown; where a person confirmed another
+    report; and wherever the client can ask a person.
 
-    Both facts include the loops' values; those after it have the whole report applied.
+    `before` includes the loops' values.
     """
-    if not any(needs_confirmation(workflow, leaf, facts) for facts in (before, after)):
-        return []
     state: WaitState = "missing"
     if word.seen == "another":
         message, fix, state = (
@@ -509,19 +463,18 @@ def find_unasked_choice(choice: Choice) -> Reason:
 
 def assess_arrival(workflow: CompiledWorkflow, move: Move, facts: Facts) -> Arrival:
     """Assess what a move runs into. `facts` are those that decided it."""
-    cut_short = [
-        GapRecorded(
-            gap_id="",
-            severity="warning",
-            reason="loop_limit_reached",
-            summary=shorten_message(
-                f"The loop {cut.loop_id} ended at its limit of {cut.rounds} rounds: {cut.left}."
-            ),
-        )
-        for cut in list_cut_loops(workflow, move.trace, facts)
-    ]
+    cut_short = {
+        entry.loop_id: entry.iterations
+        for entry in move.trace
+        if isinstance(entry, ExitedLoop) and entry.reason == "limit_reached"
+    }
+    gaps = []
+    for loop_id, rounds in cut_short.items():
+        left = _describe_left_work(workflow, find_loop(workflow, loop_id), rounds, facts)
+        summary = shorten_message(f"The loop {loop_id} ended at its limit of {rounds} rounds: {left}.")
+        gaps.append(GapRecorded(gap_id="", severity="warning", reason="loop_limit_reached", summary=summary))
     reasons = (*find_missing_lists(workflow, move), *judge_handouts(workflow, move, facts))
-    return Arrival(reasons=reasons, gaps=tuple(cut_short))
+    return Arrival(reasons=reasons, gaps=tuple(gaps))
 
 
 def list_dropped_items(
@@ -551,7 +504,7 @@ def list_unasked_gaps(leaf: Leaf, autonomy: Autonomy) -> tuple[GapRecorded, ...]
     """The questions of an author that another mode would have put to the user before the step."""
     if autonomy != "full_auto_never_stop" or not isinstance(leaf, Step):
         return ()
-    if not asks_user_first(leaf.prompt):
+    if f"## {QUESTIONS}\n" not in leaf.prompt:
         return ()
     return (
         GapRecorded(

@@ -1,4 +1,4 @@
-"""The values at a path of an artifact, where `*` stands for every item of a list. Pure."""
+"""The values at a path of an artifact: `*` is every item of a list, a number one of them. Pure."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ def _descend(value: Any, names: list[str], way: tuple[str, ...], around: dict[st
     if name == "*":
         for place, item in enumerate(value if isinstance(value, list) else ()):
             yield from _descend(item, rest, (*way, str(place)), around)
+    elif isinstance(value, list) and name.isdigit():
+        for item in value[int(name) : int(name) + 1]:
+            yield from _descend(item, rest, (*way, name), around)
     elif isinstance(value, dict) and name in value:
         yield from _descend(value[name], rest, (*way, name), value)
 

@@ -19,15 +19,15 @@ from handrail.engine.artifact_shapes import (
     GAP,
     LOOP_CONTROL,
     SHAPES,
-    USER_INPUT,
     WORKFLOW_DIVERGENCE,
     Judgement,
     LoopDecision,
     ReportedGap,
-    explain_misfit,
+    UserInput,
     find_contradictions,
     list_required_members,
     read_as,
+    read_kind,
 )
 from handrail.engine.events import Artifact
 from handrail.engine.judge.report_frame import TO_FILL_IN, find_misfits, gate_of, mark_of
@@ -41,6 +41,7 @@ from handrail.workflows.compiled import (
     Step,
     has_declared_type,
 )
+from handrail.workflows.evidence import Evidence
 
 # ruff: noqa: PLC0415 - contracts are loaded only when an artifact needs one
 
@@ -120,7 +121,7 @@ def _is_nearly(key: str, name: str) -> bool:
 
     given, known = (text.lower().replace("_", "").replace("-", "")[:64] for text in (key, name))
     allowed = 0 if len(known) < _SHORT else 1 if len(known) < _LONG else 2
-    return abs(len(given) - len(known)) <= allowed and count_edits(given, known) <= allowed
+    return count_edits(given, known, allowed) <= allowed
 
 
 def correct_context(
@@ -209,14 +210,6 @@ OURS = "wr."
 """The reserved namespace: an unknown kind in it is a mistake."""
 
 
-class KindContract(msgspec.Struct, frozen=True, kw_only=True):
-    """The contract of a kind; `is_embedded` where the pinned workflow holds it."""
-
-    ref: str
-    contract: Contract
-    is_embedded: bool = True
-
-
 class MisnamedKind(msgspec.Struct, frozen=True, kw_only=True):
     """A kind that is nearly a known one; `suggestion` is what was probably meant."""
 
@@ -229,20 +222,26 @@ def full_kind(kind: str) -> str:
     return OTHER_NAMES.get(kind, kind)
 
 
-def find_kind_contract(workflow: CompiledWorkflow, kind: str, asked: str = "") -> KindContract | None:
+def find_kind_contract(workflow: CompiledWorkflow, kind: str, asked: str = "") -> tuple[str, Contract | None]:
     """The contract of a kind: the one that the step asks for, else one of the workflow, else a builtin."""
     own = workflow.contracts.get(asked)
     if own is not None and own.artifact_kind == kind:
-        return KindContract(ref=asked, contract=own)
+        return asked, own
     for ref, held in workflow.contracts.items():
         if held.artifact_kind == kind:
-            return KindContract(ref=ref, contract=held)
-    return _builtin(kind) if kind.startswith(OURS) else None
+            return ref, held
+    return _builtin(kind) if kind.startswith(OURS) else ("", None)
+
+
+def list_evidence_rules(workflow: CompiledWorkflow, kind: str, asked: str) -> tuple[Evidence, ...]:
+    """What the contract of a kind holds against the world."""
+    _, contract = find_kind_contract(workflow, kind, asked)
+    return () if contract is None else contract.evidence
 
 
 def find_misnaming(workflow: CompiledWorkflow, kind: str) -> MisnamedKind | None:
     """Find what a misspelt kind was meant to be; None if the kind is known or a name of its own."""
-    if find_kind_contract(workflow, full_kind(kind)) is not None:
+    if find_kind_contract(workflow, full_kind(kind))[0]:
         return None
     known = {held.artifact_kind for held in workflow.contracts.values()} | _builtin_kinds()
     meant = guess_kind(kind, known)
@@ -299,13 +298,11 @@ def _folded(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", snake.lower()).strip("_").removesuffix("s")
 
 
-def _builtin(kind: str) -> KindContract | None:
+def _builtin(kind: str) -> tuple[str, Contract | None]:
     from handrail.workflows.builtins.contracts import CONTRACTS
 
-    for spec in CONTRACTS:
-        if spec.artifact_kind == kind:
-            return KindContract(ref=spec.id, contract=spec.compiled(), is_embedded=False)
-    return None
+    held = ((spec.id, spec.compiled()) for spec in CONTRACTS if spec.artifact_kind == kind)
+    return next(held, ("", None))
 
 
 def _builtin_kinds() -> set[str]:
@@ -353,6 +350,8 @@ class JudgedArtifact(msgspec.Struct, frozen=True, kw_only=True):
     artifact: Artifact
     """Its `contract_ref` is set when the whole contract was checked and nothing is wrong."""
     ref: str = ""
+    contract: Contract | None = None
+    """The one of its kind, under this name."""
     about: str = ""
     issues: tuple[Issue, ...] = ()
     misnamed: MisnamedKind | None = None
@@ -445,21 +444,22 @@ def _unique(bodies: Iterable[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]
 def _judge(place: Place, name: str, body: dict[str, Any]) -> JudgedArtifact:
     kind = str(body["kind"])
     asked = place.step.contract if place.step is not None else ""
-    held = find_kind_contract(place.workflow, kind, asked)
-    if held is None:
+    ref, contract = find_kind_contract(place.workflow, kind, asked)
+    if contract is None:
         artifact = Artifact(kind=kind, digest=name, body=body)
         return JudgedArtifact(artifact=artifact, misnamed=find_misnaming(place.workflow, kind))
-    issues = _violations(held.ref, held.contract.schema, body)
+    issues = _violations(ref, contract.schema, body)
     is_whole = not issues
-    if issues and kind in SHAPES and held.ref != asked:
+    if issues and kind in SHAPES and ref != asked:
         # The step does not ask for it, so a fact that can be understood is enough; it meets no contract.
-        schema = held.contract.schema | {"required": list(list_required_members(kind))}
-        issues = _violations(held.ref, schema, body)
-    issues = issues or _find_misplaced(place, held.ref, kind, body)
-    accepted = held.ref if is_whole and not issues else ""
+        schema = contract.schema | {"required": list(list_required_members(kind))}
+        issues = _violations(ref, schema, body)
+    issues = issues or _find_misplaced(place, ref, kind, body)
+    accepted = ref if is_whole and not issues else ""
     return JudgedArtifact(
         artifact=Artifact(kind=kind, digest=name, body=body, contract_ref=accepted),
-        ref=held.ref,
+        ref=ref,
+        contract=contract,
         about=subject_of(place, body)[1],
         issues=tuple(issues),
     )
@@ -480,22 +480,20 @@ def _violations(ref: str, schema: dict[str, Any], body: dict[str, Any]) -> list[
 
 def _find_misplaced(place: Place, ref: str, kind: str, body: dict[str, Any]) -> list[Issue]:
     """What a schema cannot say: whether a well-formed artifact fits the place where it came."""
-    trouble = explain_misfit(kind, body)
-    if trouble:
-        return [Issue(contract_ref=ref, pointer="/", message=shorten_message(trouble, ISSUE_BYTES))]
-    found: list[tuple[str, str]] = []
-    if kind == LOOP_CONTROL:
-        found = _wrong_loop(place, body)
-    elif kind == GAP:
-        found = _unknown_gap(place, body)
-    elif kind == ASSESSMENT:
-        judgement = read_as(Judgement, body)
-        gate = gate_of(place.step, judgement.assessment_id) if judgement is not None else None
-        found = find_misfits(gate, judgement) if gate is not None and judgement is not None else []
-    elif kind == USER_INPUT:
-        found = _blank_user_input(body.get("answer"))
-    else:
-        found = find_contradictions(kind, body)
+    match read_kind(kind, body):
+        case str() as trouble:
+            found = [("/", trouble)]
+        case LoopDecision(loop_id=loop_id):
+            found = _wrong_loop(place, loop_id)
+        case ReportedGap(resolves_gap_id=gap_id):
+            found = _unknown_gap(place, gap_id)
+        case Judgement() as judgement:
+            gate = gate_of(place.step, judgement.assessment_id)
+            found = find_misfits(gate, judgement) if gate is not None else []
+        case UserInput(answer=answer):
+            found = _blank_user_input(answer)
+        case _:
+            found = find_contradictions(kind, body)
     return [
         Issue(contract_ref=ref, pointer=pointer, message=shorten_message(message, ISSUE_BYTES))
         for pointer, message in found
@@ -509,25 +507,22 @@ def _blank_user_input(answer: Any) -> list[tuple[str, str]]:
     return [("/answer", "is empty" if why == "empty" else f"{why}; send the words of the user")]
 
 
-def _wrong_loop(place: Place, body: dict[str, Any]) -> list[tuple[str, str]]:
-    decided = read_as(LoopDecision, body)
+def _wrong_loop(place: Place, loop_id: str) -> list[tuple[str, str]]:
     around = [frame.loop_id for frame in place.frames]
-    if decided is None or decided.loop_id in around:
+    if loop_id in around:
         return []
     known = ", ".join(around) or "no loop"
-    if decided.loop_id:
-        named = shorten_message(decided.loop_id, 64)
+    if loop_id:
+        named = shorten_message(loop_id, 64)
         return [("/loopId", f"{named} is not a loop around this step; around it: {known}")]
     if len(open_loops(place.workflow, place.frames)) > 1:
         return [("/loopId", f"several loops are open, so the decision must name its own: {known}")]
     return []
 
 
-def _unknown_gap(place: Place, body: dict[str, Any]) -> list[tuple[str, str]]:
-    told = read_as(ReportedGap, body)
-    if told is None or not told.resolves_gap_id or place.gaps is None:
+def _unknown_gap(place: Place, named: str) -> list[tuple[str, str]]:
+    if not named or place.gaps is None:
         return []
-    named = told.resolves_gap_id
     if named in place.gaps.by_evidence:
         return [("/resolvesGapId", f"only evidence or a person settles {named}, no sentence of yours")]
     if named in place.gaps.ids:

@@ -25,7 +25,7 @@ nobody checked; rules of the simulator's own, because it would prove what no run
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
 import msgspec
 
@@ -41,10 +41,10 @@ from handrail.engine.artifact_shapes import (
     Observation,
     ReportedGap,
     ReportedShape,
-    read_as,
 )
 from handrail.engine.events import (
     Artifact,
+    Capability,
     CapabilityObserved,
     CapabilityProvenance,
     Claim,
@@ -91,6 +91,7 @@ from handrail.engine.reasons import (
     Issue,
     Proceed,
     Reason,
+    ReasonName,
     WaitsFor,
     WorkflowStep,
     blocker_of,
@@ -293,41 +294,41 @@ def _capability_reasons(place: Place, observed: tuple[CapabilityObserved, ...]) 
         is_probe = place.step is not None and place.step.capability == seen.capability
         is_claim = seen.provenance == "manual_claim"
         if seen.status == "unavailable" and not is_claim:
-            reasons.append(_unavailable_reason(seen))
+            reasons.append(_missing_capability(seen.capability, "unavailable"))
         elif seen.status == "unavailable" or (is_probe and (seen.status == "unknown" or is_claim)):
-            reasons.append(_unknown_reason(seen))
+            reasons.append(_missing_capability(seen.capability, "unknown"))
     return list({reason.pointer: reason for reason in reasons}.values())
 
 
-def _unknown_reason(seen: CapabilityObserved) -> Reason:
-    waits = WaitsFor(kind="capability", state="unknown", values={"capability": seen.capability})
-    return Reason(
-        name="capability_missing:required_capability_unknown",
-        pointer=CapabilityPointer(capability=seen.capability),
-        waits_for=waits,
-        message=f"Whether {seen.capability} works is still unknown, and this workflow needs it.",
-        fix=fix_of(waits),
-        capability=seen.capability,
-    )
+_SAID: dict[Literal["unknown", "unavailable"], tuple[ReasonName, str]] = {
+    "unknown": (
+        "capability_missing:required_capability_unknown",
+        "Whether {} works is still unknown, and this workflow needs it.",
+    ),
+    "unavailable": (
+        "capability_missing:required_capability_unavailable",
+        "This workflow needs {}, and it is not available here.",
+    ),
+}
 
 
-def _unavailable_reason(seen: CapabilityObserved) -> Reason:
-    waits = WaitsFor(kind="capability", state="unavailable", values={"capability": seen.capability})
+def _missing_capability(capability: Capability, state: Literal["unknown", "unavailable"]) -> Reason:
+    waits = WaitsFor(kind="capability", state=state, values={"capability": capability})
+    name, said = _SAID[state]
     return Reason(
-        name="capability_missing:required_capability_unavailable",
-        pointer=CapabilityPointer(capability=seen.capability),
+        name=name,
+        pointer=CapabilityPointer(capability=capability),
         waits_for=waits,
-        message=f"This workflow needs {seen.capability}, and it is not available here.",
+        message=said.format(capability),
         fix=fix_of(waits),
-        is_retryable=False,
-        capability=seen.capability,
+        is_retryable=state == "unknown",
+        capability=capability,
     )
 
 
 def _read_all(artifacts: tuple[Artifact, ...], kind: str, shape: type[_R]) -> list[_R]:
-    """The artifacts of a kind in its shape."""
-    read = (read_as(shape, artifact.body) for artifact in artifacts if artifact.kind == kind)
-    return [told for told in read if told is not None]
+    """The artifacts of a kind in its shape, which they were found to have."""
+    return [msgspec.convert(artifact.body, shape) for artifact in artifacts if artifact.kind == kind]
 
 
 # From a verdict to an answer
@@ -514,9 +515,9 @@ def _judge_confirmation(
     """Whether the user confirmed the step; without a person, an agent that was told to ask is believed."""
     before, after = (add_loop_values(workflow, state, facts) for facts in (shown.facts, after))
     claim, reason = weigh_confirmation(workflow, leaf, autonomy, before, after, shown.word)
-    if reason is not None or shown.word.is_given or autonomy != "guided":
+    if claim is None or reason is not None or shown.word.is_given or autonomy != "guided":
         return PersonsSay(claims=_some(claim), due=_some(reason))
-    once = find_unasked_confirmation(workflow, leaf, before, after, shown.word)
+    once = find_unasked_confirmation(workflow, leaf, before, shown.word)
     return PersonsSay(claims=_some(claim), once=tuple(once))
 
 

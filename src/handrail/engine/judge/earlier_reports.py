@@ -29,7 +29,7 @@ from handrail.engine.history import (
     way_to,
 )
 from handrail.engine.judge.arrival import PersonsWord
-from handrail.engine.judge.artifacts import Place, find_kind_contract, full_kind, judge_report
+from handrail.engine.judge.artifacts import Place, full_kind, judge_report, list_evidence_rules
 from handrail.engine.judge.changed_claims import Comparison, find_named_files
 from handrail.engine.judge.red_then_green import sort_tests
 from handrail.engine.judge.requirements import INVALID, MISSING
@@ -139,8 +139,7 @@ def _read_named(
     """Every path that the list of changes at a node names, or those that it leaves out."""
     found: list[str] = []
     for kept in attached_to(history, node.node_id).artifacts:
-        held = find_kind_contract(workflow, kept.artifact.kind, kept.artifact.contract_ref)
-        for rule in () if held is None else held.contract.evidence:
+        for rule in list_evidence_rules(workflow, kept.artifact.kind, kept.artifact.contract_ref):
             if isinstance(rule, ChangedInRun):
                 found += find_named_files(rule, kept.artifact.body, only_left_out=only_left_out)
     return found

@@ -27,7 +27,7 @@ from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded
 from handrail.engine.judge.arrival import DECLINED, NOT_CONFIRMED
 from handrail.engine.judge.artifact_spots import Spot, find_spots, write_pointer
-from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, find_kind_contract, full_kind
+from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, full_kind, list_evidence_rules
 from handrail.engine.judge.changed_claims import Comparison, find_named_files, locate, read_listed, widen
 from handrail.engine.judge.copied_examples import find_copied, list_prose
 from handrail.engine.judge.earlier_reports import (
@@ -95,22 +95,6 @@ def _bind(path: str, way: tuple[str, ...]) -> str:
     return "/" + "/".join(names)
 
 
-def _bound_spots(body: Any, path: str) -> Iterator[Spot]:
-    """As `find_spots`; numbers in the path are items of lists."""
-    values: list[Spot] = [((), body, {})]
-    for name in path[1:].split("/"):
-        grown: list[Spot] = []
-        for way, value, around in values:
-            if name == "*" and isinstance(value, list):
-                grown += [((*way, str(place)), item, around) for place, item in enumerate(value)]
-            elif isinstance(value, list) and name.isdigit() and int(name) < len(value):
-                grown.append(((*way, name), value[int(name)], around))
-            elif isinstance(value, dict) and name in value:
-                grown.append(((*way, name), value[name], value))
-        values = grown
-    yield from values
-
-
 def list_rows(rule: PathExists | PlaceExists | Ran | RedThenGreen, body: Any) -> list[Spot]:
     """The texts that a rule is about."""
     return [
@@ -129,10 +113,9 @@ def plan_look(place: Place, bodies: Iterable[dict[str, Any]]) -> Look:
     asked: dict[AskedPlace, None] = {}
     named: dict[str, None] = {}
     wants_tree = place.step is not None and bool(place.step.check)
+    ref = place.step.contract if place.step is not None else ""
     for body in bodies:
-        kind = full_kind(str(body.get("kind", "")))
-        held = find_kind_contract(place.workflow, kind, place.step.contract if place.step is not None else "")
-        for rule in () if held is None else held.contract.evidence:
+        for rule in list_evidence_rules(place.workflow, full_kind(str(body.get("kind", ""))), ref):
             match rule:
                 case PathExists() | PlaceExists():
                     asked |= dict.fromkeys(read_place(rule, *spot[1:]) for spot in list_rows(rule, body))
@@ -157,15 +140,13 @@ def weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> Weigh
     reasons: list[Reason] = []
     gaps: list[GapRecorded] = []
     weighed: list[JudgedArtifact] = []
-    known = msgspec.structs.replace(known, left_out=_find_left_out(place, judged, known))
+    known = msgspec.structs.replace(known, left_out=_find_left_out(judged, known))
     for found in judged:
-        held = find_kind_contract(place.workflow, found.artifact.kind, found.ref) if found.ref else None
-        contract = None if held is None else held.contract
-        if not found.is_good or not found.ref:
+        if found.contract is None or not found.is_good:
             weighed.append(found)
-            claims += () if contract is None else _name_inconsistent(found, contract)
+            claims += _name_inconsistent(found)
             continue
-        result = _Weighing(found, contract, known)
+        result = _Weighing(found, found.contract, known)
         weighed.append(result.judged())
         claims += result.claims
         reasons += result.reasons
@@ -182,12 +163,11 @@ def weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> Weigh
     return Weighed(judged=weighed, claims=tuple(claims), reasons=tuple(reasons), gaps=tuple(gaps))
 
 
-def _find_left_out(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> frozenset[str]:
+def _find_left_out(judged: list[JudgedArtifact], known: Witnessed) -> frozenset[str]:
     """The files that these reports leave out, with a reason: somebody else's, mostly."""
     found: set[str] = set()
     for one in judged:
-        held = find_kind_contract(place.workflow, one.artifact.kind, one.ref) if one.ref else None
-        for rule in () if held is None else held.contract.evidence:
+        for rule in () if one.contract is None else one.contract.evidence:
             if isinstance(rule, ChangedInRun) and rule.left_out:
                 for _, path, _ in find_spots(one.artifact.body, rule.left_out):
                     found |= set(locate(known.sighting, path).paths) if isinstance(path, str) else set()
@@ -195,9 +175,9 @@ def _find_left_out(place: Place, judged: list[JudgedArtifact], known: Witnessed)
     return frozenset(found)
 
 
-def _name_inconsistent(found: JudgedArtifact, contract: Contract) -> Iterator[Claim]:
+def _name_inconsistent(found: JudgedArtifact) -> Iterator[Claim]:
     """Where a report that is refused already contradicts itself: a run that goes on with it counts that."""
-    for rule in contract.evidence:
+    for rule in () if found.contract is None else found.contract.evidence:
         for pointer, fact in (
             find_inconsistent(rule, found.artifact.body) if isinstance(rule, Consistent) else ()
         ):
@@ -214,7 +194,7 @@ def _name_inconsistent(found: JudgedArtifact, contract: Contract) -> Iterator[Cl
 class _Weighing:
     """One artifact against the rules of its contract."""
 
-    def __init__(self, found: JudgedArtifact, contract: Contract | None, known: Witnessed) -> None:
+    def __init__(self, found: JudgedArtifact, contract: Contract, known: Witnessed) -> None:
         self.claims: list[Claim] = []
         self.reasons: list[Reason] = []
         self.gaps: list[GapRecorded] = []
@@ -225,8 +205,6 @@ class _Weighing:
         self._repeated: set[str] = set()
         """Places that name again what a place before them does, in another spelling."""
         self._named: dict[tuple[object, ...], str] = {}
-        if contract is None:
-            return
         copied = find_copied(self._body, contract.example)
         if copied:
             self._refute("not_example", copied, "required", _COPIED)
@@ -563,7 +541,7 @@ def find_expected_status(rule: Ran, body: Any, way: tuple[str, ...], around: dic
     if rule.passes is None:
         return 0
     bound = msgspec.structs.replace(rule.passes, at=_bind(rule.passes.at, way))
-    return 0 if all(_holds(bound, value) for _, value, _ in _bound_spots(body, bound.at)) else None
+    return 0 if all(_holds(bound, value) for _, value, _ in find_spots(body, bound.at)) else None
 
 
 def find_inconsistent(rule: Consistent, body: dict[str, Any]) -> list[tuple[str, str]]:
@@ -573,7 +551,7 @@ def find_inconsistent(rule: Consistent, body: dict[str, Any]) -> list[tuple[str,
         if not _holds(rule.when, value):
             continue
         bound = _bind(rule.then.at, way)
-        spots = list(_bound_spots(body, bound))
+        spots = list(find_spots(body, bound))
         if not spots and (rule.then.exists is True or rule.then.equals is not None):
             found.append((write_pointer(way), f"is {value}, so {bound[1:]} must be there"))
         for place, held, _ in spots:

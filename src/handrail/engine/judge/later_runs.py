@@ -17,7 +17,7 @@ from handrail.engine.command_lines import split_command
 from handrail.engine.events import Claim, EvidenceRecorded, GapRecorded, ReceiptRecorded
 from handrail.engine.history import History, Node, attached_to, way_to
 from handrail.engine.judge.artifact_spots import Spot, write_pointer
-from handrail.engine.judge.artifacts import find_kind_contract
+from handrail.engine.judge.artifacts import list_evidence_rules
 from handrail.engine.judge.earlier_reports import FACT_BYTES
 from handrail.engine.judge.evidence import find_expected_status, list_rows
 from handrail.engine.judge.red_then_green import match_red_then_green, sort_tests
@@ -119,7 +119,7 @@ def _weigh_claim(
                 verdict=result.verdict,
                 fact=shorten_message(result.fact, FACT_BYTES),
                 refs=result.refs,
-                **({"grown": (), "unanswered": ()} | sort_tests(known, result)),
+                **({"grown": (), "unanswered": (), "unrun": ()} | sort_tests(known, result)),
             )
     return claim
 
@@ -131,8 +131,7 @@ def _find_rows(
     for kept in attached_to(history, node.node_id).artifacts:
         if not claim.contract_ref or kept.artifact.contract_ref != claim.contract_ref:
             continue
-        held = find_kind_contract(workflow, kept.artifact.kind, claim.contract_ref)
-        rules = () if held is None else held.contract.evidence
+        rules = list_evidence_rules(workflow, kept.artifact.kind, claim.contract_ref)
         kind = RedThenGreen if claim.check == "red_then_green" else Ran
         for rule in (one for one in rules if isinstance(one, kind)):
             for spot in list_rows(rule, kept.artifact.body):

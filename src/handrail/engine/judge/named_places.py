@@ -75,10 +75,18 @@ _TEST_FOLDERS = frozenset(
 def is_test_file(path: str) -> bool:
     """Whether a file is a test by the conventions of its place and name."""
     *folders, name = path.split("/")
-    stem = name.partition(".")[0]
-    is_named = stem.startswith("test_") or stem.endswith(("_test", "_spec")) or stem == "conftest"
     is_inside = not _TEST_FOLDERS.isdisjoint((*folders, name))  # a repository of tests is named by its folder
-    return is_named or ".test." in name or ".spec." in name or is_inside
+    return bool(find_pattern(path)) or name.partition(".")[0] == "conftest" or is_inside
+
+
+def find_pattern(path: str) -> str:
+    """The pattern of names, in its folder, by which runners find a test; empty: it is no test by its name."""
+    folder, _, name = path.rpartition("/")
+    stem, dot, rest = name.partition(".")
+    head = "test_" if stem.startswith("test_") else ""
+    end = next((one for one in ("_test", "_spec") if stem.endswith(one)), "")
+    is_named = bool(head or end) or ".test." in name or ".spec." in name
+    return f"{folder}/{head}*{end}{dot}{rest}" if is_named else ""
 
 
 _CONFIGURATION = frozenset(

@@ -10,12 +10,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
 from handrail.contract.wording import make_readable
-from handrail.engine.command_lines import explain_not_run, reaches, read_words
+from handrail.engine.command_lines import explain_not_run, reaches, read_core, read_words
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.judge.named_places import configures_runner, is_test_file
 from handrail.engine.judge.run_claims import (
@@ -79,78 +79,88 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
     return msgspec.structs.replace(judged, command=command, guard=text.strip())
 
 
+_Gap: TypeAlias = Literal["steering", "program", "fewer", "gone", "only_tests", "changed_tests", "absent"]
+_Told: TypeAlias = Literal["new_tests", "beside", "broken", "unloadable"]
+"""A test that is new beside those that failed takes nothing from them: it is told, and is no gap. Nor is code
+that failed in the middle of the work, where the test was never run on that of the start."""
+DoubtCode: TypeAlias = _Gap | _Told
+ASIDE = "put these as they were at the start, run it, put yours back, and run it again"
+_CHANGED = "failed before and passes now, and what it tests by changed in between"
+_WITHOUT = "run it as it is now without the fix, then with it"
+_SAYS: dict[DoubtCode, str] = {
+    "steering": "failed and passes under different {}",
+    "program": "failed and passes by another program: {}",
+    "fewer": "failed before, and now {}",
+    "gone": "failed before and passes now, and tests of then are gone: {}",
+    "only_tests": "failed before and passes now, and only tests differ: {}",
+    "changed_tests": f"{_CHANGED}: {{}}; {_WITHOUT}",
+    "new_tests": f"{_CHANGED}: {{}}; {_WITHOUT}",
+    "beside": f"{_CHANGED}: {{}}; {ASIDE}",
+    "broken": "failed only after this run had changed {}: put that back as it was at the start, run it, "
+    "put the fix back, and run it again",
+    "unloadable": "failed only after this run had changed {}, and breaks off without that",
+    "absent": "failed before, when {} was not there, and passes now",
+}
+_SAY_WHAT_SHOWS_IT: tuple[DoubtCode, ...] = ("changed_tests", "new_tests", "beside", "broken")
+
+
+class GuardDoubt(msgspec.Struct, frozen=True, kw_only=True):
+    """What else than the change may have made a command pass, and which files or variables that is about."""
+
+    code: DoubtCode
+    names: tuple[str, ...]
+
+
+def say_guard_doubt(doubt: GuardDoubt, name: str) -> str:
+    """The sentence of it, with what would show it where something does."""
+    return f"{name} {_SAYS[doubt.code].format(list_paths(list(doubt.names)))}"
+
+
 def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, name: str) -> RunResult:
     """Whether it is the change that made it pass: what differs between the files then and now says so."""
     refs = (red.receipt_id, *green.refs)
     last = next(one for one in known.receipts if one.receipt_id == green.refs[-1])
     turn = known.sighting.turns.get(red.receipt_id, Turn())
-    paths, doubt = list(turn.since), find_doubt(red, last, turn, name)
-    if not doubt and (absent := _find_absent(red, turn)):
-        doubt = f"{name} failed before, when {list_paths(absent)} was not there, and passes now"
-    if not doubt and not paths:
+    paths, doubt = list(turn.since), find_doubt(red, last, turn)
+    if doubt is None and (absent := _find_absent(red, turn)):
+        doubt = GuardDoubt(code="absent", names=tuple(absent))
+    if doubt is not None:
+        fact = say_guard_doubt(doubt, name)
+        fix = fact if doubt.code in _SAY_WHAT_SHOWS_IT else ""
+        is_gap = doubt.code in get_args(_Gap)
+        return RunResult(verdict="unknown", fact=fact, refs=refs, fix=fix, is_doubted=is_gap)
+    if not paths:
         return RunResult(
             verdict="unknown", fact=f"{name} failed before and passes now, and {NOT_FOUND}", refs=refs
         )
-    if doubt:
-        # A test that is new beside those that failed takes nothing from them: it is told, and is no gap. Nor
-        # is code that failed in the middle of the work, where the test was never run on that of the start.
-        is_changed = doubt == _find_changed_tests(red, paths, name, turn)
-        is_broken = doubt == _describe_broken(turn.broken, name)
-        is_told = is_broken or (is_changed and {*turn.added}.issuperset(list_own(red, paths)))
-        fix = doubt if is_changed or is_broken else ""  # they say what shows it
-        return RunResult(verdict="unknown", fact=doubt, refs=refs, fix=fix, is_doubted=not is_told)
     there = set(paths).difference(turn.added)
     told = {make_readable(path) for path in there if is_test_file(path)}.union(green.paths)
     return RunResult(verdict="holds", fact=describe_guard(red, paths), refs=refs, paths=tuple(sorted(told)))
 
 
-def find_doubt(red: ReceiptRecorded, green: ReceiptRecorded, turn: Turn, name: str) -> str:
-    """What else than the change may have made it pass; empty: nothing that is known."""
-    paths = list(turn.since)
-    fewer = compare_counts(red.counts, green.counts, "then")
-    if red.steering != green.steering:
-        names = sorted({one for one, _ in {*red.steering.items()} ^ {*green.steering.items()}})
-        return f"{name} failed and passes under different {', '.join(names)}"
+def find_doubt(red: ReceiptRecorded, green: ReceiptRecorded, turn: Turn) -> GuardDoubt | None:
+    """What else than the change may have made it pass; None: nothing that is known."""
     programs = {one.program_digest for one in (red, green) if one.program_digest and not own_program(one)}
-    if len(programs) > 1:
-        return f"{name} failed and passes by another program: {make_readable(green.program)[:120]}"
-    if fewer:
-        return f"{name} failed before, and now {fewer}"
     is_counted = red.counts is not None and green.counts is not None
-    lost = [] if is_counted else [path for path in list_own(red, sorted(turn.gone)) if is_test_file(path)]
-    if lost:
-        return f"{name} failed before and passes now, and tests of then are gone: {list_paths(lost)}"
-    return (
-        _find_only_tests(paths, name)
-        or ("" if turn.is_answered else _find_changed_tests(red, paths, name, turn))
-        or (_describe_broken(turn.broken, name) if turn.broken else "")
-    )
+    fewer = compare_counts(red.counts, green.counts, "then")
+    steered = {one for one, _ in {*red.steering.items()} ^ {*green.steering.items()}}
+    own = [] if turn.is_answered else list_own(red, turn.since)
+    is_new = {*turn.added}.issuperset(own)
+    found: dict[DoubtCode, Sequence[str]] = {
+        "steering": sorted(steered),
+        "program": [green.program[:120]] if len(programs) > 1 else [],
+        "fewer": [fewer] if fewer else [],
+        "gone": [] if is_counted else list(filter(is_test_file, list_own(red, sorted(turn.gone)))),
+        "only_tests": _list_only_tests(turn.since),
+        "beside" if is_new and turn.is_first else "new_tests" if is_new else "changed_tests": own,
+        "unloadable" if turn.is_unloadable else "broken": sorted(turn.broken),
+    }
+    return next((GuardDoubt(code=code, names=tuple(names)) for code, names in found.items() if names), None)
 
 
-def _describe_broken(broken: Sequence[str], name: str) -> str:
-    told = f"{name} failed only after this run had changed {list_paths(sorted(broken))}"
-    return f"{told}: put that back as it was at the start, run it, put the fix back, and run it again"
-
-
-def _find_only_tests(paths: list[str], name: str) -> str:
-    if paths and all(is_test_file(path) for path in paths):
-        return f"{name} failed before and passes now, and only tests differ: {list_paths(paths)}"
-    return ""
-
-
-ASIDE = "put these as they were at the start, run it, put yours back, and run it again"
-
-
-def _find_changed_tests(red: ReceiptRecorded, paths: list[str], name: str, turn: Turn) -> str:
-    """Another test than the one that failed shows nothing about the code between them."""
-    found = list_own(red, paths)
-    if not found:
-        return ""
-    told = (
-        f"{name} failed before and passes now, and what it tests by changed in between: {list_paths(found)}"
-    )
-    is_beside = turn.is_first and {*turn.added}.issuperset(found)
-    return f"{told}; {ASIDE if is_beside else 'run it as it is now without the fix, then with it'}"
+def _list_only_tests(paths: Sequence[str]) -> Sequence[str]:
+    """The files, where all of them are tests."""
+    return paths if all(map(is_test_file, paths)) else ()
 
 
 def list_own(receipt: ReceiptRecorded, paths: Sequence[str]) -> list[str]:
@@ -185,6 +195,14 @@ def list_scripts(receipt: ReceiptRecorded) -> set[str]:
     return places | {own_program(receipt)}
 
 
+def is_check_of(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:
+    """Whether both are of one command, or count the same tests and only tell more or less of them."""
+    places = {(held.directory, held.environment_digest) for held in (one, other)}
+    is_counted = bool(one.counts and other.counts) and one.directory != ELSEWHERE
+    is_alike = is_counted and len(places) == 1 and read_core(one.argv) == read_core(other.argv)
+    return is_alike or is_command_of(one, other)
+
+
 def is_run_alike(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:
     """Whether a later run of a command is held to the same: variables, as many tests, as strong a door."""
     is_seen = one.by == other.by or one.by != "client_hook"
@@ -203,7 +221,9 @@ def find_doubted_pass(known: Witnessed, result: RunResult, text: str) -> str:
     red = find_red([one for one in known.receipts if is_command_of(one, green)], green)
     paths = [] if red is None else list(known.sighting.turns.get(red.receipt_id, Turn()).since)
     is_own = not set(result.paths).isdisjoint(map(make_readable, paths))
-    return _find_only_tests(paths, make_readable(text.strip())) if is_own else ""
+    tests = _list_only_tests(paths) if is_own else ()
+    doubt = GuardDoubt(code="only_tests", names=tuple(tests))
+    return say_guard_doubt(doubt, make_readable(text.strip())) if tests else ""
 
 
 def sort_tests(known: Witnessed, result: RunResult) -> dict[str, Any]:
@@ -216,7 +236,7 @@ def sort_tests(known: Witnessed, result: RunResult) -> dict[str, Any]:
     if result.verdict != "holds" or green is None:
         return {"paths": result.paths}
     sighting = known.sighting
-    own = [one for one in known.receipts if is_command_of(one, green)]
+    own = [one for one in known.receipts if is_check_of(one, green)]
     turns = [(one, sighting.turns[one.receipt_id]) for one in own if one.receipt_id in sighting.turns]
     counted = [(one, turn) for one, turn in turns if one.counts]  # a linter has no tests that may be disarmed
     due = [(one, turn) for one, turn in counted if turn.is_first and not turn.is_answered]
@@ -228,11 +248,14 @@ def sort_tests(known: Witnessed, result: RunResult) -> dict[str, Any]:
     is_shown = red is not None and _judge_difference(known, red, result, "").verdict == "holds"
     is_same = red is not None and not list_own(red, sighting.turns.get(red.receipt_id, Turn()).since)
     grown = list_own(green, sorted(sighting.grown - tests)) if is_shown and is_same else []
+    grown += list_own(green, sorted(sighting.moved.keys() - tests))
     unanswered = tuple(map(make_readable, sorted(tests)))
+    unrun = {path for _, turn in counted for path in turn.unrun}
     return {
         "paths": tuple(path for path in result.paths if path not in unanswered),
         "grown": tuple(map(make_readable, grown)),
         "unanswered": unanswered,
+        "unrun": tuple(make_readable(path) for path in grown if path in unrun),
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, assert_never
 
 import msgspec
 from msgspec import json
+from msgspec.structs import replace
 
 from handrail.contract.ids import Autonomy
 from handrail.contract.wording import shorten
@@ -125,7 +126,6 @@ MOST_ASKED = 12
 MOST_VALUES = 8
 LONGEST_DESCRIPTION = 300
 """Characters of what an author says about a value: the sentence to decide by is read to its end."""
-_ORDERED = ("gt", "gte", "lt", "lte")
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,6 +149,8 @@ class Steering(msgspec.Struct, frozen=True, kw_only=True):
     asked_at: tuple[str, ...] = ()
     """Ids of the steps that ask, AT_START among them; in the order of the workflow."""
     every_round_at: frozenset[str] = frozenset()
+    first_loops: tuple[str, ...] = ()
+    """The loops around the place where it is first read."""
 
 
 def steering_values(workflow: CompiledWorkflow) -> Mapping[str, Steering]:
@@ -158,17 +160,8 @@ def steering_values(workflow: CompiledWorkflow) -> Mapping[str, Steering]:
 
 def _find_steering(workflow: CompiledWorkflow) -> dict[str, Steering]:
     search = _Search(workflow)
-    search.walk(workflow.steps, (), frozenset())
-    return {
-        name: Steering(
-            name=name,
-            values=tuple(found.values),
-            is_list=found.is_list,
-            asked_at=tuple(found.asked_at),
-            every_round_at=frozenset(found.every_round_at),
-        )
-        for name, found in search.found.items()
-    }
+    search.walk(workflow.steps, _Here())
+    return search.found
 
 
 def list_asks(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[Ask]:
@@ -179,7 +172,7 @@ def list_asks(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[Ask]
         is_told = held.is_list and names_default_list(workflow, leaf, held.name, facts)
         if is_told or is_every_round or not is_known(workflow, held.name, facts, is_list=held.is_list):
             ask = make_ask(workflow, held, is_every_round=is_every_round)
-            asks.append(msgspec.structs.replace(ask, is_told=is_told))
+            asks.append(replace(ask, is_told=is_told))
     texts = (Ask(name=one, allowed="", is_told=True) for one in list_told_texts(workflow, leaf, facts))
     return [*asks, *texts][:MOST_ASKED]
 
@@ -225,15 +218,12 @@ _Recent: TypeAlias = tuple[tuple[str, int], ...]
 ran, then those that may have run since."""
 
 
-class _Found:
-    """One value while the workflow is searched."""
+class _Here(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the search is: the loops around it, and what these count."""
 
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-        self.is_list = False
-        self.asked_at: dict[str, None] = {}
-        self.every_round_at: set[str] = set()
-        self.first_loops: tuple[str, ...] = ()
+    recent: _Recent = ()
+    loops: tuple[str, ...] = ()
+    counted: frozenset[str] = frozenset()
 
 
 class _Search:
@@ -243,45 +233,33 @@ class _Search:
         self._conditions = workflow.conditions
         self._inside = frozenset(names_set_inside(workflow.steps))
         self._counters = {name: spec.counted_by for name, spec in workflow.inputs.items() if spec.counted_by}
-        self.found: dict[str, _Found] = {}
+        self.found: dict[str, Steering] = {}
 
-    def walk(
-        self,
-        parts: tuple[Part, ...],
-        loops: tuple[str, ...],
-        counted: frozenset[str],
-        recent: _Recent = (),
-    ) -> _Recent:
+    def walk(self, parts: tuple[Part, ...], here: _Here) -> _Recent:
         """The steps that can ask for what follows these parts."""
         for part in parts:
-            self._read(part.when, recent, loops, counted)
+            self._read(part.when, here)
             if isinstance(part, Loop):
-                recent = self._loop(part, loops, counted, recent)
-                continue
-            here = (part.id, len(loops))
-            self._read_at_leaf(part, recent or (here,), loops, counted)
-            recent = (*recent, here) if part.when else (here,)
-        return recent
+                recent = self._loop(part, here)
+            else:
+                own = (part.id, len(here.loops))
+                self._read_at_leaf(part, replace(here, recent=here.recent or (own,)))
+                recent = (*here.recent, own) if part.when else (own,)
+            here = replace(here, recent=recent)
+        return here.recent
 
-    def _loop(
-        self,
-        loop: Loop,
-        loops: tuple[str, ...],
-        counted: frozenset[str],
-        recent: _Recent,
-    ) -> _Recent:
-        inner = counted | loop_variables(loop)
+    def _loop(self, loop: Loop, here: _Here) -> _Recent:
         is_entered = not loop.when
         match loop.repeat:
             case ForEach(input=name):
                 counter = self._counters.get(name, "")
                 if counter:
-                    self._use(counter.partition(".")[0], [1], recent, loops, counted)
+                    self._use(counter.partition(".")[0], [1], here)
                 else:
-                    self._use(name.partition(".")[0], [], recent, loops, counted, is_list="." not in name)
+                    self._use(name.partition(".")[0], [], here, is_list="." not in name)
                 is_entered = False
             case While(condition=one):
-                self._read(one, recent, loops, counted)
+                self._read(one, here)
                 is_entered = is_entered and isinstance(self._conditions[one], LoopControl)
             case Count(count=count):
                 is_entered = is_entered and count > 0
@@ -289,15 +267,13 @@ class _Search:
                 pass
             case never:
                 assert_never(never)
-        within = (*loops, loop.id)
-        last = self.walk(loop.body, within, inner, recent)
+        within = replace(here, loops=(*here.loops, loop.id), counted=here.counted | loop_variables(loop))
+        last = self.walk(loop.body, within)
         if isinstance(loop.repeat, While | Until):
-            self._read(loop.repeat.condition, last, within, inner, is_every_round=True)
-        return last if is_entered else tuple(dict.fromkeys((*recent, *last)))
+            self._read(loop.repeat.condition, replace(within, recent=last), is_every_round=True)
+        return last if is_entered else tuple(dict.fromkeys((*here.recent, *last)))
 
-    def _read_at_leaf(
-        self, leaf: Leaf, recent: _Recent, loops: tuple[str, ...], counted: frozenset[str]
-    ) -> None:
+    def _read_at_leaf(self, leaf: Leaf, here: _Here) -> None:
         match leaf:
             case Step(fragments=fragments, require_confirmation=asked):
                 read = [*(one.when for one in fragments), asked if isinstance(asked, str) else ""]
@@ -308,63 +284,53 @@ class _Search:
             case never:
                 assert_never(never)
         for condition_id in read:
-            self._read(condition_id, recent, loops, counted)
+            self._read(condition_id, here)
 
-    def _read(
-        self,
-        condition_id: str,
-        recent: _Recent,
-        loops: tuple[str, ...],
-        counted: frozenset[str],
-        *,
-        is_every_round: bool = False,
-    ) -> None:
+    def _read(self, condition_id: str, here: _Here, *, is_every_round: bool = False) -> None:
         if not condition_id:
             return
         for atom in comparisons(self._conditions[condition_id]):
             if atom.input:
                 head, _, member = atom.input.partition(".")
                 values = [] if member else _compared_with(atom)
-                self._use(head, values, recent, loops, counted, is_every_round=is_every_round)
+                self._use(head, values, here, is_every_round=is_every_round)
 
     def _use(
         self,
         name: str,
         values: list[Any],
-        recent: _Recent,
-        loops: tuple[str, ...],
-        counted: frozenset[str],
+        here: _Here,
         *,
         is_list: bool = False,
         is_every_round: bool = False,
     ) -> None:
-        if name in counted or name in self._inside:
+        if name in here.counted or name in self._inside:
             return
-        if name not in self.found:
-            self.found[name] = _Found()
-            self.found[name].first_loops = loops
-        found = self.found[name]
-        found.is_list = found.is_list or is_list
-        found.values += [value for value in values if not _is_among(value, found.values)]
-        if not recent:
-            found.asked_at[AT_START] = None
-        for step_id, depth in recent:
-            found.asked_at[step_id] = None
-            # What is first read inside a loop, and can be asked for inside it, belongs to each round.
-            is_of_round = bool(loops) and found.first_loops[: len(loops)] == loops and depth >= len(loops)
-            if depth >= len(loops) and (is_every_round or is_of_round):
-                found.every_round_at.add(step_id)
+        found = self.found.get(name) or Steering(name=name, first_loops=here.loops)
+        # What is first read inside a loop, and can be asked for inside it, belongs to each round.
+        depth = len(here.loops)
+        is_of_round = is_every_round or (depth > 0 and found.first_loops[:depth] == here.loops)
+        asked_at = [step_id for step_id, _ in here.recent] or [AT_START]
+        self.found[name] = replace(
+            found,
+            values=(*found.values, *(one for one in values if not _is_among(one, found.values))),
+            is_list=found.is_list or is_list,
+            asked_at=tuple(dict.fromkeys((*found.asked_at, *asked_at))),
+            every_round_at=found.every_round_at.union(
+                step_id for step_id, loops in here.recent if is_of_round and loops >= depth
+            ),
+        )
 
 
 def _compared_with(atom: Compare) -> list[Any]:
-    if atom.op == "exists" or (atom.value is None and atom.op not in _ORDERED):
+    if atom.op == "exists" or atom.value is None:
         return []
     if atom.op == "in":
         return list(atom.value) if isinstance(atom.value, list | tuple) else [atom.value]
     return [atom.value]
 
 
-def _is_among(value: Any, values: list[Any]) -> bool:
+def _is_among(value: Any, values: Sequence[Any]) -> bool:
     return any(type(value) is type(held) and value == held for held in values)
 
 
@@ -556,7 +522,6 @@ class _Marks:
 
     def _inner(self, schema: Any, shown: Any, level: int) -> dict[str, Any] | None:
         """An object with its required names, as far as there is room; None where none is named."""
-        schema = resolve_ref(schema, self._root)
         names = list(schema.get("required", ())) if isinstance(schema, dict) else []
         fitting = [] if level >= _INNER_LEVELS else list(self._afforded(names))
         if not fitting:

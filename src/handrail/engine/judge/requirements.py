@@ -23,7 +23,6 @@ from handrail.engine.artifact_shapes import (
     LOOP_CONTROL,
     USER_INPUT,
     Judgement,
-    read_as,
 )
 from handrail.engine.judge.artifacts import JudgedArtifact, Place, find_kind_contract, is_blank_answer
 from handrail.engine.judge.report_frame import assessment_example, find_demand, list_levels
@@ -177,22 +176,12 @@ class ContractDue(msgspec.Struct, frozen=True, kw_only=True):
 
     ref: str
     contract: Contract
+    about: tuple[str, ...] = ()
+    """What it must be about: names that mean the loop at hand, empty outside of loops, or a capability."""
 
-
-class DecisionDue(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision about the loop at hand; `loop_ids` are the names that mean it, none outside of loops."""
-
-    ref: str
-    contract: Contract
-    loop_ids: tuple[str, ...]
-
-
-class ObservationDue(msgspec.Struct, frozen=True, kw_only=True):
-    """What trying this capability showed."""
-
-    ref: str
-    contract: Contract
-    capability: str
+    @property
+    def is_decision(self) -> bool:
+        return self.contract.artifact_kind == LOOP_CONTROL
 
 
 class AssessmentDue(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,7 +198,7 @@ class UserInputDue(msgspec.Struct, frozen=True, kw_only=True):
     step_id: str
 
 
-Due: TypeAlias = ContractDue | DecisionDue | ObservationDue | AssessmentDue | UserInputDue
+Due: TypeAlias = ContractDue | AssessmentDue | UserInputDue
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,9 +217,7 @@ def list_due(place: Place) -> tuple[Due, ...]:
         return ()
     gates: list[Due] = []
     for gate in step.gates:
-        held = find_kind_contract(place.workflow, ASSESSMENT)
-        assert held is not None, "the builtin contract of an assessment exists"
-        gates.append(AssessmentDue(ref=held.ref, gate=gate))
+        gates.append(AssessmentDue(ref=find_kind_contract(place.workflow, ASSESSMENT)[0], gate=gate))
     asked = [_contract_due(place, step)] if step.contract else []
     users = [UserInputDue(needed=step.user_only, step_id=step.id)] if step.user_only is not None else []
     return (*gates, *asked, *users)
@@ -243,7 +230,7 @@ def asked_kinds(place: Place) -> frozenset[str]:
 
 def _kind_for(due: Due) -> str:
     match due:
-        case ContractDue(contract=held) | DecisionDue(contract=held) | ObservationDue(contract=held):
+        case ContractDue(contract=held):
             return held.artifact_kind
         case AssessmentDue():
             return ASSESSMENT
@@ -254,15 +241,15 @@ def _kind_for(due: Due) -> str:
 
 
 def _contract_due(place: Place, step: Step) -> Due:
-    ref, contract = step.contract, place.workflow.contracts[step.contract]
-    if contract.artifact_kind == LOOP_CONTROL:
+    due = ContractDue(ref=step.contract, contract=place.workflow.contracts[step.contract])
+    about: tuple[str, ...] = ()
+    if due.is_decision:
         # A decider stands directly in the body of its loop, so its loop is the innermost around it.
         innermost = place.frames[-1].loop_id if place.frames else ""
-        names = dict.fromkeys((deciding_loop(place.workflow, place.frames), innermost))
-        return DecisionDue(ref=ref, contract=contract, loop_ids=tuple(names))
-    if contract.artifact_kind == CAPABILITY_OBSERVATION and step.capability:
-        return ObservationDue(ref=ref, contract=contract, capability=step.capability)
-    return ContractDue(ref=ref, contract=contract)
+        about = (deciding_loop(place.workflow, place.frames), innermost)
+    elif due.contract.artifact_kind == CAPABILITY_OBSERVATION and step.capability:
+        about = (step.capability,)
+    return msgspec.structs.replace(due, about=about)
 
 
 def is_answered_by(due: Due, found: JudgedArtifact) -> bool:
@@ -270,12 +257,8 @@ def is_answered_by(due: Due, found: JudgedArtifact) -> bool:
     if not found.is_good:
         return False
     match due:
-        case ContractDue(ref=ref):
-            return found.artifact.contract_ref == ref
-        case DecisionDue(ref=ref, loop_ids=loop_ids):
-            return found.artifact.contract_ref == ref and found.about in loop_ids
-        case ObservationDue(ref=ref, capability=capability):
-            return found.artifact.contract_ref == ref and found.about == capability
+        case ContractDue(ref=ref, about=about):
+            return found.artifact.contract_ref == ref and (not about or found.about in about)
         case AssessmentDue(gate=gate):
             return _is_for(gate, found) and _demand(gate, found) is None
         case UserInputDue():
@@ -298,7 +281,7 @@ def find_reasons(place: Place, facts: Facts, judged: list[JudgedArtifact]) -> Fi
         reason, check = _judge_due(place, facts, due, aimed, judged, is_answered)
         reasons += [] if reason is None else [reason]
         checks += [] if check is None else [check]
-        is_undecided = is_undecided or (isinstance(due, DecisionDue) and not is_answered)
+        is_undecided |= isinstance(due, ContractDue) and due.is_decision and not is_answered
     # What nobody asked for is held against its own contract all the same: a wrong fact that is let in here
     # would be the fact that a later condition reads.
     beside: dict[str, list[JudgedArtifact]] = {}
@@ -308,8 +291,7 @@ def find_reasons(place: Place, facts: Facts, judged: list[JudgedArtifact]) -> Fi
     for ref, group in sorted(beside.items()):
         issues = _issues(group)
         if issues:
-            held = find_kind_contract(place.workflow, group[0].artifact.kind)
-            reasons.append(_invalid_reason(place, group[0], None if held is None else held.contract, issues))
+            reasons.append(_invalid_reason(place, group[0], group[0].contract, issues))
         if issues or all(found.artifact.contract_ref for found in group):
             checks.append(_check(ref, "invalid" if issues else "valid", issues))
     return Findings(reasons=tuple(reasons), checks=tuple(checks), is_undecided=is_undecided)
@@ -325,16 +307,12 @@ def _judge_due(
 ) -> tuple[Reason | None, ContractCheck | None]:
     issues = _issues(aimed)
     match due:
-        case (
-            ContractDue(ref=ref, contract=contract)
-            | DecisionDue(ref=ref, contract=contract)
-            | ObservationDue(ref=ref, contract=contract)
-        ):
+        case ContractDue(ref=ref, contract=contract):
             if issues:
                 return _invalid_reason(place, aimed[0], contract, issues), _check(ref, "invalid", issues)
             if is_answered:
                 return None, _check(ref, "valid")
-            return _missing_reason(place, due, ref, contract, judged), _check(ref, "missing")
+            return _missing_reason(place, due, judged), _check(ref, "missing")
         case AssessmentDue(ref=ref, gate=gate):
             return _judge_gate(ref, gate, aimed, issues, _describe_stray(ASSESSMENT, judged))
         case UserInputDue(needed=needed):
@@ -355,7 +333,7 @@ def _judge_due(
 def _is_aimed(due: Due, found: JudgedArtifact) -> bool:
     """Whether an artifact was meant for a requirement, well made or not."""
     match due:
-        case ContractDue(ref=ref) | DecisionDue(ref=ref) | ObservationDue(ref=ref):
+        case ContractDue(ref=ref):
             return found.ref == ref
         case AssessmentDue(gate=gate):
             return _is_for(gate, found)
@@ -370,8 +348,8 @@ def _is_for(gate: Gate, found: JudgedArtifact) -> bool:
 
 
 def _demand(gate: Gate, found: JudgedArtifact) -> tuple[str, str] | None:
-    judgement = read_as(Judgement, found.artifact.body)
-    return None if judgement is None else find_demand(gate, judgement)
+    """What a good assessment demands."""
+    return find_demand(gate, msgspec.convert(found.artifact.body, Judgement))
 
 
 def _issues(group: Iterable[JudgedArtifact]) -> tuple[Issue, ...]:
@@ -383,32 +361,22 @@ def _check(ref: str, result: Any, issues: Iterable[Issue] = ()) -> ContractCheck
     return ContractCheck(contract_ref=ref, result=result, issues=said[:MOST_ISSUES])
 
 
-def _missing_reason(
-    place: Place, due: Due, ref: str, contract: Contract, judged: list[JudgedArtifact]
-) -> Reason:
-    kind = contract.artifact_kind
-    what = f"This step must deliver {kind}{_about(due)}; none came."
-    values = {"artifact": kind} | (BY_EVIDENCE if contract.evidence else {})
+def _missing_reason(place: Place, due: ContractDue, judged: list[JudgedArtifact]) -> Reason:
+    kind = due.contract.artifact_kind
+    named = next(iter(due.about), "")
+    about = f" about {'the loop ' if due.is_decision else ''}{named}" if named else ""
+    what = f"This step must deliver {kind}{about}; none came."
+    values = {"artifact": kind} | (BY_EVIDENCE if due.contract.evidence else {})
     waits = WaitsFor(kind="output", values=values)
     return Reason(
         name=MISSING,
-        pointer=OutputContract(contract_ref=ref),
+        pointer=OutputContract(contract_ref=due.ref),
         waits_for=waits,
         message=shorten_message(what + _describe_stray(kind, judged)),
         fix=fix_of(waits),
-        example=fit_example(place, contract),
-        capability=due.capability if isinstance(due, ObservationDue) else "",
+        example=fit_example(place, due.contract),
+        capability="" if due.is_decision else named,
     )
-
-
-def _about(due: Due) -> str:
-    match due:
-        case DecisionDue(loop_ids=(loop_id, *_)) if loop_id:
-            return f" about the loop {loop_id}"
-        case ObservationDue(capability=capability):
-            return f" about {capability}"
-        case _:
-            return ""
 
 
 def _describe_stray(kind: str, judged: list[JudgedArtifact]) -> str:

@@ -452,7 +452,7 @@ def _find_touched(known: Witnessed, receipt: ReceiptRecorded) -> list[str]:
     beside = {*changes.added} - {*since}
     found = [
         path
-        for path in (*changes.changed, *changes.arrived)
+        for path in {*changes.changed, *changes.arrived}.difference(known.sighting.moved.values())
         if (is_runner and (configures_runner(path) or (is_test_file(path) and path not in beside)))
         or (path in named and not is_test_file(path))
         or path == own_program(receipt)

@@ -81,10 +81,15 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """Those of them that are not there now."""
     broken: tuple[str, ...] = ()
     """Code among them that the run had changed by then."""
+    is_unloadable: bool = False
+    """On that code as it was at the start it only breaks off: no test fails there."""
     is_first: bool = False
     """It failed on the tests of the start, or of a commit."""
     is_answered: bool = False
     """It passed since with the very tests by which it failed."""
+    unrun: tuple[str, ...] = ()
+    """Tests that the run found and had changed by then, where neither these passed since nor those of the
+    start, as far as the code is the same."""
 
 
 Turns: TypeAlias = Mapping[str, Turn]
@@ -113,7 +118,10 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """By the id of an earlier tree: some paths that changed since."""
     turns: Turns = {}
     grown: frozenset[str] = frozenset()
-    """Tests that only gained lines since the commit that the run began with; known where a command failed."""
+    """Tests that only gained lines since the commit that the run began with; known where a command failed, or
+    where it has some otherwise."""
+    moved: Mapping[str, str] = {}
+    """Tests that are as at the start under another name in the same folder: by this the one before."""
     repositories: tuple[str, ...] = ()
     """Folders of the project that belong to another repository, and that nobody looked into."""
     beside: ChangedBeside = ChangedBeside()

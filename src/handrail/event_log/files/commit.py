@@ -60,10 +60,6 @@ _UNREADABLE_NOTE: Final = Note(end=1)
 """It still proves that a first line was durable, because nothing is noted before that."""
 
 
-def note_for(tip: Tip) -> Note:
-    return Note(end=tip.end, sum=tip.sum)
-
-
 def is_known_durable(note: Note | None, tip: Tip) -> bool:
     """Whether the last commit is known to be durable."""
     return note is not None and note.end == tip.end and note.sum in ("", tip.sum)
@@ -97,7 +93,7 @@ def write_note(disk: Disk, lock: int, tip: Tip) -> Note | None:
     # The commit is durable with or without the note, so a refusal here is no error.
     with suppress(OSError):
         write_all(disk, lock, text + _check(text), 0)
-        return note_for(tip)
+        return Note(end=tip.end, sum=tip.sum)
     return None
 
 

@@ -147,8 +147,8 @@ def _prove(disk: Disk, directory: int, start: Tip, content: bytes, note: Note | 
         if health.state == "healthy" and attested.attestations and segments.have_lost_commits():
             # Unless a writer was at work: then its line is there by now.
             is_same = read_manifest(disk, directory, start.end) == content
-            health = _describe_loss(attested.head) if is_same else health
-        return History(attested=attested, records=tuple(records), head=attested.head, health=health)
+            health = _describe_loss(attested.tip.head) if is_same else health
+        return History(attested=attested, records=tuple(records), head=attested.tip.head, health=health)
     is_last = attested.tip.end == start.end + len(content)
     was_durable = note is not None and note.end >= attested.tip.end
     if damage.is_torn and is_last and not was_durable:
@@ -165,10 +165,12 @@ def _compare_with_note(attested: Attested, start: Tip, content: bytes, note: Not
     """The same, damaged if the manifest lacks a commit that the note says was durable."""
     if note is None or attested.health.state != "healthy":
         return attested
-    is_shown = note.end <= attested.end and (
+    is_shown = note.end <= attested.tip.end and (
         not note.sum or has_line_sum(content, start.end, note.end, note.sum)
     )
-    return attested if is_shown else msgspec.structs.replace(attested, health=_describe_loss(attested.head))
+    return (
+        attested if is_shown else msgspec.structs.replace(attested, health=_describe_loss(attested.tip.head))
+    )
 
 
 def _describe_loss(head: int) -> Health:

@@ -90,14 +90,6 @@ class Attested(msgspec.Struct, frozen=True, kw_only=True):
     tip: Tip
     health: Health = Health()
 
-    @property
-    def head(self) -> int:
-        return self.tip.head
-
-    @property
-    def end(self) -> int:
-        return self.tip.end
-
 
 class _AnyVersion(msgspec.Struct, frozen=True, kw_only=True):
     v: int
@@ -113,13 +105,8 @@ def empty_tip(session_id: str) -> Tip:
     return Tip(sum=start, digest=genesis(session_id))
 
 
-def attest(session_id: str, content: bytes) -> Attested:
-    """Read manifest bytes up to the first line that does not prove itself."""
-    return attest_after(empty_tip(session_id), content)
-
-
 def attest_after(tip: Tip, content: bytes) -> Attested:
-    """The same for the bytes that follow a tip."""
+    """Read the manifest bytes that follow a tip, up to the first line that does not prove itself."""
     found: list[Attestation] = []
     base, position = tip.end, 0
     health = Health()
@@ -161,7 +148,7 @@ def pins_in(content: bytes) -> set[BlobRef]:
 
 def has_first_line(content: bytes) -> bool:
     """Whether manifest bytes that include the first line hold a commit, intact or damaged."""
-    return content != b"" and not _is_torn(content, 0, 0)
+    return not _is_torn(content, 0, 0)
 
 
 def add_attestation(tip: Tip, attestation: Attestation) -> tuple[Tip, bytes]:

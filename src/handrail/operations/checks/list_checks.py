@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Page, Payload, Success
+from handrail.contract.outcome import Page, Payload, Success, make_from
 from handrail.contract.printed_text import redact_argv, strip_escapes
 from handrail.operations.declared_checks import digest_check, show_line
 from handrail.ports.workspace import DeclaredCheck
@@ -61,12 +61,11 @@ def list_checks(rt: ReadPorts, request: ListChecks) -> Success:
 def _describe(rt: ReadPorts, project: str, check: DeclaredCheck) -> CheckRow:
     declaration = digest_check(check)
     known = rt.known_checks().find(project, declaration)
-    return CheckRow(
-        name=check.name,
+    return make_from(
+        CheckRow,
+        check,
         command=redact_argv(check.command, rt.secrets),
         line=show_line(rt.secrets, check.command, check.environment),
-        directory=check.directory,
-        timeout_seconds=check.timeout_seconds,
         description=strip_escapes(check.description),
         report="" if check.report is None else check.report.path,
         environment=list(redact_argv([f"{name}={value}" for name, value in check.environment], rt.secrets)),

@@ -12,7 +12,7 @@ from handrail.contract.ids import receipt_id_for
 from handrail.contract.outcome import Notice
 from handrail.contract.printed_text import PrintedText, redact_argv, strip_escapes
 from handrail.contract.wording import make_readable
-from handrail.engine.command_lines import find_counting, is_status_own, read_words
+from handrail.engine.command_lines import find_counting, is_status_own, names_runner, read_words
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.judge.run_claims import list_paths, list_reports
 from handrail.engine.plans import plan_receipt
@@ -202,9 +202,15 @@ def _find_report_file(command: Command) -> str:
 
 def _count_printed(command: Command, ended: ProgramEnd, text: str) -> Counts | None:
     """What a runner counted, which tells it without being asked."""
-    names = map(os.path.basename, read_words(command.argv).words)
+    words = read_words(command.argv).words
+    names = map(os.path.basename, words)
     count = next((TELLING_RUNNERS[name] for name in names if name in TELLING_RUNNERS), None)
-    return count_wrapped(text, has_passed=ended.status == 0) if count is None else count(text)
+    if count is not None:
+        return count(text)
+    told = count_wrapped(text, has_passed=ended.status == 0)
+    if told is None or names_runner(words):
+        return told
+    return msgspec.structs.replace(told, by_words=True)
 
 
 def _show_value(rt: ReadPorts, value: str) -> str:

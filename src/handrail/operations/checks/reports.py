@@ -107,7 +107,7 @@ def _count_junit(content: bytes) -> Counts:
     if not cases.has_suites:
         raise UnreadableReport("it has no test suite")
     counted = cases.ended if any(cases.ended.values()) else cases.told
-    return Counts(**{name: number for name, number in counted.items() if number})
+    return msgspec.convert({name: number for name, number in counted.items() if number}, Counts)
 
 
 _SUM = re.compile(r"[0-9]{1,9}")

@@ -16,15 +16,17 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import CONTEXT_MISSING, E_INTERRUPTED, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Payload, Success
+from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Payload, Success, make_from
 from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.engine.code_trees import find_baseline
 from handrail.engine.command_lines import explain_not_run, is_status_own, name_env
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Run, list_receipts
 from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.earlier_reports import witness
-from handrail.engine.judge.red_then_green import ASIDE, match_red_then_green, sort_tests
+from handrail.engine.judge.named_places import is_test_file
+from handrail.engine.judge.red_then_green import ASIDE, is_check_of, match_red_then_green, sort_tests
 from handrail.engine.judge.run_claims import has_failed, is_command_of, match_run, write_line
 from handrail.engine.judge.witnessed import Look
 from handrail.engine.navigate import Running, step_key
@@ -59,7 +61,15 @@ from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import find_own_project
 from handrail.ports.checks import CheckPrograms
 from handrail.ports.worktree import Tree
-from handrail.projections.doubts import Doubt, is_declared_here, say_doubt, say_unanswered
+from handrail.projections.doubts import (
+    UNRUN,
+    Doubt,
+    is_declared_here,
+    list_names,
+    say_doubt,
+    say_unanswered,
+)
+from handrail.runtime.hub import try_afterwards
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree, project_of
 from handrail.runtime.sessions import Session, require_healthy
@@ -178,12 +188,12 @@ def run_check(rt: WritePorts, request: RunCheck) -> Success:
         message = f"It ran under {', '.join(sorted(receipt.steering))}, so it stands for no declared check."
         notices.append(Notice(type="check_steered", message=message[:1000], severity="warning"))
     recorded, receipt = record_receipt(rt, target, receipt)
-    if is_here and ran.tree is not None:
-        curable = _list_curable(rt, recorded.history, receipt, project, ran.tree)
-        notices += [Notice(type="check_doubted", message=one[:1000], severity="warning") for one in curable]
     leave_tree(rt, recorded.history.session_id, target.node.node_id, project, "receipt", ran.tree)
     if ran.is_interrupted:
         raise _stopped(receipt)
+    if is_here and ran.tree is not None:  # the receipt stands, whatever comes of this
+        tell = partial(_tell_curable, rt, recorded.history, receipt, project, ran.tree, notices)
+        try_afterwards(rt, tell)
     told = _describe(rt, recorded, receipt)
     return Success(data=msgspec.to_builtins(told), notices=(*notices, *ran.notices))
 
@@ -244,14 +254,14 @@ def _command(
     found = find_check(rt.settings.of(project), pins, request.name, rt.secrets)
     check = found.check
     is_own = asked in ("", check.directory)
-    return Command(
+    return make_from(
+        Command,
+        check,
         argv=check.command,
         directory=programs.directory_in(project, asked or check.directory),
         seconds=check.timeout_seconds if request.time_limit is UNSET else request.time_limit,
         check=check.name if is_own else "",  # elsewhere it is another check
         digest=digest_check(check) if is_own else "",
-        report=check.report,
-        environment=check.environment,
         change=found.told,
     )
 
@@ -259,9 +269,17 @@ def _command(
 # Recording and telling
 
 
-def _list_curable(
-    rt: WritePorts, history: History, receipt: ReceiptRecorded, project: str, tree: Tree
-) -> list[str]:
+_UNDONE = "take your change out, run it, put the change back, and run it again"
+
+
+def _tell_curable(
+    rt: WritePorts,
+    history: History,
+    receipt: ReceiptRecorded,
+    project: str,
+    tree: Tree,
+    notices: list[Notice],
+) -> str:
     """What the end of the run would doubt of this command, while something can be done about it."""
     node = history.nodes[receipt.node_id]
     run, told = history.runs[node.run_id], []
@@ -273,18 +291,27 @@ def _list_curable(
     turns = find_turns(rt, history, node, project, tree) if has_failed(receipt) and receipt.counts else {}
     if receipt.receipt_id in turns and turns[receipt.receipt_id].is_first:
         told.append("It failed on the tests of the start: see it pass with these before you add tests.")
-    if receipt is own[-1] and has_passed(receipt.outcome, receipt.counts) and any(map(has_failed, own)):
-        sighting = look(rt, history, node, Look(wants_tree=True), project).sighting
-        workflow = load_pinned_workflow(rt.log, run.workflow_hash)
-        known = witness(history, workflow, node, PersonsWord(), sighting)
+    alike = [held.fact for held in list_receipts(history, run.run_id) if is_check_of(held.fact, receipt)]
+    first = find_baseline(history, node.node_id)
+    began = [] if first is None else [one for one in first.fact.uncommitted if is_test_file(one)]
+    is_passed = receipt is own[-1] and has_passed(receipt.outcome, receipt.counts)
+    if is_passed and (began or any(map(has_failed, alike))):
+        seen = look(rt, history, node, Look(wants_tree=True), project).sighting
+        known = witness(history, load_pinned_workflow(rt.log, run.workflow_hash), node, PersonsWord(), seen)
         line = receipt.check or write_line(receipt)
-        unanswered = sort_tests(known, match_run(known, line, 0, receipt.receipt_id)).get("unanswered")
+        tests = sort_tests(known, match_run(known, line, 0, receipt.receipt_id))
         guard = match_red_then_green(known, line)
-        if unanswered:
+        if unanswered := tests.get("unanswered"):
             told.append(f"Not shown yet: {say_unanswered(line, unanswered)}; {ASIDE}.")
         elif guard.verdict == "unknown" and guard.fix:
             told.append(f"Not shown yet: {guard.fix}.")
-    return told
+        if unrun := tests.get("unrun"):
+            told.append(f"{UNRUN[0].upper()}{UNRUN[1:]}: {list_names(unrun)}; {ASIDE}.")
+        if curable := [one for one in began if one in seen.grown and one not in tests.get("grown", ())]:
+            doubt = say_doubt(Doubt(code="began_changed", names=tuple(curable)))
+            told.append(f"At its end the run will say: {doubt}; {_UNDONE}.")
+    notices += [Notice(type="check_doubted", message=one[:1000], severity="warning") for one in told]
+    return ""
 
 
 def _stopped(receipt: ReceiptRecorded) -> PartlyDone:
@@ -303,26 +330,18 @@ def _describe(rt: ReadPorts, session: Session, receipt: ReceiptRecorded) -> Chec
     assert isinstance(node.state, Running), "a receipt belongs to a pending step"
     token = mint_state_token(rt.keys, history.session_id, node)
     not_run = explain_not_run(receipt.argv, receipt.outcome, receipt.counts)
-    return CheckRun(
-        receipt_id=receipt.receipt_id,
+    return make_from(
+        CheckRun,
+        receipt,
         session_id=history.session_id,
         run_id=node.run_id,
         step_id=step_key(node.state),
-        check=receipt.check,
-        argv=receipt.argv,
-        directory=receipt.directory,
         status=describe_outcome(receipt.outcome),
         has_passed=is_status_own(receipt.argv, receipt.check)
         and has_passed(receipt.outcome, receipt.counts, receipt.uncounted)
         and not not_run,
         exit_status=_exit_status(receipt.outcome),
-        duration_ms=receipt.duration_ms,
-        output_bytes=receipt.output_bytes,
-        output_digest=receipt.output_digest,
         tail=receipt.tail or receipt.head,
-        tree_before=receipt.tree_before,
-        tree_after=receipt.tree_after,
-        counts=receipt.counts,
         not_run=not_run,
         fewer=compare_counts(_find_first_counts(history, receipt), receipt.counts),
         next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),

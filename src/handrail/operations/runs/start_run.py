@@ -58,8 +58,7 @@ from handrail.operations.runs.start_warnings import (
     warn_of_changed_base,
     warn_of_missing_look,
 )
-from handrail.operations.source_drift import pin
-from handrail.operations.workflow_catalog import find_workflow, load_catalog
+from handrail.operations.workflow_catalog import find_workflow, load_catalog, pin
 from handrail.ports.log import Blob
 from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Operation

@@ -16,8 +16,7 @@ from handrail.contract.outcome import Fault, Notice, Payload, Success, make_from
 from handrail.engine.history import Run
 from handrail.operations.finding import find_run
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.source_drift import pin
-from handrail.operations.workflow_catalog import find_workflow, load_catalog
+from handrail.operations.workflow_catalog import find_workflow, load_catalog, pin
 from handrail.operations.workflows.examine_workflows import WorkflowChoice, choose_one, load_given
 from handrail.operations.workflows.list_workflows import InputOutline, outline_steering_inputs
 from handrail.projections.workflow_diff import Difference, list_differences, make_readable

@@ -31,7 +31,7 @@ from handrail.engine.navigate import (
     TraceEntry,
 )
 from handrail.engine.progress import describe_not_run
-from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, WHO_SAW, describe_outcome
+from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, WHO_SAW, describe_outcome, name_owner
 from handrail.projections.claim_texts import spell_kind, tell_claim
 from handrail.projections.evidence import describe_answer, describe_gap, describe_level
 from handrail.projections.html.elements import (
@@ -272,6 +272,7 @@ def _describe_receipt(receipt: Receipt) -> str:
     name = f"{fact.check}: " if fact.check else ""
     counts = fact.counts
     counted = "" if counts is None else f", {counts.passed} passed, {counts.failed + counts.errors} failed"
+    counted += "" if counts is None else name_owner(counts)
     counted += f", nothing counted: {fact.uncounted}" if fact.uncounted else ""
     if fact.directory not in (".", NOT_TOLD) and not fact.check:
         command += f", {fact.directory}" if fact.directory == ELSEWHERE else f" in {fact.directory}"

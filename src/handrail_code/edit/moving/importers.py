@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from handrail_code.edit.moving.entries import is_entry
 from handrail_code.edit.moving.needs import drop_import, piece_of
-from handrail_code.edit.moving.sheet import Want
+from handrail_code.edit.moving.sheet import Form
 from handrail_code.edit.moving.shift import Shift
 from handrail_code.edit.plan import Refusal, refuse_troubles
-from handrail_code.facts.model import NONE, Export, FileFacts, Import, Member
+from handrail_code.facts.model import NONE, Export, FileFacts, Import, Member, list_ties
 
 
 def rewrite_importers(shift: Shift) -> None:
@@ -25,17 +25,16 @@ def rewrite_importers(shift: Shift) -> None:
     if is_entry(shift.project, shift.home):
         shift.kept |= names
     for path in importing_files(shift, names):
-        facts = shift.project.facts(path)
-        if facts is None or path == shift.home:
+        facts = shift.project.look(path)
+        if path == shift.home:
             continue
         imports = [
-            each for each in facts.imports if each.kind != "mentioned" and _is_home(shift, path, each.module)
+            each for each in facts.imports if each.kind != "mentioned" and shift.leads_home(path, each.module)
         ]
-        exports = [each for each in facts.exports if each.module and _is_home(shift, path, each.module)]
+        exports = [each for each in facts.exports if each.module and shift.leads_home(path, each.module)]
         if facts.troubles and (imports or exports):
             raise refuse_troubles(path, facts)
-        named = {each.module for each in facts.imports} | {each.module for each in facts.exports}
-        if any(_is_conditional(shift, path, each) for each in named):
+        if any(_is_conditional(shift, path, each.module) for each in list_ties(facts)):
             shift.kept |= names  # only the name of the old module leads to the others
             continue
         for found in imports:
@@ -58,10 +57,6 @@ def _is_conditional(shift: Shift, path: str, module: str) -> bool:
     return bool(found.others) or shift.project.slots.modules.leads_outside(path, module)
 
 
-def _is_home(shift: Shift, path: str, module: str) -> bool:
-    return shift.project.slots.module_of(path, module) == shift.home
-
-
 def _rewrite_import(shift: Shift, path: str, facts: FileFacts, found: Import, names: set[str]) -> None:
     if found.imported == "*" or (found.imported == "default" and shift.system == "commonjs"):
         _rewrite_whole(shift, path, facts, found, names)
@@ -74,38 +69,25 @@ def _rewrite_import(shift: Shift, path: str, facts: FileFacts, found: Import, na
         if local != shift.extent.name or not drop_import(shift, path, found, local):
             raise _refuse_alias(shift, path, found)
         return
-    sheet = shift.sheet(path)
+    sheet, form = shift.sheet(path), _form(facts)
     for at, statement in enumerate(sheet.layout.statements):
         if not statement.start <= found.statement.start < statement.end:
             continue
         piece = piece_of(statement.pieces, found.imported, local)
         if statement.kind in ("import", "require") and piece is not None:
             sheet.take_out(at, piece)
-            _want(shift, path, name, local, statement.is_type or piece.is_type, at, found.module)
+            is_type = statement.is_type or piece.is_type
+            shift.want(path, name, local, form=form, is_type=is_type, origin=at, like=found.module)
             return
         if statement.kind == "import" and statement.default_span is not None:
             sheet.take_default_out(at)
-            _want(shift, path, name, local, statement.is_type, NONE, found.module)
+            shift.want(path, name, local, form=form, is_type=statement.is_type, like=found.module)
             return
     _rewrite_call(shift, path, facts, found)
 
 
-def _want(shift: Shift, path: str, name: str, local: str, is_type: bool, origin: int, like: str) -> None:
-    shift.sheet(path).want(
-        Want(
-            form="import" if _is_es(shift, path) else "require",
-            specifier=shift.specifier(path, shift.target, like),
-            name=name,
-            local=local,
-            is_type=is_type,
-            origin=origin,
-        )
-    )
-
-
-def _is_es(shift: Shift, path: str) -> bool:
-    facts = shift.project.facts(path)
-    return facts is None or not facts.is_commonjs
+def _form(facts: FileFacts) -> Form:
+    return "require" if facts.is_commonjs else "import"
 
 
 def _rewrite_call(shift: Shift, path: str, facts: FileFacts, found: Import) -> None:
@@ -204,8 +186,9 @@ def _replace_members(
     if is_last and not any(facts.uses[use].role == "doc" for use in facts.bindings[found.binding].uses):
         drop_import(shift, path, found, facts.bindings[found.binding].name)
     if path != shift.target:
-        is_type = found.is_type_only or (shift.extent.is_type and _is_es(shift, path))
-        _want(shift, path, shift.exported_name(wanted[0].name), local, is_type, NONE, found.module)
+        name, form = shift.exported_name(wanted[0].name), _form(facts)
+        is_type = found.is_type_only or (shift.extent.is_type and form == "import")
+        shift.want(path, name, local, form=form, is_type=is_type, like=found.module)
 
 
 def _rewrite_export(shift: Shift, path: str, export: Export, names: set[str]) -> None:
@@ -231,16 +214,9 @@ def _rewrite_export(shift: Shift, path: str, export: Export, names: set[str]) ->
         sheet.take_out(at, piece)
         return
     sheet.take_out(at, piece)
-    sheet.want(
-        Want(
-            form="export",
-            specifier=shift.specifier(path, shift.target, export.module),
-            name=shift.exported_name(export.imported),
-            local=export.exported,
-            is_type=statement.is_type or piece.is_type,
-            origin=at,
-        )
-    )
+    name, is_type = shift.exported_name(export.imported), statement.is_type or piece.is_type
+    given = export.exported
+    shift.want(path, name, given, form="export", is_type=is_type, origin=at, like=export.module)
 
 
 def _add_to_star(shift: Shift, path: str, export: Export, names: set[str]) -> None:
@@ -253,15 +229,8 @@ def _add_to_star(shift: Shift, path: str, export: Export, names: set[str]) -> No
     for name in sorted(names - {"default"}):
         if name in shift.kept or name in explicit or (has_star and shift.exported_name(name) == name):
             continue
-        shift.sheet(path).want(
-            Want(
-                form="export",
-                specifier=shift.specifier(path, shift.target, export.module),
-                name=shift.exported_name(name),
-                local=name,
-                is_type=export.is_type_only or shift.extent.is_type,
-            )
-        )
+        taken, is_type = shift.exported_name(name), export.is_type_only or shift.extent.is_type
+        shift.want(path, taken, name, form="export", is_type=is_type, like=export.module)
 
 
 def _refuse_alias(shift: Shift, path: str, found: Import) -> Refusal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handrail_code.edit.moving.sheet import Sheet, Want
+from handrail_code.edit.moving.sheet import Sheet
 from handrail_code.edit.moving.shift import Shift
 from handrail_code.facts.model import NONE, VALUE, Use
 
@@ -75,15 +75,7 @@ def _keep_exports(shift: Shift) -> None:
     if shift.system == "commonjs":
         return
     for name in sorted(shift.kept):
-        home.want(
-            Want(
-                form="export",
-                specifier=shift.specifier(shift.home, shift.target),
-                name=shift.exported_name(name),
-                local=name,
-                is_type=extent.is_type,
-            )
-        )
+        shift.want(shift.home, shift.exported_name(name), name, form="export", is_type=extent.is_type)
 
 
 def _is_used_at_home(shift: Shift, stays: set[int]) -> bool:
@@ -117,7 +109,7 @@ def _is_taken(shift: Shift, use: Use) -> bool:
 
 
 def _import_back(shift: Shift) -> None:
-    facts, home = shift.facts(shift.home), shift.sheet(shift.home)
+    facts = shift.facts(shift.home)
     uses = [facts.uses[at] for at in facts.bindings[shift.extent.binding].uses]
     outside = [use for use in uses if not shift.extent.holds(use.start) and use.role != "doc"]
     is_typed = shift.home.endswith((".ts", ".tsx", ".mts", ".cts"))
@@ -125,16 +117,8 @@ def _import_back(shift: Shift) -> None:
         use.role == "type" and not use.meaning & VALUE for use in outside if use.role != "export"
     )
     is_type = is_type and any(use.role == "type" for use in outside)
-    name = shift.public_name
-    home.want(
-        Want(
-            form=shift.form,
-            specifier=shift.specifier(shift.home, shift.target),
-            name="*" if name == "=" else name,
-            local=shift.extent.name,
-            is_type=shift.extent.is_type or is_type,
-        )
-    )
+    name = "*" if shift.public_name == "=" else shift.public_name
+    shift.want(shift.home, name, shift.extent.name, is_type=shift.extent.is_type or is_type)
 
 
 def _keep_module(shift: Shift) -> None:

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from handrail_code.edit.moving.importers import importing_files
 from handrail_code.edit.moving.shift import Shift
+from handrail_code.edit.moving.specifiers import place_of
 from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts, Import, Use
@@ -92,13 +93,6 @@ def meaning_of_import(project: Project, path: str, found: Import) -> Meaning:
                 return ("module", place_of(home.path, export.module), export.imported)
         return ("exported", home.path, home.name)
     return ("shared", home.name)
-
-
-def place_of(path: str, module: str) -> str:
-    """A module that is no source of this project, by a name that does not depend on the importer."""
-    if not module.startswith("."):
-        return module
-    return posixpath.normpath(posixpath.join(posixpath.dirname(path), module))
 
 
 def _named(facts: FileFacts) -> list[Use]:
@@ -261,8 +255,7 @@ def _compare_exports(shift: Shift, edited: Project, path: str) -> None:
 def _compare_others(shift: Shift, edited: Project, changed: set[str]) -> None:
     names = {each.exported for each in shift.extent.exports}
     for path in importing_files(shift, names | {shift.extent.name}):
-        facts = shift.project.facts(path) if path not in changed else None
-        for found in facts.imports if facts is not None else ():
+        for found in shift.project.look(path).imports if path not in changed else ():
             if found.imported in ("", "*"):
                 continue
             old = translate(shift, None, meaning_of_import(shift.project, path, found))

@@ -17,6 +17,7 @@ from handrail_code.facts.join import Project
 from handrail_code.facts.model import FileFacts, Span
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Trouble
+from handrail_code.facts.spelled_names import doubt
 
 _MOST_NAMED = 50
 _QUOTED = re.compile(rb"""(['"`])([^'"`\n]{1,500})\1""")
@@ -35,10 +36,10 @@ def is_named(project: Project, path: str) -> bool:
 def list_named(project: Project, path: str) -> tuple[Trouble, ...]:
     """Where the module is named and not imported, outside of comments."""
     found = []
-    for other, start, end in _find_quoted(project, path):
+    for other, place in _find_quoted(project, path):
         facts, text = project.facts(other), project.source.text(other) or b""
-        if facts is not None and start not in _specifiers(facts) and not _is_in_comment(text, start):
-            found.append(Trouble(code="module_named", path=other, start=start, end=end))
+        if facts is not None and place.start not in _specifiers(facts):
+            found += [] if _is_in_comment(text, place.start) else [doubt("module_named", other, place)]
     return tuple(found[:_MOST_NAMED])
 
 
@@ -53,13 +54,12 @@ def refuse_paths(shift: Shift) -> None:
                 "place_dependent",
                 "This path leads elsewhere from another folder; choose a module in the same one.",
                 shift.home,
-                Span(start=found[0], end=found[1]),
+                found,
             )
 
 
-def _find_relative(project: Project, path: str, start: int, end: int) -> tuple[int, int] | None:
-    facts, text = project.facts(path), project.source.text(path) or b""
-    specifiers = set() if facts is None else _specifiers(facts)
+def _find_relative(project: Project, path: str, start: int, end: int) -> Span | None:
+    text, specifiers = project.source.text(path) or b"", _specifiers(project.look(path))
     for found in _QUOTED.finditer(text, start, end):
         spelled = found[2].decode(errors="replace")
         if not spelled.startswith(("./", "../")) or found.start(2) in specifiers:
@@ -68,11 +68,11 @@ def _find_relative(project: Project, path: str, start: int, end: int) -> tuple[i
             continue
         is_path = _BY_PATH.search(text, max(start, found.start() - 100), found.start()) is not None
         if is_path or project.slots.module_of(path, spelled) is not None:
-            return found.span(2)
+            return Span(start=found.start(2), end=found.end(2))
     return None
 
 
-def _find_quoted(project: Project, path: str) -> Iterator[tuple[str, int, int]]:
+def _find_quoted(project: Project, path: str) -> Iterator[tuple[str, Span]]:
     stem = posixpath.basename(split_extension(path)[0])
     wanted = posixpath.basename(posixpath.dirname(path)) if stem == "index" else stem
     files = project.source.files() if stem == "index" else project.source.candidates(wanted)
@@ -83,7 +83,7 @@ def _find_quoted(project: Project, path: str) -> Iterator[tuple[str, int, int]]:
             spelled = found[2].decode(errors="replace")
             is_likely = "." in spelled or wanted in spelled
             if is_likely and project.slots.module_of(other, spelled) == path:
-                yield (other, *found.span(2))
+                yield other, Span(start=found.start(2), end=found.end(2))
 
 
 def _is_in_comment(text: bytes, start: int) -> bool:

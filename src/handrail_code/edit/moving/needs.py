@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift
+from handrail_code.edit.moving.specifiers import place_of
 from handrail_code.edit.plan import Refusal
 from handrail_code.facts.model import NONE, VALUE, FileFacts, Import, Use
 from handrail_code.languages.javascript.layout import Piece
@@ -107,8 +108,7 @@ def _bring_import(shift: Shift, facts: FileFacts, found: Import, binding: int, u
 
 def rebase(specifier: str, old: str, new: str) -> str:
     """A relative specifier of something that is no source, from another folder."""
-    meant = posixpath.normpath(posixpath.join(posixpath.dirname(old), specifier))
-    relative = posixpath.relpath(meant, posixpath.dirname(new) or ".")
+    relative = posixpath.relpath(place_of(old, specifier), posixpath.dirname(new) or ".")
     return relative if relative.startswith(".") else "./" + relative
 
 
@@ -130,9 +130,9 @@ def _is_there(shift: Shift, binding: int, local: str, uses: list[Use]) -> bool:
     Where it imports the type alone and the moved text needs a value, that import goes, and another one comes.
     """
     slots = shift.project.slots
-    facts = shift.project.facts(shift.target)
-    for at, other in enumerate(facts.bindings if facts is not None else ()):
-        if facts is None or other.scope != 0 or other.name != local:
+    facts = shift.project.look(shift.target)
+    for at, other in enumerate(facts.bindings):
+        if other.scope != 0 or other.name != local:
             continue
         first, second = slots.import_of(shift.home, binding), slots.import_of(shift.target, at)
         is_same = slots.home_of(slots.slot_of_binding(shift.home, binding)) == slots.home_of(
@@ -141,7 +141,7 @@ def _is_there(shift: Shift, binding: int, local: str, uses: list[Use]) -> bool:
             first is not None
             and second is not None
             and first.imported == second.imported
-            and _module_key(shift, shift.home, first) == _module_key(shift, shift.target, second)
+            and _find_module(shift, shift.home, first) == _find_module(shift, shift.target, second)
         )
         is_type = _is_type_only(shift, uses) or (first is not None and first.is_type_only)
         if is_same and (is_type or second is None or not second.is_type_only):
@@ -155,16 +155,8 @@ def _is_there(shift: Shift, binding: int, local: str, uses: list[Use]) -> bool:
     return False
 
 
-def _module_key(shift: Shift, path: str, found: Import) -> str:
-    resolved = shift.project.slots.module_of(path, found.module)
-    if resolved is not None:
-        return resolved
-    is_relative = found.module.startswith(".")
-    return (
-        posixpath.normpath(posixpath.join(posixpath.dirname(path), found.module))
-        if is_relative
-        else found.module
-    )
+def _find_module(shift: Shift, path: str, found: Import) -> str:
+    return shift.project.slots.module_of(path, found.module) or place_of(path, found.module)
 
 
 def _bring_local(shift: Shift, facts: FileFacts, binding: int, uses: list[Use], is_exporting: bool) -> bool:
@@ -180,15 +172,7 @@ def _bring_local(shift: Shift, facts: FileFacts, binding: int, uses: list[Use], 
             return False
         names = [local]
     name = local if local in names else names[0]
-    shift.sheet(shift.target).want(
-        Want(
-            form=shift.form,
-            specifier=shift.specifier(shift.target, shift.home),
-            name=name,
-            local=local,
-            is_type=_is_type_only(shift, uses),
-        )
-    )
+    shift.want(shift.target, name, local, module=shift.home, is_type=_is_type_only(shift, uses))
     return True
 
 
@@ -249,23 +233,19 @@ def _is_declared_by_pattern(facts: FileFacts, use: Use, binding: int) -> bool:
 def drop_import(shift: Shift, path: str, found: Import, local: str) -> bool:
     """Take one name out of the statement that imports it; False where its form does not allow that."""
     sheet = shift.sheet(path)
-    for at, statement in enumerate(sheet.layout.statements):
-        if not statement.start <= found.statement.start < statement.end:
-            continue
-        if statement.kind not in ("import", "require"):
-            return False
-        piece = piece_of(statement.pieces, found.imported, local)
-        if piece is not None:
-            sheet.take_out(at, piece)
-            return True
-        if found.kind == "default" and statement.default_span is not None:
-            sheet.take_default_out(at)
-            return True
-        if statement.braces is None and statement.default_span is None:
-            sheet.remove(at)
-            return True
+    statement = sheet.layout.statement_at(found.statement.start)
+    if statement is None or statement.kind not in ("import", "require"):
         return False
-    return False
+    at, piece = sheet.layout.statements.index(statement), piece_of(statement.pieces, found.imported, local)
+    if piece is not None:
+        sheet.take_out(at, piece)
+    elif found.kind == "default" and statement.default_span is not None:
+        sheet.take_default_out(at)
+    elif statement.braces is None and statement.default_span is None:
+        sheet.remove(at)
+    else:
+        return False
+    return True
 
 
 def piece_of(pieces: tuple[Piece, ...], outside: str, inside: str) -> Piece | None:

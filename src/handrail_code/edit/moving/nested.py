@@ -10,7 +10,6 @@ from handrail_code.edit.moving.meanings import verify_shift
 from handrail_code.edit.moving.named_modules import refuse_paths
 from handrail_code.edit.moving.needs import bring_needs, drop_needless, rebase_inner
 from handrail_code.edit.moving.placing import place_spelled, splice
-from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift, refuse_target
 from handrail_code.edit.plan import Plan, Refusal, read_whole
 from handrail_code.facts.join import Project, Symbol
@@ -51,15 +50,8 @@ def _finish(shift: Shift, inner: Inner, text: bytes) -> Plan:
     place_spelled(shift, _dedent(inner, text, changes))
     drop_needless(shift)
     home.cut(inner.lead, inner.tail)
-    home.want(
-        Want(
-            form=shift.form,
-            specifier=shift.specifier(shift.home, shift.target),
-            name=shift.extent.name,
-            local=shift.extent.name,
-        )
-    )
-    plan = Plan(edits=tuple(edit for path in sorted(shift.sheets) for edit in shift.sheets[path].edits()))
+    shift.want(shift.home, shift.extent.name, shift.extent.name)
+    plan = Plan(edits=tuple(shift.edits()))
     refuse_cycles(shift, plan, verify_shift(shift, plan))
     return plan
 

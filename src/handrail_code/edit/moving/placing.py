@@ -9,9 +9,8 @@ from handrail_code.edit.moving.extent import Part
 from handrail_code.edit.moving.needs import rebase_inner
 from handrail_code.edit.moving.sheet import Sheet
 from handrail_code.edit.moving.shift import Shift
-from handrail_code.edit.plan import Refusal, RefusalCode
+from handrail_code.edit.plan import Refusal
 from handrail_code.facts.model import NONE, Dynamic, Span, Use
-from handrail_code.languages.javascript.layout import Statement
 
 
 def place_text(shift: Shift) -> None:
@@ -93,18 +92,12 @@ def splice(text: bytes, start: int, end: int, changes: list[tuple[int, int, str]
 
 
 def _refuse_default(shift: Shift) -> None:
-    facts = shift.project.facts(shift.target)
-    for export in facts.exports if facts is not None else ():
+    for export in shift.project.look(shift.target).exports:
         is_taken = export.exported in ("default", "=") or (shift.public_name == "=" and export.exported)
-        is_back = (
-            shift.project.slots.module_of(shift.target, export.module) == shift.home
-            if export.module
-            else False
-        )
+        is_back = bool(export.module) and shift.leads_home(shift.target, export.module)
         if is_taken and not is_back:
-            raise Refusal(
-                "default_export", "The target already has a default export.", shift.target, export.statement
-            )
+            message = "The target already has a default export."
+            raise Refusal("default_export", message, shift.target, export.statement)
 
 
 def place_commonjs(shift: Shift, sheet: Sheet) -> None:
@@ -143,23 +136,17 @@ def _refuse_exports(shift: Shift, sheet: Sheet) -> None:
     found = [each for each in sheet.layout.statements if each.kind in ("exports_whole", "exports_object")]
     for at, each in enumerate(found):
         if each.kind == "exports_whole" or at > 0:
-            raise _refuse_target(
-                shift, "default_export", "The target exports one value; it cannot have names besides.", each
-            )
+            message = "The target exports one value; it cannot have names besides."
+            raise Refusal("default_export", message, shift.target, each)
         if shift.extent.binding == NONE:
-            raise _refuse_target(
-                shift,
-                "module_system",
-                "The target replaces its exports, so that this assignment would be lost.",
-                each,
-            )
+            message = "The target replaces its exports, so that this assignment would be lost."
+            raise Refusal("module_system", message, shift.target, each)
         facts = shift.facts(shift.target)
         loose: list[Dynamic | Span] = [one for one in facts.dynamic if one.kind == "exports"]
         loose += [one.statement for one in facts.exports if one.kind == "star"]
         if any(each.start <= one.start < each.end for one in loose):
-            raise _refuse_target(
-                shift, "module_system", "The target exports what it takes from elsewhere, perhaps this.", each
-            )
+            message = "The target exports what it takes from elsewhere, perhaps this."
+            raise Refusal("module_system", message, shift.target, each)
     plain = {
         each.start for each in sheet.layout.statements if each.kind in ("exports_object", "exports_name")
     }
@@ -167,16 +154,8 @@ def _refuse_exports(shift: Shift, sheet: Sheet) -> None:
         before, after = sheet.text[: use.start], sheet.text[use.start :]
         is_plain = use.start in plain or _HARMLESS.match(after) or _ASKED_MAIN.search(before)
         if not is_plain and (use.name == "module" or use.role == "write"):
-            raise _refuse_target(
-                shift,
-                "module_system",
-                "What the target exports besides cannot be told, because of this.",
-                use,
-            )
-
-
-def _refuse_target(shift: Shift, code: RefusalCode, message: str, place: Statement | Use) -> Refusal:
-    return Refusal(code, message, shift.target, place)
+            message = "What the target exports besides cannot be told, because of this."
+            raise Refusal("module_system", message, shift.target, use)
 
 
 def _names_exports(shift: Shift) -> bool:
@@ -188,8 +167,7 @@ def _names_exports(shift: Shift) -> bool:
 
 
 def _uses_of_exports(shift: Shift) -> Iterator[Use]:
-    facts = shift.project.facts(shift.target)
-    for use in facts.uses if facts is not None else ():
+    for use in shift.project.look(shift.target).uses:
         if use.name in ("module", "exports") and use.binding == NONE and use.role != "doc":
             yield use
 

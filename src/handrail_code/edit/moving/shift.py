@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterator
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from handrail_code.edit.moving.entries import package_of, package_type
 from handrail_code.edit.moving.extent import Extent
-from handrail_code.edit.moving.sheet import Form, Sheet
+from handrail_code.edit.moving.sheet import Form, Sheet, Want
 from handrail_code.edit.moving.specifiers import name_module
-from handrail_code.edit.plan import Refusal, refuse_troubles
+from handrail_code.edit.plan import Edit, Refusal, refuse_troubles
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts
 from handrail_code.languages.extensions import is_declaration_file, language_of
@@ -67,6 +70,14 @@ class Shift:
             self.sheets[path] = made
         return self.sheets[path]
 
+    def leads_home(self, path: str, module: str) -> bool:
+        """Whether this file calls the old module so."""
+        return self.project.slots.module_of(path, module) == self.home
+
+    def edits(self) -> Iterator[Edit]:
+        for path in sorted(self.sheets):
+            yield from self.sheets[path].edits()
+
     def specifier(self, importer: str, module: str, like: str = "") -> str:
         """What `importer` calls `module`: as one of its statements does already, or relative."""
         if module != self.target or self.project.facts(module) is not None:
@@ -74,6 +85,23 @@ class Shift:
                 if self.project.slots.module_of(importer, known) == module:
                     return known
         return name_module(self.project, importer, module, like, self.home)
+
+    def want(
+        self,
+        path: str,
+        name: str,
+        local: str,
+        *,
+        module: str = "",
+        form: Form | None = None,
+        is_type: bool = False,
+        origin: int = NONE,
+        like: str = "",
+    ) -> None:
+        """Let a file take a name from a module, from the target if none is said."""
+        specifier = self.specifier(path, module or self.target, like)
+        want = Want(form=form or self.form, specifier=specifier, name=name, local=local)
+        self.sheet(path).want(msgspec.structs.replace(want, is_type=is_type, origin=origin))
 
 
 def system_of(path: str, facts: FileFacts | None) -> System | None:
@@ -142,15 +170,15 @@ def _refuse_path(project: Project, target: str) -> None:
 
 def _refuse_taken(project: Project, extent: Extent, target: str) -> None:
     """A name of the target that is not the moved one, imported."""
-    facts = project.facts(target)
-    for at, binding in enumerate(facts.bindings if facts is not None else ()):
-        if facts is None or binding.scope != 0 or binding.name != extent.name or extent.binding == NONE:
+    facts = project.look(target)
+    for at, binding in enumerate(facts.bindings):
+        if binding.scope != 0 or binding.name != extent.name or extent.binding == NONE:
             continue
         home = project.slots.home_of(project.slots.slot_of_binding(target, at))
         if getattr(home, "path", "") == extent.path and getattr(home, "binding", NONE) == extent.binding:
             continue
         use = facts.uses[binding.uses[0]]
         raise Refusal("collision", f"The target already has {extent.name}.", target, use)
-    for export in facts.exports if facts is not None else ():
+    for export in facts.exports:
         if extent.binding == NONE and export.exported == extent.name:
             raise Refusal("collision", f"The target already exports {extent.name}.", target, export.statement)

@@ -6,6 +6,7 @@ import posixpath
 import re
 
 from handrail_code.facts.join import Project
+from handrail_code.facts.model import list_ties
 
 OUTPUT_OF = {".ts": ".js", ".tsx": ".js", ".mts": ".mjs", ".cts": ".cjs", ".jsx": ".jsx"}
 WRITTEN = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
@@ -30,11 +31,8 @@ def name_module(project: Project, importer: str, target: str, like: str = "", mo
         return _without_index(relative) if not is_index_named(shown) else relative
     if not shown and not _needs_extension(project, importer, extension, model):
         return relative
-    if extension == written or not written:
-        return relative + (
-            extension if not written and extension in WRITTEN[:4] else _output(extension, written)
-        )
-    return relative + _output(extension, written)
+    is_plain = not written and extension in WRITTEN[:4]
+    return relative + (extension if is_plain else _output(extension, written))
 
 
 def suggest_module(path: str, name: str) -> str:
@@ -48,6 +46,13 @@ def split_extension(path: str) -> tuple[str, str]:
         if path.endswith(declared):
             return path.removesuffix(declared), declared[2:]
     return posixpath.splitext(path)
+
+
+def place_of(path: str, module: str) -> str:
+    """A module that is no source of this project, by a name that does not depend on the importer."""
+    if not module.startswith("."):
+        return module
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), module))
 
 
 def is_index_named(specifier: str) -> bool:
@@ -70,10 +75,7 @@ def _output(extension: str, written: str) -> str:
 
 def _shown(project: Project, path: str) -> str:
     """A relative specifier of a source file in this file."""
-    facts = project.facts(path) if path else None
-    if facts is None:
-        return ""
-    named = [*(each.module for each in facts.imports), *(each.module for each in facts.exports)]
+    named = (each.module for each in list_ties(project.look(path)))
     relative = (module for module in named if module.startswith("."))
     return next((module for module in relative if project.slots.module_of(path, module) is not None), "")
 

@@ -8,6 +8,7 @@ from handrail_code.facts.model import NONE, Definition, Export, FileFacts, Langu
 from handrail_code.languages.assembly import (
     Order,
     make_definition,
+    make_fact,
     make_facts,
     make_optional_span,
     make_span,
@@ -150,19 +151,15 @@ def _definition(draft: Draft, each: DraftDefinition, doc: str, is_assigned: bool
 
 def _exports(draft: Draft, member_place: list[int]) -> Iterator[Export]:
     for each in sorted(draft.exports, key=lambda each: (each.statement, each.local_span or (0, 0))):
-        yield Export(
-            kind=each.kind,
-            exported=each.exported,
+        yield make_fact(
+            Export,
+            each,
             exported_span=make_optional_span(each.exported_span),
             binding=NONE if each.local_use == NONE else draft.uses[each.local_use].binding,
             local_span=make_optional_span(each.local_span),
-            module=each.module,
             module_span=make_optional_span(each.module_span),
-            imported=each.imported,
             statement=make_span(each.statement),
-            definition=each.definition,
             member=NONE if each.member == NONE else member_place[each.member],
-            is_type_only=each.is_type_only,
         )
 
 
@@ -236,13 +233,8 @@ def _is_exports_name(draft: Draft, use: int) -> bool:
 
 def _export_whole(draft: Draft, assignment: DraftAssignment) -> None:
     """`module.exports = x` replaces what the module is; an object's keys are its names."""
-    made = DraftExport("commonjs", "=", assignment.statement)
-    made.local_use = assignment.right_use
-    if assignment.right_use != NONE:
-        made.local_span = (draft.uses[assignment.right_use].start, draft.uses[assignment.right_use].end)
-        _mark_exported(draft, assignment.right_use)
-    made.definition = assignment.right_definition
-    draft.exports.append(made)
+    made = DraftExport("commonjs", "=", assignment.statement, definition=assignment.right_definition)
+    _export(draft, made, assignment.right_use)
     draft.dynamic += [("exports", start, end) for start, end in assignment.spreads]
     for at in assignment.stars:
         found = draft.imports[at]
@@ -251,31 +243,18 @@ def _export_whole(draft: Draft, assignment: DraftAssignment) -> None:
         star.module, star.module_span, star.imported = found.module, found.module_span, "*"
         draft.exports.append(star)
     for name, span, use, member in assignment.keys or ():
-        key = DraftExport("commonjs", name, assignment.statement)
-        key.exported_span = span
-        key.member = member
-        key.local_use = use
-        if use != NONE:
-            key.local_span = (draft.uses[use].start, draft.uses[use].end)
-            _mark_exported(draft, use)
-        draft.exports.append(key)
+        key = DraftExport("commonjs", name, assignment.statement, exported_span=span, member=member)
+        _export(draft, key, use)
 
 
 def _export_one(draft: Draft, assignment: DraftAssignment) -> None:
     member = draft.members[assignment.member]
-    made = DraftExport("commonjs", member.name, assignment.statement)
-    made.exported_span = (member.start, member.end)
-    made.member = assignment.member
-    made.local_use = assignment.right_use
-    made.definition = assignment.right_definition
-    if assignment.right_use != NONE:
-        use = draft.uses[assignment.right_use]
-        made.local_span = (use.start, use.end)
-        _mark_exported(draft, assignment.right_use)
-    draft.exports.append(made)
+    made = DraftExport("commonjs", member.name, assignment.statement, (member.start, member.end))
+    made.member, made.definition = assignment.member, assignment.right_definition
+    _export(draft, made, assignment.right_use)
 
 
-def _mark_exported(draft: Draft, use: int) -> None:
-    binding = draft.uses[use].binding
-    if binding != NONE:
-        draft.bindings[binding].is_exported = True
+def _export(draft: Draft, made: DraftExport, use: int) -> None:
+    draft.export(made, use)
+    if use != NONE and draft.uses[use].binding != NONE:
+        draft.bindings[draft.uses[use].binding].is_exported = True

@@ -181,6 +181,11 @@ def quoted(string: Node) -> Node | None:
     return parts[0] if len(parts) == 1 and parts[0].type == "string_fragment" else None
 
 
+def unquoted(name: Node | None) -> Node | None:
+    """A name, or the plain text of a string in its place."""
+    return quoted(name) if name is not None and name.type == "string" else name
+
+
 def declare_type_parameters(draft: Draft, node: Node, scope: int, definition: int) -> None:
     for parameter in node.named_children:
         if parameter.type != "type_parameter":
@@ -331,9 +336,7 @@ def declare_enum(draft: Draft, node: Node, scope: int, definition: int) -> None:
         binding.inner = draft.open_scope("enum", node, scope)
     inside = draft.open_scope("block", body, binding.inner)
     for member in body.named_children:
-        key = member.child_by_field_name("name") if member.type == "enum_assignment" else member
-        if key is not None and key.type == "string":
-            key = quoted(key)
+        key = unquoted(member.child_by_field_name("name") if member.type == "enum_assignment" else member)
         if key is not None and key.type in ("property_identifier", "string_fragment"):
             declare_named(draft, key, "enum_member", VALUE | TYPE, binding.inner, made, member)
         elif key is not None:

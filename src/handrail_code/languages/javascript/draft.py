@@ -188,6 +188,12 @@ class Draft(FoundSoFar):
         self.documented.setdefault(start, len(self.definitions) - 1)
         return len(self.definitions) - 1
 
+    def export(self, made: DraftExport, use: int = NONE) -> None:
+        """Add an export; `use` is the local name behind it."""
+        if use != NONE:
+            made.local_use, made.local_span = use, (self.uses[use].start, self.uses[use].end)
+        self.exports.append(made)
+
     def generic_scope(self, definition: int, node: Node, scope: int) -> int:
         """Where the type parameters of this class, interface or type alias are declared."""
         binding = self.definitions[definition].binding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from handrail_code.facts.model import NONE, VALUE, Kind, ReceiverKind, Role
 from handrail_code.languages.draft import FoundImport, span_of
 from handrail_code.languages.grammars import Node, imported_module
-from handrail_code.languages.javascript.declarations import FUNCTION_VALUES, quoted, visit_key
+from handrail_code.languages.javascript.declarations import FUNCTION_VALUES, quoted, unquoted, visit_key
 from handrail_code.languages.javascript.draft import Draft, DraftAssignment
 from handrail_code.languages.javascript.loading import (
     is_importing,
@@ -265,11 +265,9 @@ def visit_object(draft: Draft, node: Node, scope: int, definition: int) -> None:
 
 
 def _read_key(draft: Draft, child: Node, assignment: DraftAssignment, scope: int, definition: int) -> None:
-    key = child.child_by_field_name("key") or child.child_by_field_name("name")
+    key = unquoted(child.child_by_field_name("key") or child.child_by_field_name("name"))
     value = child.child_by_field_name("value")
     assert assignment.keys is not None, "only objects with keys come here"
-    if key is not None and key.type == "string":
-        key = quoted(key)
     is_plain = key is not None and key.type in ("property_identifier", "string_fragment")
     if is_plain and key is not None and value is not None and value.type == "identifier":
         member = visit_key(draft, child.child_by_field_name("key"), scope, definition, "declaration")

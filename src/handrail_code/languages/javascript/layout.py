@@ -7,7 +7,7 @@ Layout is read when an edit is planned and never kept.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -100,10 +100,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_layout(path: str, text: bytes) -> Layout:
     """Of a text whose facts are known, so that it parses."""
-    language = language_of(path)
-    assert language is not None, "only sources have a layout"
-    root = parse_text(language, text, lambda: True)
-    assert root is not None, "nobody stops this parser"
+    root = _parse(path, text)
     comments: list[Node] = []
     statements: list[Statement] = []
     children = [child for child in root.children if child.type != "empty_statement"]
@@ -124,6 +121,14 @@ def read_layout(path: str, text: bytes) -> Layout:
         receivers=receivers,
         elements=tuple(_spans_of(root, JSX)),
     )
+
+
+def _parse(path: str, text: bytes) -> Node:
+    language = language_of(path)
+    assert language is not None, "only sources have a layout"
+    root = parse_text(language, text, lambda: True)
+    assert root is not None, "nobody stops this parser"
+    return root
 
 
 def _read_statement(children: list[Node], at: int, text: bytes) -> Statement:
@@ -151,9 +156,9 @@ class _Shared:
         self.tail = tail
         self.text = text
 
-    def make(self, kind: StatementKind) -> Statement:
+    def make(self, kind: StatementKind, **own: Any) -> Statement:
         node = self.node
-        return Statement(
+        made = Statement(
             kind=kind,
             start=node.start_byte,
             end=node.end_byte,
@@ -162,6 +167,11 @@ class _Shared:
             declared_at=node.start_byte,
             has_semicolon=self.text[node.end_byte - 1 : node.end_byte] == b";",
         )
+        return msgspec.structs.replace(made, **own)
+
+    def piece(self, node: Node, outside: str, inside: str, is_type: bool = False) -> Piece:
+        span = (node.start_byte, node.end_byte)
+        return Piece(start=span[0], end=span[1], outside=outside, inside=inside, is_type=is_type)
 
     def word(self, node: Node) -> str:
         return self.text[node.start_byte : node.end_byte].decode()
@@ -181,8 +191,8 @@ def _read_import(shared: _Shared) -> Statement:
     clause = next((child for child in node.named_children if child.type == "import_clause"), None)
     parts = clause.named_children if clause is not None else []
     named = next((part for part in parts if part.type == "named_imports"), None)
-    return msgspec.structs.replace(
-        shared.make("import"),
+    return shared.make(
+        "import",
         pieces=_pieces(shared, named, "import_specifier"),
         braces=None if named is None else _span(named),
         module_span=_module_span(node.child_by_field_name("source")),
@@ -201,16 +211,8 @@ def _pieces(shared: _Shared, parent: Node | None, kind: str) -> tuple[Piece, ...
             continue
         first = shared.word(name)
         second = first if alias is None else shared.word(alias)
-        is_import = kind == "import_specifier"
-        made.append(
-            Piece(
-                start=child.start_byte,
-                end=child.end_byte,
-                outside=first if is_import else second,
-                inside=second if is_import else first,
-                is_type=any(each.type == "type" for each in child.children),
-            )
-        )
+        names = (first, second) if kind == "import_specifier" else (second, first)
+        made.append(shared.piece(child, *names, any(each.type == "type" for each in child.children)))
     return tuple(made)
 
 
@@ -224,15 +226,15 @@ def _read_export(shared: _Shared) -> Statement:
     is_type = any(child.type == "type" for child in node.children)
     source = _module_span(node.child_by_field_name("source"))
     if clause is not None:
-        return msgspec.structs.replace(
-            shared.make("export_list"),
+        return shared.make(
+            "export_list",
             pieces=_pieces(shared, clause, "export_specifier"),
             braces=_span(clause),
             module_span=source,
             is_type=is_type,
         )
     if source is not None:
-        return msgspec.structs.replace(shared.make("export_star"), module_span=source, is_type=is_type)
+        return shared.make("export_star", module_span=source, is_type=is_type)
     return shared.make("export_default" if is_default else "other")
 
 
@@ -240,15 +242,13 @@ def _read_declaration(shared: _Shared, node: Node, is_exported: bool) -> Stateme
     inner = node
     if node.type == "ambient_declaration" and node.named_children:
         inner = node.named_children[0]
-    made = msgspec.structs.replace(shared.make("other"), declared_at=node.start_byte, is_exported=is_exported)
-    if inner.type in DECLARATIONS:
-        return msgspec.structs.replace(made, kind="declaration")
+    own = {"declared_at": node.start_byte, "is_exported": is_exported}
     if inner.type not in VARIABLES:
-        return made
+        return shared.make("declaration" if inner.type in DECLARATIONS else "other", **own)
     declarators = [child for child in inner.named_children if child.type == "variable_declarator"]
-    made = msgspec.structs.replace(
-        made,
-        kind="variables",
+    made = shared.make(
+        "variables",
+        **own,
         keyword=shared.text[inner.start_byte : declarators[0].start_byte].decode().strip(),
         declarators=tuple(_span(each) for each in declarators),
     )
@@ -293,51 +293,33 @@ def _pattern_pieces(shared: _Shared, pattern: Node) -> tuple[Piece, ...]:
             continue
         if key.type not in ("property_identifier", child.type):
             continue
-        made.append(
-            Piece(
-                start=child.start_byte,
-                end=child.end_byte,
-                outside=shared.word(key),
-                inside=shared.word(value),
-            )
-        )
+        made.append(shared.piece(child, shared.word(key), shared.word(value)))
     return tuple(made)
 
 
 def _read_expression(shared: _Shared) -> Statement:
-    made = shared.make("other")
     inside = [child for child in shared.node.named_children if child.type != "comment"]
-    if len(inside) != 1:
-        return made
-    only = inside[0]
+    only = inside[0] if len(inside) == 1 else shared.node
     if only.type == "string":
-        return msgspec.structs.replace(made, kind="directive")
+        return shared.make("directive")
     if only.type in ("internal_module", "module"):
-        return msgspec.structs.replace(made, kind="declaration")
-    if only.type != "assignment_expression":
-        return made
+        return shared.make("declaration")
     left, right = only.child_by_field_name("left"), only.child_by_field_name("right")
-    if left is None or right is None:
-        return made
+    if only.type != "assignment_expression" or left is None or right is None:
+        return shared.make("other")
     target = shared.word(left).replace(" ", "")
     if target == "module.exports":
         pieces = _pattern_pieces(shared, right) if right.type == "object" else ()
-        return msgspec.structs.replace(
-            made,
-            kind="exports_object" if right.type == "object" else "exports_whole",
+        return shared.make(
+            "exports_object" if right.type == "object" else "exports_whole",
             pieces=pieces,
             braces=_span(right) if right.type == "object" else None,
             has_more=right.type != "object" or len(pieces) != len(right.named_children),
         )
     if target.startswith(("exports.", "module.exports.")) and target.count(".") <= 2:
-        piece = Piece(
-            start=only.start_byte,
-            end=only.end_byte,
-            outside=target.rpartition(".")[2],
-            inside=shared.word(right) if right.type == "identifier" else "",
-        )
-        return msgspec.structs.replace(made, kind="exports_name", pieces=(piece,))
-    return made
+        inner = shared.word(right) if right.type == "identifier" else ""
+        return shared.make("exports_name", pieces=(shared.piece(only, target.rpartition(".")[2], inner),))
+    return shared.make("other")
 
 
 def _line_start(text: bytes, at: int) -> int:
@@ -450,10 +432,7 @@ class Inner(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_inner(path: str, text: bytes, offset: int) -> Inner | None:
     """The statement that declares the name at this offset and nothing else; None where there is none."""
-    language = language_of(path)
-    assert language is not None, "only sources have a layout"
-    root = parse_text(language, text, lambda: True)
-    assert root is not None, "nobody stops this parser"
+    root = _parse(path, text)
     node = root.descendant_for_byte_range(offset, offset + 1)
     while node is not None and node.type not in DECLARATIONS and node.type not in VARIABLES:
         node = node.parent

@@ -10,7 +10,7 @@ from __future__ import annotations
 from handrail_code.facts.model import EVERY_MEANING, NONE, VALUE, ImportKind
 from handrail_code.languages.draft import FoundImport, span_of
 from handrail_code.languages.grammars import Node
-from handrail_code.languages.javascript.declarations import FUNCTION_VALUES, quoted
+from handrail_code.languages.javascript.declarations import FUNCTION_VALUES, quoted, unquoted
 from handrail_code.languages.javascript.draft import Draft
 
 TRANSPARENT = frozenset(
@@ -150,11 +150,9 @@ def _take_names(draft: Draft, pattern: Node, whole: FoundImport, declared: dict[
             _let_mean_all(draft, made.use)
             draft.imports.append(made)
         elif part.type == "pair_pattern":
-            key, value = part.child_by_field_name("key"), part.child_by_field_name("value")
+            key, value = unquoted(part.child_by_field_name("key")), part.child_by_field_name("value")
             if value is not None and value.type == "assignment_pattern":
                 value = value.child_by_field_name("left")
-            if key is not None and key.type == "string":
-                key = quoted(key)
             if key is None or key.type not in ("property_identifier", "string_fragment"):
                 is_all = False
                 continue
@@ -184,8 +182,7 @@ def link_pattern(draft: Draft, pattern: Node, use: int, first_member: int, defin
         if part.type == "object_assignment_pattern":
             keys.append(part.named_children[0])
         elif part.type == "pair_pattern":
-            key = part.child_by_field_name("key")
-            keys.append(quoted(key) if key is not None and key.type == "string" else key)
+            keys.append(unquoted(part.child_by_field_name("key")))
         else:
             keys.append(part if part.type == "shorthand_property_identifier_pattern" else None)
     plain = ("shorthand_property_identifier_pattern", "property_identifier", "string_fragment")

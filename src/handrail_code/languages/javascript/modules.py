@@ -7,7 +7,7 @@ from typing import Literal
 from handrail_code.facts.model import EVERY_MEANING, NONE
 from handrail_code.languages.draft import FoundImport, span_of
 from handrail_code.languages.grammars import Node
-from handrail_code.languages.javascript.declarations import quoted
+from handrail_code.languages.javascript.declarations import quoted, unquoted
 from handrail_code.languages.javascript.draft import Draft, DraftExport
 from handrail_code.languages.javascript.expressions import read_chain
 
@@ -67,7 +67,7 @@ class _Names:
         name, alias = specifier.child_by_field_name("name"), specifier.child_by_field_name("alias")
         if name is None:
             return
-        named = quoted(name) if name.type == "string" else name
+        named = unquoted(name)
         if named is None:
             return
         imported = self.draft.name_of(named)
@@ -145,8 +145,8 @@ def visit_export(draft: Draft, node: Node, scope: int, definition: int) -> None:
 
 def _export_value(draft: Draft, node: Node, value: Node, scope: int, definition: int) -> None:
     draft.anchors[value.id] = node.start_byte
-    made = DraftExport("default", "default", span_of(node))
-    made.definition = definition
+    made = DraftExport("default", "default", span_of(node), definition=definition)
+    use = NONE
     if (
         value.type in ("as_expression", "satisfies_expression")
         and value.named_children[0].type == "identifier"
@@ -154,11 +154,10 @@ def _export_value(draft: Draft, node: Node, value: Node, scope: int, definition:
         draft.push(value.named_children[1:], scope, definition)
         value = value.named_children[0]
     if value.type == "identifier":
-        made.local_use = draft.use(value, "export", scope, EVERY_MEANING, definition)
-        made.local_span = span_of(value)
+        use = draft.use(value, "export", scope, EVERY_MEANING, definition)
     else:
         draft.stack.append((value, scope, definition))
-    draft.exports.append(made)
+    draft.export(made, use)
 
 
 def _export_specifier(
@@ -170,37 +169,33 @@ def _export_specifier(
     definition: int,
     is_type_only: bool,
 ) -> None:
-    name, alias = specifier.child_by_field_name("name"), specifier.child_by_field_name("alias")
-    if name is not None and name.type == "string":
-        name = quoted(name)
-    if alias is not None and alias.type == "string":
-        alias = quoted(alias)
+    name = unquoted(specifier.child_by_field_name("name"))
+    alias = unquoted(specifier.child_by_field_name("alias"))
     if name is None:
         return
     shown = alias if alias is not None else name
     made = DraftExport("named" if module is None else "reexport", draft.name_of(shown), span_of(node))
-    made.exported_span = span_of(shown)
-    made.local_span = span_of(name)
+    made.exported_span, made.local_span, made.definition = span_of(shown), span_of(name), definition
     made.is_type_only = is_type_only or any(child.type == "type" for child in specifier.children)
-    made.definition = definition
     if module is None:
-        made.local_use = draft.use(name, "export", scope, EVERY_MEANING, definition)
-    else:
-        made.imported = draft.name_of(name)
-        made.module, made.module_span = draft.name_of(module), span_of(module)
-    draft.exports.append(made)
+        draft.export(made, draft.use(name, "export", scope, EVERY_MEANING, definition))
+        return
+    made.module, made.module_span, made.imported = *_named(draft, module), draft.name_of(name)
+    draft.export(made)
+
+
+def _named(draft: Draft, module: Node) -> tuple[str, tuple[int, int]]:
+    return draft.name_of(module), span_of(module)
 
 
 def _export_all(draft: Draft, node: Node, module: Node) -> None:
     named = next((child for child in node.named_children if child.type == "namespace_export"), None)
-    name = None if named is None else next(iter(named.named_children), None)
-    if name is not None and name.type == "string":
-        name = quoted(name)
+    name = None if named is None else unquoted(next(iter(named.named_children), None))
     made = DraftExport("star" if name is None else "namespace", "*", span_of(node))
     if name is not None:
         made.exported, made.exported_span = draft.name_of(name), span_of(name)
-    made.module, made.module_span, made.imported = draft.name_of(module), span_of(module), "*"
-    draft.exports.append(made)
+    made.module, made.module_span, made.imported = *_named(draft, module), "*"
+    draft.export(made)
 
 
 def _export_equals(draft: Draft, node: Node, tokens: set[str], scope: int, definition: int) -> None:
@@ -209,20 +204,17 @@ def _export_equals(draft: Draft, node: Node, tokens: set[str], scope: int, defin
     if "namespace" in tokens:
         draft.dynamic.append(("global", *span_of(node)))
         if rest and rest[0].type == "identifier":
-            named = DraftExport("global", draft.name_of(rest[0]), span_of(node))
-            named.exported_span = span_of(rest[0])
-            draft.exports.append(named)
+            draft.export(DraftExport("global", draft.name_of(rest[0]), span_of(node), span_of(rest[0])))
         return
     if "=" not in tokens or not rest:
         draft.push(rest, scope, definition)
         return
-    made = DraftExport("assign", "=", span_of(node))
+    use = NONE
     if rest[0].type == "identifier":
-        made.local_use = draft.use(rest[0], "export", scope, EVERY_MEANING, definition)
-        made.local_span = span_of(rest[0])
+        use = draft.use(rest[0], "export", scope, EVERY_MEANING, definition)
     else:
         draft.push(rest, scope, definition)
-    draft.exports.append(made)
+    draft.export(DraftExport("assign", "=", span_of(node)), use)
 
 
 def record_exported(draft: Draft, node: Node, scope: int, first_use: int) -> None:
@@ -241,5 +233,4 @@ def record_exported(draft: Draft, node: Node, scope: int, first_use: int) -> Non
         made = DraftExport("default" if is_default else "declared", "default", statement)
         if not is_default:
             made.exported, made.exported_span = found.name, (found.start, found.end)
-        made.local_use, made.local_span = use, (found.start, found.end)
-        draft.exports.append(made)
+        draft.export(made, use)

@@ -5,10 +5,19 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Final
 
-from handrail_code.facts.model import NONE, Definition, Export, FileFacts, ParseTrouble, Role, Span
+from handrail_code.facts.model import (
+    NONE,
+    Definition,
+    Export,
+    ExportKind,
+    FileFacts,
+    ParseTrouble,
+    Role,
+    Span,
+)
 from handrail_code.facts.python_words import BUILTIN_NAMES
 from handrail_code.languages.assembly import Order, find_places, make_definition, make_facts, make_span
-from handrail_code.languages.draft import FoundBinding
+from handrail_code.languages.draft import FoundBinding, FoundDefinition, FoundUse
 from handrail_code.languages.python.draft import Draft, DraftDefinition, DraftUse
 
 HASHED: Final = frozenset({"function", "class", "method", "type"})
@@ -166,36 +175,29 @@ def _exports(draft: Draft, listed: set[str] | None) -> list[Export]:
     made = []
     for at, (start, end) in draft.listed:
         use = draft.uses[at]
-        span = Span(start=use.start, end=use.end)
-        made.append(
-            Export(
-                kind="named",
-                exported=use.name,
-                exported_span=span,
-                binding=use.binding,
-                local_span=span,
-                statement=Span(start=start, end=end),
-            )
-        )
+        made.append(_export("named", use.name, use, use.binding, (start, end)))
     seen: set[int] = set()
     for each in draft.definitions if listed is None else ():
         binding = draft.uses[each.use].binding if each.use != NONE else NONE
         if binding == NONE or draft.bindings[binding].scope != 0 or binding in seen or not _is_public(each):
             continue
         seen.add(binding)
-        span = Span(start=each.start, end=each.end)
-        statement = make_span(each.extent)
-        made.append(
-            Export(
-                kind="declared",
-                exported=each.name,
-                exported_span=span,
-                binding=binding,
-                local_span=span,
-                statement=statement,
-            )
-        )
+        made.append(_export("declared", each.name, each, binding, each.extent))
     return sorted(made, key=lambda each: each.exported_span or each.statement)
+
+
+def _export(
+    kind: ExportKind, name: str, place: FoundUse | FoundDefinition, binding: int, statement: tuple[int, int]
+) -> Export:
+    span = Span(start=place.start, end=place.end)
+    return Export(
+        kind=kind,
+        exported=name,
+        exported_span=span,
+        binding=binding,
+        local_span=span,
+        statement=make_span(statement),
+    )
 
 
 def _note_dynamic(draft: Draft) -> None:

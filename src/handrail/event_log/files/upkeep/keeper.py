@@ -23,7 +23,6 @@ from handrail.event_log.files.upkeep.usage import (
     attested_in,
     blobs_in,
     bytes_in,
-    cache_of,
     half_made_in,
     half_removed_in,
     list_session_ids,
@@ -287,8 +286,8 @@ def _remove_session(log: FileLog, disk: RemovingDisk, session: SessionToRemove, 
 
 def _clear_cache(log: FileLog, disk: RemovingDisk, session_id: SessionId) -> None:
     """Delete the cache of a removed session, and the index of all sessions as a whole."""
-    index = f"{cache_of(log)}/{INDEX_FOLDER}"
-    for place, beginning in ((cache_of(log), session_id), (index, "")):
+    index = f"{log.cache}/{INDEX_FOLDER}"
+    for place, beginning in ((log.cache, session_id), (index, "")):
         names = [name for name in names_in(disk, place) if name.startswith(beginning)]
         if names:
             with open_directory(disk, place) as directory:

@@ -7,7 +7,6 @@ the blobs in its events stay, because its start may be repeated.
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 from collections.abc import Collection, Iterator
@@ -20,15 +19,13 @@ from handrail.contract.ids import BlobRef, SessionId, is_session_id
 from handrail.event_log.files.disk import Disk, open_directory, translate_os_errors
 from handrail.event_log.files.history import pins_of, read_attested, read_segment
 from handrail.event_log.files.log import FileLog
-from handrail.event_log.files.manifest import Attested, attest
+from handrail.event_log.files.manifest import Attested, attest_after, empty_tip, pins_in
 from handrail.event_log.files.segments import FIRST_SEGMENT, is_one_commit, segment_after
 from handrail.ports.store import SessionUsage, StoreUsage
 
 SET_ASIDE: Final = ".removed"
 """The end of the name of a session or blob that is about to be deleted; nothing else reads such a name."""
 
-CACHE_NAME: Final = "cache"
-"""Beside `sessions`: what can be rebuilt, in files named after their session."""
 INDEX_FOLDER: Final = "index"
 """In the cache: the index of all sessions, in files of its own."""
 
@@ -62,7 +59,7 @@ def attested_in(log: FileLog, session_id: SessionId) -> Attested:
         open_directory(log.disk, f"{log.sessions}/{session_id}") as directory,
     ):
         return read_attested(log.disk, directory, session_id)
-    return attest(session_id, b"")
+    return attest_after(empty_tip(session_id), b"")
 
 
 def blobs_in(log: FileLog) -> Iterator[StoredBlob]:
@@ -101,7 +98,7 @@ def usage_of(
             events = size = 0
             try:
                 size = bytes_in(log.disk, f"{log.sessions}/{session_id}")
-                events = attested_in(log, session_id).head
+                events = attested_in(log, session_id).tip.head
             except OSError:
                 unreadable.append(session_id)
             sessions.append(SessionUsage(session_id=session_id, events=events, bytes=size))
@@ -110,7 +107,7 @@ def usage_of(
             blob for blob in blobs if in_use is not None and (blob.is_set_aside or blob.ref not in in_use)
         ]
         left_bytes = sum(one.bytes for one in sessions if one.session_id in half_made)
-        index = f"{cache_of(log)}/{INDEX_FOLDER}"
+        index = f"{log.cache}/{INDEX_FOLDER}"
         return StoreUsage(
             sessions=tuple(sorted(sessions, key=lambda one: (-one.bytes, one.session_id))),
             unreadable=tuple(unreadable),
@@ -121,12 +118,8 @@ def usage_of(
             leftover_bytes=sum(blob.size for blob in leftover)
             + left_bytes
             + sum(half_removed_in(log).values()),
-            cache_bytes=sum(bytes_in(log.disk, place) for place in (cache_of(log), index)),
+            cache_bytes=sum(bytes_in(log.disk, place) for place in (log.cache, index)),
         )
-
-
-def cache_of(log: FileLog) -> str:
-    return f"{os.path.dirname(log.sessions)}/{CACHE_NAME}"
 
 
 def names_in(disk: Disk, path: str) -> list[str]:
@@ -153,7 +146,6 @@ def half_removed_in(log: FileLog) -> dict[str, int]:
     return {name: bytes_in(log.disk, f"{log.sessions}/{name}") for name in names}
 
 
-_REF = re.compile(rb"sha256:[0-9a-f]{64}")
 _SEGMENT = "events-"
 
 
@@ -218,8 +210,7 @@ def _named_by(log: FileLog, session_id: SessionId) -> set[BlobRef] | None:
             return None
         if attested.attestations:
             return pins_of(attested.attestations)
-        text = _text(log.disk, directory)
-    return {BlobRef(ref.decode()) for ref in _REF.findall(text)}
+        return pins_in(_text(log.disk, directory))
 
 
 def _text(disk: Disk, directory: int) -> bytes:

@@ -18,7 +18,6 @@ from handrail.event_log.files.history import pins_of
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.manifest import MANIFEST_NAME
 from handrail.event_log.files.upkeep.usage import (
-    CACHE_NAME,
     attested_in,
     blobs_in,
     bytes_in,
@@ -165,7 +164,7 @@ def _find_open_files(log: FileLog) -> Iterator[StoreProblem]:
 
 
 def _paths_below(log: FileLog, root: str) -> Iterator[str]:
-    for room in ("sessions", "blobs", CACHE_NAME):
+    for room in ("sessions", "blobs", "cache"):
         if room not in names_in(log.disk, root):
             continue
         yield room

@@ -137,7 +137,8 @@ def check_lines(payload: dict[str, Json], page: Page) -> list[str]:
     lines += [f"It {verdict}: {one_line(payload['status'])}, {payload['durationMs']} ms."]
     counts = payload["counts"]
     if counts is not None:
-        lines.append(", ".join(f"{number} {what}" for what, number in counts.items()) + ".")
+        told = [f"{number} {what}" for what, number in counts.items() if what != "byWords"]
+        lines.append(f"{', '.join(told)}{', by its own words' if counts.get('byWords') else ''}.")
     step = spell_step(one_line(payload["stepId"]))
     return [*lines, f"Receipt {one_line(payload['receiptId'])} of step {step}."]
 
