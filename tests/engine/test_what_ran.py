@@ -139,7 +139,7 @@ def test_what_a_report_leaves_out_and_what_checks_write_make_nothing_stale() -> 
             {},
             ("src/bill.py", "tests/test_bill.py"),
             "unknown",
-            "what it tests by changed in between: tests/test_bill.py; run it as it is now without the fix",
+            "what it tests by changed in between: tests/test_bill.py",
         ),
         ({}, {}, ("conftest.py", "src/bill.py"), "unknown", "changed in between: conftest.py"),
         ({}, {}, (), "unknown", "what differs could not be found"),

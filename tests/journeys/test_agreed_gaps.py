@@ -89,7 +89,7 @@ def test_one_fact_is_one_gap_and_is_told_once(tmp_path: Path, is_fix: bool, reru
     signer = play(tmp_path, is_fix=is_fix, reruns=reruns)
 
     (gap,) = list_gaps(signer)
-    assert gap["summary"] == f"tests {TOLD}."
+    assert gap["summary"] == f"`tests` {TOLD}."
     assert signer.reply["closing"].count(TOLD) == 1
     assert "tests of the checks changed" not in signer.reply["closing"]
     assert [*show(signer)["doubts"]] == ["gaps"]

@@ -65,7 +65,7 @@ def test_a_test_that_was_emptied_until_it_passed_is_a_gap_in_the_first_attempt(t
     accepted = tested.send(changed(TESTS, check="tests"))
     done = tested.send()
 
-    told = f"tests failed before and passes now, and only tests differ: {TESTS}."
+    told = f"`tests` failed before and passes now, and only tests differ: {TESTS}."
     assert accepted["kind"] == "ok"
     assert list_gaps(tested) == [told]
     assert told in str(accepted["warnings"])

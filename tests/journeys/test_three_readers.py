@@ -85,6 +85,7 @@ PLAYED = (
     "works in a sparse checkout that leaves out tests",
     "commits a harmless test, sees the commit fail, and adds the test that disarms",
     "mends what a linter finds at the start, beside a new test",
+    "adds two failing tests one by one to a file that nobody ran before",
 )
 """Rows of the cast whose runs end, each with other doubts and facts than the ones before it."""
 
@@ -133,7 +134,7 @@ class Readers:
         match code:
             case "uncounted":
                 return NO_TEST_COUNTED in self.markdown
-            case "new_tests" | "never_red" | "not_loaded" | "elsewhere" | "settled":
+            case "new_tests" | "never_red" | "not_loaded" | "unrun" | "elsewhere" | "settled":
                 return all(name in self.markdown for name in names)
             case _:
                 return text[:200] in self.markdown

@@ -311,7 +311,7 @@ def _state_guard(
     found = find_doubt(red, green, turn or Turn())
     doubt = unanswered or ("" if found is None else say_guard_doubt(found, name))
     if not paths:
-        doubt = f"{name} failed before and passes now, and {NOT_FOUND}"
+        doubt = f"`{name}` failed before and passes now, and {NOT_FOUND}"
     return {
         "command": _cut(write_line(green)),
         "red": red.tree_after,
