@@ -19,6 +19,7 @@ from handrail.engine.code_trees import find_baseline, find_last_seen, list_uncle
 from handrail.engine.command_lines import reaches
 from handrail.engine.events import EvidenceCheck, GapRecorded, ReceiptRecorded
 from handrail.engine.history import History, attached_to, gaps_at, list_receipts, way_to
+from handrail.engine.judge.later_runs import name_run
 from handrail.engine.judge.named_places import (
     DECLARATIONS,
     Use,
@@ -37,7 +38,6 @@ from handrail.engine.judge.run_claims import (
     is_run_of,
     name_folder,
     name_others,
-    name_run,
     own_program,
     write_line,
 )

@@ -20,6 +20,7 @@ from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
+from handrail.engine.judge.later_runs import name_run
 from handrail.engine.judge.named_places import is_of_checks, is_test_file
 from handrail.engine.judge.red_then_green import (
     DIFFERS,
@@ -35,7 +36,6 @@ from handrail.engine.judge.run_claims import (
     find_red,
     identify,
     is_command_of,
-    name_run,
     write_line,
 )
 from handrail.engine.judge.witnessed import Turn, Turns

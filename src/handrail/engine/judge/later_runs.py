@@ -7,7 +7,7 @@ the check, and by no sentence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -26,9 +26,9 @@ from handrail.engine.judge.run_claims import (
     explain_hidden_tests,
     find_check_receipts,
     find_receipts,
+    identify,
     judge_receipts,
     match_run,
-    name_run,
 )
 from handrail.engine.judge.settling import settle
 from handrail.engine.judge.witnessed import Witnessed
@@ -77,6 +77,15 @@ def leave_told(
         if not (run := name_run(own, gap.evidence_refs))
         or ((run, msgspec.json.encode(gap.waits_for)) not in facts and gap.summary not in words)
     ]
+
+
+def name_run(own: Mapping[str, ReceiptRecorded], refs: Sequence[str]) -> tuple[str, ...]:
+    """The command of the last receipt, on the files that it ran on: run there again, it says the same thing.
+
+    Empty: none of them is a receipt.
+    """
+    receipt = next((own[ref] for ref in reversed(refs) if ref in own), None)
+    return () if receipt is None else (*identify(receipt), receipt.tree_after)
 
 
 def weigh_again(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any, TypeAlias
 
@@ -177,15 +177,6 @@ def _has_words(known: Witnessed, text: str, receipt: ReceiptRecorded) -> bool:
 def identify(receipt: ReceiptRecorded) -> Identity:
     """The command of a receipt as it was started."""
     return receipt.argv_digest, receipt.directory, receipt.environment_digest
-
-
-def name_run(own: Mapping[str, ReceiptRecorded], refs: Sequence[str]) -> tuple[str, ...]:
-    """The command of the last receipt, on the files that it ran on: run there again, it says the same thing.
-
-    Empty: none of them is a receipt.
-    """
-    receipt = next((own[ref] for ref in reversed(refs) if ref in own), None)
-    return () if receipt is None else (*identify(receipt), receipt.tree_after)
 
 
 def _identify(receipt: ReceiptRecorded) -> set[Identity]:
