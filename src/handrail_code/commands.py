@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from handrail.surfaces.cli.commands.row import Row, Spelling
 
-_TOKEN = Spelling(
-    field="continuation",
-    kind="token",
-    value="TOKEN",
-    text="A token of an answer.",
-)
-_HASH = Spelling(
-    field="hash",
-    kind="ids",
-    value="HASH",
-    text="Only with this hash.",
-)
+_PREVIEWED = "Files of the preview; none without --fix."
+_RUNNING = "Appends to one session; files of the project only where an action writes them."
+_WORKFLOW = "A workflow file, or the id of a workflow; `-` is stdin."
+_CHANGES = 'Edits, [{"rename": NAME, "to": NEW}]; `-` is stdin.'
+_TOKEN = Spelling(field="continuation", kind="token", value="TOKEN", text="A token of an answer.")
+_HASH = Spelling(field="hash", kind="ids", value="HASH", text="Only with this hash.")
 _LANGUAGES = Spelling(
     field="languages",
     kind="choices",
@@ -60,70 +56,52 @@ _GOES_ON = (
 """What every question and every edit takes: how a token of an answer goes on."""
 
 
+_SPAN = Spelling(field="span", kind="text", value="A:B")
+_NAMES = Spelling(field="names", kind="ids", value="NAME", text="Several to locate.")
+
+
+def _row(path: str, operation: str, example: str, *spellings: Spelling, **own: Any) -> Row:
+    """One command of the code tools."""
+    needs, examples = ("tree_sitter",), (f"handrail {example} --compact",)
+    return Row(
+        path=path,
+        operation=operation,
+        spellings=spellings,
+        needs=needs,
+        seconds=120,
+        examples=examples,
+        **own,
+    )
+
+
+def _say(field: str, value: str) -> Spelling:
+    return Spelling(field=field, kind="text", value=value)
+
+
 def _ask(verb: str, field: str, value: str, summary: str, *own: Spelling, example: str) -> Row:
     """One question about source files."""
-    return Row(
-        path=f"code {verb}",
-        operation="code.scan",
-        summary=summary,
-        spellings=(
-            Spelling(field=field, position=1, kind="text", value=value),
-            _SCOPE,
-            *own,
-            _LANGUAGES,
-            *_GOES_ON,
-        ),
-        takes_rest=False,
-        needs=("tree_sitter",),
-        seconds=120,
-        examples=(example,),
-    )
+    asked = Spelling(field=field, position=1, kind="text", value=value)
+    spellings = (asked, _SCOPE, *own, _LANGUAGES, *_GOES_ON)
+    return _row(f"code {verb}", "code.scan", example, *spellings, summary=summary, takes_rest=False)
+
+
+def _about_one(path: str, field: str, example: str, *own: Spelling, **rest: Any) -> Row:
+    """Something about one definition, told by its name, its hash or its place."""
+    asked = Spelling(field=field, position=1, kind="text", value="NAME")
+    last = (Spelling(field="fix"),) if "blast_radius" in rest else ()
+    spellings = (asked, _FILE, *own, _HASH, _SPAN, _LANGUAGES, *_GOES_ON, *last)
+    return _row(path, "code.edit", example, *spellings, takes_rest=False, **rest)
 
 
 def _edit(verb: str, summary: str, *own: Spelling, example: str) -> Row:
     """One edit of source files: a preview, then its token with `--fix`."""
-    return Row(
-        path=f"code {verb}",
-        operation="code.edit",
-        summary=summary,
-        spellings=(
-            Spelling(field=verb, position=1, kind="text", value="NAME"),
-            _FILE,
-            *own,
-            _HASH,
-            Spelling(field="span", kind="text", value="A:B"),
-            _LANGUAGES,
-            *_GOES_ON,
-            Spelling(field="fix"),
-        ),
-        takes_rest=False,
-        blast_radius="Files of the preview; none without --fix.",
-        needs=("tree_sitter",),
-        seconds=120,
-        examples=(example,),
-    )
+    return _about_one(f"code {verb}", verb, example, *own, summary=summary, blast_radius=_PREVIEWED)
 
 
 def _locate(field: str, summary: str, *own: Spelling) -> Row:
     """Where a name is defined, or the definition with what is around it."""
-    return Row(
-        path=f"code explain --{field}",
-        operation="code.edit",
-        summary=summary,
-        spellings=(
-            Spelling(field=field, position=1, kind="text", value="NAME"),
-            _FILE,
-            *own,
-            _HASH,
-            Spelling(field="span", kind="text", value="A:B"),
-            _LANGUAGES,
-            *_GOES_ON,
-        ),
-        takes_rest=False,
-        needs=("tree_sitter",),
-        seconds=120,
-        examples=(f"handrail code explain greet --{field} --compact",),
-    )
+    example = f"code explain greet --{field}"
+    return _about_one(f"code explain --{field}", field, example, *own, summary=summary)
 
 
 _TOOL_ROWS = (
@@ -137,7 +115,7 @@ _TOOL_ROWS = (
         Spelling(field="exported"),
         Spelling(field="text"),
         _LIMIT,
-        example="handrail code search greet --compact",
+        example="code search greet",
     ),
     _ask(
         "outline",
@@ -145,7 +123,7 @@ _TOOL_ROWS = (
         "FILE",
         "Show what a file defines.",
         _LIMIT,
-        example="handrail code outline src/app.js --compact",
+        example="code outline src/app.js",
     ),
     _ask(
         "explain",
@@ -155,12 +133,12 @@ _TOOL_ROWS = (
         _KINDS,
         _HASH,
         _LIMIT,
-        example="handrail code explain greet --compact",
+        example="code explain greet",
     ),
     _locate(
         "locate",
         "Only where it is defined.",
-        Spelling(field="names", kind="ids", value="NAME", text="Several to locate."),
+        _NAMES,
     ),
     _locate("context", "The definition with what is around it."),
     _ask(
@@ -172,7 +150,7 @@ _TOOL_ROWS = (
         Spelling(field="down"),
         _HASH,
         _LIMIT,
-        example="handrail code trace greet --compact",
+        example="code trace greet",
     ),
     _ask(
         "ripple",
@@ -181,7 +159,7 @@ _TOOL_ROWS = (
         "Show what may break if it changes.",
         _HASH,
         _LIMIT,
-        example="handrail code ripple greet --compact",
+        example="code ripple greet",
     ),
     _ask(
         "deps",
@@ -189,140 +167,96 @@ _TOOL_ROWS = (
         "FILE",
         "Show what a file imports, and who imports it.",
         _LIMIT,
-        example="handrail code deps src/app.js --compact",
+        example="code deps src/app.js",
     ),
     _edit(
         "rename",
         "Preview, then apply, a new name in every file.",
-        Spelling(field="to", kind="text", value="NEW"),
+        _say("to", "NEW"),
         Spelling(field="public"),
         _ACCEPT,
-        example="handrail code rename greet --to welcome --ai-mode --compact",
+        example="code rename greet --to welcome --ai-mode",
     ),
     _edit(
         "move",
         "Preview, then apply, a move to another module with its imports.",
-        Spelling(field="toModule", kind="text", value="FILE"),
+        _say("toModule", "FILE"),
         Spelling(field="exportNeeds"),
-        example="handrail code move greet --to-module src/words.js --export-needs --ai-mode --compact",
+        example="code move greet --to-module src/words.js --export-needs --ai-mode",
     ),
     _edit(
         "extract",
         "Preview, then apply, a move to a module of its own.",
-        Spelling(field="toModule", kind="text", value="FILE"),
+        _say("toModule", "FILE"),
         Spelling(field="exportNeeds"),
-        example="handrail code extract greet --export-needs --ai-mode --compact",
+        example="code extract greet --export-needs --ai-mode",
     ),
     _edit(
         "replace",
         "Preview, then apply, another text of a definition.",
         _WITH_FILE,
-        example="handrail code replace greet --with-file greet.txt --ai-mode --compact",
+        example="code replace greet --with-file greet.txt --ai-mode",
     ),
-    Row(
-        path="run file",
-        operation="code.workflow",
-        spellings=(
-            Spelling(
-                field="workflowId",
-                position=1,
-                kind="source",
-                value="FILE",
-                text="A workflow file, or the id of a workflow; `-` is stdin.",
-            ),
-            Spelling(field="workflowResume", flag="--resume", kind="token", value="TOKEN"),
-            _CONTEXT,
-            _NOTES,
-            _KEY,
-        ),
-        blast_radius="Appends to one session; files of the project only where an action writes them.",
-        needs=("tree_sitter",),
-        seconds=120,
-        examples=("handrail run file my-refactor.json --checkpoint-mode --compact",),
+    _row(
+        "run file",
+        "code.workflow",
+        "run file my-refactor.json --checkpoint-mode",
+        Spelling(field="workflowId", position=1, kind="source", value="FILE", text=_WORKFLOW),
+        Spelling(field="workflowResume", flag="--resume", kind="token", value="TOKEN"),
+        _CONTEXT,
+        _NOTES,
+        _KEY,
+        blast_radius=_RUNNING,
     ),
 )
 
 
 _SCRIPT_ROWS = (
-    Row(
-        path="js-scan",
-        operation="code.scan",
-        spellings=(
-            Spelling(field="search", kind="text", value="TEXT"),
-            Spelling(field="analyze", kind="text", value="NAME"),
-            Spelling(field="trace", kind="text", value="NAME"),
-            Spelling(field="ripple", kind="text", value="NAME"),
-            Spelling(field="outline", kind="text", value="FILE"),
-            Spelling(field="deps", kind="text", value="FILE"),
-            _TOKEN,
-            _SCOPE,
-            _KINDS,
-            _HASH,
-            _LANGUAGES,
-            _LIMIT,
-        ),
-        needs=("tree_sitter",),
-        seconds=120,
-        examples=("handrail js-scan --search greet --compact",),
+    _row(
+        "js-scan",
+        "code.scan",
+        "js-scan --search greet",
+        _say("search", "TEXT"),
+        *(_say(field, "NAME") for field in ("analyze", "trace", "ripple")),
+        *(_say(field, "FILE") for field in ("outline", "deps")),
+        _TOKEN,
+        _SCOPE,
+        _KINDS,
+        _HASH,
+        _LANGUAGES,
+        _LIMIT,
     ),
-    Row(
-        path="js-edit",
-        operation="code.edit",
-        spellings=(
-            _TOKEN,
-            _FILE,
-            Spelling(field="locate", kind="text", value="NAME"),
-            Spelling(field="context", kind="text", value="NAME"),
-            Spelling(field="extract", kind="text", value="NAME"),
-            Spelling(field="move", kind="text", value="NAME"),
-            Spelling(field="toModule", kind="text", value="FILE"),
-            Spelling(field="replace", kind="text", value="NAME"),
-            _WITH_FILE,
-            Spelling(field="rename", kind="text", value="NAME"),
-            Spelling(field="to", kind="text", value="NEW"),
-            Spelling(
-                field="names",
-                kind="ids",
-                value="NAME",
-                text="Several to locate.",
-            ),
-            _HASH,
-            _LANGUAGES,
-            Spelling(field="span", kind="text", value="A:B"),
-            Spelling(
-                field="changes",
-                kind="records",
-                value="FILE",
-                text='Edits, [{"rename": NAME, "to": NEW}]; `-` is stdin.',
-            ),
-            *(Spelling(field=name) for name in ("exportNeeds", "refetch", "refresh", "fix", "aiMode")),
-        ),
+    _row(
+        "js-edit",
+        "code.edit",
+        "js-edit --rename greet --to welcome --ai-mode",
+        _TOKEN,
+        _FILE,
+        *(_say(field, "NAME") for field in ("locate", "context", "extract", "move")),
+        _say("toModule", "FILE"),
+        _say("replace", "NAME"),
+        _WITH_FILE,
+        _say("rename", "NAME"),
+        _say("to", "NEW"),
+        _NAMES,
+        _HASH,
+        _LANGUAGES,
+        _SPAN,
+        Spelling(field="changes", kind="records", value="FILE", text=_CHANGES),
+        *(Spelling(field=name) for name in ("exportNeeds", "refetch", "refresh", "fix", "aiMode")),
         takes_rest=False,
-        blast_radius="Files of the preview; none without --fix.",
-        needs=("tree_sitter",),
-        seconds=120,
-        examples=("handrail js-edit --rename greet --to welcome --ai-mode --compact",),
+        blast_radius=_PREVIEWED,
     ),
-    Row(
-        path="js-tools",
-        operation="code.workflow",
-        spellings=(
-            Spelling(field="workflowResume", kind="token", value="TOKEN"),
-            Spelling(
-                field="workflowId",
-                flag="--workflow",
-                kind="source",
-                value="FILE",
-                text="A workflow file, or the id of a workflow; `-` is stdin.",
-            ),
-            _CONTEXT,
-            _NOTES,
-            _KEY,
-        ),
-        blast_radius="Appends to one session; files of the project only where an action writes them.",
-        needs=("tree_sitter",),
-        seconds=120,
-        examples=("handrail js-tools --workflow my-refactor.json --checkpoint-mode --compact",),
+    _row(
+        "js-tools",
+        "code.workflow",
+        "js-tools --workflow my-refactor.json --checkpoint-mode",
+        Spelling(field="workflowResume", kind="token", value="TOKEN"),
+        Spelling(field="workflowId", flag="--workflow", kind="source", value="FILE", text=_WORKFLOW),
+        _CONTEXT,
+        _NOTES,
+        _KEY,
+        blast_radius=_RUNNING,
     ),
 )
 

@@ -12,22 +12,17 @@ from handrail.engine.events import (
     AdvanceRecorded,
     Blocked,
     EdgeCreated,
-    GapRecorded,
     NodeCreated,
     PlannedEvent,
-    PreferencesDelta,
     ValidationPerformed,
 )
-from handrail.engine.facts import KeptWork, collect_kept, update_kept
-from handrail.engine.history import Node, steps_after
+from handrail.engine.facts import KeptWork, update_kept
+from handrail.engine.history import Node
 from handrail.engine.judge.artifacts import Place, subject_of
 from handrail.engine.navigate import Running
-from handrail.workflows.compiled import Choice, ContainsRule, Option
 from handrail.workflows.conditions import AlwaysFalse
-from tests.engine.contracts import CONTRACTS, FINDING, PROBE, finding, seen
+from tests.engine.contracts import CONTRACTS, FINDING, finding
 from tests.engine.written_log import WrittenLog, attempt, step, tried, work, workflow_of
-
-NEVER = PreferencesDelta(autonomy="full_auto_never_stop")
 
 
 def asking(**fields: Any) -> WrittenLog:
@@ -37,10 +32,6 @@ def asking(**fields: Any) -> WrittenLog:
 
 def plan_of(log: WrittenLog, node: Node, **report: Any) -> list[PlannedEvent]:
     return decide_advance(log.history, *tried(log.workflow, node, attempt(77), work(**report)))
-
-
-def kept_of(log: WrittenLog, node: Node) -> KeptWork:
-    return collect_kept(log.history, node, partial(subject_of, Place(workflow=log.workflow)))
 
 
 def kinds(plan: list[PlannedEvent]) -> list[str]:
@@ -90,77 +81,6 @@ def test_a_blocked_attempt_and_an_advance_of_one_attempt_share_only_the_anchor()
     }
 
 
-def test_the_answer_keeps_everything_that_its_reply_says() -> None:
-    log = asking()
-    first = log.start()
-    log.report(first, work())
-
-    recorded = log.history.advances[(first.node_id, attempt(1))]
-
-    assert recorded.blocked is not None
-    assert [blocker.code for blocker in recorded.blocked.blockers] == ["MISSING_REQUIRED_OUTPUT"]
-    assert recorded.blocked.example == finding()
-    assert recorded.blocked.retryable
-
-
-def test_one_thing_that_no_call_can_mend_makes_the_whole_attempt_final() -> None:
-    held = step(
-        "a",
-        contract=PROBE,
-        capability="web_browsing",
-        rules=(ContainsRule(value="seen", message="Say seen."),),
-    )
-    workflow = workflow_of(held, contracts=CONTRACTS, capabilities={"web_browsing": "required"})
-    log = WrittenLog(workflow=workflow)
-    first = log.start()
-    log.report(first, work("no", artifacts=[seen("unavailable")]))
-
-    refused = log.history.advances[(first.node_id, attempt(1))].blocked
-
-    assert refused is not None
-    assert len(refused.blockers) == 2
-    assert not refused.retryable
-
-
-def test_a_node_with_only_blocked_attempts_below_it_is_not_forked_by_an_advance() -> None:
-    log = asking()
-    first = log.start()
-    blocked = log.report(first, work())
-    log.checkpoint(log.report(blocked, work()))
-
-    assert steps_after(log.history, first.node_id) == ()
-    after = log.report(first, work(artifacts=[finding()]))
-    assert log.history.causes[after.node_id] == "advance"
-
-
-def test_a_retry_takes_over_what_came_before_and_its_own_parts_win() -> None:
-    log = asking(rules=(ContainsRule(value="seen", message="Say seen."),))
-    first = log.start()
-    one = log.report(first, work(notes="seen", artifacts=[finding(file=""), {"kind": "extra", "n": 1}]))
-    two = log.report(one, work(artifacts=[finding(severity="awful")]))
-
-    kept = kept_of(log, two)
-    after = log.report(two, work(artifacts=[finding(file="b.py")]))
-
-    assert kept.notes == "seen"
-    assert {str(body) for body in kept.artifacts} == {
-        str(finding(severity="awful")),
-        str({"kind": "extra", "n": 1}),
-    }
-    assert after.state == Running(step_id="b")
-    recorded = {held.artifact.kind: held.artifact for held in log.history.attached[after.node_id].artifacts}
-    assert recorded["project.finding"].body["file"] == "b.py"
-    assert recorded["extra"].body == {"kind": "extra", "n": 1}
-
-
-def test_a_checkpoint_keeps_what_the_attempts_before_it_brought() -> None:
-    log = asking()
-    blocked = log.report(log.start(), work(notes="n"))
-    saved = log.checkpoint(blocked)
-
-    assert kept_of(log, saved) == KeptWork(notes="n")
-
-
 @pytest.mark.parametrize(
     ("brought", "kept", "expected"),
     [
@@ -179,31 +99,6 @@ def test_an_artifact_replaces_one_about_the_same_thing(
     subject = partial(subject_of, Place(workflow=workflow_of(step("a"))))
 
     assert list(update_kept(KeptWork(artifacts=tuple(kept)), "", brought, subject).artifacts) == expected
-
-
-def test_never_stop_writes_a_critical_gap_and_moves() -> None:
-    log = asking()
-    first = log.start(preferences=NEVER)
-
-    plan = plan_of(log, first)
-
-    (gap,) = [planned.data for planned in plan if isinstance(planned.data, GapRecorded)]
-    assert (gap.severity, gap.reason) == ("critical", "contract_violation:missing_required_output")
-    assert gap.gap_id.startswith("gap_")
-    created = next(planned.data for planned in plan if isinstance(planned.data, NodeCreated))
-    assert created.state == Running(step_id="b")
-
-
-def test_a_choice_writes_what_its_option_sets_and_which_one_it_was() -> None:
-    options = (Option(id="left", label="L", sets={"way": "left"}), Option(id="right", label="R"))
-    choice = Choice(id="way", title="Way", prompt="?", options=options)
-    log = WrittenLog(workflow=workflow_of(choice, step("b")))
-    first = log.start()
-
-    after = log.report(first, work(context={"mine": 1}, option=0))
-
-    assert log.history.context[after.node_id] == {"mine": 1, "way": "left"}
-    assert log.history.advances[(first.node_id, attempt(1))].option_id == "left"
 
 
 def test_a_long_trace_keeps_what_was_passed_by_at_both_ends_and_counts_the_rest() -> None:

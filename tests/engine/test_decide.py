@@ -19,13 +19,12 @@ from handrail.engine.events import (
     NotesKept,
     NotesStored,
     PlannedEvent,
-    RunStarted,
     Scope,
 )
 from handrail.engine.facts import excerpt
 from handrail.engine.folding import fold
 from handrail.engine.history import Node
-from handrail.engine.navigate import Complete, Running
+from handrail.engine.navigate import Running
 from tests.cases import every_case
 from tests.engine.written_log import (
     RUN_ID,
@@ -170,14 +169,6 @@ def test_an_advance_agrees_with_itself_about_the_new_node() -> None:
     assert plan[3].scope.node_id == created
 
 
-def test_work_without_notes_or_context_writes_neither() -> None:
-    log = WrittenLog()
-
-    plan = advance_plan(log, log.start())
-
-    assert kinds(plan) == ["AdvanceRecorded", "NodeCreated", "EdgeCreated", "DecisionTraceAppended"]
-
-
 def test_the_same_attempt_plans_the_same_events_and_another_plans_others() -> None:
     log = WrittenLog()
     first = log.start()
@@ -215,36 +206,6 @@ def test_another_salt_renames_the_new_node_and_keeps_the_anchor(use: str) -> Non
         assert plan(0)[0].dedupe_key == plan(3)[0].dedupe_key
 
 
-def test_a_second_step_after_a_node_is_a_fork() -> None:
-    log = WrittenLog()
-    first = log.start()
-    assert cause_of(advance_plan(log, first)) == "advance"
-
-    log.advance(first)
-
-    assert cause_of(advance_plan(log, first)) == "non_tip_advance"
-
-
-def test_a_checkpoint_alone_makes_no_fork() -> None:
-    log = WrittenLog()
-    first = log.start()
-
-    log.checkpoint(log.checkpoint(first, "one"), "two")
-
-    assert cause_of(advance_plan(log, first)) == "advance"
-
-
-def test_going_back_behind_a_checkpoint_that_was_advanced_is_a_fork() -> None:
-    log = WrittenLog()
-    first = log.start()
-    saved = log.checkpoint(first, "half")
-
-    log.advance(saved)
-
-    assert cause_of(advance_plan(log, first)) == "non_tip_advance"
-    assert cause_of(advance_plan(log, saved)) == "non_tip_advance"
-
-
 def test_a_checkpoint_keeps_the_pending_step() -> None:
     log = WrittenLog()
     second = log.advance(log.start())
@@ -272,19 +233,6 @@ def test_an_advance_and_a_checkpoint_of_one_attempt_make_two_nodes() -> None:
     saved = decide_checkpoint(log.history, *tried(log.workflow, first, attempt(1), work()))
 
     assert {planned.dedupe_key for planned in advanced}.isdisjoint(planned.dedupe_key for planned in saved)
-
-
-@pytest.mark.parametrize(
-    ("step_id", "expected"),
-    [("a", Running(step_id="b")), ("b", Running(step_id="c")), ("c", Complete())],
-)
-def test_the_position_moves_one_step(step_id: str, expected: object) -> None:
-    log = WrittenLog("a", "b", "c")
-    node = log.start()
-    while node.state != Running(step_id=step_id):
-        node = log.advance(node)
-
-    assert log.advance(node).state == expected
 
 
 def test_a_finished_run_cannot_be_acknowledged() -> None:
@@ -338,12 +286,3 @@ def test_the_longest_names_still_fit_into_a_key() -> None:
     ):
         check_keys(plan)
         assert max(len(planned.dedupe_key) for planned in plan) < 128
-
-
-def test_a_run_started_fact_pins_the_workflow() -> None:
-    plan = decide_start(fold(SESSION_ID, ()), start_facts(compiled("a")))
-
-    (started,) = data_of(plan, RunStarted)
-    assert isinstance(started, RunStarted)
-    assert (started.workflow_id, started.workflow_hash) == ("project.test", "sha256:" + "0" * 64)
-    assert (started.source_kind, started.source_ref) == ("project", "test.json")

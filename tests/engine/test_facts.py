@@ -6,7 +6,6 @@ from typing import Any
 
 from handrail.engine.facts import (
     Place,
-    add_loop_values,
     apply_report,
     carry_facts,
     facts_at,
@@ -14,10 +13,10 @@ from handrail.engine.facts import (
     is_same_place,
 )
 from handrail.engine.navigate import LoopFrame, Running
-from handrail.workflows.compiled import CompiledWorkflow, Count, ForEach, InputSpec, Loop, Part, While
+from handrail.workflows.compiled import CompiledWorkflow, InputSpec, Part
 from handrail.workflows.conditions import Facts, LoopControl
 from tests.cases import every_case
-from tests.engine.contracts import CONTRACTS, FINDING, LOOP, decision, finding
+from tests.engine.contracts import CONTRACTS, FINDING, finding
 from tests.engine.written_log import WrittenLog, step, work, workflow_of
 
 
@@ -52,14 +51,6 @@ def test_the_newest_validated_artifact_of_a_kind_counts_and_a_forks_sibling_does
     )
 
 
-def test_what_no_contract_checked_is_no_fact() -> None:
-    log = WrittenLog(workflow=flow(step("a"), step("b")))
-
-    after = log.report(log.start(), work(artifacts=[{"kind": "any.thing"}]))
-
-    assert facts_at(log.history, log.workflow, after.node_id).artifacts == {}
-
-
 def test_what_a_blocked_attempt_or_a_checkpoint_brought_is_no_fact() -> None:
     log = WrittenLog(workflow=flow(step("a", contract=FINDING), step("b")))
     first = log.start()
@@ -67,34 +58,6 @@ def test_what_a_blocked_attempt_or_a_checkpoint_brought_is_no_fact() -> None:
 
     assert blocked.kind == "blocked_attempt"
     assert facts_at(log.history, log.workflow, blocked.node_id).artifacts == {}
-
-
-def test_a_decision_counts_in_its_own_iteration_only() -> None:
-    body = (step("try", contract=LOOP), step("look"))
-    log = WrittenLog(
-        workflow=flow(Loop(id="fix", repeat=While(condition="keep"), max_iterations=5, body=body))
-    )
-    decided = log.report(log.start(), work(artifacts=[decision("continue")]))
-    again = log.advance(decided)
-
-    assert facts_at(log.history, log.workflow, decided.node_id).loop_decisions == {"fix": "continue"}
-    assert again.state == Running(step_id="try", loops=(LoopFrame(loop_id="fix", iteration=1),))
-    assert facts_at(log.history, log.workflow, again.node_id).loop_decisions == {}
-
-
-def test_a_decision_of_an_inner_loop_ends_with_the_outer_iteration() -> None:
-    inner = Loop(
-        id="inner", repeat=While(condition="keep"), max_iterations=5, body=(step("a", contract=LOOP),)
-    )
-    log = WrittenLog(workflow=flow(Loop(id="outer", repeat=Count(count=2), max_iterations=2, body=(inner,))))
-
-    second = log.report(log.start(), work(artifacts=[decision("stop")]))
-
-    assert second.state == Running(
-        step_id="a",
-        loops=(LoopFrame(loop_id="outer", iteration=1), LoopFrame(loop_id="inner", iteration=0)),
-    )
-    assert facts_at(log.history, log.workflow, second.node_id).loop_decisions == {}
 
 
 def test_a_report_applied_by_hand_gives_the_facts_that_the_log_gives() -> None:
@@ -122,15 +85,6 @@ def test_carrying_facts_on_forgets_decisions_of_iterations_that_ended() -> None:
     assert carry_facts(facts, before, before).loop_decisions == facts.loop_decisions
     assert carry_facts(facts, before, at(("outer", 0))).loop_decisions == {"outer": "continue"}
     assert carry_facts(facts, before, at(("outer", 1), ("inner", 0))).loop_decisions == {}
-
-
-def test_inside_a_loop_the_item_is_a_fact() -> None:
-    loop = Loop(id="each", repeat=ForEach(input="files", item="file"), max_iterations=9, body=(step("a"),))
-    state = Running(step_id="a", loops=(LoopFrame(loop_id="each", iteration=1),))
-
-    facts = add_loop_values(flow(loop), state, Facts(values={"files": ["x", "y"]}))
-
-    assert facts.values["file"] == "y"
 
 
 @every_case(

@@ -7,13 +7,10 @@ import copy
 import msgspec
 import pytest
 
-from handrail.contract.ids import BlobRef, NodeId, RunId, node_tag
+from handrail.contract.ids import NodeId, RunId, node_tag
 from handrail.contract.json.canonical import genesis
-from handrail.engine.decide import decide_advance, decide_start
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import (
-    Notes,
-    context_at,
     instance_of,
     is_fork,
     ledger_version,
@@ -21,8 +18,8 @@ from handrail.engine.history import (
     path_to,
     steps_after,
 )
-from handrail.engine.navigate import Complete, Running
-from tests.engine.written_log import AT, RUN_ID, SESSION_ID, WrittenLog, attempt, start_facts, tried, work
+from handrail.engine.navigate import Running
+from tests.engine.written_log import AT, RUN_ID, SESSION_ID, WrittenLog, attempt
 
 
 def test_no_records_tell_of_nothing() -> None:
@@ -62,16 +59,6 @@ def test_a_node_is_found_by_the_digest_of_the_event_that_created_it() -> None:
     assert node_at(log.history, "zzzzzzzz") is None
 
 
-def test_a_run_walks_to_its_end() -> None:
-    log = WrittenLog("a", "b")
-
-    end = log.walk(log.start(), "did a", "did b")
-
-    assert isinstance(end.state, Complete)
-    states = [node.state for node in path_to(log.history, end.node_id)]
-    assert states == [Running(step_id="a"), Running(step_id="b"), Complete()]
-
-
 def test_an_answered_attempt_keeps_where_it_led_and_what_was_sent() -> None:
     log = WrittenLog()
     first = log.start()
@@ -87,22 +74,6 @@ def test_an_answered_attempt_keeps_where_it_led_and_what_was_sent() -> None:
         5,
     )
     assert (kept.to_node_id, kept.input_digest) == (saved.node_id, "digest of half of b")
-
-
-def test_children_and_causes_follow_the_edges() -> None:
-    log = WrittenLog()
-    first = log.start()
-    second = log.advance(first)
-    saved = log.checkpoint(first)
-    again = log.advance(first)
-
-    assert log.history.children[first.node_id] == (second.node_id, saved.node_id, again.node_id)
-    assert [log.history.causes[node.node_id] for node in (second, saved, again)] == [
-        "advance",
-        "checkpoint_created",
-        "non_tip_advance",
-    ]
-    assert first.node_id not in log.history.causes
 
 
 def test_steps_are_found_through_checkpoints_and_not_beyond_the_next_step() -> None:
@@ -133,48 +104,6 @@ def test_every_node_of_a_step_instance_has_the_same_steps_after_it() -> None:
     assert log.history.causes[forked.node_id] == "non_tip_advance"
 
 
-def test_context_merges_down_the_line_and_null_deletes() -> None:
-    log = WrittenLog("a", "b", "c", "d")
-    first = log.start(context={"scope": "src", "depth": 1, "list": [1, 2]})
-    second = log.advance(first, context={"depth": 2, "list": [3]})
-    third = log.advance(second, context={"scope": None, "new": {"k": None}})
-    fourth = log.advance(third)
-
-    assert context_at(log.history, first.node_id) == {"scope": "src", "depth": 1, "list": [1, 2]}
-    assert context_at(log.history, second.node_id) == {"scope": "src", "depth": 2, "list": [3]}
-    assert context_at(log.history, third.node_id) == {"depth": 2, "list": [3], "new": {"k": None}}
-    assert context_at(log.history, fourth.node_id) == {"depth": 2, "list": [3], "new": {"k": None}}
-
-
-def test_a_deleted_key_can_be_set_again_and_deleting_nothing_is_fine() -> None:
-    log = WrittenLog("a", "b", "c", "d")
-    second = log.advance(log.start(context={"k": 1}), context={"k": None, "absent": None})
-    third = log.advance(second, context={"k": 2})
-
-    assert context_at(log.history, second.node_id) == {}
-    assert context_at(log.history, third.node_id) == {"k": 2}
-
-
-def test_notes_belong_to_the_node_they_led_to() -> None:
-    log = WrittenLog()
-    first = log.start()
-    second = log.advance(first, "did é")
-    silent = log.advance(second)
-
-    assert log.history.notes == {second.node_id: Notes(text="did é", size_bytes=6)}
-    assert silent.node_id not in log.history.notes
-
-
-def test_long_notes_are_known_by_excerpt_and_reference() -> None:
-    log = WrittenLog()
-    first = log.start()
-    ref = BlobRef("sha256:" + "b" * 64)
-    log.take(decide_advance(log.history, *tried(log.workflow, first, attempt(1), work("x" * 5_000, ref=ref))))
-
-    (notes,) = log.history.notes.values()
-    assert notes == Notes(text="x" * 4_096, ref=ref, size_bytes=5_000)
-
-
 def test_the_ledger_counts_accepted_changes_of_its_run_alone() -> None:
     log = WrittenLog()
     first = log.start()  # events 0 to 4, anchor 1
@@ -188,15 +117,6 @@ def test_the_ledger_counts_accepted_changes_of_its_run_alone() -> None:
     ]  # fmt: skip
     assert [ledger_version(log.history, other, index) for index in (11, 12, 15)] == [0, 1, 1]
     assert ledger_version(log.history, RunId("run_unknown"), 10) == 0
-
-
-def test_observations_tell_the_latest_value() -> None:
-    log = WrittenLog()
-    log.take(decide_start(log.history, start_facts(log.workflow, observations={"git_branch": "main"})))
-    later = start_facts(log.workflow, RunId("run_2"), observations={"git_branch": "fix", "goal": "g"})
-    log.take(decide_start(log.history, later))
-
-    assert log.history.observations == {"git_branch": "fix", "goal": "g"}
 
 
 def test_extending_leaves_the_history_it_extends_as_it_was() -> None:

@@ -29,29 +29,6 @@ def set_baseline(log: WrittenLog, autonomy: Autonomy, risk: RiskPolicy, number: 
     log.take([plan_event(f"preferences_changed:{SESSION_ID}:{number}", Scope(), change)])
 
 
-def test_a_run_begins_careful_unless_the_user_asked_for_more() -> None:
-    plain, asked = WrittenLog(), WrittenLog()
-    careful, daring = plain.start(), asked.start(preferences=NEVER)
-
-    assert told(preferences_at(plain.history, careful.node_id)) == ("guided", "conservative")
-    assert told(preferences_at(asked.history, daring.node_id)) == ("full_auto_never_stop", "conservative")
-
-
-def test_descendants_inherit_also_through_checkpoints() -> None:
-    log = WrittenLog()
-    end = log.advance(log.checkpoint(log.advance(log.start(preferences=NEVER))))
-
-    assert told(preferences_at(log.history, end.node_id)) == ("full_auto_never_stop", "conservative")
-
-
-def test_a_start_begins_with_the_baseline_of_its_session() -> None:
-    log = WrittenLog()
-    set_baseline(log, "full_auto_stop_on_user_deps", "balanced")
-    first = log.start(preferences=PreferencesDelta(risk_policy="aggressive"))
-
-    assert told(preferences_at(log.history, first.node_id)) == ("full_auto_stop_on_user_deps", "aggressive")
-
-
 def test_a_baseline_set_in_between_applies_from_the_next_node_on() -> None:
     log = WrittenLog("a", "b", "c", "d")
     first = log.start()
@@ -74,16 +51,6 @@ def test_a_baseline_from_before_does_not_undo_what_the_user_asked_for() -> None:
     second = log.advance(first)
 
     assert preferences_at(log.history, second.node_id).autonomy == "full_auto_never_stop"
-
-
-def test_going_back_to_an_older_node_goes_back_to_its_preferences() -> None:
-    log = WrittenLog()
-    set_baseline(log, "full_auto_never_stop", "balanced", 1)
-    first = log.start()
-    set_baseline(log, "guided", "conservative", 2)
-    log.advance(first)
-
-    assert preferences_at(log.history, first.node_id).autonomy == "full_auto_never_stop"
 
 
 @every_case(

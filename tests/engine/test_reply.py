@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import pytest
 
 from handrail.contract.ids import NodeId
-from handrail.engine.events import Blocked, GapRecorded, PreferencesDelta
+from handrail.engine.events import Blocked, GapRecorded
 from handrail.engine.history import Node
 from handrail.engine.progress import RecapEntry
 from handrail.engine.reasons import Blocker, BlockerCode, WorkflowStep
 from handrail.engine.reply import Recap, Reply, ReplyWarning, Tokens, reply_at
 from handrail.engine.standing import standing_at
-from handrail.workflows.compiled import Choice, Option, Recommended
-from tests.engine.written_log import WrittenLog, compiled, step, workflow_of
+from handrail.workflows.compiled import Choice, Option
+from tests.engine.written_log import WrittenLog, workflow_of
 
 TOKENS = Tokens(state="st1state", ack="ak1ack", checkpoint="ck1check")
 OPTIONS = (Option(id="left", label="Left"), Option(id="right", label="Right", description="The long way."))
@@ -119,39 +118,6 @@ def test_the_key_order_is_that_of_the_contract() -> None:
     ]  # fmt: skip
 
 
-def test_a_finished_run_has_nothing_pending_and_no_next_call() -> None:
-    log = WrittenLog("a")
-    end = log.advance(log.start())
-
-    reply = reply_of(log, end, Tokens(state="st1state"))
-
-    assert (reply.pending, reply.is_complete, reply.next_intent, reply.next_call) == (
-        None,
-        True,
-        "complete",
-        None,
-    )
-    written = msgspec.to_builtins(reply)
-    assert written["pending"] is None
-    assert "ackToken" not in written
-    assert "checkpointToken" not in written
-
-
-def test_a_step_that_needs_a_person_waits_for_one_in_guided_mode_only() -> None:
-    log = WrittenLog(workflow=compiled("a", confirmed=["a"]))
-    auto = WrittenLog(workflow=compiled("a", confirmed=["a"]))
-
-    guided = reply_of(log, log.start())
-    alone = reply_of(auto, auto.start(preferences=PreferencesDelta(autonomy="full_auto_stop_on_user_deps")))
-
-    assert guided.next_intent == "await_user_confirmation"
-    assert guided.next_call is not None
-    assert guided.next_call.params == WHOLE_CALL
-    assert alone.next_intent == "perform_pending_then_continue"
-    assert alone.pending is not None
-    assert alone.pending.require_confirmation
-
-
 def test_a_session_that_is_not_sound_can_only_be_read() -> None:
     log = WrittenLog()
 
@@ -206,27 +172,6 @@ def test_a_choice_has_a_token_and_a_call_per_option_and_no_ack() -> None:
     assert "ackToken" not in reply
 
 
-@pytest.mark.parametrize(
-    ("autonomy", "expected"),
-    [
-        ("guided", "await_user_confirmation"),
-        ("full_auto_stop_on_user_deps", "await_user_confirmation"),
-        ("full_auto_never_stop", "perform_pending_then_continue"),
-    ],
-)
-def test_a_choice_that_is_the_users_waits_for_the_user_unless_nothing_may_stop(
-    autonomy: Any, expected: str
-) -> None:
-    choice = Choice(
-        id="way", title="Way", prompt="Which?", options=OPTIONS, non_assumable="irreversible_action"
-    )
-    log = WrittenLog(workflow=workflow_of(choice))
-
-    node = log.start(preferences=PreferencesDelta(autonomy=autonomy))
-
-    assert reply_of(log, node, CHOICE_TOKENS).next_intent == expected
-
-
 def test_a_blocked_reply_keeps_the_step_and_says_how_to_get_on() -> None:
     log = WrittenLog()
     first = log.start()
@@ -249,14 +194,6 @@ def test_a_blocked_reply_keeps_the_step_and_says_how_to_get_on() -> None:
     assert "ackToken" not in reply
 
 
-def test_what_only_the_user_can_give_waits_for_the_user() -> None:
-    log = WrittenLog()
-
-    reply = reply_of(log, log.start(), blocked=refusal("USER_ONLY_DEPENDENCY"))
-
-    assert (reply.kind, reply.next_intent) == ("blocked", "await_user_confirmation")
-
-
 def test_what_no_call_can_mend_can_only_be_read() -> None:
     log = WrittenLog()
 
@@ -266,29 +203,6 @@ def test_what_no_call_can_mend_can_only_be_read() -> None:
     assert reply["nextCall"]["params"] == {"stateToken": "st1state"}
     assert "retryAckToken" not in reply
     assert "ackToken" not in reply
-
-
-def test_a_mode_above_the_recommendation_is_named_with_the_highest_safe_one() -> None:
-    workflow = workflow_of(
-        step("a"), recommended=Recommended(autonomy="full_auto_stop_on_user_deps", risk_policy="balanced")
-    )
-    log = WrittenLog(workflow=workflow)
-    wanted = PreferencesDelta(autonomy="full_auto_never_stop", risk_policy="conservative")
-
-    (warning,) = reply_of(log, log.start(preferences=wanted)).warnings
-
-    assert warning.code == "MODE_ABOVE_RECOMMENDED"
-    assert "autonomy full_auto_stop_on_user_deps with riskPolicy conservative" in warning.message
-
-
-def test_a_checkpoint_repeats_the_pending_step() -> None:
-    log = WrittenLog()
-    second = log.advance(log.start())
-    saved = log.checkpoint(second, "half")
-
-    replies = [reply_of(log, node).pending for node in (second, saved)]
-
-    assert [(told.step_id, told.title, told.prompt) for told in replies if told] == [("b", "B", "Do b.")] * 2
 
 
 def test_what_says_nothing_is_left_out() -> None:

@@ -36,6 +36,11 @@ def advance(runtime: Runtime, reply: dict[str, Any], notes: str = "done", **para
     )
 
 
+def save(runtime: Runtime, reply: dict[str, Any], notes: str) -> dict[str, Any]:
+    output = {"notesMarkdown": notes}
+    return answer(runtime, "run.checkpoint", checkpointToken=reply["checkpointToken"], output=output)
+
+
 def rehydrate(runtime: Runtime, reply: dict[str, Any]) -> dict[str, Any]:
     return answer(runtime, "run.continue", stateToken=reply["stateToken"])
 

@@ -42,6 +42,11 @@ def choice(step_id: str, *options: dict[str, Any], **fields: Any) -> dict[str, A
     } | fields
 
 
+def loop(**fields: Any) -> dict[str, Any]:
+    """A loop of one step, to be told what it goes on by."""
+    return {"type": "loop", "loopId": "again", "maxIterations": 3, "body": [step("do")]} | fields
+
+
 def rounds(loop_id: str, repeat: dict[str, Any], *body: dict[str, Any], most: int = 3) -> dict[str, Any]:
     """A loop that goes on as `repeat` says: `while`, `until`, `forEach` or `count`, and its value."""
     return {"type": "loop", "loopId": loop_id, **repeat, "maxIterations": most, "body": list(body)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from handrail.runtime.runtime import Runtime
-from tests.journeys.conversation import advance, answer, rehydrate
+from tests.journeys.conversation import advance, answer, rehydrate, save
 from tests.journeys.given_workflows import (
     A_DECISION,
     WITH_DECISION,
@@ -54,12 +54,7 @@ def rich_session(runtime: Runtime) -> dict[str, Any]:
     )
     blocked = report(runtime, first["ackToken"], notes="I thought about it.")
     chosen = report(runtime, blocked["retryAckToken"], A_DECISION, A_GAP, A_DIVERGENCE, notes=LONG_NOTES)
-    answer(
-        runtime,
-        "run.checkpoint",
-        checkpointToken=chosen["checkpointToken"],
-        output={"notesMarkdown": "Half way."},
-    )
+    save(runtime, chosen, "Half way.")
     tried = answer(runtime, "run.continue", ackToken=chosen["pending"]["choices"][0]["token"])
     decided(runtime, tried, "continue")
     fork = rehydrate(runtime, tried)

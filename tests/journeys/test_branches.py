@@ -9,20 +9,11 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.results import Rendered
-from tests.journeys.conversation import advance, answer, rehydrate, start
+from tests.journeys.conversation import advance, answer, rehydrate, save, start
 from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, choice, option, step
 from tests.journeys.test_blocked import report
 from tests.surfaces.cli.here import run_here
-
-
-def save(runtime: Runtime, reply: dict[str, Any], notes: str) -> dict[str, Any]:
-    return answer(
-        runtime,
-        "run.checkpoint",
-        checkpointToken=reply["checkpointToken"],
-        output={"notesMarkdown": notes},
-    )
 
 
 def shown_run(runtime: Runtime, reply: dict[str, Any]) -> dict[str, Any]:

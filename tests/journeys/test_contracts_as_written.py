@@ -14,7 +14,7 @@ from handrail.runtime.runtime import Runtime
 from tests.conftest import library_of
 from tests.journeys.conversation import answer, refusal, start
 from tests.journeys.doors import command, tool_call
-from tests.journeys.given_workflows import give, step
+from tests.journeys.given_workflows import give, loop, step
 
 TABLE = "project.contracts.table"
 ASKED = {"output": {"contractRef": TABLE}}
@@ -277,10 +277,6 @@ def test_starts_that_were_left_out_are_told(runtime: Runtime) -> None:
 
 SCORE = {"id": "fit", "purpose": "Fit?", "dimensions": {"scope": ["low", "high"]}}
 FILES = {"files": {"type": "array", "required": True}, "size": {"type": "string", "required": True}}
-
-
-def loop(**fields: Any) -> dict[str, Any]:
-    return {"type": "loop", "loopId": "again", "maxIterations": 3, "body": [step("do")]} | fields
 
 
 def compare(name: str, value: Any) -> dict[str, Any]:

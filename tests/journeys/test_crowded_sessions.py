@@ -13,7 +13,7 @@ from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
 from handrail.ports.log import SessionHold
 from handrail.runtime.runtime import NeverInterrupted, Runtime
-from tests.journeys.conversation import answer, start
+from tests.journeys.conversation import save, start
 from tests.journeys.doors import command, tool_call
 
 pytestmark = pytest.mark.promise("limits.served-in-time")
@@ -72,12 +72,7 @@ class Others:
 
     def commit(self) -> None:
         self.notes += 1
-        self._reply = answer(
-            self._runtime,
-            "run.checkpoint",
-            checkpointToken=self._reply["checkpointToken"],
-            output={"notesMarkdown": f"note {self.notes}"},
-        )
+        self._reply = save(self._runtime, self._reply, f"note {self.notes}")
 
     def keep_the_lock(self) -> None:
         """Nothing: the writer is stuck."""

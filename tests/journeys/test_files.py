@@ -14,16 +14,12 @@ from handrail.runtime.runtime import Runtime
 from tests.conftest import library_of
 from tests.journeys.conversation import advance, answer, refusal, start
 from tests.journeys.doors import command, tool_call
-from tests.journeys.given_workflows import choice, equals, give, option, step
+from tests.journeys.given_workflows import choice, equals, give, loop, option, step
 from tests.surfaces.cli.here import run_here
 
 NO_FIELDS: dict[str, Any] = {}
 GATE = [{"assessmentId": "fit", "followups": {"low": "Look again.", "high": "Stop."}}]
 ASSESSMENT = {"id": "fit", "purpose": "Fit?", "dimensions": {"scope": ["low", "high"]}}
-
-
-def loop(**fields: Any) -> dict[str, Any]:
-    return {"type": "loop", "loopId": "again", "maxIterations": 3, "body": [step("do")]} | fields
 
 
 @pytest.mark.promise("truth.files.names-are-given")

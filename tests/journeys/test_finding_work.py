@@ -9,7 +9,7 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from tests.conftest import THREE_STEPS, FixedClock, GivenFiles, GivenWorkspace
-from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
+from tests.journeys.conversation import advance, answer, refusal, rehydrate, save, start
 
 
 def add(runtime: Runtime, content: bytes, name: str) -> None:
@@ -174,9 +174,7 @@ def test_a_branch_that_changed_on_the_way_finds_the_run_too(runtime: Runtime) ->
     first = start(runtime)
     seen["git_branch"] = "late-branch"
     second = advance(runtime, first)
-    answer(
-        runtime, "run.checkpoint", checkpointToken=second["checkpointToken"], output={"notesMarkdown": "x"}
-    )
+    save(runtime, second, "x")
 
     found = answer(runtime, "session.resume", query="late-branch")["items"]
     recorded = events_of(runtime, first, "observation_recorded")

@@ -12,7 +12,7 @@ from handrail.workflows.problem import EditOperation
 from handrail.workflows.sound_edits import apply_operations
 from tests.journeys.conversation import answer
 from tests.journeys.doors import command, tool_call
-from tests.journeys.given_workflows import choice, equals, give, option, step
+from tests.journeys.given_workflows import choice, equals, give, loop, option, step
 
 READY: dict[str, Any] = {
     "conditions": [{"id": "ready", **equals("flag", True)}],
@@ -24,10 +24,6 @@ ALWAYS = {"kind": "always_true"}
 
 def workflow(*steps: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {"id": "project.w", "name": "W", "description": "For a journey.", "steps": list(steps)} | fields
-
-
-def loop(**fields: Any) -> dict[str, Any]:
-    return {"type": "loop", "loopId": "again", "maxIterations": 3, "body": [step("do")]} | fields
 
 
 def among(value: str, *known: str) -> dict[str, Any]:

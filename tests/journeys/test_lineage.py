@@ -13,7 +13,7 @@ from handrail.event_log.memory import MemoryLog
 from handrail.ports.log import Draft, EventReader
 from handrail.runtime.runtime import RehydratePorts, Runtime
 from tests.conftest import GivenWorkspace, workspace_of
-from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
+from tests.journeys.conversation import advance, answer, refusal, rehydrate, save, start
 from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, declared, equals, give, step
 from tests.journeys.test_blocked import report, shown
@@ -40,9 +40,7 @@ def test_each_attempt_is_one_record_at_its_node_blocked_or_advanced(runtime: Run
 @pytest.mark.promise("lineage.edges")
 def test_advancing_saving_and_blocking_leave_a_node_and_an_edge_of_their_kind(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
-    saved = answer(
-        runtime, "run.checkpoint", checkpointToken=first["checkpointToken"], output={"notesMarkdown": "x"}
-    )
+    saved = save(runtime, first, "x")
     blocked = report(runtime, saved["ackToken"])
     report(runtime, blocked["retryAckToken"], A_DECISION)
     report(runtime, rehydrate(runtime, first)["ackToken"], A_DECISION)

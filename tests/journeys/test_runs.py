@@ -16,6 +16,7 @@ from tests.journeys.conversation import (
     commits_of,
     refusal,
     rehydrate,
+    save,
     start,
 )
 
@@ -282,12 +283,7 @@ def test_a_checkpoint_keeps_notes_and_the_pending_step(runtime: Runtime) -> None
 @pytest.mark.promise("checkpoint.no-fork")
 def test_an_ack_remembered_across_a_checkpoint_is_no_fork(runtime: Runtime) -> None:
     first = start(runtime)
-    answer(
-        runtime,
-        "run.checkpoint",
-        checkpointToken=first["checkpointToken"],
-        output={"notesMarkdown": "saved by a hook"},
-    )
+    save(runtime, first, "saved by a hook")
 
     second = advance(runtime, first)
 

@@ -14,6 +14,7 @@ from tests.journeys.conversation import (
     answer,
     commits_of,
     refusal,
+    save,
     start,
 )
 from tests.journeys.test_moving_sessions import exported, imported, told
@@ -30,9 +31,7 @@ def begin(runtime: Runtime, **params: Any) -> dict[str, Any]:
 
 
 def note(runtime: Runtime, reply: dict[str, Any], text: str) -> dict[str, Any]:
-    return answer(
-        runtime, "run.checkpoint", checkpointToken=reply["checkpointToken"], output={"notesMarkdown": text}
-    )
+    return save(runtime, reply, text)
 
 
 @pytest.mark.promise("session.without-run")

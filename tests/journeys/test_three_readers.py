@@ -86,6 +86,7 @@ PLAYED = (
     "commits a harmless test, sees the commit fail, and adds the test that disarms",
     "mends what a linter finds at the start, beside a new test",
     "adds two failing tests one by one to a file that nobody ran before",
+    "breaks what it changes, sees that, and mends it",
 )
 """Rows of the cast whose runs end, each with other doubts and facts than the ones before it."""
 
@@ -125,6 +126,7 @@ class Readers:
             "words": [" ".join(one.split()) for one in told["onlyAgentsWord"]]
             != re.findall("Only the agent's word: (.*)", self.page),
             "passed beside a doubt": bool(self.doubts) and self.receipt["result"] == "PASSED",
+            "guards": not self.doubts and any(not one["holds"] for one in told["redThenGreen"]),
             "twice": [text for text in shown.values() if self.markdown.count(text) > 1],
         }
         return [f"{where}: {what}" for where, what in cases.items() if what]

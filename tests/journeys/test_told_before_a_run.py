@@ -13,7 +13,7 @@ from handrail.runtime.runtime import Runtime
 from tests.conftest import settings_of
 from tests.journeys.conversation import answer
 from tests.journeys.doors import command, tool_call
-from tests.journeys.given_workflows import choice, equals, give, option, step
+from tests.journeys.given_workflows import choice, equals, give, loop, option, step
 from tests.journeys.test_files import OnDisk, told_by_file, workflow
 
 TEST = {"test": {"type": "string", "required": True}}
@@ -23,10 +23,6 @@ FINDINGS = step("look", output={"contractRef": "wr.contracts.review_findings"})
 
 def read(field: str, artifact: str = "wr.review_findings") -> dict[str, Any]:
     return {"kind": "compare", "artifact": artifact, "field": field, "op": "exists"}
-
-
-def loop(**fields: Any) -> dict[str, Any]:
-    return {"type": "loop", "loopId": "again", "maxIterations": 3, "body": [step("do")]} | fields
 
 
 def action(**fields: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from handrail.surfaces.mcp.resources import list_resources, read_resource
 from handrail.surfaces.mcp.results import Rendered
 from handrail.wiring import build_runtime
 from tests.conftest import GivenSettings, KeptIncidents
-from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
+from tests.journeys.conversation import advance, answer, refusal, rehydrate, save, start
 from tests.journeys.doors import command, tool_call
 from tests.journeys.test_on_disk import disk_runtime, every_byte
 from tests.surfaces.cli.here import run_here
@@ -328,12 +328,7 @@ def test_a_damaged_session_without_a_run_takes_no_notes_and_says_why(
     settings.settings = msgspec.structs.replace(settings.settings, start_session=True)
     allowed = msgspec.structs.replace(disk_runtime, settings=settings)
     begun = answer(allowed, "session.start", goal="keep notes", requestId="notes")
-    noted = answer(
-        allowed,
-        "run.checkpoint",
-        checkpointToken=begun["checkpointToken"],
-        output={"notesMarkdown": "second notes"},
-    )
+    noted = save(allowed, begun, "second notes")
     flip_last_event(home, begun["session"]["sessionId"])
 
     rendered = tool_call(reopened(home, tmp_path), "continue_workflow", stateToken=begun["sessionToken"])

@@ -151,7 +151,7 @@ def do_honest_change(site: Site) -> None:
 
 @pytest.mark.promise("evidence.last-files")
 def test_a_verification_does_not_pass_on_files_that_changed_after_the_check(site: Site) -> None:
-    site.begin()
+    site.begin(step("change", **CHANGE), step("verify", **VERIFY), step("tell"))
     do_honest_change(site)
     site.write("src/bill.py", WRONG)
     site.write("sneaky.py", "evil\n")
@@ -163,11 +163,13 @@ def test_a_verification_does_not_pass_on_files_that_changed_after_the_check(site
     assert f"{TESTS} ran (exit 0) before files changed: sneaky.py, src/bill.py" in told["message"]
     assert f"-- {TESTS} and make the call" in told["suggestedFix"]
 
-    done = site.send(verified())
+    site.send(verified())
+    done = site.send()
     assert done["isComplete"] is True
-    assert worth(done) == {"stale": 2, "seen": 1, "exists": 1}
+    assert worth(done) == {"stale": 3, "seen": 1, "exists": 1}
     assert "sneaky.py" in done["closing"]
     assert "changed since the list of changes: sneaky.py" in site.shown()
+    assert "changed since the list of changes: src/bill.py" not in site.shown()
 
 
 @pytest.mark.promise("evidence.last-files")

@@ -13,6 +13,7 @@ from tests.journeys.conversation import (
     commits_of,
     refusal,
     rehydrate,
+    save,
     start,
 )
 from tests.journeys.given_workflows import (
@@ -181,12 +182,7 @@ def test_a_choice_that_is_the_users_is_disclosed_where_nobody_asks(runtime: Runt
 def test_a_choice_can_be_saved_at_but_not_acknowledged_without_an_option(runtime: Runtime) -> None:
     first = begin(runtime, choice("way", option("left"), option("right")), fields=NO_FIELDS)
 
-    saved = answer(
-        runtime,
-        "run.checkpoint",
-        checkpointToken=first["checkpointToken"],
-        output={"notesMarkdown": "thinking"},
-    )
+    saved = save(runtime, first, "thinking")
     refused = refusal(
         runtime, "run.continue", stateToken=saved["stateToken"], output={"notesMarkdown": "left, I think"}
     )

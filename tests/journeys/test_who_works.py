@@ -11,7 +11,7 @@ from handrail_serve.accounts.forms import join_names
 from handrail_serve.pages.run_rail import rail_list
 from handrail_serve.pages.sessions import sessions_page
 from tests.conftest import workspace_of
-from tests.journeys.conversation import advance, answer, refusal, rehydrate
+from tests.journeys.conversation import advance, answer, refusal, rehydrate, save
 from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import begin, step
 from tests.journeys.test_delegation import arrive, child, finish, handing_out, read, take
@@ -192,12 +192,7 @@ def test_a_report_for_work_that_nobody_waits_for_says_so_and_its_replay_too(runt
     finish(runtime, b)
     advance(runtime, rehydrate(runtime, waiting))
 
-    saved = answer(
-        runtime,
-        "run.checkpoint",
-        checkpointToken=waited["checkpointToken"],
-        output={"notesMarkdown": "still at it"},
-    )
+    saved = save(runtime, waited, "still at it")
     early_again = advance(runtime, early, notes="in time")
     _, shown = command(
         runtime, "run", "checkpoint", "--checkpoint", waited["checkpointToken"], "--notes", "x"

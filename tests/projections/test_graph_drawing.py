@@ -19,25 +19,6 @@ def check_drawing(log: WrittenLog, *expected: str) -> None:
     assert draw_run(run_graph(log.history, RUN_ID), label) == list(expected)
 
 
-def test_one_node_is_one_line() -> None:
-    log = WrittenLog()
-    log.start()
-
-    check_drawing(log, "* a")
-
-
-def test_a_finished_run_goes_straight_down() -> None:
-    log = WrittenLog("a", "b")
-    log.walk(log.start(), "one", "two")
-
-    check_drawing(
-        log,
-        "o a",
-        "o b",
-        "* done",
-    )
-
-
 def test_a_branch_that_was_left_stands_beside_the_line() -> None:
     log = WrittenLog("a", "b", "c", "d")
     second = log.advance(log.start())

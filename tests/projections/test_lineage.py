@@ -70,21 +70,6 @@ def test_a_correction_replaces_the_output_it_names() -> None:
     assert [held.output_id for held in log.history.attached[second.node_id].artifacts] == ["out_better"]
 
 
-def test_gaps_are_open_until_a_later_one_settles_them() -> None:
-    log = asking("a", "b", "c")
-    second = log.report(log.start(preferences=NEVER), work())
-    (first_gap,) = open_gaps(log.history, second.node_id)
-    third = log.report(
-        second, work(artifacts=[finding(), gap(severity="info", resolvesGapId=first_gap.gap_id)])
-    )
-    end = log.report(third, work(artifacts=[finding()]))
-
-    assert first_gap.severity == "critical"
-    assert [held.severity for held in gaps_at(log.history, end.node_id)] == ["critical", "info"]
-    assert open_gaps(log.history, end.node_id) == ()
-    assert run_graph(log.history, RUN_ID).status == "complete"
-
-
 def test_a_fork_does_not_settle_its_siblings_gap() -> None:
     log = asking("a", "b")
     second = log.report(log.start(preferences=NEVER), work())
@@ -102,17 +87,6 @@ def test_a_remark_is_no_open_gap() -> None:
 
     assert len(gaps_at(log.history, end.node_id)) == 1
     assert run_graph(log.history, RUN_ID).status == "complete"
-
-
-def test_a_run_whose_tip_is_a_blocked_attempt_is_blocked() -> None:
-    log = asking("a", "b")
-    first = log.start()
-    blocked = log.report(first, work())
-    assert run_graph(log.history, RUN_ID).status == "blocked"
-
-    log.report(blocked, work(artifacts=[finding()]))
-
-    assert run_graph(log.history, RUN_ID).status == "in_progress"
 
 
 def test_the_latest_observation_of_a_capability_wins() -> None:

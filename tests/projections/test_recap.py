@@ -8,7 +8,7 @@ import pytest
 from handrail.contract.ids import BlobRef
 from handrail.engine.decide import decide_advance
 from handrail.engine.history import Node
-from handrail.engine.progress import BranchSummary, RecapEntry
+from handrail.engine.progress import BranchSummary
 from handrail.engine.reply import Recap
 from handrail.projections.recap import lost_branch, recap_at
 from handrail.workflows.conditions import AlwaysFalse, Compare
@@ -41,22 +41,6 @@ def test_a_new_run_has_nothing_to_tell() -> None:
     first = log.start()
 
     assert recap_at(log.history, log.workflow, first.node_id) == Recap(entries=[])
-
-
-def test_at_a_tip_the_notes_on_the_way_are_told_oldest_first() -> None:
-    log = WrittenLog()
-    first = log.start()
-    second = log.advance(first, "did a")
-    third = log.advance(second, "did b")
-
-    recap = recap_at(log.history, log.workflow, third.node_id)
-
-    assert recap == Recap(
-        entries=[
-            RecapEntry(node_id=second.node_id, step_id="a", title="A", notes="did a"),
-            RecapEntry(node_id=third.node_id, step_id="b", title="B", notes="did b"),
-        ]
-    )
 
 
 def test_a_step_without_notes_is_left_out() -> None:
@@ -202,16 +186,6 @@ def test_what_was_lost_behind_a_checkpoint_is_told_with_it() -> None:
     ]
 
 
-def test_a_finished_branch_says_so() -> None:
-    log = WrittenLog("a")
-    first = log.start()
-    log.advance(first, "did a")
-
-    (child,) = lost_branch(log.history, log.workflow, first.node_id).children
-
-    assert (child.status, child.pending_step_id) == ("complete", None)
-
-
 def test_notes_of_a_child_are_cut_at_512_bytes_between_characters() -> None:
     log = WrittenLog()
     first = log.start()
@@ -338,32 +312,9 @@ def test_a_blocked_attempt_that_nobody_corrected_is_told_beside_the_step() -> No
     assert told(after) == [("a", "thought")]
 
 
-def test_notes_after_the_end_are_told_as_such() -> None:
-    log = WrittenLog("a")
-    end = log.advance(log.start(), "did a")
-    saved = log.checkpoint(end, "shipped as 1.2")
-
-    recap = recap_at(log.history, log.workflow, saved.node_id)
-
-    assert [(entry.step_id, entry.title, entry.notes) for entry in recap.entries] == [
-        ("a", "A", "did a"),
-        ("", "After the end", "shipped as 1.2"),
-    ]
-
-
 def asking() -> WrittenLog:
     held = step("a", contract=FINDING)
     return WrittenLog(workflow=workflow_of(held, step("b"), step("c"), contracts=CONTRACTS))
-
-
-def test_a_blocked_attempt_says_what_stood_in_its_way() -> None:
-    log = asking()
-    blocked = log.report(log.start(), work("tried"))
-
-    recap = recap_at(log.history, log.workflow, blocked.node_id)
-
-    assert [blocker.code for blocker in recap.blocked_by] == ["MISSING_REQUIRED_OUTPUT"]
-    assert told(recap) == [("a", "tried")]
 
 
 @pytest.mark.parametrize(("again", "expected"), [("", ["tried"]), ("done", ["done"])])

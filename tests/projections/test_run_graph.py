@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from handrail.contract.ids import NodeId, RunId
+from handrail.contract.ids import NodeId
 from handrail.engine.decide import decide_advance
 from handrail.engine.history import History, Node
 from handrail.engine.navigate import Running
@@ -47,18 +47,6 @@ def check_preferred(nodes: Mapping[str, tuple[str | None, int, int]], expected: 
     graph = run_graph(drawn_history(nodes), RUN_ID)
 
     assert graph.preferred_tip == expected
-
-
-def test_a_run_without_forks_has_one_tip() -> None:
-    log = WrittenLog()
-    end = log.walk(log.start(), "one", "two")
-
-    graph = run_graph(log.history, RUN_ID)
-
-    assert graph.tips == (end.node_id,)
-    assert graph.preferred_tip == end.node_id
-    assert graph.preferred_path == set(log.history.nodes)
-    assert graph.status == "in_progress"
 
 
 def test_the_branch_with_the_latest_event_is_preferred() -> None:
@@ -122,30 +110,3 @@ def test_below_a_node_the_same_rule_holds_among_its_own_tips() -> None:
     assert preferred_tip_below(log.history, graph, first.node_id) == right.node_id == graph.preferred_tip
     assert preferred_tip_below(log.history, graph, left.node_id) == left_new.node_id
     assert preferred_tip_below(log.history, graph, left_old.node_id) == left_old.node_id
-
-
-def test_the_status_is_that_of_the_preferred_tip() -> None:
-    log = WrittenLog("a")
-    first = log.start()
-    log.advance(first)
-    assert run_graph(log.history, RUN_ID).status == "complete"
-
-    saved = log.checkpoint(first)
-
-    graph = run_graph(log.history, RUN_ID)
-    assert graph.status == "complete"
-    assert saved.node_id not in graph.tips
-
-
-def test_each_run_of_a_session_has_its_own_graph() -> None:
-    log = WrittenLog()
-    one = log.start()
-    other = RunId("run_2")
-    two = log.start(other)
-    log.advance(one)
-
-    graph = run_graph(log.history, other)
-
-    assert [node.node_id for node in graph.nodes] == [two.node_id]
-    assert graph.preferred_tip == two.node_id
-    assert set(graph.children) == {two.node_id}

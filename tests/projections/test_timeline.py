@@ -20,23 +20,6 @@ def told(runtime: Runtime, session_id: str) -> list[tuple[str, str, str]]:
     return [(row["lane"], row["what"], row["step_id"]) for row in outcome.data["timeline"]]
 
 
-def test_the_runs_of_a_session_share_one_order(runtime: Runtime) -> None:
-    first = start(runtime)
-    session_id = first["session"]["sessionId"]
-    second = start(runtime, session=session_id)
-    advance(runtime, first)
-    saved = {"notesMarkdown": "saved"}
-    answer(runtime, "run.checkpoint", checkpointToken=second["checkpointToken"], output=saved)
-    one, two = first["session"]["runId"], second["session"]["runId"]
-
-    assert told(runtime, session_id) == [
-        (one, "step", ""),
-        (two, "step", ""),
-        (one, "step", "first"),
-        (two, "checkpoint", "first"),
-    ]
-
-
 def test_an_import_stands_in_the_lane_of_the_session(runtime: Runtime) -> None:
     session_id = start(runtime)["session"]["sessionId"]
     made = imported(runtime, exported(runtime, session_id))["session_id"]

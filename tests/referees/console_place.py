@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -166,6 +167,15 @@ class Chromium:
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(value) + "\n")
         self.process.stdin.flush()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Chromium]:
+    browser = Chromium()
+    try:
+        yield browser
+    finally:
+        browser.end()
 
 
 def next_line(process: subprocess.Popen[str]) -> str:

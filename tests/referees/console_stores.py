@@ -8,7 +8,7 @@ from typing import Any
 
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
-from tests.journeys.conversation import advance, answer, rehydrate
+from tests.journeys.conversation import advance, answer, rehydrate, save
 from tests.journeys.given_workflows import A_DECISION, choice, equals, option
 
 HOSTILE = (
@@ -154,12 +154,7 @@ def to_release(runtime: Runtime, goal: str, autonomy: str = "guided") -> dict[st
         "summary": "The second way was read, not tried: the bank's rule settles it.",
     }
     chosen = report(runtime, token, "Took the way of the bank.", decision(), gap, left)
-    answer(
-        runtime,
-        "run.checkpoint",
-        checkpointToken=chosen["checkpointToken"],
-        output={"notesMarkdown": "Half way; the test is written and fails."},
-    )
+    save(runtime, chosen, "Half way; the test is written and fails.")
     tried = answer(runtime, "run.continue", ackToken=chosen["pending"]["choices"][0]["token"])
     more = {"kind": "wr.loop_control", "decision": "continue"}
     again = report(runtime, tried["ackToken"], "Rounded at the end; one old test still fails.", more)
@@ -188,12 +183,7 @@ def seed_busy(home: Path, *, with_hostile: bool = True) -> dict[str, str]:
     report(runtime, gaps["ackToken"], "Went on without writing the decision down.")
     ids["gaps"] = gaps["session"]["sessionId"]
     started = answer(runtime, "session.start", goal="Ideas for the next quarter", requestId="ideas")
-    answer(
-        runtime,
-        "run.checkpoint",
-        checkpointToken=started["checkpointToken"],
-        output={"notesMarkdown": "Ask support which three questions come most often."},
-    )
+    save(runtime, started, "Ask support which three questions come most often.")
     ids["notes"] = started["sessionId"] if "sessionId" in started else started["session"]["sessionId"]
     if with_hostile:
         ids["hostile"] = _seed_hostile(runtime)
@@ -264,9 +254,4 @@ def seed_long(home: Path, nodes: int) -> str:
 
 
 def advance_long(runtime: Runtime, reply: dict[str, Any], number: int) -> dict[str, Any]:
-    return answer(
-        runtime,
-        "run.checkpoint",
-        checkpointToken=reply["checkpointToken"],
-        output={"notesMarkdown": f"Note {number}."},
-    )
+    return save(runtime, reply, f"Note {number}.")

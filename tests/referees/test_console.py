@@ -19,8 +19,10 @@ from handrail.contract.outcome import Json, Outcome
 from handrail.runtime.hub import perform
 from handrail_serve.views import render_view
 from tests.journeys.conversation import advance, answer
-from tests.referees.console_place import VISIT_SECONDS, Chromium, Place, Server
+from tests.referees.console_place import VISIT_SECONDS, Chromium, Place, Server, chromium
 from tests.referees.console_stores import advance_long, open_store, seed_busy, seed_long, to_release
+
+__all__ = ["chromium"]
 
 pytestmark = pytest.mark.thorough
 
@@ -32,15 +34,6 @@ WIDTHS = (1280, 768, 320)
 LARGE = ("long", "huge")
 PARTS = ("", "graph", "source", "compiled", "runs", "problems", "edit")
 """Of the page of a workflow."""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Chromium]:
-    browser = Chromium()
-    try:
-        yield browser
-    finally:
-        browser.end()
 
 
 @pytest.fixture(scope="module")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.journeys.at_a_terminal import Person, seat
-from tests.referees.console_place import VISIT_SECONDS, Chromium, Server
+from tests.referees.console_place import VISIT_SECONDS, Chromium, Server, chromium
 from tests.referees.supervised_store import ASKS, GAP, STUCK, WRONG, Supervised
 from tests.surfaces.cli.here import run_here
+
+__all__ = ["chromium"]
 
 pytestmark = pytest.mark.thorough
 
@@ -20,15 +21,6 @@ SCREEN = 800
 """Pixels of height that are seen at once."""
 PICTURES = "HANDRAIL_TEST_PICTURES"
 """A folder for pictures of each look, for who wants to see them."""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Chromium]:
-    browser = Chromium()
-    try:
-        yield browser
-    finally:
-        browser.end()
 
 
 @pytest.mark.timeout(VISIT_SECONDS)

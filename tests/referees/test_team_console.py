@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.journeys.given_workflows import step
-from tests.referees.console_place import VISIT_SECONDS, Chromium
+from tests.referees.console_place import VISIT_SECONDS, Chromium, chromium
 from tests.team.postgres import as_url, fresh_database, role_of_its_own
 from tests.team.team_process import TeamServer
+
+__all__ = ["chromium"]
 
 pytestmark = pytest.mark.thorough
 
@@ -26,15 +28,6 @@ WORKFLOW = {
     "version": "1.0.0",
     "steps": [step("publish", requireConfirmation={"by": "other"})],
 }
-
-
-@pytest.fixture
-def chromium() -> Iterator[Chromium]:
-    browser = Chromium()
-    try:
-        yield browser
-    finally:
-        browser.end()
 
 
 @pytest.fixture

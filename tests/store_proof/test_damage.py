@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -14,16 +13,8 @@ from handrail.event_log.files.upkeep import keeper
 from handrail.host import audit
 from handrail_proof import clocks, damages
 from handrail_proof.crash_states import Tree
-from handrail_proof.scratch import find_memory_directory
 
 SEED = 20261115
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[str]:
-    """Where nothing waits for a disk, if there is such a place."""
-    with tempfile.TemporaryDirectory(dir=find_memory_directory(str(tmp_path))) as directory:
-        yield directory
 
 
 @pytest.mark.thorough

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import errno
-import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,8 @@ from handrail.ports.store import ProofOrder, ProofPart
 from handrail_proof import bit_rot, conformance, refusals, selftest
 from handrail_proof.kills import WriterOrder, find_problems, run_order
 from handrail_proof.log_promises import A, append, plan
-from handrail_proof.scratch import find_memory_directory, read_tree, write_tree
+from handrail_proof.scratch import read_tree, write_tree
 from handrail_proof.selftest import ScratchProof
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[str]:
-    """Where nothing waits for a disk, if there is such a place."""
-    with tempfile.TemporaryDirectory(dir=find_memory_directory(str(tmp_path))) as directory:
-        yield directory
 
 
 @pytest.mark.thorough

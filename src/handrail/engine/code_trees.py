@@ -53,16 +53,8 @@ def find_nearest_tree(history: History, node_id: NodeId) -> RecordedTree | None:
 
 
 def find_latest_tree(history: History, node_id: NodeId) -> RecordedTree | None:
-    """The newest tree of the node or, if it has none, of its nearest ancestor with one.
-
-    A node keeps a tree once: that the files are again as they were, the receipt of a later command says.
-    """
-    trees = next(_list_upwards(history, node_id), ())
-    if not trees:
-        return None
-    held = history.receipts.get(trees[-1].fact.node_id, ())
-    since = [one.fact.tree_after for one in held if one.index > trees[-1].index and one.fact.tree_after]
-    return next((one for one in trees if one.fact.tree_id in since[-1:]), trees[-1])
+    """The newest tree of the node or, if it has none, of its nearest ancestor with one."""
+    return next((trees[-1] for trees in _list_upwards(history, node_id)), None)
 
 
 def find_last_seen(history: History, node_id: NodeId) -> RecordedTree | None:

@@ -27,6 +27,7 @@ from handrail.engine.judge.red_then_green import (
     NOT_FOUND,
     describe_guard,
     find_doubt,
+    is_check_of,
     say_guard_doubt,
 )
 from handrail.engine.judge.run_claims import (
@@ -35,7 +36,6 @@ from handrail.engine.judge.run_claims import (
     choose_weakest,
     find_red,
     identify,
-    is_command_of,
     write_line,
 )
 from handrail.engine.judge.witnessed import Turn, Turns
@@ -230,7 +230,7 @@ def _list_checks_of_children(
 def find_counting_receipts(history: History, run: Run) -> list[ReceiptRecorded]:
     """The last receipt of each declared check, and of each command that an accepted report rests on."""
     tip = run_graph(history, run.run_id).preferred_tip
-    used = {ref for placed in list_claims(history, tip) for ref in placed.claim.refs}
+    used = {ref for placed in list_claims(history, tip) for ref in placed.claim.refs[-1:]}
     here = _list_here(history, run)
     named = {identify(one) for one in here if one.check or one.receipt_id in used}
     groups: dict[Identity, list[ReceiptRecorded]] = {}
@@ -297,7 +297,7 @@ def find_guards(history: History, run: Run, turns: Turns) -> list[tuple[ReceiptR
     here = _list_here(history, run)
     found = []
     for green in find_counting_receipts(history, run):
-        own = [one for one in here if is_command_of(one, green)]
+        own = [one for one in here if is_check_of(one, green)]
         red = find_red(own, green, turns) if _has_passed(green) else None
         found += [] if red is None else [(red, green)]
     return found

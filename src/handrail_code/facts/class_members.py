@@ -15,7 +15,7 @@ import msgspec
 from handrail_code.facts.join import Found, Project, Reference, refer, suspect
 from handrail_code.facts.model import NONE, Definition, FileFacts, Member, Span, Use
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.slots import Local, Shared, Trouble
+from handrail_code.facts.slots import Shared, Trouble
 from handrail_code.facts.spelled_names import doubt
 
 _MODIFIERS = re.compile(rb"[^)\n]*$")
@@ -127,10 +127,8 @@ def _find_declaring(project: Project, found: Found) -> Owner | None:
 
 def _find_class(project: Project, path: str, used: Use) -> tuple[str, int] | None:
     """The one class that a name stands for; none where declarations are merged."""
-    if used.binding == NONE:
-        return None
-    home = project.slots.home_of(project.slots.slot_of_binding(path, used.binding))
-    if not isinstance(home, Local):
+    home = None if used.binding == NONE else project.home_of(path, used.binding)
+    if home is None:
         return None
     facts = project.read_facts(home.path)
     made = [at for at, each in enumerate(facts.definitions) if each.binding == home.binding]

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from handrail_code.facts.source import Source
+from handrail_code.facts.source import Source, folders_up
 
 NAMES: Final = ("tsconfig.json", "jsconfig.json")
 MAX_FILES: Final = 30
@@ -148,13 +148,6 @@ def join_path(folder: str, relative: str) -> str:
         posixpath.join(folder, relative.lstrip("/") if relative.startswith("/") else relative)
     )
     return "" if joined == "." else joined
-
-
-def folders_up(folder: str) -> Iterator[str]:
-    while folder:
-        yield folder
-        folder = posixpath.dirname(folder)
-    yield ""
 
 
 MAX_LENGTH = 1_000_000

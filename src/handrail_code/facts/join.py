@@ -17,7 +17,6 @@ from handrail_code.facts.model import (
     UNREAD,
     Definition,
     DynamicKind,
-    FileFacts,
     Import,
     Kind,
     Member,
@@ -97,15 +96,7 @@ class Project:
     def __init__(self, source: Source, twins: Twins | None = None) -> None:
         self.source = source
         self.slots = Slots(source, twins)
-
-    def facts(self, path: str) -> FileFacts | None:
-        return self.slots.facts(path)
-
-    def look(self, path: str) -> FileFacts:
-        return self.slots.look(path)
-
-    def read_facts(self, path: str) -> FileFacts:
-        return self.slots.read_facts(path)
+        self.facts, self.look, self.read_facts = self.slots.facts, self.slots.look, self.slots.read_facts
 
     def symbol_of(self, path: str, index: int) -> Symbol | None:
         """The symbol of one definition; None for a method, a property or a key of an unknown object."""
@@ -119,6 +110,11 @@ class Project:
             if export.definition == index and export.kind == "commonjs" and export.exported != "=":
                 return self.symbol_of_slot(Exported(path=path, name=export.exported))
         return None
+
+    def home_of(self, path: str, binding: int) -> Local | None:
+        """The binding that a local name stands for, in whatever file."""
+        home = self.slots.home_of(self.slots.slot_of_binding(path, binding))
+        return home if isinstance(home, Local) else None
 
     def symbol_of_slot(self, slot: Slot) -> Symbol | None:
         if isinstance(slot, Local):

@@ -7,11 +7,12 @@ importing file wins, and a name that two other roots have is not guessed.
 from __future__ import annotations
 
 import posixpath
+from functools import cached_property
 from typing import Final
 
 from handrail_code.facts.python_words import PYTHON, is_python
 from handrail_code.facts.resolution import Resolved
-from handrail_code.facts.source import Source, list_folders
+from handrail_code.facts.source import Source, folders_up, list_folders
 
 INIT: Final = "__init__"
 USUAL_ROOTS: Final = ("", "src", "lib")
@@ -22,8 +23,6 @@ class PythonModules:
 
     def __init__(self, source: Source) -> None:
         self._files = frozenset(path for path in source.files() if is_python(path))
-        self._folders: frozenset[str] | None = None
-        self._roots: tuple[str, ...] | None = None
         self._known: dict[tuple[str, str], str | None] = {}
 
     def resolve(self, importer: str, specifier: str) -> Resolved | None:
@@ -84,23 +83,12 @@ class PythonModules:
         """From the folder in which the importer's own package lies outwards, then the usual places."""
         while folder and self._init_of(folder) is not None:
             folder = posixpath.dirname(folder)
-        while True:
-            found = self._find_in(folder, name)
-            if found is not None and not found.endswith("/"):
-                return found
-            if not folder:
-                break
-            folder = posixpath.dirname(folder)
-        for root in USUAL_ROOTS:
-            found = self._find_in(root, name)
-            if found is not None and not found.endswith("/"):
-                return found
-        return None
+        found = (self._find_in(root, name) for root in (*folders_up(folder), *USUAL_ROOTS))
+        return next((each for each in found if each is not None and not each.endswith("/")), None)
 
     def _find_far(self, name: str) -> list[str]:
         """Packages of this name in other roots; then folders without `__init__`, if there is no package."""
-        roots = [*self._package_roots()]
-        found = [self._find_in(root, name) for root in roots]
+        found = [self._find_in(root, name) for root in self._roots]
         packages = [each for each in found if each is not None and not each.endswith("/")]
         if packages:
             return packages
@@ -115,27 +103,23 @@ class PythonModules:
         for extension in PYTHON:
             if base + extension in self._files:
                 return base + extension
-        return base + "/" if base in self._all_folders() else None
+        return base + "/" if base in self._folders else None
 
     def _module_at(self, folder: str) -> str | None:
-        return self._init_of(folder) or (folder + "/" if folder in self._all_folders() else None)
+        return self._init_of(folder) or (folder + "/" if folder in self._folders else None)
 
     def _init_of(self, folder: str) -> str | None:
         base = f"{folder}/{INIT}" if folder else INIT
         return next((base + each for each in PYTHON if base + each in self._files), None)
 
-    def _package_roots(self) -> tuple[str, ...]:
+    @cached_property
+    def _roots(self) -> tuple[str, ...]:
         """Folders that are no package and hold one."""
-        if self._roots is None:
-            packages = {posixpath.dirname(path) for path in self._files if self._is_init(path)}
-            above = {posixpath.dirname(folder) for folder in packages if folder}
-            self._roots = tuple(sorted(above - packages))
-        return self._roots
+        inits = (INIT + ".py", INIT + ".pyi")
+        packages = {posixpath.dirname(path) for path in self._files if posixpath.basename(path) in inits}
+        above = {posixpath.dirname(folder) for folder in packages if folder}
+        return tuple(sorted(above - packages))
 
-    def _is_init(self, path: str) -> bool:
-        return posixpath.basename(path) in (INIT + ".py", INIT + ".pyi")
-
-    def _all_folders(self) -> frozenset[str]:
-        if self._folders is None:
-            self._folders = list_folders(self._files)
-        return self._folders
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        return list_folders(self._files)

@@ -7,6 +7,7 @@ A name at the top of a module and the name that others import are one thing in P
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Final
 
 from handrail_code.facts.model import NONE, UNREAD, FileFacts, Import, Links, Member, Use
@@ -39,18 +40,15 @@ class PythonNames:
         self.source = source
         self.facts = facts
         self._links = links
-        self._modules: PythonModules | None = None
         self._keywords: dict[Local, Keywords] = {}
         self._followed: list[Slot] = []
         self._tops: dict[str, dict[str, int]] = {}
         self._imports: dict[str, dict[int, list[Import]]] = {}
 
-    @property
+    @cached_property
     def modules(self) -> PythonModules:
         """Listed on first need: a project without Python never asks."""
-        if self._modules is None:
-            self._modules = PythonModules(self.source)
-        return self._modules
+        return PythonModules(self.source)
 
     # One file
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 import msgspec
 
-from handrail_code.facts.compiler_settings import CompilerSettings, PathRules, folders_up, join_path
-from handrail_code.facts.source import MANIFEST, Source, list_folders
+from handrail_code.facts.compiler_settings import CompilerSettings, PathRules, join_path
+from handrail_code.facts.source import MANIFEST, Source, folders_up, list_folders
 
 EXTENSIONS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs", ".d.mts", ".d.cts")
 SOURCES_OF = {
@@ -49,20 +50,15 @@ class Modules:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._files = frozenset(source.files())
-        self._folders: frozenset[str] | None = None
-        self._packages: dict[str, str] | None = None
-        self._dependencies: frozenset[str] | None = None
-        self._settings = CompilerSettings(source, self._package_home)
-        self._spelled: dict[str, set[str]] | None = None
+        self._settings = CompilerSettings(source, lambda name: self._packages.get(name))
         self._known: dict[tuple[str, str], Resolved | None] = {}
-        self._browser: dict[str, str] | None = None
 
     def resolve(self, importer: str, specifier: str) -> Resolved | None:
         """None for another package, a builtin, a file that is no source, and where nothing is there."""
         key = (posixpath.dirname(importer), specifier)
         if key not in self._known:
             found = self._resolve(*key)
-            instead = None if found is None else self._replaced().get(found.path)
+            instead = None if found is None else self._replaced.get(found.path)
             if found is not None and instead is not None and instead not in found.others:
                 found = Resolved(path=found.path, others=(*found.others, instead))
             self._known[key] = found
@@ -70,40 +66,36 @@ class Modules:
 
     def spellings(self, path: str) -> frozenset[str]:
         """Texts of which every file that imports this one has at least one; an empty text fits all files."""
-        return frozenset({_spell(path), *self._mapped().get(path, ())})
+        return frozenset({_spell(path), *self._mapped.get(path, ())})
 
+    @cached_property
     def _mapped(self) -> dict[str, set[str]]:
         """File -> texts by which settings map to it: packages, `#names`, exact `paths`, a folder's `main`."""
-        if self._spelled is None:
-            self._spelled = {}
-            for home, settings in self._list_packages():
-                self._map_package(home, settings)
-            for path, instead in self._replaced().items():
-                self._map(instead, _spell(path))
-            for folder in sorted(self._all_folders()):
-                for rules in self._settings.rules_for(folder):
-                    for key in rules.paths:
-                        self._map(self._find_by_rules(rules, key) if "*" not in key else None, key)
-        return self._spelled
+        made: dict[str, set[str]] = {}
+        for path, text in self._list_mapped():
+            if path is not None:
+                made.setdefault(path, set()).add(text)
+        return made
 
-    def _map_package(self, home: str, settings: Mapping[str, object]) -> None:
+    def _list_mapped(self) -> Iterator[tuple[str | None, str]]:
+        for home, settings in self._list_packages():
+            yield from self._map_package(home, settings)
+        yield from ((instead, _spell(path)) for path, instead in self._replaced.items())
+        for folder in sorted(self._folders):
+            for rules in self._settings.rules_for(folder):
+                yield from ((self._find_by_rules(rules, key), key) for key in rules.paths if "*" not in key)
+
+    def _map_package(self, home: str, settings: Mapping[str, object]) -> Iterator[tuple[str | None, str]]:
         name, exports, private = settings.get("name"), settings.get("exports"), settings.get("imports")
         if home:
-            self._map(self._find_folder(home), posixpath.basename(home))
+            yield self._find_folder(home), posixpath.basename(home)
         if isinstance(name, str):
             parts = [key[1:] for key in exports if "*" not in key] if isinstance(exports, dict) else []
             for part in ["", *(part for part in parts if part.startswith("/"))]:
-                for path in self._list_in_packages(name + part):
-                    self._map(path, name)
+                yield from ((path, name) for path in self._list_in_packages(name + part))
         for key in private if isinstance(private, dict) else ():
             if "*" not in key:
-                for path in self._list_private(home, key):
-                    self._map(path, key)
-
-    def _map(self, path: str | None, text: str) -> None:
-        assert self._spelled is not None, "called while it is made"
-        if path is not None:
-            self._spelled.setdefault(path, set()).add(text)
+                yield from ((path, key) for path in self._list_private(home, key))
 
     def _resolve(self, folder: str, specifier: str) -> Resolved | None:
         if specifier.startswith(("./", "../")) or specifier in (".", ".."):
@@ -129,7 +121,7 @@ class Modules:
         return next((tried for tried in tries if tried in self._files), None)
 
     def _find_folder(self, path: str) -> str | None:
-        if path not in self._all_folders():
+        if path not in self._folders:
             return None
         return self._find_entry(path) if path else self._find_file("index")
 
@@ -137,10 +129,9 @@ class Modules:
         inside = (f"{path}/index{tried}" for tried in EXTENSIONS)
         return self._find_plain(path) or next((tried for tried in inside if tried in self._files), None)
 
-    def _all_folders(self) -> frozenset[str]:
-        if self._folders is None:
-            self._folders = list_folders(self._files)
-        return self._folders
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        return list_folders(self._files)
 
     def _list_packages(self) -> Iterator[tuple[str, Mapping[str, object]]]:
         """The folder and the content of each package.json."""
@@ -162,19 +153,19 @@ class Modules:
         tables = ((home, self._manifest(home).get("imports")) for home in folders_up(folder))
         return next(((home, table) for home, table in tables if isinstance(table, dict)), ("", {}))
 
+    @cached_property
     def _replaced(self) -> Mapping[str, str]:
         """File or package -> the file that a bundler takes instead: `"browser": {"./a.js": "./b.js"}`."""
-        if self._browser is None:
-            self._browser = {}
-            for home, settings in self._list_packages():
-                tables = [settings.get(field) for field in ("browser", "react-native")]
-                pairs = [pair for table in tables if isinstance(table, dict) for pair in table.items()]
-                for key, value in pairs:
-                    new = self._find_file(join_path(home, value)) if isinstance(value, str) else None
-                    old = self._find_file(join_path(home, key)) if key.startswith(".") else key
-                    if old is not None and new is not None and old != new:
-                        self._browser[old] = new
-        return self._browser
+        made: dict[str, str] = {}
+        for home, settings in self._list_packages():
+            tables = [settings.get(field) for field in ("browser", "react-native")]
+            pairs = [pair for table in tables if isinstance(table, dict) for pair in table.items()]
+            for key, value in pairs:
+                new = self._find_file(join_path(home, value)) if isinstance(value, str) else None
+                old = self._find_file(join_path(home, key)) if key.startswith(".") else key
+                if old is not None and new is not None and old != new:
+                    made[old] = new
+        return made
 
     def leads_outside(self, importer: str, specifier: str) -> bool:
         """Whether a `#name` means, under some condition, a module that is none of this project."""
@@ -185,20 +176,16 @@ class Modules:
         targets = (each for key in keys for each in list_targets(table[key], None))
         return any(not each.startswith((".", "#")) and not self._list_in_packages(each) for each in targets)
 
-    def _package_home(self, name: str) -> str | None:
-        """The folder of a package of this project."""
-        if self._packages is None:
-            self._packages = {}
-            for home, settings in self._list_packages():
-                named = settings.get("name")
-                if isinstance(named, str):
-                    self._packages.setdefault(named, home)
-        return self._packages.get(name)
+    @cached_property
+    def _packages(self) -> dict[str, str]:
+        """The folder of each package of this project; of two with one name, the first."""
+        listed = reversed([(settings.get("name"), home) for home, settings in self._list_packages()])
+        return {name: home for name, home in listed if isinstance(name, str)}
 
     def _list_in_packages(self, specifier: str) -> list[str]:
         """The files that a name of a package of this project means, by the conditions that it has."""
         name = package_of(specifier)
-        home = self._package_home(name)
+        home = self._packages.get(name)
         if home is None:
             return []
         rest = specifier[len(name) :]
@@ -313,26 +300,21 @@ class Modules:
         """
         if specifier.startswith((".", "#", "/")):
             return _ends_like(specifier, path)
-        if self._replaced().get(specifier) == path:
+        if self._replaced.get(specifier) == path:
             return True
         name = package_of(specifier)
-        home = self._package_home(name)
+        home = self._packages.get(name)
         if home is not None:
             return path.startswith(home + "/" if home else "")
-        if name.startswith("node:") or name in BUILTINS or name in self._all_dependencies():
+        if name.startswith("node:") or name in BUILTINS or name in self._dependencies:
             return False
         rules = self._settings.rules_for(posixpath.dirname(importer))
         return _ends_like(specifier, path) or not all(each.is_whole for each in rules)
 
-    def _all_dependencies(self) -> frozenset[str]:
-        if self._dependencies is None:
-            found: set[str] = set()
-            for _, settings in self._list_packages():
-                for field in DEPENDENCIES:
-                    table = settings.get(field)
-                    found.update(table if isinstance(table, dict) else ())
-            self._dependencies = frozenset(found)
-        return self._dependencies
+    @cached_property
+    def _dependencies(self) -> frozenset[str]:
+        tables = [settings.get(field) for _, settings in self._list_packages() for field in DEPENDENCIES]
+        return frozenset(name for table in tables if isinstance(table, dict) for name in table)
 
 
 def package_of(specifier: str) -> str:

@@ -112,6 +112,14 @@ def list_folders(files: Iterable[str]) -> frozenset[str]:
     return frozenset(folders)
 
 
+def folders_up(folder: str) -> Iterator[str]:
+    """The folder and those around it, to the root."""
+    while folder:
+        yield folder
+        folder = folder.rpartition("/")[0]
+    yield ""
+
+
 def may_hold_code(path: str) -> bool:
     """Told by its name; a file without an ending may be a program."""
     return path.endswith(HOLDERS) or "." not in path.rpartition("/")[2]

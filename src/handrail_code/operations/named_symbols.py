@@ -164,14 +164,10 @@ def check_file(source: Source, path: str) -> str:
         why = f" is skipped: {skipped.replace('_', ' ')}"
     elif is_unasked:
         why = f" is {'Python' if is_python(plain) else 'JavaScript'}, which this call leaves out"
-    near = find_nearest(plain, source.files())
-    details: dict[str, Json] = {"resource": "file", "id": shorten(path)}
-    if near:
-        details["did_you_mean"] = near[0]
     raise Fault(
         E_NOT_FOUND,
         f"The file {quote(path)}{why}.",
-        details=details,
+        details=_describe_missing("file", path, plain, source.files()),
         hint="Use `handrail code explain` for it."
         if is_unasked
         else "Name a file as the project has it, relative to its root; `handrail code search` finds names.",
@@ -187,16 +183,18 @@ def check_scope(source: Source, scope: str) -> str:
     if any(path == plain or path.startswith(inside) for path in source.files()):
         return plain
     folders = sorted({posixpath.dirname(path) for path in source.files()} - {""})
-    near = find_nearest(plain, folders)
-    details: dict[str, Json] = {"resource": "scope", "id": shorten(scope)}
-    if near:
-        details["did_you_mean"] = near[0]
     raise Fault(
         E_NOT_FOUND,
         f"No source file of this project is in {quote(scope)}.",
-        details=details,
+        details=_describe_missing("scope", scope, plain, folders),
         hint="Name a folder or a file relative to the root of the project, or leave the scope out.",
     )
+
+
+def _describe_missing(resource: str, given: str, name: str, known: Sequence[str]) -> dict[str, Json]:
+    near = find_nearest(name, known)
+    details: dict[str, Json] = {"resource": resource, "id": shorten(given)}
+    return details | {"did_you_mean": near[0]} if near else details
 
 
 def read_span(text: str) -> tuple[int, int]:
@@ -216,17 +214,13 @@ def refuse_unknown(source: Source, wanted: Wanted) -> Fault:
     bare = name.rpartition(".")[2]
     where = f" in {quote(wanted.file or path)}" if wanted.file or path else ""
     shown = quote(name) if name else "that hash or span"
-    details: dict[str, Json] = {"resource": "symbol", "id": shorten(wanted.name or wanted.span)}
     file = (wanted.file or path).removeprefix("./")
-    if file and bare:
-        near = find_nearest(bare, sorted({one.name for one in _definitions(source, file)}))
-        if near:
-            details["did_you_mean"] = near[0]
+    known = sorted({one.name for one in _definitions(source, file)}) if file and bare else []
     unseen = "" if file else describe_unseen(source)
     return Fault(
         E_NOT_FOUND,
         " ".join(filter(None, (f"There is no definition of {shown}{where}.", unseen))),
-        details=details,
+        details=_describe_missing("symbol", wanted.name or wanted.span, bare, known),
         hint="Look for a part of the name.",
         next_call=NextCall(operation="code.scan", params={"search": bare}) if bare else None,
     )

@@ -24,6 +24,7 @@ from handrail_code.operations.code_answers import (
 )
 from handrail_code.operations.named_files import describe_nothing
 from handrail_code.operations.named_symbols import (
+    FoundCode,
     Wanted,
     check_file,
     check_scope,
@@ -50,6 +51,7 @@ from handrail_code.scan.ids import make_id
 from handrail_code.scan.search import Match, search
 
 if TYPE_CHECKING:
+    from handrail_code.scan.outline import Dependency, Importer
     from handrail_code.scan.trace import Traced
 
 USUAL_RESULTS = 20
@@ -61,6 +63,7 @@ USUAL_DEPTH = 3
 _ANALYZED = 3
 """Results of a search that get a token of their own; the others are reached by their ids."""
 _LINE_LENGTH = 160
+_SEVERAL = "Several definitions have this name: which one? Take its id or its token."
 MODES = ("search", "analyze", "trace", "ripple", "outline", "deps")
 
 
@@ -98,24 +101,17 @@ class Scanning:
             limit=limit,
         )
         results = [self._describe_match(match) for match in found.matches]
-        has_more = offset + len(results) < found.total
         parameters = {name: value for name, value in asked.items() if name not in ("target", "offset")}
         if offset:
             parameters["offset"] = offset
         offers = self._offer_results([match.found for match in found.matches])
-        if has_more:
+        if offset + len(results) < found.total:
             more = NextAction(id="more", label="Next results")
             offers.append(Offer(action=more, parameters={"offset": offset + len(results)}))
         message = "" if found.total else describe_nothing(self._source)
         return Told(
             kind=SearchedCode,
-            fields={
-                "results": results,
-                "count": len(results),
-                "total": found.total,
-                "has_more": has_more,
-                "message": message,
-            },
+            fields=_page(results, found.total, offset) | {"message": message},
             results=msgspec.to_builtins(results),
             action="search",
             parameters=parameters,
@@ -181,13 +177,7 @@ class Scanning:
         ]
         return Told(
             kind=SearchedCode,
-            fields={
-                "results": results,
-                "count": len(results),
-                "total": len(listed),
-                "has_more": len(listed) > len(results),
-                "message": "Several definitions have this name: which one? Take its id or its token.",
-            },
+            fields=_page(results, len(listed)) | {"message": _SEVERAL},
             results=msgspec.to_builtins(results),
             action="search",
             parameters={"search": shown[0].definition.name},
@@ -296,6 +286,13 @@ class Scanning:
             count=count,
         )
 
+    def _link_file(
+        self, one: Dependency | Importer, place: str, module: str = "", is_resolved: bool = True
+    ) -> FileLink:
+        """One module or importer, named in the file `place`."""
+        line, _ = line_and_column(self._source.text(place) or b"", one.start)
+        return FileLink(module=module, file=one.path, resolved=is_resolved, line=line, names=list(one.names))
+
     def _describe_node(self, index: int, node: Traced) -> TracedCode:
         text = self._source.text(node.spot_path) or b""
         return TracedCode(
@@ -330,21 +327,14 @@ class Scanning:
         limit, offset = int(asked.get("limit", MOST_LISTED)), int(asked.get("offset", 0))
         shown = listed[offset : offset + limit]
         results = [describe_definition(self._source, one) for one in shown]
-        has_more = offset + len(shown) < len(listed)
         offers = self._offer_results(list(shown))
-        if has_more:
+        if offset + len(shown) < len(listed):
             more = NextAction(id="outline", label="The rest of the file")
             offers.append(Offer(action=more, parameters={"offset": offset + len(shown)}))
         troubles = [doubt("parse_error", path, one) for one in facts.troubles[:1]]
         return Told(
             kind=OutlinedFile,
-            fields={
-                "file": path,
-                "results": results,
-                "count": len(results),
-                "total": len(listed),
-                "has_more": has_more,
-            },
+            fields={"file": path, **_page(results, len(listed), offset)},
             results=msgspec.to_builtins(results),
             action="outline",
             parameters={"outline": path}
@@ -358,32 +348,13 @@ class Scanning:
 
         path = check_file(self._source, str(asked.get("deps", "")))
         facts = self._project.read_facts(path)
-        text = self._source.text(path) or b""
         dependencies = list_dependencies(self._project, path, facts)
         importers = ModuleGraph(self._project).importers_of(path)
         fields: dict[str, Any] = {
             "file": path,
-            "imports": [
-                FileLink(
-                    module=one.module,
-                    file=one.path,
-                    resolved=one.is_resolved,
-                    line=line_and_column(text, one.start)[0],
-                    names=list(one.names),
-                )
-                for one in dependencies
-            ],
+            "imports": [self._link_file(one, path, one.module, one.is_resolved) for one in dependencies],
             "exports": list_exports(facts),
-            "importers": [
-                FileLink(
-                    module="",
-                    file=one.path,
-                    resolved=True,
-                    line=line_and_column(self._source.text(one.path) or b"", one.start)[0],
-                    names=list(one.names),
-                )
-                for one in importers[:MOST_LISTED]
-            ],
+            "importers": [self._link_file(one, one.path) for one in importers[:MOST_LISTED]],
             "importer_count": len(importers),
         }
         unresolved = [
@@ -402,6 +373,11 @@ class Scanning:
             ],
             reasons=describe_unsure(self._source, unresolved),
         )
+
+
+def _page(results: Sequence[FoundCode], total: int, offset: int = 0) -> dict[str, Any]:
+    has_more = offset + len(results) < total
+    return {"results": results, "count": len(results), "total": total, "has_more": has_more}
 
 
 def _show_line(text: bytes, offset: int) -> str:

@@ -11,7 +11,7 @@ from handrail_code.facts.class_members import find_member_uses
 from handrail_code.facts.join import Found, Project, Reference, refer
 from handrail_code.facts.model import NONE, Use
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.slots import Local, Shared, Trouble
+from handrail_code.facts.slots import Shared, Trouble
 from handrail_code.facts.spelled_names import doubt
 
 CALLS = frozenset({"call", "jsx"})
@@ -150,13 +150,9 @@ def is_test(path: str) -> bool:
 
 def _find_target(project: Project, path: str, use: Use) -> Found | None:
     """The definition behind a use, in whatever file."""
-    if use.binding == NONE:
-        return None
-    slot = project.slots.home_of(project.slots.slot_of_binding(path, use.binding))
-    if not isinstance(slot, Local):
-        return None
-    for index, definition in enumerate(project.look(slot.path).definitions):
-        if definition.binding == slot.binding:
+    slot = None if use.binding == NONE else project.home_of(path, use.binding)
+    for index, definition in enumerate(project.look(slot.path).definitions if slot is not None else ()):
+        if slot is not None and definition.binding == slot.binding:
             return Found(path=slot.path, index=index, definition=definition)
     return None
 

@@ -21,11 +21,6 @@ from tests.surfaces.http.client import CONSOLE_TOKEN, LAFS, Answered, ask, make_
 START = {"workflowId": "project.three_steps", "goal": "Look.", "requestId": "one"}
 
 
-@pytest.fixture
-def app(runtime: Runtime) -> App:
-    return make_app(runtime)
-
-
 def refused(answer: Answered, status: int, code: str) -> Any:
     assert (answer.status, answer.document["code"]) == (status, code), answer.document
     assert answer.header("content-type") == "application/problem+json"

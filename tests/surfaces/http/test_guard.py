@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from handrail.runtime.runtime import Runtime
 from handrail_serve.app import App
 from handrail_serve.routes import Route
-from tests.surfaces.http.client import BEARER, HOST, JSON, PORT, TOKEN, Answered, Headers, asked, make_app
+from tests.surfaces.http.client import BEARER, HOST, JSON, PORT, TOKEN, Answered, Headers, asked
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "get", "X")
 
@@ -76,11 +75,6 @@ NAVIGATION: Headers = [
     ("sec-fetch-mode", "navigate"),
     ("sec-fetch-dest", "document"),
 ]
-
-
-@pytest.fixture
-def app(runtime: Runtime) -> App:
-    return make_app(runtime)
 
 
 def paths_of(app: App) -> Iterator[tuple[Route, str]]:

@@ -10,10 +10,9 @@ import rfc8785
 
 from handrail.contract.conformance.check import check
 from handrail.contract.conformance.rules import DocumentKind
-from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry
 from handrail_serve.app import App
-from tests.surfaces.http.client import HOST, LAFS, ask, make_app
+from tests.surfaces.http.client import HOST, LAFS, ask
 
 NOT_SERVED = {
     *("check.replay", "check.run", "clients.setup", "program.update", "store.selftest"),
@@ -21,11 +20,6 @@ NOT_SERVED = {
 }
 """What starts programs, replaces this one, is about the machine of its caller, or is the operator's."""
 START = {"workflowId": "project.three_steps", "goal": "Look.", "requestId": "one"}
-
-
-@pytest.fixture
-def app(runtime: Runtime) -> App:
-    return make_app(runtime)
 
 
 def conforms(document: Any, kind: DocumentKind) -> None:

@@ -14,11 +14,6 @@ from handrail_serve.limits import Bounds
 from tests.surfaces.http.client import BEARER, HOST, JSON, LAFS, ask, asked, make_app
 
 
-@pytest.fixture
-def app(runtime: Runtime) -> App:
-    return make_app(runtime)
-
-
 @pytest.mark.promise("http.api.every-operation")
 def test_the_operations_can_be_learned_where_they_are_called(app: App) -> None:
     rows = {row["name"]: row for row in ask(app, "GET", "/api").document["operations"]}

@@ -85,7 +85,8 @@ def in_eras(*eras: str) -> Callable[[Callable[..., Awaitable[None]]], Callable[.
         names = {"runtime", "era", *taken.parameters} - {"client"}
         asked = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in sorted(names)]
         whole.__signature__ = inspect.Signature(asked)  # type: ignore[attr-defined]  # pytest reads it
-        return pytest.mark.parametrize("era", eras)(whole)
+        made: Callable[..., None] = pytest.mark.parametrize("era", eras)(whole)
+        return made
 
     return decorate
 

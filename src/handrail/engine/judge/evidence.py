@@ -24,6 +24,7 @@ import msgspec
 
 from handrail.contract.wording import make_readable
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
+from handrail.engine.command_lines import NOTHING, Suggested
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded
 from handrail.engine.judge.arrival import DECLINED, NOT_CONFIRMED
 from handrail.engine.judge.artifact_spots import Spot, find_spots, write_pointer
@@ -159,7 +160,7 @@ def weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> Weigh
         if reason is None and (is_unrun or claim.verdict in ("stale", "missing")):
             why = "nobody could run" if is_unrun else "did not pass"
             said = f"This step asks for a check that {why}: {claim.fact}."
-            gaps.append(make_gap(said, f"handrail check run {place.step.check}"))
+            gaps.append(make_gap(said, Suggested(check=place.step.check)))
     return Weighed(judged=weighed, claims=tuple(claims), reasons=tuple(reasons), gaps=tuple(gaps))
 
 
@@ -406,7 +407,7 @@ class _Weighing:
         if is_due and result.verdict in ("missing", "stale"):
             self._miss_once(f"{pointer}: {result.fact}", result)
 
-    def _tell_hidden_tests(self, check: EvidenceCheck, pointer: str, fact: str, command: str) -> None:
+    def _tell_hidden_tests(self, check: EvidenceCheck, pointer: str, fact: str, command: Suggested) -> None:
         """Refused once: nobody has to run tests behind another program. Then the run goes on with a gap."""
         fact = shorten_message(fact, FACT_BYTES)
         is_told = fact in self._known.told_facts
@@ -414,7 +415,7 @@ class _Weighing:
         if is_told:
             self._disclose(f"The report rests on tests whose end nobody knows: {fact}.", command)
             return
-        fix = f"Run {command}, name the program alone, and make the call in nextCall again."
+        fix = f"Run {command.line}, name the program alone, and make the call in nextCall again."
         self._miss(f"{pointer}: {fact}", RunResult(verdict="missing", command=command, fix=fix))
 
     def _expects_receipt(self, rule: Ran | RedThenGreen, text: str) -> bool:
@@ -458,12 +459,14 @@ class _Weighing:
         outdated = find_outdated(self._known)
         self.claims += [one.claim for one in outdated]
         for one in outdated:
-            if one.command and one.claim.refs[-1] not in self._known.told_receipts:
+            if one.command.name and one.claim.refs[-1] not in self._known.told_receipts:
                 self._miss(one.claim.fact, RunResult(verdict="stale", command=one.command))
         if not self.reasons:
             self.gaps += list_outdated_gaps(outdated)
 
-    def _disclose(self, said: str, command: str = "", guard: str = "", refs: Iterable[str] = ()) -> None:
+    def _disclose(
+        self, said: str, command: Suggested = NOTHING, guard: str = "", refs: Iterable[str] = ()
+    ) -> None:
         """What a report says at several places is one gap, about all that these rest on."""
         gap = make_gap(said, command, guard, refs)
         for one in [held for held in self.gaps if held.summary == gap.summary]:

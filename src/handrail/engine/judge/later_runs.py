@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.wording import make_readable, quote_for_shell
-from handrail.engine.command_lines import split_command
+from handrail.engine.command_lines import NOTHING, Suggested, read_suggested
 from handrail.engine.events import Claim, EvidenceRecorded, GapRecorded, ReceiptRecorded
 from handrail.engine.history import History, Node, attached_to, way_to
 from handrail.engine.judge.artifact_spots import Spot, write_pointer
@@ -22,7 +22,6 @@ from handrail.engine.judge.earlier_reports import FACT_BYTES
 from handrail.engine.judge.evidence import find_expected_status, list_rows
 from handrail.engine.judge.red_then_green import match_red_then_green, sort_tests
 from handrail.engine.judge.run_claims import (
-    OWN_CHECK,
     explain_hidden_tests,
     find_check_receipts,
     find_receipts,
@@ -30,7 +29,7 @@ from handrail.engine.judge.run_claims import (
     judge_receipts,
     match_run,
 )
-from handrail.engine.judge.settling import settle
+from handrail.engine.judge.settling import list_unsettled, settle
 from handrail.engine.judge.witnessed import Witnessed
 from handrail.engine.reasons import shorten_message
 from handrail.workflows.compiled import CompiledWorkflow
@@ -41,17 +40,15 @@ def settle_by_runs(gaps: Iterable[GapRecorded], known: Witnessed | None) -> list
     """The open gaps on the branch that wait for a check, and it passes on the present files."""
     if known is None or not known.receipts:
         return []
-    told = list(gaps)
-    settled = {gap.resolves_gap_id for gap in told}
     found = []
-    for gap in told:
+    for gap in list_unsettled(gaps):
         waits = gap.waits_for
-        if waits is None or waits.kind != "check" or gap.gap_id in settled:
+        if waits is None or waits.kind != "check":
             continue
         command = waits.values.get("command", "")
         guard = waits.values.get("guard", "")
-        own = () if guard else _find_suggested_receipts(known, command)
-        result = match_red_then_green(known, guard) if guard else judge_receipts(known, own, 0, "", "")
+        own = () if guard else _find_suggested_receipts(known, read_suggested(command))
+        result = match_red_then_green(known, guard) if guard else judge_receipts(known, own, 0, NOTHING, "")
         if result.verdict == "holds":
             said = f"{make_readable(command)} passed on the present files."
             found.append(settle(gap.gap_id, shorten_message(said), result.refs))
@@ -148,13 +145,10 @@ def _find_rows(
                     yield rule, kept.artifact.body, spot
 
 
-def _find_suggested_receipts(known: Witnessed, command: str) -> tuple[ReceiptRecorded, ...]:
-    """The receipts of what a suggested command runs."""
-    before, _, program = command.partition(" -- ")
-    words = split_command(before)[len(OWN_CHECK) :]
-    pinned = next((one for one in known.checks if words[:1] == (one.name,)), None)
+def _find_suggested_receipts(known: Witnessed, asked: Suggested) -> tuple[ReceiptRecorded, ...]:
+    """The receipts of what was suggested."""
+    pinned = next((one for one in known.checks if one.name == asked.check), None)
     if pinned is not None:
         return find_check_receipts(known, pinned)
-    if "--directory" in words[:-1]:
-        program = f"cd {quote_for_shell(words[words.index('--directory') + 1])} && {program}"
-    return find_receipts(known, program) if program else ()
+    enter = f"cd {quote_for_shell(asked.directory)} && " if asked.directory else ""
+    return find_receipts(known, enter + asked.program) if asked.program else ()

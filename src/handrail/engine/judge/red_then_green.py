@@ -56,9 +56,9 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
     if green.verdict in ("contradicted", "unknown"):
         return green
     shown = next((one for one in own if one.receipt_id in green.refs[-1:]), None)
-    before = [one for one in own if one.tree_after != known.sighting.tree]
-    failed = [one for one in before if has_failed(one) and (shown is None or is_command_of(one, shown))]
-    red = choose_red(failed, known.sighting.turns)
+    alike = own if shown is None else [one for one in known.receipts if is_check_of(one, shown)]
+    before = [one for one in alike if one.tree_after != known.sighting.tree]
+    red = choose_red(list(filter(has_failed, before)), known.sighting.turns)
     if red is not None and red.receipt_id in known.imported:
         return judge_imported(red, command)
     if red is None:

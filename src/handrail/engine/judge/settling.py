@@ -73,12 +73,17 @@ def settle_by_output(
 ) -> list[GapRecorded]:
     """The gaps on the branch of outputs that did not come, and came and were judged now."""
     came = {one.kind: one.digest for one in artifacts if one.contract_ref}
-    told = list(gaps()) if came else []
-    settled = {gap.resolves_gap_id for gap in told}
+    told = list_unsettled(gaps()) if came else []
     waits = {gap.gap_id: gap.waits_for.values for gap in told if gap.waits_for is not None}
     due = {gap: held["artifact"] for gap, held in waits.items() if BY_EVIDENCE.items() <= held.items()}
-    due = {gap: kind for gap, kind in due.items() if gap not in settled and kind in came}
-    return [settle(gap, f"{kind} came.", (came[kind],)) for gap, kind in due.items()]
+    return [settle(gap, f"{kind} came.", (came[kind],)) for gap, kind in due.items() if kind in came]
+
+
+def list_unsettled(gaps: Iterable[GapRecorded]) -> list[GapRecorded]:
+    """Those of the gaps on a branch that none of them settles."""
+    told = list(gaps)
+    settled = {gap.resolves_gap_id for gap in told}
+    return [gap for gap in told if gap.gap_id not in settled]
 
 
 def settle(gap_id: str, summary: str, evidence: tuple[str, ...]) -> GapRecorded:
@@ -96,13 +101,11 @@ def _settle_gaps(
     gaps: Iterable[GapRecorded], by_name: Mapping[str, str], evidence: tuple[str, ...] = ()
 ) -> list[GapRecorded]:
     """Settle the open gaps whose id ends in one of these names, with the summary beside the name."""
-    told = list(gaps)
-    settled = {gap.resolves_gap_id for gap in told}
     return [
         settle(gap.gap_id, summary, evidence)
-        for gap in told
+        for gap in list_unsettled(gaps)
         for name, summary in by_name.items()
-        if gap.gap_id.endswith(f"_{name}") and gap.gap_id not in settled
+        if gap.gap_id.endswith(f"_{name}")
     ]
 
 

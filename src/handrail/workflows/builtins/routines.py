@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, assert_never
 from msgspec.structs import replace
 
 from handrail.contract.outcome import make_from
+from handrail.contract.redaction import change_texts
 from handrail.workflows.builtins.placement import fill_names, parse_placeholder, phrase_value, place_parts
 from handrail.workflows.builtins.specs import TemplateContext, TemplateNeeds, TemplateSpec
 from handrail.workflows.compiled import Count, ForEach, InputSpec, UserOnly
@@ -154,17 +155,6 @@ def _blocks(blocks: PromptBlocks, text: Callable[[str], str]) -> PromptBlocks:
     return map_blocks(blocks, lambda part: text(part) if isinstance(part, str) else part)
 
 
-def rewrite_json(value: Any, rewrite: Callable[[str], Any]) -> Any:
-    """A JSON value with the texts inside it rewritten."""
-    if isinstance(value, str):
-        return rewrite(value)
-    if isinstance(value, list):
-        return [rewrite_json(each, rewrite) for each in value]
-    if isinstance(value, dict):
-        return {name: rewrite_json(each, rewrite) for name, each in value.items()}
-    return value
-
-
 _ROUTINE = re.compile(r"^routine[-_]")
 
 
@@ -279,7 +269,7 @@ class _Binding:
 
     def _filled(self, value: Any) -> Any:
         """A value that is one `{{name}}` becomes the argument, whatever its type."""
-        return rewrite_json(value, self._filled_text)
+        return change_texts(value, self._filled_text)
 
     def _filled_text(self, text: str) -> Any:
         name = parse_placeholder(text)

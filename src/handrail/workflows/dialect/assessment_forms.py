@@ -157,9 +157,8 @@ class Assessments:
         }
         self._ids[value["id"]] = native
         self.native.append(native)
-        for name in value:
-            if name not in ("id", "purpose", "description", "dimensions"):
-                crossing.keep(pointer, name, value[name], "an assessment")
+        known = ("id", "purpose", "description", "dimensions")
+        crossing.keep_others(pointer, value, known, "an assessment")
 
     def gates(
         self, crossing: Crossing, step: Object, pointer: str, native: str

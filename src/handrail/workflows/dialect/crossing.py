@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Container
 from hashlib import sha256
 from json import dumps
 from typing import TypeAlias
@@ -12,7 +12,7 @@ import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
-from handrail.contract.redaction import redact_shapes
+from handrail.contract.redaction import change_texts, redact_shapes
 from handrail.contract.wording import escape_hidden, quote
 from handrail.workflows.limits import (
     MAX_ID_CHARACTERS,
@@ -54,22 +54,12 @@ def fill_document(value: Json, values: dict[str, str]) -> Json:
     if not values:
         return value
     pattern = re.compile(r"\{\{\s*(" + "|".join(re.escape(name) for name in sorted(values)) + r")\s*\}\}")
-    return _with_texts(value, lambda text: pattern.sub(lambda match: values[match[1]], text))
+    return change_texts(value, lambda text: pattern.sub(lambda match: values[match[1]], text))
 
 
 def double_braces(value: Json) -> Json:
     """A copy of a document in which every `{name}` is written `{{name}}`."""
-    return _with_texts(value, lambda text: _SINGLE_BRACES.sub(r"{{\1}}", text))
-
-
-def _with_texts(value: Json, change: Callable[[str], str]) -> Json:
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, list):
-        return [_with_texts(item, change) for item in value]
-    if isinstance(value, dict):
-        return {name: _with_texts(member, change) for name, member in value.items()}
-    return value
+    return change_texts(value, lambda text: _SINGLE_BRACES.sub(r"{{\1}}", text))
 
 
 # Names that the parts of a native document use and nothing in them sets
@@ -171,6 +161,12 @@ class Crossing:
         message = f"The key {quote(name)} is not known{' in ' + holder if holder else ''}."
         fix = "It is kept with the workflow and changes nothing; remove it if it is a mistake."
         self.changed(place, message, fix, "unknown_key")
+
+    def keep_others(self, pointer: str, value: Object, known: Container[str], holder: str) -> None:
+        """Keep every key of a value that is not known."""
+        for name in value:
+            if name not in known:
+                self.keep(pointer, name, value[name], holder)
 
     def put_aside(self, place: str, name: str, value: Json, *, is_top: bool) -> None:
         """Keep a value without meaning here under `extra`."""

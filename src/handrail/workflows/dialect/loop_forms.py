@@ -134,9 +134,7 @@ _KNOWN = frozenset(
 def add_repeat(crossing: Crossing, loop: Source, native: str, part: Object) -> None:
     """Add the repetition to the native loop, whose body is already there."""
     settings, pointer = loop_settings(loop.value), join_pointer(loop.pointer, "loop")
-    for name in settings:
-        if name not in _KNOWN:
-            crossing.keep(pointer, name, settings[name], "a loop")
+    crossing.keep_others(pointer, settings, _KNOWN, "a loop")
     part["maxIterations"] = _max_iterations(crossing, settings, pointer)
     match settings.get("type"):
         case "forEach":

@@ -224,9 +224,7 @@ def _output(context: PartContext, value: Json, pointer: str) -> Object:
     value = value if isinstance(value, dict) else {"contractRef": value}
     ref = value.get("contractRef")
     hints = as_texts(value.get("hints"))
-    for name in value:
-        if name not in ("contractRef", "required", "hints"):
-            context.crossing.keep(pointer, name, value[name], "an outputContract")
+    context.crossing.keep_others(pointer, value, ("contractRef", "required", "hints"), "an outputContract")
     if not isinstance(ref, str) or not ref.strip():
         return {"hints": hints} if hints else {}
     if value.get("required") is False:

@@ -68,9 +68,7 @@ def _fragment(crossing: Crossing, value: Object, pointer: str, native: str, take
     )
     if condition is not None:
         fragment["when"] = condition
-    for name in value:
-        if name not in ("id", "when", "text"):
-            crossing.keep(pointer, name, value[name], "a fragment")
+    crossing.keep_others(pointer, value, ("id", "when", "text"), "a fragment")
     return fragment
 
 

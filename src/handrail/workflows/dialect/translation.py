@@ -209,9 +209,8 @@ def _reference(crossing: Crossing, value: Object, pointer: str) -> Object:
         found["authoritative"] = value["authoritative"]
     if value.get("resolveFrom") in ("workspace", "package"):
         found["resolveFrom"] = value["resolveFrom"]
-    for name in value:
-        if name not in ("id", "title", "source", "url", "path", "purpose", "authoritative", "resolveFrom"):
-            crossing.keep(pointer, name, value[name], "a reference")
+    known = ("id", "title", "source", "url", "path", "purpose", "authoritative", "resolveFrom")
+    crossing.keep_others(pointer, value, known, "a reference")
     return found
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TypeAlias
 
 from handrail_code.edit.moving.shift import Shift
@@ -50,14 +51,10 @@ class Graph:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._loaded: dict[str, list[str]] = {}
-        self._reached: dict[str, set[str]] = {}
-        self._early: dict[str, list[Early]] = {}
-
-    def loaded_by(self, path: str) -> list[str]:
-        if path not in self._loaded:
-            self._loaded[path] = list(self._read(path))
-        return self._loaded[path]
+        self.loaded_by: Callable[[str], list[str]] = cache(lambda path: list(self._read(path)))
+        self.reach: Callable[[str], set[str]] = cache(self._reach)
+        self.early: Callable[[str], list[Early]] = cache(lambda path: list(self._read_early(path)))
+        """What a module needs of others when it is loaded."""
 
     def _read(self, path: str) -> Iterator[str]:
         facts = self._project.facts(path)
@@ -71,17 +68,15 @@ class Graph:
             if found is not None and found != path:
                 yield found
 
-    def reach(self, path: str) -> set[str]:
-        if path not in self._reached:
-            seen: set[str] = set()
-            waiting = [path]
-            while waiting and len(seen) < MAX_MODULES:
-                for other in self.loaded_by(waiting.pop()):
-                    if other not in seen:
-                        seen.add(other)
-                        waiting.append(other)
-            self._reached[path] = seen
-        return self._reached[path]
+    def _reach(self, path: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = [path]
+        while waiting and len(seen) < MAX_MODULES:
+            for other in self.loaded_by(waiting.pop()):
+                if other not in seen:
+                    seen.add(other)
+                    waiting.append(other)
+        return seen
 
     def order_from(self, root: str, circle: set[str]) -> dict[str, int]:
         """When each module of the circle has run, if this one is loaded first."""
@@ -97,12 +92,6 @@ class Graph:
                 seen.add(new)
                 waiting.append((new, iter(self.loaded_by(new))))
         return order
-
-    def early(self, path: str) -> list[Early]:
-        """What a module needs of others when it is loaded."""
-        if path not in self._early:
-            self._early[path] = list(self._read_early(path))
-        return self._early[path]
 
     def _read_early(self, path: str) -> Iterator[Early]:
         facts = self._project.facts(path)

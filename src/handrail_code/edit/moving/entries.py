@@ -5,10 +5,9 @@ from __future__ import annotations
 import posixpath
 from itertools import islice
 
-from handrail_code.facts.compiler_settings import folders_up
 from handrail_code.facts.join import Project
 from handrail_code.facts.resolution import list_targets
-from handrail_code.facts.source import MANIFEST
+from handrail_code.facts.source import MANIFEST, folders_up
 
 FIELDS = ("main", "module", "types", "typings", "browser", "bin", "exports", "source")
 MAX_TARGETS = 500

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from handrail_code.edit.moving.extent import Part
 from handrail_code.edit.moving.importers import importing_files
 from handrail_code.edit.moving.shift import Shift
 from handrail_code.edit.moving.specifiers import place_of
@@ -170,15 +171,8 @@ def _compare_moved(shift: Shift, edited: Project) -> None:
     moved = shift.moved.replace("\n", sheet.eol).encode()
     start = text.rfind(moved)
     assert start != -1, "the moved text stands in the target"
-    old = [
-        use
-        for use in _named(before)
-        if any(
-            part.start <= use.start < part.end
-            for part in shift.extent.parts
-            if _is_in_moved(shift, part.start)
-        )
-    ]
+    parts = [part for part in shift.extent.parts if _is_in_moved(shift, part)]
+    old = [use for use in _named(before) if any(part.start <= use.start < part.end for part in parts)]
     new = [use for use in _named(after) if start <= use.start < start + len(moved)]
     if [use.name for use in old] != [use.name for use in new]:
         raise Refusal("changed_meaning", "The moved text would have other names.", shift.target)
@@ -192,17 +186,13 @@ def _compare_moved(shift: Shift, edited: Project) -> None:
     )
 
 
-def _is_in_moved(shift: Shift, start: int) -> bool:
+def _is_in_moved(shift: Shift, part: Part) -> bool:
     """Not an `exports.a = a` that became a name in the target's object."""
-    layout = shift.sheets[shift.home].layout
-    for part in shift.extent.parts:
-        if part.start == start and part.is_export_only:
-            statement = layout.statements[part.statement]
-            shown = (
-                shift.sheets[shift.home].text[statement.start : statement.end].decode().replace("\r\n", "\n")
-            )
-            return shown in shift.moved
-    return True
+    if not part.is_export_only:
+        return True
+    home = shift.sheets[shift.home]
+    statement = home.layout.statements[part.statement]
+    return home.text[statement.start : statement.end].decode().replace("\r\n", "\n") in shift.moved
 
 
 def _compare_statements(shift: Shift, edited: Project, path: str, edits: Sequence[Edit]) -> None:

@@ -248,34 +248,33 @@ class Sheet:
         return [*self._begun, *([""] if self._begun and lines else []), *lines]
 
     def _spell_whole(self, want: Want) -> str:
-        style = self.style
-        source = f"{style.quote}{want.specifier}{style.quote}"
-        end = ";" if style.has_semicolons else ""
-        if want.form == "require":
-            return f"{style.keyword} {want.local} = require({source}){end}"
-        word = "import type" if want.is_type else "import"
-        shown = want.local if want.name == "default" else f"* as {want.local}"
-        return f"{word} {shown} from {source}{end}"
+        is_plain = want.form == "require" or want.name == "default"
+        shown = want.local if is_plain else f"* as {want.local}"
+        return self._spell_taking(want.form, want.specifier, want.is_type, shown)
 
     def _spell_list(self, form: Form, specifier: str, is_type: bool, wants: Sequence[Want]) -> str:
+        names = ", ".join(spell_name(want) for want in wants)
+        shown = f"{{{self.style.blank}{names}{self.style.blank}}}"
+        return self._spell_taking(form, specifier, is_type, shown)
+
+    def _spell_taking(self, form: Form, specifier: str, is_type: bool, shown: str) -> str:
         style = self.style
         source = f"{style.quote}{specifier}{style.quote}"
         end = ";" if style.has_semicolons else ""
-        names = ", ".join(spell_name(want) for want in wants)
-        listed = f"{{{style.blank}{names}{style.blank}}}"
         if form == "require":
-            return f"{style.keyword} {listed} = require({source}){end}"
-        return f"{form}{' type' if is_type else ''} {listed} from {source}{end}"
+            return f"{style.keyword} {shown} = require({source}){end}"
+        return f"{form}{' type' if is_type else ''} {shown} from {source}{end}"
 
     def _anchor(self) -> int | None:
         """The last of the imports at the beginning, else of the re-exports; None where the file has none."""
+        reexports = [
+            at
+            for at, each in enumerate(self.layout.statements)
+            if each.kind in ("export_list", "export_star") and each.module_span is not None
+        ]
+        if reexports and not any(each.kind == "import" for each in self.layout.statements):
+            return reexports[-1]
         found: int | None = None
-        for at, statement in enumerate(self.layout.statements):
-            if statement.kind in ("export_list", "export_star") and statement.module_span is not None:
-                found = at
-        if found is not None and not any(each.kind == "import" for each in self.layout.statements):
-            return found
-        found = None
         for at, statement in enumerate(self.layout.statements):
             is_loading = statement.kind in ("import", "require") or (
                 statement.kind == "variables"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from handrail_code.facts.model import NAMESPACE, NONE, TYPE, VALUE, Kind, Role
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.javascript.draft import Draft
 
+PATTERNS = frozenset({"object_pattern", "array_pattern", "rest_pattern"})
 FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "generator_function"})
 
 
@@ -129,33 +132,40 @@ def declare_pattern(
     whole = pattern
     if whole.type in ("assignment_pattern", "rest_pattern"):
         whole = next((child for child in whole.named_children if child.type != "comment"), whole)
-    waiting: list[Node] = [pattern]
+    for node in list_targets(draft, pattern, scope, definition, PATTERNS):
+        if node.type not in ("identifier", "shorthand_property_identifier_pattern"):
+            draft.stack.append((node, scope, definition))
+            continue
+        role: Role = "declaration" if node.type == "identifier" else "pattern"
+        target = draft.hoist(draft.name_of(node), scope) if is_var else scope
+        use = draft.declare(node, kind, VALUE, target, definition, role)
+        draft.bindings[draft.uses[use].binding].is_var |= is_var
+        draft.define(node, kind, node, definition, use)
+        made.append(use)
+        if kind == "parameter" and node == whole:
+            draft.whole_parameters.add(draft.uses[use].binding)
+    return made
+
+
+def list_targets(
+    draft: Draft, pattern: Node, scope: int, definition: int, holders: frozenset[str]
+) -> Iterator[Node]:
+    """What a pattern gives values to, one after the other; its keys and defaults are read on the way."""
+    waiting = [pattern]
     while waiting:
         node = waiting.pop()
-        match node.type:
-            case "identifier" | "shorthand_property_identifier_pattern":
-                role: Role = "declaration" if node.type == "identifier" else "pattern"
-                target = draft.hoist(draft.name_of(node), scope) if is_var else scope
-                use = draft.declare(node, kind, VALUE, target, definition, role)
-                draft.bindings[draft.uses[use].binding].is_var |= is_var
-                draft.define(node, kind, node, definition, use)
-                made.append(use)
-                if kind == "parameter" and node == whole:
-                    draft.whole_parameters.add(draft.uses[use].binding)
-            case "assignment_pattern" | "object_assignment_pattern":
-                parts = [child for child in node.named_children if child.type != "comment"]
-                waiting.append(parts[0])
-                draft.push(parts[1:], scope, definition)
-            case "pair_pattern":
-                visit_key(draft, node.child_by_field_name("key"), scope, definition, "pattern")
-                value = node.child_by_field_name("value")
-                if value is not None:
-                    waiting.append(value)
-            case "object_pattern" | "array_pattern" | "rest_pattern":
-                waiting.extend(reversed(node.named_children))
-            case _:
-                draft.stack.append((node, scope, definition))
-    return made
+        if node.type in ("assignment_pattern", "object_assignment_pattern"):
+            parts = [child for child in node.named_children if child.type != "comment"]
+            waiting.extend(parts[:1])
+            draft.push(parts[1:], scope, definition)
+        elif node.type == "pair_pattern":
+            visit_key(draft, node.child_by_field_name("key"), scope, definition, "pattern")
+            value = node.child_by_field_name("value")
+            waiting.extend([value] if value is not None else [])
+        elif node.type in holders:
+            waiting.extend(reversed(node.named_children))
+        else:
+            yield node
 
 
 def visit_key(draft: Draft, key: Node | None, scope: int, definition: int, role: Role) -> int:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from handrail_code.facts.model import NONE, VALUE, Kind, ReceiverKind, Role
 from handrail_code.languages.draft import FoundImport, span_of
 from handrail_code.languages.grammars import Node, imported_module
-from handrail_code.languages.javascript.declarations import FUNCTION_VALUES, quoted, unquoted, visit_key
+from handrail_code.languages.javascript.declarations import (
+    FUNCTION_VALUES,
+    PATTERNS,
+    list_targets,
+    quoted,
+    unquoted,
+    visit_key,
+)
 from handrail_code.languages.javascript.draft import Draft, DraftAssignment
 from handrail_code.languages.javascript.loading import (
     is_importing,
@@ -16,6 +23,7 @@ from handrail_code.languages.javascript.loading import (
 
 EXPORTS = frozenset({b"exports", b"module.exports"})
 PROMISE = frozenset({b"then", b"catch", b"finally"})
+HOLDERS = PATTERNS | {"parenthesized_expression", "non_null_expression"}
 CHAINS = frozenset({"member_expression", "subscript_expression", "nested_identifier"})
 
 
@@ -34,13 +42,6 @@ def visit_assigned_shorthand(draft: Draft, node: Node, scope: int, definition: i
 
 def visit_stray_property(draft: Draft, node: Node, scope: int, definition: int) -> None:  # noqa: ARG001 - one shape for all
     draft.member(node, "read", definition)
-
-
-def visit_pair_pattern(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    visit_key(draft, node.child_by_field_name("key"), scope, definition, "pattern")
-    value = node.child_by_field_name("value")
-    if value is not None:
-        visit_target(draft, value, scope, definition)
 
 
 def visit_chain(draft: Draft, node: Node, scope: int, definition: int) -> None:
@@ -281,9 +282,7 @@ def _read_key(draft: Draft, child: Node, assignment: DraftAssignment, scope: int
 
 def visit_target(draft: Draft, target: Node, scope: int, definition: int) -> None:
     """What is assigned to: `a`, `a.b`, `[a, b.c]`, `{a, b: c = d}`."""
-    waiting = [target]
-    while waiting:
-        node = waiting.pop()
+    for node in list_targets(draft, target, scope, definition, HOLDERS):
         match node.type:
             case "identifier":
                 draft.use(node, "write", scope, VALUE, definition)
@@ -291,19 +290,6 @@ def visit_target(draft: Draft, target: Node, scope: int, definition: int) -> Non
                 draft.use(node, "pattern", scope, VALUE, definition)
             case "member_expression" | "subscript_expression":
                 read_chain(draft, node, scope, definition, "write")
-            case "pair_pattern":
-                visit_key(draft, node.child_by_field_name("key"), scope, definition, "pattern")
-                value = node.child_by_field_name("value")
-                if value is not None:
-                    waiting.append(value)
-            case "assignment_pattern" | "object_assignment_pattern":
-                parts = [child for child in node.named_children if child.type != "comment"]
-                waiting.extend(parts[:1])
-                draft.push(parts[1:], scope, definition)
-            case "object_pattern" | "array_pattern" | "rest_pattern" | "parenthesized_expression":
-                waiting.extend(reversed(node.named_children))
-            case "non_null_expression":
-                waiting.extend(reversed(node.named_children))
             case _:
                 draft.stack.append((node, scope, definition))
 

@@ -7,6 +7,8 @@ read any name of it, and then its import is not marked as followed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from handrail_code.facts.model import EVERY_MEANING, NONE, VALUE, ImportKind
 from handrail_code.languages.draft import FoundImport, span_of
 from handrail_code.languages.grammars import Node
@@ -17,6 +19,7 @@ TRANSPARENT = frozenset(
     {"parenthesized_expression", "non_null_expression", "as_expression", "satisfies_expression"}
 )
 PATH_STARTS = (b"./", b"../")
+SHORTHAND = "shorthand_property_identifier_pattern"
 
 
 def read_loading_call(draft: Draft, call: Node, scope: int, definition: int) -> int:
@@ -139,32 +142,32 @@ def _let_mean_all(draft: Draft, use: int) -> None:
 
 def _take_names(draft: Draft, pattern: Node, whole: FoundImport, declared: dict[int, int]) -> bool:
     """One import per plain name. Answers whether that is all: a rest or a computed key takes the module."""
-    is_all = True
-    for child in pattern.named_children:
-        part = child
-        if part.type == "object_assignment_pattern":
-            part = part.named_children[0]
-        if part.type == "shorthand_property_identifier_pattern":
-            made = import_like(whole, draft.name_of(part), span_of(part))
-            made.use = declared[part.start_byte]
+    keys = list(_list_keys(pattern))
+    for key, value in keys:
+        if key is None:
+            continue
+        made = import_like(whole, draft.name_of(key), span_of(key))
+        if value is not None and value.type == "assignment_pattern":
+            value = value.child_by_field_name("left")
+        if value is not None and value.type in ("identifier", SHORTHAND):
+            made.use = declared.get(value.start_byte, NONE)
+        if made.use != NONE:
             _let_mean_all(draft, made.use)
-            draft.imports.append(made)
-        elif part.type == "pair_pattern":
-            key, value = unquoted(part.child_by_field_name("key")), part.child_by_field_name("value")
-            if value is not None and value.type == "assignment_pattern":
-                value = value.child_by_field_name("left")
-            if key is None or key.type not in ("property_identifier", "string_fragment"):
-                is_all = False
-                continue
-            made = import_like(whole, draft.name_of(key), span_of(key))
-            if value is not None and value.type == "identifier":
-                made.use = declared.get(value.start_byte, NONE)
-                if made.use != NONE:
-                    _let_mean_all(draft, made.use)
-            draft.imports.append(made)
-        elif part.type != "comment":
-            is_all = False
-    return is_all
+        draft.imports.append(made)
+    return all(key is not None for key, _ in keys)
+
+
+def _list_keys(pattern: Node) -> Iterator[tuple[Node | None, Node | None]]:
+    """Each plain key of an object and what gets its value; no key for a rest and for a computed one."""
+    for child in pattern.named_children:
+        part = child.named_children[0] if child.type == "object_assignment_pattern" else child
+        key: Node | None = part if part.type == SHORTHAND else None
+        if part.type == "pair_pattern":
+            key = unquoted(part.child_by_field_name("key"))
+        if key is not None and key.type not in (SHORTHAND, "property_identifier", "string_fragment"):
+            key = None
+        if part.type != "comment":
+            yield key, part if part.type == SHORTHAND else part.child_by_field_name("value")
 
 
 def import_like(whole: FoundImport, name: str, span: tuple[int, int]) -> FoundImport:
@@ -176,20 +179,9 @@ def import_like(whole: FoundImport, name: str, span: tuple[int, int]) -> FoundIm
 
 def link_pattern(draft: Draft, pattern: Node, use: int, first_member: int, definition: int) -> None:
     """`{a, b: c} = x` reads `x.a` and `x.b`; with a rest or a computed key it reads all of x."""
-    parts = [part for part in pattern.named_children if part.type != "comment"]
-    keys: list[Node | None] = []
-    for part in parts:
-        if part.type == "object_assignment_pattern":
-            keys.append(part.named_children[0])
-        elif part.type == "pair_pattern":
-            keys.append(unquoted(part.child_by_field_name("key")))
-        else:
-            keys.append(part if part.type == "shorthand_property_identifier_pattern" else None)
-    plain = ("shorthand_property_identifier_pattern", "property_identifier", "string_fragment")
-    if any(key is None or key.type not in plain for key in keys):
-        return
+    keys = [key for key, _ in _list_keys(pattern)]
     made = {each.start: each for each in draft.members[first_member:]}
-    for key in keys:
+    for key in keys if None not in keys else ():
         assert key is not None, "each was looked at"
         member = made.get(key.start_byte)
         if member is None:

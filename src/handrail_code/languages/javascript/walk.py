@@ -39,7 +39,7 @@ VISITS: dict[str, Visit] = {
     "property_identifier": expressions.visit_stray_property,
     "string": loading.visit_string,
     "template_string": loading.visit_template,
-    "pair_pattern": expressions.visit_pair_pattern,
+    "pair_pattern": expressions.visit_target,
     "member_expression": expressions.visit_chain,
     "subscript_expression": expressions.visit_chain,
     "nested_identifier": expressions.visit_chain,

@@ -23,6 +23,7 @@ from tests.conftest import THREE_STEPS, GivenFiles, memory_runtime
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.given_workflows import begin, choice, option, step
 from tests.journeys.rich_session import report
+from tests.projections.html.pages.test_pages import words_in
 
 HOSTILE = "</p><script>alert(1)</script><img src=x onerror=alert(1)> [x](javascript:alert(1)) \u202ebad"
 A_GAP = {"kind": "wr.gap", "severity": "critical", "summary": HOSTILE}
@@ -71,10 +72,6 @@ def all_pages(store: tuple[Runtime, dict[str, str]]) -> dict[str, Html]:
         "confirm": answer_form(question),
         "close": close_form(ids["run"]),
     }
-
-
-def words_in(page: Html) -> str:
-    return " ".join(unescape(re.sub(r"<[^>]*>", " ", page.markup)).split())
 
 
 class Tags(HTMLParser):

@@ -24,6 +24,7 @@ from tests.journeys.conversation import advance, answer, start
 from tests.journeys.given_workflows import WITH_DECISION, begin, choice, declared, option, step
 from tests.journeys.rich_session import report, rich_session
 from tests.journeys.test_confirmations import at_console
+from tests.projections.html.pages.test_pages import words_in
 from tests.surfaces.cli.here import run_here
 
 HOUR = 3_600
@@ -45,10 +46,6 @@ def show(runtime: Runtime, path: str, **query: str) -> Html:
         return perform(runtime, operation, params)
 
     return render_view(call, path, query).html
-
-
-def words_in(page: Html) -> str:
-    return " ".join(unescape(re.sub(r"<[^>]*>", " ", page.markup)).split())
 
 
 def ask_person(runtime: Runtime) -> dict[str, Any]:
