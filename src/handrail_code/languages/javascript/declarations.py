@@ -217,29 +217,16 @@ def declare_named(
     return draft.define(name, kind, extent, container, use)
 
 
-def visit_class_declaration(draft: Draft, node: Node, scope: int, definition: int) -> None:
+def visit_class(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    """A declaration, or an expression, whose name only the class itself knows."""
     name = node.child_by_field_name("name")
-    if name is not None:
+    if name is None:
+        generic = draft.open_scope("type", node, scope)
+    else:
+        scope = draft.open_scope("name", node, scope) if node.type == "class" else scope
         definition = declare_named(draft, name, "class", VALUE | TYPE, scope, definition, node)
-    _visit_class_parts(draft, node, name, scope, definition)
-
-
-def visit_class_expression(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    name = node.child_by_field_name("name")
-    if name is not None:
-        scope = draft.open_scope("name", node, scope)
-        definition = declare_named(draft, name, "class", VALUE | TYPE, scope, definition, node)
-    _visit_class_parts(draft, node, name, scope, definition)
-
-
-def _visit_class_parts(draft: Draft, node: Node, name: Node | None, scope: int, definition: int) -> None:
-    generic = (
-        draft.open_scope("type", node, scope)
-        if name is None
-        else draft.generic_scope(definition, node, scope)
-    )
-    scope = generic
-    inside = draft.open_scope("class", node, scope)
+        generic = draft.generic_scope(definition, node, scope)
+    inside = draft.open_scope("class", node, generic)
     draft.scopes[inside].is_strict = True
     draft.scopes[inside].this = NONE if name is None else definition
     body = node.child_by_field_name("body")
