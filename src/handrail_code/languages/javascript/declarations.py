@@ -71,16 +71,12 @@ def visit_signature(draft: Draft, node: Node, scope: int, definition: int) -> No
                 pass
             case _:
                 later.append(child)
+    shown = node.child_by_field_name("body") if node.type == "arrow_function" and body is None else body
+    if shown is not None and definition != NONE and draft.definitions[definition].head_end == NONE:
+        draft.definitions[definition].head_end = shown.start_byte
+        draft.count_branch(definition)
     if body is not None:
-        if definition != NONE and draft.definitions[definition].head_end == NONE:
-            draft.definitions[definition].head_end = body.start_byte
-            draft.definitions[definition].complexity += 1
         visit_body(draft, body, draft.open_scope("function", body, parameters), definition)
-    elif node.type == "arrow_function" and definition != NONE:
-        shown = node.child_by_field_name("body")
-        if shown is not None and draft.definitions[definition].head_end == NONE:
-            draft.definitions[definition].head_end = shown.start_byte
-            draft.definitions[definition].complexity += 1
     draft.push(later, parameters, definition)
 
 
