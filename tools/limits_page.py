@@ -507,7 +507,7 @@ INSIDE = {
     "engine.judge.copied_examples": ("LEAST_WORDS", "LEAST_COPIED"),
     "projections.doubts": ("MOST_NAMED", "LONGEST_NAMED"),
     "operations.sessions.show_session": ("CLAIM_BYTES",),
-    "engine.judge.earlier_reports": ("FACT_BYTES", "MOST_PATHS_KEPT"),
+    "engine.judge.earlier_reports": ("FACT_BYTES", "LINE_BYTES", "MOST_PATHS_KEPT"),
     "engine.judge.run_claims": ("MOST_PATHS_NAMED", "MOST_PATHS_SINCE"),
     "engine.plans": ("MOST_CLAIMS",),
     "operations.looking": ("MOST_BRANCHES", "MOST_GROWN", "MOST_LISTED", "MOST_RECEIPT_TREES"),

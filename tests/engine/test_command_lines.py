@@ -8,6 +8,7 @@ import pytest
 
 from handrail.contract.wording import spell_argv
 from handrail.engine.command_lines import (
+    Suggested,
     explain_not_run,
     find_counting,
     has_tests_failed,
@@ -15,6 +16,7 @@ from handrail.engine.command_lines import (
     reaches,
     read_command,
     read_core,
+    read_suggested,
     read_words,
 )
 from handrail.engine.receipts import Exited
@@ -170,3 +172,21 @@ def test_a_runner_may_come_to_what_is_not_outside_of_where_it_begins(line: str, 
 @every_case("line", ["pytest tests/unit", "python3 -m unittest discover -s tests -v"])
 def test_a_runner_does_not_come_to_what_is_outside_of_where_it_begins(line: str) -> None:
     assert not reaches(tuple(line.split()), ".", "big/tests/test_a.py")
+
+
+@pytest.mark.parametrize(
+    "suggested",
+    [
+        Suggested(check="tests"),
+        Suggested(check="tests", flags="--session ses_1"),
+        Suggested(program="pytest -q", flags="--session ses_1"),
+        Suggested(program="pytest -k 'a -- b'", directory="my app"),
+        Suggested(program="sh -c 'cd x; make'", directory="a'b", flags="--state st1x"),
+    ],
+)
+def test_what_is_suggested_is_read_again_from_its_line(suggested: Suggested) -> None:
+    assert read_suggested(suggested.line) == suggested
+
+
+def test_a_line_that_names_nothing_suggests_nothing() -> None:
+    assert [read_suggested(one).name for one in ("", "handrail check run")] == ["", ""]

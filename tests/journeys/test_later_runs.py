@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from handrail.engine.reasons import MESSAGE_BYTES
 from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.surfaces.cli.hook import answer_hook
 from tests.host.worktree.project import commit
@@ -71,6 +72,24 @@ def test_a_gap_of_a_stale_check_is_settled_by_the_check(
     assert "before files changed" not in done["closing"]
     shown = command(site.runtime, "session", "show", done["session"]["sessionId"])[1]["data"]["runs"][0]
     assert shown["status"] == "complete"
+
+
+@pytest.mark.promise("gaps.settled")
+def test_a_line_that_is_too_long_to_be_shown_settles_its_gap_too(site: Site) -> None:
+    long = f"true {'ü' * 290}"
+    site.begin()
+    site.write("src/bill.py", RIGHT)
+    site.run(*long.split())
+    site.write("src/bill.py", RIGHT + "# rounds\n")
+    site.send(changed("src/bill.py", check=long))
+    site.send(changed("src/bill.py", check=long))
+    site.run(*long.split())
+
+    site.send(verified())
+
+    opened, *_, settled = list_gaps(site)
+    assert len(opened["waitsFor"]["values"]["command"].encode()) > MESSAGE_BYTES
+    assert settled["resolvesGapId"] == opened["gapId"]
 
 
 @pytest.mark.promise("gaps.settled")
@@ -281,7 +300,7 @@ def test_a_flaky_check_contradicts_nobody_and_is_told_as_flaky(site: Site) -> No
     )
     assert told in went_on["warnings"][0]["message"]
     assert done["evidence"]["contradicted"] == 0
-    assert "sh flip.sh: exit 1, and exit 0 on the same files: it is flaky" in done["closing"]
+    assert "`sh flip.sh`: exit 1, and exit 0 on the same files: it is flaky" in done["closing"]
 
 
 @pytest.mark.promise("evidence.doors")
@@ -325,7 +344,7 @@ def test_what_an_agent_said_of_a_flaky_check_is_no_lie_once_both_ends_were_seen(
     done = site.send()
 
     assert done["evidence"]["contradicted"] == 0
-    assert "sh flip.sh: exit 1, and exit 0 on the same files: it is flaky" in done["closing"]
+    assert "`sh flip.sh`: exit 1, and exit 0 on the same files: it is flaky" in done["closing"]
 
 
 @pytest.mark.promise("evidence.doors")

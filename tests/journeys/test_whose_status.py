@@ -75,7 +75,7 @@ def test_a_command_behind_cd_is_the_command_there(site: Site, line: str, claimed
 
 @pytest.mark.promise("evidence.whose-status")
 def test_a_suggestion_names_one_program_to_run() -> None:
-    suggested = suggest_command(Witnessed(), "cd src && pytest -q | tee log")
+    suggested = suggest_command(Witnessed(), "cd src && pytest -q | tee log").line
 
     assert suggested == "handrail check run -- pytest -q"
 

@@ -407,8 +407,25 @@ def test_a_new_text_that_loses_what_the_base_inserts_is_told(runtime: Runtime) -
 
     (told,) = lost["problems"]
     assert (told["severity"], told["pointer"]) == ("warning", "/steps/read/replace")
-    assert told["message"] == "The text of read in the base inserts {{depth}}, and this one does not."
+    assert told["message"] == "The text of read in the base has {{depth}}, and this one does not."
     assert kept["problems"] == []
+
+
+def test_a_new_text_that_no_longer_asks_for_a_value_is_told(runtime: Runtime) -> None:
+    wanted = {"context.line": "What shows it."}
+    plan = {"id": "read", "title": "Read", "promptBlocks": {"goal": "Know.", "outputRequired": wanted}}
+    inputs = base()["inputs"] | {"line": {"type": "string", "default": "COMMAND"}}
+    own = overlay(steps={"read": {"replace": {"outputRequired": {"notes": "What you saw."}}}})
+    kept = overlay(id="team.kept", steps={"read": {"replace": {"goal": "Know more."}}})
+    steps = [plan, *base()["steps"][1:-1], step("end", prompt="Run {{line}}.")]
+    hold(runtime, base(inputs=inputs, steps=steps), own, kept)
+
+    lost = answered(runtime, "workflow.validate", workflowIds=["team.review"])["items"][0]
+    whole = answered(runtime, "workflow.validate", workflowIds=["team.kept"])["items"][0]
+
+    (told,) = lost["problems"]
+    assert told["message"] == "The text of read in the base has context.line, and this one does not."
+    assert whole["problems"] == []
 
 
 def test_a_changed_condition_of_the_base_is_told_at_the_steps_that_it_steers(runtime: Runtime) -> None:

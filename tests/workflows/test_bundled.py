@@ -483,7 +483,7 @@ def test_the_page_of_a_routine_shows_how_workflows_call_it(workflow_id: str) -> 
     }
 
 
-def test_the_call_of_a_step_brings_the_list_that_its_text_asks_for() -> None:
+def test_the_call_of_a_step_brings_the_list_that_it_delivers() -> None:
     """Its default is in force, so nothing else would remind of it; once it is sent, it is not asked again."""
     workflow = compiled("wr.test_generation")
     leaf = next(one for one in workflow.steps if isinstance(one, Step) and one.id == "cases")
@@ -491,7 +491,7 @@ def test_the_call_of_a_step_brings_the_list_that_its_text_asks_for() -> None:
     asked = list_asks(workflow, leaf, first_facts(workflow, {}))
     later = list_asks(workflow, leaf, first_facts(workflow, {"groups": ["a", "b"]}))
 
-    assert ("groups", True) in [(ask.name, ask.is_told) for ask in asked]
+    assert ("groups", "") in [(ask.name, ask.allowed) for ask in asked], "its own text says what it is"
     assert "groups" in make_frame(workflow, leaf, "", asked, "guided")["context"]
     assert "groups" not in [ask.name for ask in later]
 
@@ -501,9 +501,10 @@ def test_the_call_of_a_step_brings_the_list_that_its_text_asks_for() -> None:
     [
         ("wr.small_change", "plan", {"checkCommand"}),
         ("wr.performance", "measure", {"checkCommand", "measureCommand"}),
+        ("wr.review_feedback", "collect", {"checkCommand"}),
     ],
 )
-def test_the_call_of_a_step_brings_the_text_that_it_asks_for_until_it_is_sent(
+def test_the_call_of_a_step_brings_the_text_that_it_delivers_until_it_is_sent(
     workflow_id: str, step_id: str, names: set[str]
 ) -> None:
     workflow = compiled(workflow_id)

@@ -15,6 +15,7 @@ from typing import assert_never
 
 import msgspec
 
+from handrail.contract.wording import quote_for_shell
 from handrail.engine.receipts import (
     Counts,
     Exited,
@@ -389,3 +390,45 @@ def is_status_own(argv: Sequence[str], check: str = "") -> bool:
     """
     is_cut = len(argv) == 1 and argv[0].endswith("…")
     return bool(check) or is_cut or read_words(argv).is_alone
+
+
+# What would show something: made and printed here, and read again from the log, which keeps the line
+
+OWN_CHECK = ("handrail", "check", "run")
+
+
+class Suggested(msgspec.Struct, frozen=True, kw_only=True):
+    """A declared check, or a program and where it starts, whose run would show something."""
+
+    check: str = ""
+    program: str = ""
+    directory: str = ""
+    """Empty: the project's own."""
+    flags: str = ""
+
+    @property
+    def name(self) -> str:
+        """As people know it; empty: there is nothing to run."""
+        return self.check or self.program
+
+    @property
+    def line(self) -> str:
+        """The line that brings the receipt, fit to be pasted into a shell."""
+        where = f"--directory {quote_for_shell(self.directory)}" if self.directory else ""
+        program = f"-- {self.program}" if self.program else ""
+        return " ".join(filter(None, (*OWN_CHECK, self.check, self.flags, where, program)))
+
+
+NOTHING = Suggested()
+
+
+def read_suggested(line: str) -> Suggested:
+    """What a line of Handrail itself runs."""
+    before, _, program = line.partition(" -- ")
+    words = list(split_command(before)[len(OWN_CHECK) :])
+    at = words.index("--directory") if "--directory" in words[:-1] else len(words)
+    directory = "".join(words[at + 1 : at + 2])
+    del words[at : at + 2]
+    check = words.pop(0) if words and not words[0].startswith("-") else ""
+    flags = " ".join(map(quote_for_shell, words))
+    return Suggested(check=check, program=program, directory=directory, flags=flags)

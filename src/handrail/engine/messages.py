@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from handrail.contract.ids import RunId
+from handrail.engine.command_lines import read_suggested
 from handrail.engine.events import GapRecorded
 from handrail.engine.history import History, Node
 from handrail.engine.reasons import (
@@ -365,7 +366,8 @@ def _explain_to_person(told: Told, waits: WaitsFor | None, issues: Sequence[Issu
         return Parts(code=told.code, why=why, fix=_AGENT_CORRECTS)
     values = {name: in_words(value) if name in _SPELLED else value for name, value in waits.values.items()}
     values |= {"step": step}
-    values |= {"command": _CHECK_RUN.sub("", values["command"])} if "command" in values else {}
+    command = values.get("command", "")
+    values |= {"command": read_suggested(command).name or command} if command else {}
     form = WHY_TO_PERSON.get((waits.kind, waits.state)) or WHY_TO_PERSON.get((waits.kind, "missing"), "")
     try:
         why = form.format_map(values)
@@ -389,8 +391,6 @@ def _write_fix(waits: WaitsFor) -> str:
     return _FIX.get(waits.kind, _AGENT_CORRECTS)
 
 
-_CHECK_RUN: Final = re.compile(r"^.*?\bcheck run (?:.*? -- )?| --(?:session|state) \S+")
-"""What is around the command itself, or the name of a check."""
 _SPELLED: Final = frozenset({"artifact", "assessment", "dimension", "capability", "operation"})
 
 

@@ -523,7 +523,7 @@ def standing_at(
             view = View(
                 autonomy=preferences.autonomy,
                 occasion=occasion,
-                asks=[ask for ask in asks if not ask.is_told],
+                asks=[ask for ask in asks if ask.allowed],
                 has_new_mode=attached.preferences is not None,
                 answered=answered,
             )

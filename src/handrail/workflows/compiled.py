@@ -214,6 +214,8 @@ class Step(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="step"):
     notes_required: bool = False
     check: str = ""
     """A declared check of the project that must have passed on the present files."""
+    asks: tuple[str, ...] = ()
+    """Context values that it must deliver: its call has a place for each until somebody sends it."""
     provenance: Provenance = Provenance()
 
 

@@ -68,6 +68,12 @@ class PromptBlocks(Authored, frozen=True, kw_only=True):
     verify: tuple[PromptPart, ...] = ()
 
 
+def value_named(required: str) -> str:
+    """The context value that the name of something to deliver stands for, such as `context.size`; or none."""
+    head, _, path = required.partition(".")
+    return path.partition(".")[0].strip() if head == "context" else ""
+
+
 def map_blocks(blocks: PromptBlocks, change: Callable[[PromptPart], PromptPart]) -> PromptBlocks:
     """The blocks with each of their parts changed."""
     return PromptBlocks(

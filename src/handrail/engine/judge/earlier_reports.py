@@ -7,14 +7,15 @@ The newest list of changes replaces what was said before it: a later step may ch
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from handrail.contract.outcome import Fault
-from handrail.contract.wording import make_readable, quote_for_shell
+from handrail.contract.wording import make_readable
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
-from handrail.engine.command_lines import is_status_own
+from handrail.engine.command_lines import NOTHING, Suggested, is_status_own
 from handrail.engine.events import Claim, GapRecorded, ReceiptRecorded
 from handrail.engine.facts import facts_after
 from handrail.engine.history import (
@@ -63,6 +64,7 @@ from handrail.workflows.compiled import CompiledWorkflow
 from handrail.workflows.evidence import ChangedInRun
 
 FACT_BYTES = 300
+LINE_BYTES = 2_048
 MOST_PATHS_KEPT = 200
 
 
@@ -172,7 +174,7 @@ class Outdated(msgspec.Struct, frozen=True, kw_only=True):
     """Something that held when it was said, and does not any more."""
 
     claim: Claim
-    command: str = ""
+    command: Suggested = NOTHING
     """What to run again; empty: a list of changes."""
 
 
@@ -245,19 +247,30 @@ def _find_unlisted(known: Witnessed) -> list[Outdated]:
 def list_outdated_gaps(outdated: list[Outdated]) -> list[GapRecorded]:
     """Each waits for what would show it: a check for its next run, a list of changes for nothing by name."""
     said = "The last files are not those that were checked and listed: "
-    return [make_gap(f"{said}{one.claim.fact}.", one.command) for one in outdated]
+    return [make_gap(f"{said}{one.claim.fact}.", one.command, refs=one.claim.refs) for one in outdated]
 
 
-def name_command(command: str, guard: str = "") -> dict[str, str]:
-    """What a check waits for; of a guard with its line, as it is to fail first."""
-    return {"command": shorten_message(command)} | ({"guard": shorten_message(guard)} if guard else {})
+def name_command(command: Suggested, guard: str = "") -> dict[str, str]:
+    """What a check waits for; of a guard with its line, as it is to fail first. Both are read again."""
+    told = {"command": command.line} | ({"guard": guard} if guard else {})
+    return {name: shorten_message(line, LINE_BYTES) for name, line in told.items()}
 
 
-def make_gap(said: str, command: str = "", guard: str = "") -> GapRecorded:
-    """What evidence discloses. The command would settle it, if it passed on the present files."""
-    waits = WaitsFor(kind="check", values=name_command(command, guard)) if command else None
+def make_gap(
+    said: str, command: Suggested = NOTHING, guard: str = "", refs: Iterable[str] = ()
+) -> GapRecorded:
+    """What evidence discloses. The command would settle it, if it passed on the present files.
+
+    `refs` are the receipts that it is about, and files that it names.
+    """
+    waits = WaitsFor(kind="check", values=name_command(command, guard)) if command.name else None
     return GapRecorded(
-        gap_id="", severity="warning", reason="reported", summary=shorten_message(said), waits_for=waits
+        gap_id="",
+        severity="warning",
+        reason="reported",
+        summary=shorten_message(said),
+        evidence_refs=tuple(refs),
+        waits_for=waits,
     )
 
 
@@ -286,7 +299,10 @@ def weigh_end(known: Witnessed, own: tuple[Claim, ...]) -> tuple[list[Claim], li
 
 
 def _list_failing_gaps(known: Witnessed) -> list[GapRecorded]:
-    return [make_gap(f"The run ends although {one.fact}.", one.command) for one in find_failing(known)]
+    return [
+        make_gap(f"The run ends although {one.fact}.", one.command, refs=one.refs)
+        for one in find_failing(known)
+    ]
 
 
 # Checks that fail at the end, and those that the project declares
@@ -300,7 +316,7 @@ class FailingCheck(msgspec.Struct, frozen=True, kw_only=True):
     is_flaky: bool
     """It passed on them too, by the same door."""
     refs: tuple[str, ...]
-    command: str
+    command: Suggested
     """What to run again."""
 
 
@@ -391,7 +407,7 @@ def weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reaso
         fact = f"the project declared no check {check} when this run began"
         return Claim(pointer="/", check="ran", verdict="unknown", fact=fact), None
     own = find_check_receipts(known, pinned)
-    result = judge_receipts(known, own, 0, f"handrail check run {check}", check)
+    result = judge_receipts(known, own, 0, Suggested(check=check), check)
     claim = Claim(
         pointer="/",
         check="ran",
@@ -409,7 +425,7 @@ def weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reaso
     waits = WaitsFor(
         kind="check",
         state="invalid" if result.verdict == "contradicted" else "missing",
-        values={"step": step_id, "check": check, "command": shorten_message(result.command)},
+        values={"step": step_id, "check": check} | name_command(result.command),
     )
     reason = Reason(
         name=INVALID if result.verdict == "contradicted" else MISSING,
@@ -429,9 +445,8 @@ def _hide_status(receipt: ReceiptRecorded, checks: tuple[PinnedCheck, ...]) -> R
     return msgspec.structs.replace(receipt, outcome=StatusUnknown())
 
 
-def _suggest_again(known: Witnessed, receipt: ReceiptRecorded) -> str:
-    """The line that runs what a receipt is of, where it ran."""
+def _suggest_again(known: Witnessed, receipt: ReceiptRecorded) -> Suggested:
+    """What a receipt is of, where it ran."""
     command = suggest_command(known, receipt.check or write_line(receipt))
-    if not receipt.check and receipt.directory not in (".", ELSEWHERE, NOT_TOLD):
-        command = command.replace(" -- ", f" --directory {quote_for_shell(receipt.directory)} -- ", 1)
-    return command
+    is_here = bool(receipt.check) or receipt.directory in (".", ELSEWHERE, NOT_TOLD)
+    return command if is_here else msgspec.structs.replace(command, directory=receipt.directory)

@@ -7,13 +7,13 @@ the check, and by no sentence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from handrail.contract.wording import make_readable, quote_for_shell
-from handrail.engine.command_lines import split_command
+from handrail.engine.command_lines import NOTHING, Suggested, read_suggested
 from handrail.engine.events import Claim, EvidenceRecorded, GapRecorded, ReceiptRecorded
 from handrail.engine.history import History, Node, attached_to, way_to
 from handrail.engine.judge.artifact_spots import Spot, write_pointer
@@ -22,10 +22,10 @@ from handrail.engine.judge.earlier_reports import FACT_BYTES
 from handrail.engine.judge.evidence import find_expected_status, list_rows
 from handrail.engine.judge.red_then_green import match_red_then_green, sort_tests
 from handrail.engine.judge.run_claims import (
-    OWN_CHECK,
     explain_hidden_tests,
     find_check_receipts,
     find_receipts,
+    identify,
     judge_receipts,
     match_run,
 )
@@ -47,12 +47,42 @@ def settle_by_runs(gaps: Iterable[GapRecorded], known: Witnessed | None) -> list
             continue
         command = waits.values.get("command", "")
         guard = waits.values.get("guard", "")
-        own = () if guard else _find_suggested_receipts(known, command)
-        result = match_red_then_green(known, guard) if guard else judge_receipts(known, own, 0, "", "")
+        own = () if guard else _find_suggested_receipts(known, read_suggested(command))
+        result = match_red_then_green(known, guard) if guard else judge_receipts(known, own, 0, NOTHING, "")
         if result.verdict == "holds":
             said = f"{make_readable(command)} passed on the present files."
             found.append(settle(gap.gap_id, shorten_message(said), result.refs))
     return found
+
+
+def leave_told(
+    gaps: Iterable[GapRecorded], told: Sequence[GapRecorded], known: Witnessed
+) -> list[GapRecorded]:
+    """The gaps about commands that no gap on the branch tells already, be it open or settled by a person.
+
+    One fact is one gap, whichever reports name it; settled is what the person was shown, on those files.
+    """
+    own: dict[str, ReceiptRecorded] = {one.receipt_id: one for one in known.receipts}
+    persons = {gap.resolves_gap_id for gap in told if gap.reason == "settled_by_person"}
+    settled = {gap.resolves_gap_id for gap in told} - persons
+    standing = [gap for gap in told if gap.gap_id not in settled and gap.evidence_refs]
+    facts = {(name_run(own, gap.evidence_refs), msgspec.json.encode(gap.waits_for)) for gap in standing}
+    words = {gap.summary for gap in standing if gap.gap_id not in persons}
+    return [
+        gap
+        for gap in gaps
+        if not (run := name_run(own, gap.evidence_refs))
+        or ((run, msgspec.json.encode(gap.waits_for)) not in facts and gap.summary not in words)
+    ]
+
+
+def name_run(own: Mapping[str, ReceiptRecorded], refs: Sequence[str]) -> tuple[str, ...]:
+    """The command of the last receipt, on the files that it ran on: run there again, it says the same thing.
+
+    Empty: none of them is a receipt.
+    """
+    receipt = next((own[ref] for ref in reversed(refs) if ref in own), None)
+    return () if receipt is None else (*identify(receipt), receipt.tree_after)
 
 
 def weigh_again(
@@ -115,13 +145,10 @@ def _find_rows(
                     yield rule, kept.artifact.body, spot
 
 
-def _find_suggested_receipts(known: Witnessed, command: str) -> tuple[ReceiptRecorded, ...]:
-    """The receipts of what a suggested command runs."""
-    before, _, program = command.partition(" -- ")
-    words = split_command(before)[len(OWN_CHECK) :]
-    pinned = next((one for one in known.checks if words[:1] == (one.name,)), None)
+def _find_suggested_receipts(known: Witnessed, asked: Suggested) -> tuple[ReceiptRecorded, ...]:
+    """The receipts of what was suggested."""
+    pinned = next((one for one in known.checks if one.name == asked.check), None)
     if pinned is not None:
         return find_check_receipts(known, pinned)
-    if "--directory" in words[:-1]:
-        program = f"cd {quote_for_shell(words[words.index('--directory') + 1])} && {program}"
-    return find_receipts(known, program) if program else ()
+    enter = f"cd {quote_for_shell(asked.directory)} && " if asked.directory else ""
+    return find_receipts(known, enter + asked.program) if asked.program else ()

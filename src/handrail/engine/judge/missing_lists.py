@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
@@ -26,7 +25,7 @@ from handrail.engine.navigate import (
 )
 from handrail.engine.owners import describe_giver
 from handrail.engine.reasons import ContextKey, Reason, WaitsFor, shorten_message
-from handrail.workflows.compiled import CompiledWorkflow, Delegate, ForEach, Leaf, Step, Until, While
+from handrail.workflows.compiled import CompiledWorkflow, Delegate, ForEach, Until, While
 from handrail.workflows.conditions import Facts, comparisons, named_value, nest_values
 from handrail.workflows.limits import MAX_CHILDREN
 
@@ -43,31 +42,13 @@ def counter_of(workflow: CompiledWorkflow, name: str) -> str:
 def is_known(workflow: CompiledWorkflow, name: str, facts: Facts, *, is_list: bool) -> bool:
     """An empty list that nobody sent is no answer: a loop over it would pass in silence."""
     value = facts.values.get(name)
-    spec = workflow.inputs.get(name)
-    is_empty_default = is_list and value == [] and spec is not None and spec.default == []
-    return value is not None and not is_empty_default
+    return value is not None and not (is_list and value == [] and is_unsent(workflow, name, facts))
 
 
-def names_default_list(workflow: CompiledWorkflow, leaf: Leaf, name: str, facts: Facts) -> bool:
-    """Whether the text of a step asks for a list under its output, and only the default is there so far."""
-    spec = workflow.inputs.get(name)
-    is_default = spec is not None and facts.values.get(name) == spec.default
-    text = leaf.prompt if isinstance(leaf, Step) else ""
-    return is_default and re.search(rf"^- context: .*\b{re.escape(name)}\b", text, re.MULTILINE) is not None
-
-
-def list_told_texts(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[str]:
-    """Texts that a step asks for as `context.NAME`, and of which only the default is there so far."""
-    named = set(_TOLD.findall(leaf.prompt)) if isinstance(leaf, Step) else ()
-    return [
-        name
-        for name, spec in workflow.inputs.items()
-        if name in named and spec.type == "string" and not spec.enum
-        if facts.values.get(name) == spec.default
-    ]
-
-
-_TOLD = re.compile(r"\bcontext\.([A-Za-z_][\w-]*)")
+def is_unsent(workflow: CompiledWorkflow, name: str, facts: Facts) -> bool:
+    """Whether nobody sent a value so far: there is none, or only its default."""
+    value, spec = facts.values.get(name), workflow.inputs.get(name)
+    return value is None or (spec is not None and value == spec.default)
 
 
 def judge_handouts(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tuple[Reason, ...]:

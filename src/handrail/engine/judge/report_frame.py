@@ -24,7 +24,7 @@ from handrail.engine.artifact_shapes import (
     Judgement,
 )
 from handrail.engine.events import Blocked
-from handrail.engine.judge.missing_lists import is_known, list_told_texts, names_default_list
+from handrail.engine.judge.missing_lists import is_known, is_unsent
 from handrail.engine.reasons import (
     Blocker,
     CapabilityPointer,
@@ -129,13 +129,11 @@ LONGEST_DESCRIPTION = 300
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """A value that a step asks for, and what it may be, in words: `low | high`."""
+    """A value that a step asks for, and what it may be, in words: `low | high`; empty: its text says that."""
 
     name: str
     allowed: str
     description: str = ""
-    is_every_round: bool = False
-    is_told: bool = False  # the text of the step names it, and its default is in force
 
 
 class Steering(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,26 +164,24 @@ def _find_steering(workflow: CompiledWorkflow) -> dict[str, Steering]:
 
 def list_asks(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[Ask]:
     """What a step asks for now: what nobody sent yet, and what decides about another round."""
-    asks = []
-    for held in (one for one in steering_values(workflow).values() if leaf.id in one.asked_at):
-        is_every_round = leaf.id in held.every_round_at
-        is_told = held.is_list and names_default_list(workflow, leaf, held.name, facts)
-        if is_told or is_every_round or not is_known(workflow, held.name, facts, is_list=held.is_list):
-            ask = make_ask(workflow, held, is_every_round=is_every_round)
-            asks.append(replace(ask, is_told=is_told))
-    texts = (Ask(name=one, allowed="", is_told=True) for one in list_told_texts(workflow, leaf, facts))
-    return [*asks, *texts][:MOST_ASKED]
+    asks = [
+        make_ask(workflow, held)
+        for held in steering_values(workflow).values()
+        if leaf.id in held.asked_at
+        if leaf.id in held.every_round_at or not is_known(workflow, held.name, facts, is_list=held.is_list)
+    ]
+    known = {ask.name for ask in asks}
+    own = leaf.asks if isinstance(leaf, Step) else ()
+    unsent = [name for name in own if name not in known and is_unsent(workflow, name, facts)]
+    told = [Ask(name=one, allowed=_listed(workflow.inputs.get(one, InputSpec()).enum)) for one in unsent]
+    return [*asks, *told][:MOST_ASKED]
 
 
-def make_ask(workflow: CompiledWorkflow, held: Steering, *, is_every_round: bool = False) -> Ask:
+def make_ask(workflow: CompiledWorkflow, held: Steering) -> Ask:
     """The value as a step asks for it."""
     spec = workflow.inputs.get(held.name, InputSpec(implicit=True))
-    return Ask(
-        name=held.name,
-        allowed=_allowed(spec, held),
-        description=shorten(spec.description, LONGEST_DESCRIPTION),
-        is_every_round=is_every_round,
-    )
+    description = shorten(spec.description, LONGEST_DESCRIPTION)
+    return Ask(name=held.name, allowed=_allowed(spec, held), description=description)
 
 
 def _allowed(spec: InputSpec, held: Steering) -> str:

@@ -17,6 +17,8 @@ import msgspec
 from handrail.contract.json.canonical import digest
 from handrail.contract.wording import make_readable, spell_argv
 from handrail.engine.command_lines import (
+    OWN_CHECK,
+    Suggested,
     explain_not_run,
     find_counting,
     has_tests_failed,
@@ -24,6 +26,7 @@ from handrail.engine.command_lines import (
     list_programs,
     names_runner,
     read_command,
+    read_suggested,
     read_words,
     split_command,
     undress_line,
@@ -49,7 +52,6 @@ from handrail.engine.receipts import (
 MOST_PATHS_NAMED = 5
 OF_ANOTHER_RUN = "of another run of the session perhaps"
 """How a changed file is told that nobody lists, and that a child which was open then may have changed."""
-OWN_CHECK = ("handrail", "check", "run")
 _SHELLS = ("sh", "bash")
 MOST_PATHS_SINCE = 200
 """Paths that changed since a command ran."""
@@ -91,7 +93,7 @@ def match_run(known: Witnessed, text: str, expected: int | None, receipt_id: Any
     )
 
 
-def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
+def _tell_folders(known: Witnessed, text: str, command: Suggested) -> RunResult:
     """Of a command that did not run in the project's own directory: where it did, and what would count."""
     name = make_readable(text.strip())
     everywhere = find_in_folders(known, text)
@@ -115,9 +117,8 @@ def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
     fix = f"If that run is meant, name its receiptId {newest.receipt_id} and make the call in nextCall again."
     if not current:
         fact += ", and on other files"
-        where = shlex.quote(newest.directory)
-        command = command.replace(" --", f" --directory {where} --", 1)
-        fix = f"Run {command}, name its receiptId, and make the call in nextCall again."
+        command = msgspec.structs.replace(command, directory=newest.directory)
+        fix = f"Run {command.line}, name its receiptId, and make the call in nextCall again."
     return RunResult(verdict="missing", fact=fact, command=command, fix=fix)
 
 
@@ -128,13 +129,13 @@ def _find_in_longer_line(known: Witnessed, text: str) -> ReceiptRecorded | None:
     return next(held, None)
 
 
-def _tell_unknown_folder(receipt: ReceiptRecorded, command: str) -> RunResult:
+def _tell_unknown_folder(receipt: ReceiptRecorded, command: Suggested) -> RunResult:
     where = "outside of the project" if receipt.directory == ELSEWHERE else "where its client does not tell"
     fact = f"it ran ({describe_outcome(receipt.outcome)}), {where}"
     return RunResult(verdict="unknown", fact=fact, refs=(receipt.receipt_id,), command=command)
 
 
-def judge_imported(receipt: ReceiptRecorded, command: str) -> RunResult:
+def judge_imported(receipt: ReceiptRecorded, command: Suggested) -> RunResult:
     fact = f"it ran ({describe_outcome(receipt.outcome)}), as another store recorded it before the import"
     return RunResult(verdict="unknown", fact=fact, refs=(receipt.receipt_id,), command=command)
 
@@ -293,34 +294,33 @@ def _split_plainly(line: str) -> list[str]:
         return [line]
 
 
-def suggest_command(known: Witnessed, text: str) -> str:
-    """The line that brings the receipt, fit to be pasted into a shell; it starts one program.
+def suggest_command(known: Witnessed, text: str) -> Suggested:
+    """What brings the receipt of a line; it starts one program.
 
     Of a line with several it is the one that counts, or what the project declares.
     """
     line = undress_line(text)
     words, command = split_command(line), read_command(line)
-    session = [known.run_flag] if known.run_flag else []
     if words[: len(OWN_CHECK)] == OWN_CHECK:
-        return line
+        return read_suggested(line)
     named = words[0] if any(words == (one.name,) for one in known.checks) else ""
     if named := named or find_by_words(known.checks, line):
-        return " ".join([*OWN_CHECK, named, *session])
+        return Suggested(check=named, flags=known.run_flag)
     if not command.is_alone:
         counting = find_counting(line)
         if not counting and known.checks:
-            return " ".join([*OWN_CHECK, known.checks[0].name, *session])
+            return Suggested(check=known.checks[0].name, flags=known.run_flag)
         command = read_command(shlex.join(counting or ("PROGRAM",)))
-    where = [] if command.directory == "." else ["--directory", shlex.quote(command.directory)]
+    where = "" if command.directory == "." else command.directory
     program = command.line if command.is_literal else f"sh -c {shlex.quote(command.line)}"
-    return " ".join([*OWN_CHECK, *session, *where, "--", program])
+    return Suggested(program=program, directory=where, flags=known.run_flag)
 
 
 def judge_receipts(
     known: Witnessed,
     own: tuple[ReceiptRecorded, ...],
     expected: int | None,
-    command: str,
+    command: Suggested,
     name: str,
 ) -> RunResult:
     """The newest receipt on the present tree counts; one on another tree is stale."""
@@ -405,15 +405,15 @@ def _choose_verdict(
     return "contradicted"
 
 
-def _write_start_fix(newest: ReceiptRecorded, ended: str, command: str) -> str:
+def _write_start_fix(newest: ReceiptRecorded, ended: str, command: Suggested) -> str:
     """What leads on from a program of which nothing ran."""
     match newest.outcome:
         case TimedOut():
             return ""
         case NotStarted():
             return (
-                f"Make it start and run {command}; where that cannot be, make the call in nextCall with its "
-                "exitCode 127: the run goes on with a gap."
+                f"Make it start and run {command.line}; where that cannot be, make the call in nextCall with "
+                "its exitCode 127: the run goes on with a gap."
             )
         case _:
             true_report = f"report that it ended with {ended}"

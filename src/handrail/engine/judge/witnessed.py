@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from handrail.engine.command_lines import NOTHING, Suggested
 from handrail.engine.events import Claim, EvidenceVerdict, GapRecorded, ReceiptRecorded
 from handrail.engine.judge.artifacts import JudgedArtifact
 from handrail.engine.reasons import Reason
@@ -206,7 +207,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     verdict: EvidenceVerdict
     fact: str = ""
     refs: tuple[str, ...] = ()
-    command: str = ""
+    command: Suggested = NOTHING
     """What to run again."""
     fix: str = ""
     """What to do instead of running it again."""

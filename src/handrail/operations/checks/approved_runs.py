@@ -12,13 +12,12 @@ import msgspec
 
 from handrail.contract.outcome import Fault
 from handrail.engine.ask import collect_brought
-from handrail.engine.command_lines import split_command
+from handrail.engine.command_lines import read_suggested, split_command
 from handrail.engine.decide import Gathered
 from handrail.engine.history import History, Node
 from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.assess import assess, place_of
 from handrail.engine.judge.earlier_reports import witness
-from handrail.engine.judge.run_claims import OWN_CHECK
 from handrail.engine.navigate import Running, leaf_at
 from handrail.engine.receipts import PinnedCheck, digest_argv
 from handrail.operations.checks.receipt_runs import Command, record_receipt, run_command
@@ -115,17 +114,13 @@ def find_due_checks(history: History, node: Node, gathered: Gathered) -> tuple[s
     known = witness(history, workflow, node, PersonsWord(), gathered.sighting)
     verdict = assess(place, Facts(), work.notes, work.artifacts, kept.artifacts, known)
     waited = [one.waits_for for one in verdict.reasons]
-    commands = [str(one.values["command"]) for one in waited if (one.kind, one.state) == ("check", "missing")]
+    lines = [one.values["command"] for one in waited if (one.kind, one.state) == ("check", "missing")]
     checks = history.runs[node.run_id].checks
-    return tuple(dict.fromkeys(filter(None, (_find_named_check(checks, one) for one in commands))))
+    return tuple(dict.fromkeys(filter(None, (_find_named_check(checks, one) for one in lines))))
 
 
-def _find_named_check(checks: Sequence[PinnedCheck], command: str) -> str:
-    """The check that a suggested command runs, by its name or by its words; empty: another program."""
-    words = split_command(command)[len(OWN_CHECK) :]
-    argv = words[words.index("--") + 1 :] if "--" in words else ()
-    is_here = "--directory" not in words
-    for one in checks:
-        if words[:1] == (one.name,) or (is_here and argv and digest_argv(argv) == one.argv_digest):
-            return one.name
-    return ""
+def _find_named_check(checks: Sequence[PinnedCheck], line: str) -> str:
+    """The check that is suggested, by its name or by its words; empty: another program."""
+    asked = read_suggested(line)
+    digest = digest_argv(split_command(asked.program)) if asked.program and not asked.directory else ""
+    return next((one.name for one in checks if one.name == asked.check or one.argv_digest == digest), "")

@@ -26,7 +26,7 @@ from handrail.workflows.catalog import (
     name_source,
     source_of,
 )
-from handrail.workflows.compiled import CompiledWorkflow, InputSpec
+from handrail.workflows.compiled import CompiledWorkflow, InputSpec, Step, list_leaves
 from handrail.workflows.problem import Problem
 from handrail.workflows.problem_places import add_places
 
@@ -47,7 +47,7 @@ class InputOutline(Payload, frozen=True, kw_only=True):
     allowed: str = ""
     """Of a value that steers the run: what conditions tell apart, in words."""
     asked_at: list[str] = []
-    """Of a value that steers the run: the steps that ask for it while nobody sent it, the first ones."""
+    """The steps that ask for it while nobody sent it, the first ones."""
 
 
 def outline_inputs(inputs: Mapping[str, InputSpec]) -> list[InputOutline]:
@@ -67,6 +67,10 @@ def outline_steering_inputs(workflow: CompiledWorkflow) -> list[InputOutline]:
             allowed="" if spec.enum else make_ask(workflow, held).allowed,
             asked_at=asked,
         )
+    for leaf in list_leaves(workflow.steps):
+        for name in leaf.asks if isinstance(leaf, Step) else ():
+            if name in shown and leaf.id not in shown[name].asked_at:
+                shown[name] = replace(shown[name], asked_at=[*shown[name].asked_at, leaf.id][:MOST_ASKING])
     return list(shown.values())
 
 

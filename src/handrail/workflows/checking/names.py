@@ -17,6 +17,7 @@ from handrail.workflows.builtins.registry import find_contract
 from handrail.workflows.checking.set_names import (
     SetName,
     check_edit_action,
+    check_required,
     check_saved_name,
     check_set_names,
 )
@@ -165,6 +166,12 @@ class _Names:
     def _step(self, part: Object, place: str, variables: frozenset[str]) -> None:
         for key in ("prompt", "promptBlocks", "guidance", "agentRole"):
             self._texts(part.get(key), join_pointer(place, key), variables)
+        if not self._has_open_names:
+            given, here = self._given, f"{place}/promptBlocks/outputRequired"
+            required = part.get("promptBlocks", {}).get("outputRequired", {})
+            closed = given.saved | (given.set_inside.keys() - given.inputs.keys())
+            closed |= variables & self._all_variables
+            self._set += check_required(self._found, required, here, given.inputs, closed)
         self._texts(part.get("output", {}).get("hints"), f"{place}/output/hints", variables)
         for index, fragment in enumerate(part.get("promptFragments", ())):
             here = f"{place}/promptFragments/{index}"

@@ -1,4 +1,4 @@
-"""What options and actions set: names that nothing reads, where another is nearly the same. Pure.
+"""What options, actions and reports set: names that nothing reads, where another is nearly the same. Pure.
 
 A value may be set only for the record, so a name that nobody reads is not a problem by itself. What an action
 writes must have been set by an earlier one.
@@ -6,12 +6,14 @@ writes must have been set by an earlier one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.suggest import count_edits
+from handrail.workflows.model import value_named
 from handrail.workflows.problem import rename_key, replace_value
 from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
 
@@ -30,6 +32,8 @@ class SetName(msgspec.Struct, frozen=True, kw_only=True):
     instead: frozenset[str] = frozenset()
     """What the other options of the choice set and this one does not."""
     is_key: bool = False
+    prefix: str = ""
+    """What stands before the name in the key."""
 
 
 def check_edit_action(found: Findings, part: Mapping[str, Any], pointer: str) -> None:
@@ -60,6 +64,22 @@ def check_saved_name(
             )
 
 
+def check_required(
+    found: Findings, required: Iterable[str], pointer: str, declared: Iterable[str], closed: Iterable[str]
+) -> Iterator[SetName]:
+    """The values that a step must deliver and nothing declares; none is `closed`, which no report may set."""
+    for key in required:
+        name, here = value_named(key), join_pointer(pointer, key)
+        if name in closed:
+            message = f"{quote_name(name)} comes from an action, an option or a loop, and no report sets it."
+            found.report("bad_value", here, message, "Remove it, or give the value a name of its own.")
+        elif name and name not in declared:
+            yield SetName(pointer=here, name=name, is_key=True, prefix="context.")
+        elif key.strip() == "context":
+            message = "context names no value, so the call of the step has a place for none."
+            found.warn("bad_name", here, message, "Write one for each value, such as `context.size`.")
+
+
 def check_set_names(
     found: Findings, names: Iterable[SetName], relied_on: frozenset[str], document_kind: str
 ) -> None:
@@ -80,7 +100,8 @@ def check_set_names(
         if not sure or is_plural or document_kind == "routine":
             found.warn("undeclared_name", one.pointer, message, fix)
         else:
-            edit = rename_key(one.pointer, sure) if one.is_key else replace_value(one.pointer, sure)
+            renamed = one.prefix + sure
+            edit = rename_key(one.pointer, renamed) if one.is_key else replace_value(one.pointer, sure)
             found.report("undeclared_name", one.pointer, message, fix, edit)
 
 

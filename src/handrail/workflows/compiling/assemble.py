@@ -52,6 +52,7 @@ from handrail.workflows.model import (
     SourceStep,
     SourceWorkflow,
     When,
+    value_named,
 )
 from handrail.workflows.part_contents import texts_of
 from handrail.workflows.problem import NO_EDIT, rename_key
@@ -255,6 +256,7 @@ def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
         functions=assembly.shelf.function_names(step.function_refs, f"{step.pointer}/functionRefs"),
         capability=placed.capability,
         notes_required=_needs_notes(step),
+        asks=_list_asks(step),
         provenance=placed.provenance,
     )
     _check_budget(assembly, compiled, step.pointer)
@@ -263,10 +265,20 @@ def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
 
 def _needs_notes(step: SourceStep) -> bool:
     """Whether the author calls notes required: by the key, or by a prompt block that asks for them."""
-    if step.notes_optional or step.blocks is None:
-        return step.notes_required
-    names = (name.rpartition(".")[2].lower() for name, _ in step.blocks.output_required)
-    return step.notes_required or any(name in _NAMES_OF_NOTES for name in names)
+    names = () if step.notes_optional else _list_required(step)
+    parts = (name.rpartition(".")[2].lower() for name in names if not value_named(name))
+    return step.notes_required or any(part in _NAMES_OF_NOTES for part in parts)
+
+
+def _list_asks(step: SourceStep) -> tuple[str, ...]:
+    """The values among what the author wants delivered; one that only the user gives is asked for as such."""
+    values = dict.fromkeys(map(value_named, _list_required(step)))
+    return tuple(one for one in values if one and (step.user_only is None or one != step.user_only.input))
+
+
+def _list_required(step: SourceStep) -> tuple[str, ...]:
+    """The names of what the author wants delivered."""
+    return () if step.blocks is None else tuple(name for name, _ in step.blocks.output_required)
 
 
 def _render_prompt(

@@ -206,22 +206,24 @@ def describe_base(overlay: SourceOverlay, base: BaseCompilation, trail: Trail) -
 def _warn_of_lost_values(
     overlay: SourceOverlay, base: BaseCompilation, steps: tuple[Part, ...], trail: Trail
 ) -> None:
-    """Where a new text no longer inserts what the text of the base did: the agent is not told it."""
-    kept = {leaf.id: set(placeholder_names(_prompt_of(leaf))) for leaf in list_leaves(steps)}
+    """Where a new text no longer has what that of the base inserts, or asks the agent to send."""
+    kept = {leaf.id: _list_named(leaf) for leaf in list_leaves(steps)}
     for displaced in overlay.displaced:
         for leaf in list_leaves(base.pinned.workflow.steps):
             if leaf.id not in kept or not _is_meant(displaced, leaf.id, base.pointers.get(leaf.id, "")):
                 continue
-            names = dict.fromkeys(placeholder_names(_prompt_of(leaf)))
-            lost = ", ".join(f"{{{{{name}}}}}" for name in names if name not in kept[leaf.id])
+            lost = ", ".join(one for one in _list_named(leaf) if one not in kept[leaf.id])
             if lost:
-                message = f"The text of {leaf.id} in the base inserts {lost}, and this one does not."
+                message = f"The text of {leaf.id} in the base has {lost}, and this one does not."
                 fix = f"Write {lost} where the agent has to know it, or append a text instead."
                 trail.report("unused", displaced.pointer, message, fix, "warning")
 
 
-def _prompt_of(leaf: Leaf) -> str:
-    return leaf.prompt if isinstance(leaf, Step | Choice) else ""
+def _list_named(leaf: Leaf) -> dict[str, None]:
+    """The values of a text, as they are written there: inserted ones, and those that the step delivers."""
+    inserted = placeholder_names(leaf.prompt) if isinstance(leaf, Step | Choice) else ()
+    asked = leaf.asks if isinstance(leaf, Step) else ()
+    return dict.fromkeys([*(f"{{{{{name}}}}}" for name in inserted), *(f"context.{name}" for name in asked)])
 
 
 def _is_meant(displaced: Displaced, part_id: str, pointer: str) -> bool:

@@ -358,7 +358,8 @@ _INNER_SHAPES: dict[str, Shape] = {
             "procedure": optional_key(BLOCK, "What to do, in order."),
             "outputRequired": optional_key(
                 Members(of=PROMPT_PART, name=Text(most=MAX_TITLE_CHARACTERS), most=MAX_LIST_ITEMS),
-                "What to deliver: the name of each thing, and what it must hold.",
+                "What to deliver: the name of each thing, and what it must hold. context.NAME is a value: "
+                "the call of the step has a place for it until somebody sends it.",
             ),
             "verify": optional_key(BLOCK, "How to see that it worked."),
         },
