@@ -62,6 +62,8 @@ CLEAN = (
     "takes its fix out to see a test in an old file fail",
     "adds two failing tests one by one, and runs those of the start, as it is told",
     "sees the failure of the start in other words, and guards its fix by the name of the check",
+    "adds two failing tests one by one, and runs those of the start, as it is told",
+    "breaks what it changes, sees that, and mends it",
 )
 
 
