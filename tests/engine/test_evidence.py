@@ -58,6 +58,9 @@ def place(ref: str = FILES, *, check: str = "", evidence: tuple[Evidence, ...] |
     return Place(workflow=workflow_of(asking, contracts={ref: contract}), leaf_id="do", step=asking)
 
 
+PINNED = PinnedCheck(name="tests", argv=("pytest", "-q"), argv_digest=digest_argv(("pytest", "-q")))
+
+
 def receipt(
     command: str | tuple[str, ...] = "pytest -q",
     outcome: RunOutcome | None = None,
@@ -214,9 +217,7 @@ def test_a_command_counts_by_its_newest_receipt_on_the_present_files(
 def test_a_receipt_is_demanded_of_a_command_that_is_declared_or_was_seen_and_of_no_other() -> None:
     nothing_known = weighed(CHANGED, Witnessed(sighting=seeing()))
     other_ran = weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(receipt("ruff check"),)))
-    argv = ("pytest", "-q")
-    pinned = (PinnedCheck(name="tests", argv=argv, argv_digest=digest_argv(argv)),)
-    declared = weighed(CHANGED, Witnessed(sighting=seeing(), checks=pinned))
+    declared = weighed(CHANGED, Witnessed(sighting=seeing(), checks=(PINNED,)))
     old = weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(receipt(tree=BEFORE),)))
 
     assert nothing_known.reasons == other_ran.reasons == ()
@@ -224,6 +225,9 @@ def test_a_receipt_is_demanded_of_a_command_that_is_declared_or_was_seen_and_of_
         (reason,) = refused.reasons
         assert reason.name == "contract_violation:missing_required_output"
         assert "handrail check run -- pytest -q" in reason.fix
+    ruff = CHANGED | {"checks": [CHANGED["checks"][0] | {"command": "ruff check"}]}
+    elsewhere = Witnessed(checks=(PINNED,), receipts=(receipt("ruff check", directory=""),))
+    assert ["handrail check run tests" in one.fix for one in weighed(ruff, elsewhere).reasons] == [True]
 
 
 @pytest.mark.promise("evidence.ran")
@@ -251,14 +255,13 @@ def test_a_failing_command_may_be_reported_as_failing() -> None:
 @pytest.mark.promise("evidence.ran")
 def test_a_step_may_ask_for_a_declared_check_by_its_name() -> None:
     where = place("wr.contracts.changed_files", check="tests")
-    pinned = PinnedCheck(name="tests", argv=("pytest", "-q"), argv_digest=digest_argv(("pytest", "-q")))
-    none = weigh(where, [], Witnessed(checks=(pinned,)))
+    none = weigh(where, [], Witnessed(checks=(PINNED,)))
     failed = weigh(
         where,
         [],
-        Witnessed(sighting=seeing(), checks=(pinned,), receipts=(receipt(outcome=Exited(status=2)),)),
+        Witnessed(sighting=seeing(), checks=(PINNED,), receipts=(receipt(outcome=Exited(status=2)),)),
     )
-    passed = weigh(where, [], Witnessed(sighting=seeing(), checks=(pinned,), receipts=(receipt(),)))
+    passed = weigh(where, [], Witnessed(sighting=seeing(), checks=(PINNED,), receipts=(receipt(),)))
     undeclared = weigh(where, [], Witnessed(sighting=seeing()))
 
     assert "handrail check run tests" in none.reasons[0].fix
@@ -429,10 +432,9 @@ def test_what_is_copied_from_the_example_is_found(body: Body, found: str) -> Non
 def test_a_command_in_a_folder_of_its_own_proves_nothing_about_the_project() -> None:
     elsewhere = weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(receipt(directory="ignored"),)))
     where = place(check="tests")
-    pinned = PinnedCheck(name="tests", argv=("pytest", "-q"), argv_digest=digest_argv(("pytest", "-q")))
-    by_words = Witnessed(sighting=seeing(), checks=(pinned,), receipts=(receipt(directory="ignored"),))
+    by_words = Witnessed(sighting=seeing(), checks=(PINNED,), receipts=(receipt(directory="ignored"),))
     by_name = Witnessed(
-        sighting=seeing(), checks=(pinned,), receipts=(receipt(directory="sub", check="tests"),)
+        sighting=seeing(), checks=(PINNED,), receipts=(receipt(directory="sub", check="tests"),)
     )
 
     assert [one[2] for one in of(elsewhere, "ran")] == ["missing"]

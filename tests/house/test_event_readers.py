@@ -1,6 +1,6 @@
 """Whoever adds an event kind is asked about every reader that names some kinds and passes over the rest.
 
-Folding and the timeline end in `assert_never`, so the type checker asks there. A reader to which most kinds
+Folding ends in `assert_never`, so the type checker asks there. A reader to which most kinds
 mean nothing has a `case _`; this table says which kinds that are, so that a new one fails here first.
 """
 

@@ -38,6 +38,9 @@ TWO_SENTENCES = re.compile(r"[a-z0-9)`\"][.?] +[A-Z`]")
 PATH = re.compile(r"(?:src|tests|docs|tools|bench|schemas)/[\w./-]*\w/?")
 FORM_OF_ITS_OWN = "docs/decisions/0"
 """A decision says in its title what it is, and begins with its context."""
+NAMES = re.compile(
+    r"(?P<names>(?:`\w+`(?:, | and | or )?)+) of `(?P<path>(?:src|tests|tools|bench)/[\w./]+)`"
+)
 TEST = re.compile(r"(?P<path>tests/[\w/]+\.py)::(?P<name>\w+)")
 
 
@@ -117,6 +120,17 @@ def missing_files(sources: Sequence[Source], exists: Callable[[str], bool]) -> l
     ]
 
 
+def missing_names(sources: Sequence[Source], read: Callable[[str], str | None]) -> list[str]:
+    """A name of a file, such as `PATH` of `tests/house/test_pages.py`, is in it."""
+    return [
+        f"{source.path}:1: {name} is not in {found['path']}; correct the name"
+        for source in sources
+        for found in NAMES.finditer(source.text)
+        for name in re.findall(r"\w+", re.sub(r"`(?:, | and | or )`", " ", found["names"]))
+        if not re.search(rf"\b{name}\b", read(found["path"]) or "")
+    ]
+
+
 def missing_tests(sources: Sequence[Source], tests: Sequence[Source]) -> list[str]:
     """A claim that names its test (`tests/x.py::test_y`) stands only as long as the test does."""
     text = {test.path: test.text for test in tests}
@@ -192,6 +206,15 @@ def _ending(path: str) -> str:
 
 def test_every_path_in_a_page_exists() -> None:
     check(missing_files(markdown_files(), _exists))
+
+
+def test_every_name_of_a_file_that_a_page_names_is_there() -> None:
+    check(missing_names(markdown_files(), _read))
+    ends = tuple(f"/{source.path}" for source in python_files())
+    short = [
+        span for _, span in code_spans(page("ARCHITECTURE.md").text) if re.fullmatch(r"[\w/]+\.py", span)
+    ]
+    assert [span for span in short if not any(end.endswith(f"/{span}") for end in ends)] == []
 
 
 def test_every_test_that_a_page_names_exists() -> None:
@@ -291,6 +314,20 @@ def test_a_path_that_does_not_exist_is_reported(text: str, expected: str) -> Non
     check_planted(
         lambda sources: missing_files(sources, present.__contains__), plant("STYLE.md", text), expected
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("`ALL` and `SOME` of `src/a.py`.\n", ""),
+        ("`ALL`, `NONE` of `src/a.py`.\n", "NONE is not in"),
+        ("`ALL` of `src/b.py`.\n", "ALL is not in"),
+    ],
+)
+def test_a_name_that_its_file_lacks_is_reported(text: str, expected: str) -> None:
+    held = {"src/a.py": "ALL = SOME = 1"}
+
+    check_planted(lambda sources: missing_names(sources, held.get), plant("STYLE.md", text), expected)
 
 
 @pytest.mark.parametrize(

@@ -65,11 +65,11 @@ def test_a_test_that_was_emptied_until_it_passed_is_a_gap_in_the_first_attempt(t
     accepted = tested.send(changed(TESTS, check="tests"))
     done = tested.send()
 
-    told = f"tests failed before and passes now, and only tests differ: {TESTS}."
+    told = f"`tests` failed before and passes now, and only tests differ: {TESTS}."
     assert accepted["kind"] == "ok"
     assert list_gaps(tested) == [told]
     assert told in str(accepted["warnings"])
-    assert f"tests of the checks changed, and nobody counted them before: {TESTS}" in done["closing"]
+    assert done["closing"].endswith(f"; 1 open gap, the first: {told}")
     assert ALL_CHECKED not in done["closing"]
 
 
@@ -354,7 +354,7 @@ ENDS_WELL = "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n"
 
 @pytest.mark.parametrize(
     ("body", "told"),
-    [(SKIPPED, ": 1 tests ran, 2 at the start of the run; 1 skipped, 0 at the start of the run"), (MORE, "")],
+    [(SKIPPED, ": 1 test ran, 2 at the start of the run; 1 skipped, 0 at the start of the run"), (MORE, "")],
     ids=["skipped", "one-more"],
 )
 def test_a_test_that_is_skipped_reads_otherwise_than_one_that_is_added(

@@ -364,7 +364,7 @@ def test_a_printed_report_counts_and_a_run_of_nothing_is_named(place: Place) -> 
     none = place.run("tests")
 
     assert (full["counts"]["passed"], full["hasPassed"], full["fewer"]) == (3, True, "")
-    assert (few["hasPassed"], few["fewer"]) == (True, "1 tests ran, 3 at the start of the run")
+    assert (few["hasPassed"], few["fewer"]) == (True, "1 test ran, 3 at the start of the run")
     assert (none["hasPassed"], none["notRun"]) == (False, "its report counts no test")
 
 

@@ -281,6 +281,10 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     assert set(get_args(WarningCode)) - heard == NEED_A_REPOSITORY, "make a reply say these too"
 
 
+ONLY_READ: set[str] = set()
+"""Kinds that this release reads, so that the next one may write them."""
+
+
 @pytest.mark.promise("answers.every-code")
 def test_every_event_kind_is_written_by_a_call(
     runtime: Runtime, tmp_path: Path, fork_server: ForkServer
@@ -306,4 +310,4 @@ def test_every_event_kind_is_written_by_a_call(
         for event in events_of(where, reply)
     } | {event["data"]["kind"] for event in trees}
 
-    assert set(EVENT_KINDS) - written == set(), "make a call write these too"
+    assert set(EVENT_KINDS) - written == ONLY_READ, "make a call write these too"

@@ -300,7 +300,7 @@ def test_a_flaky_check_contradicts_nobody_and_is_told_as_flaky(site: Site) -> No
     )
     assert told in went_on["warnings"][0]["message"]
     assert done["evidence"]["contradicted"] == 0
-    assert "sh flip.sh: exit 1, and exit 0 on the same files: it is flaky" in done["closing"]
+    assert "`sh flip.sh`: exit 1, and exit 0 on the same files: it is flaky" in done["closing"]
 
 
 @pytest.mark.promise("evidence.doors")
@@ -344,7 +344,7 @@ def test_what_an_agent_said_of_a_flaky_check_is_no_lie_once_both_ends_were_seen(
     done = site.send()
 
     assert done["evidence"]["contradicted"] == 0
-    assert "sh flip.sh: exit 1, and exit 0 on the same files: it is flaky" in done["closing"]
+    assert "`sh flip.sh`: exit 1, and exit 0 on the same files: it is flaky" in done["closing"]
 
 
 @pytest.mark.promise("evidence.doors")

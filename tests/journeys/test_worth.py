@@ -88,8 +88,8 @@ def test_a_failure_that_was_shown_is_told_until_the_same_line_passes(site: Site,
 
     done = site.send(changed("src/bill.py"))
 
-    assert (f"failed, and did not pass since: {SHOWN}" in done["closing"]) is not is_repeated
-    assert (NO_TEST_COUNTED in done["closing"]) is is_repeated
+    assert (f"failed, and did not pass since: `{SHOWN}`" in done["closing"]) is not is_repeated
+    assert NO_TEST_COUNTED in done["closing"]
 
 
 @pytest.mark.promise("evidence.doors")
@@ -180,7 +180,7 @@ def test_the_closing_line_tells_that_fewer_tests_ran_than_at_the_start(site: Sit
 
     done = site.send(changed("said", check="tests"))
 
-    assert "; tests: 1 tests ran, 2 at the start of the run." in done["closing"]
+    assert "; `tests`: 1 test ran, 2 at the start of the run." in done["closing"]
     assert ALL_CHECKED not in done["closing"]
 
 

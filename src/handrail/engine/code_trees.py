@@ -57,6 +57,16 @@ def find_latest_tree(history: History, node_id: NodeId) -> RecordedTree | None:
     return next((trees[-1] for trees in _list_upwards(history, node_id)), None)
 
 
+def find_last_seen(history: History, node_id: NodeId) -> RecordedTree | None:
+    """The files as the last report was held against them, else the newest tree.
+
+    Files that are as they were once at this step are not recorded again: the newest tree may be an older one.
+    """
+    judged = history.evidence.get(node_id) if not history.trees.get(node_id) else None
+    seen = find_tree(history, judged.tree, history.nodes[node_id].run_id) if judged and judged.tree else None
+    return seen or find_latest_tree(history, node_id)
+
+
 def find_baseline(history: History, node_id: NodeId) -> RecordedTree | None:
     """The first tree on the way from the start of the run to this node: what its work began with."""
     *_, first = (None, *(trees[0] for trees in _list_upwards(history, node_id)))

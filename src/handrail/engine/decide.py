@@ -299,8 +299,8 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     if isinstance(way.outcome, Block):
         return plan_blocked(history, node, at, work, judged, way.outcome, settled, salt, seen)
     settled += settle_by_output(partial(gaps_at, history, node.node_id), judged.artifacts)
-    by_runs, again = _look_back(history, workflow, node, known)
     verdict, ending = _judge_end(way.move, judged, facts, known)
+    disclosed, again = _look_back(history, workflow, node, known, [*verdict.disclosed, *ending])
     accepted = Accepted(
         verdict=verdict,
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
@@ -310,8 +310,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
             *way.gaps,
             *list_dropped_items(workflow, node.state, held, facts),
             *settled,
-            *by_runs,
-            *name_evidence_gaps((*verdict.disclosed, *ending)),
+            *disclosed,
         ),
         again=again,
         option_id="" if answer.option is None else answer.option.id,
@@ -372,15 +371,22 @@ def _judge_end(
 
 
 def _look_back(
-    history: History, workflow: CompiledWorkflow, node: Node, known: Witnessed | None
+    history: History,
+    workflow: CompiledWorkflow,
+    node: Node,
+    known: Witnessed | None,
+    opened: list[GapRecorded],
 ) -> tuple[list[GapRecorded], tuple[EvidenceRecorded, ...]]:
-    """The gaps that commands settle which ran since, and what reports before are worth by them."""
+    """The gaps that commands settle which ran since, those that evidence opens and no earlier one tells, and
+    what reports before are worth by such commands."""
     if known is None or not known.receipts:
-        return [], ()
-    from handrail.engine.judge.later_runs import settle_by_runs, weigh_again  # noqa: PLC0415 - only where a program ran
+        return name_evidence_gaps(opened), ()
+    from handrail.engine.judge.later_runs import leave_told, settle_by_runs, weigh_again  # noqa: PLC0415 - only where a program ran
 
-    gaps = settle_by_runs(gaps_at(history, node.node_id), known)
-    return gaps, tuple(weigh_again(history, workflow, node, known))
+    told = gaps_at(history, node.node_id)
+    settled = settle_by_runs(told, known)
+    new = leave_told(opened, [*told, *settled], known)
+    return [*settled, *name_evidence_gaps(new)], tuple(weigh_again(history, workflow, node, known))
 
 
 def plan_attempt_look(

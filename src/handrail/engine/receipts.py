@@ -14,6 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from handrail.contract.ids import ReportFormat
 from handrail.contract.json.canonical import digest
+from handrail.contract.wording import format_count
 
 ELSEWHERE = "outside the project of the run"
 """In place of a receipt's directory: such a receipt counts for no claim."""
@@ -143,7 +144,7 @@ def compare_counts(first: Counts | None, last: Counts | None, when: str = "at th
     if first is None or last is None:
         return ""
     before, now = (one.passed + one.failed + one.errors + (one.xfailed or 0) for one in (first, last))
-    told = [f"{now} tests ran, {before} {when}"] if now < before else []
+    told = [f"{format_count(now, 'test')} ran, {before} {when}"] if now < before else []
     if last.skipped > first.skipped:
         told.append(f"{last.skipped} skipped, {first.skipped} {when}")
     if (last.xfailed or 0) > (first.xfailed or 0):

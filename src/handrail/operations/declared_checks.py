@@ -90,10 +90,25 @@ def digest_check(check: DeclaredCheck) -> str:
     return digest(told)
 
 
-def show_line(secrets: Secrets, argv: Sequence[str], environment: Sequence[tuple[str, str]]) -> str:
-    """What is started as a shell takes it, with what its declaration sets, and without secrets."""
+def show_line(
+    secrets: Secrets, argv: Sequence[str], environment: Sequence[tuple[str, str]], folder: str = "."
+) -> str:
+    """What is started as a shell takes it, with what its declaration sets, and without secrets; and where."""
     words = redact_argv([*(f"{name}={value}" for name, value in environment), *argv], secrets)
-    return spell_argv(words[len(environment) :], words[: len(environment)])
+    line = spell_argv(words[len(environment) :], words[: len(environment)])
+    return line if folder == "." else f"{line} (in {folder})"
+
+
+def list_environments(rt: ReadPorts, project: str) -> dict[str, tuple[str, ...]]:
+    """What the declared checks of a project set, without secrets, by the digest that receipts have of it."""
+    try:
+        own = [check.environment for check in rt.settings.of(project).checks]
+    except Fault:
+        return {}
+    return {
+        digest_environment(one): redact_argv([f"{name}={value}" for name, value in one], rt.secrets)
+        for one in own
+    }
 
 
 def digest_environment(environment: Sequence[tuple[str, str]]) -> str:
@@ -163,7 +178,7 @@ def _compare(check: DeclaredCheck, declared: DeclaredCheck | None, secrets: Secr
 
 
 def _show(check: DeclaredCheck, secrets: Secrets) -> str:
-    return show_line(secrets, check.command, check.environment)
+    return show_line(secrets, check.command, check.environment, check.directory)
 
 
 def _not_declared(name: str, names: Sequence[str]) -> Fault:

@@ -1,12 +1,12 @@
-"""Why a run is not clean: one list of coded doubts, from what is recorded. Pure.
+"""Why a run is not clean, and what else its reader should know: coded doubts and facts. Pure.
 
-The closing line and the receipt both read it. Where it is not empty, neither is everything checked nor is the
-receipt PASSED, and each doubt is one sentence.
+The closing line, `session show` and the receipt read these two lists, and nothing beside them. Where there is
+a doubt, neither is everything checked nor is the receipt PASSED. Each doubt and each fact is one sentence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -15,10 +15,11 @@ from handrail.contract.ids import NodeId
 from handrail.contract.wording import format_count, spell_argv
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
-from handrail.engine.code_trees import find_baseline, find_latest_tree, list_unclear
+from handrail.engine.code_trees import find_baseline, find_last_seen, list_unclear
 from handrail.engine.command_lines import reaches
-from handrail.engine.events import Claim, EvidenceCheck, GapRecorded, ReceiptRecorded
-from handrail.engine.history import History, attached_to, list_receipts, way_to
+from handrail.engine.events import EvidenceCheck, GapRecorded, ReceiptRecorded
+from handrail.engine.history import History, attached_to, gaps_at, list_receipts, way_to
+from handrail.engine.judge.later_runs import name_run
 from handrail.engine.judge.named_places import (
     DECLARATIONS,
     Use,
@@ -29,6 +30,7 @@ from handrail.engine.judge.named_places import (
 )
 from handrail.engine.judge.red_then_green import ASIDE, has_broken_off
 from handrail.engine.judge.run_claims import (
+    OF_ANOTHER_RUN,
     Identity,
     has_failed,
     identify,
@@ -43,14 +45,20 @@ from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Complete
 from handrail.engine.receipts import PinnedCheck, compare_counts, describe_outcome, has_passed
 from handrail.projections.evidence import (
+    UNANSWERED,
     PlacedClaim,
     caveat_of,
+    describe_settler,
     is_arrival,
+    is_of_another_run,
+    is_unshown,
     last_receipt,
     list_claims,
+    list_judged,
+    list_settlements,
     receipt_of,
     receipts_by_id,
-    sum_evidence,
+    sum_claims,
     text_of,
     worth_of,
 )
@@ -88,22 +96,56 @@ _SAYS: dict[Code, str] = {
     "unchecked": "passed without checking: {}",
     "failing": "failed, and did not pass since: {}",
     "changed_checks": "{}, and no person agreed",
-    "written_program": "program of the checks written in the run: {}, and no person agreed",
-    "unanswered": f"{{}}; {ASIDE}",
+    "written_program": "{}, and no person agreed",
+    "unanswered": "{}",
     "began_changed": "the run began on uncommitted changes of tests: {}",
     "sparse": "tests that the checkout leaves out since before the run: {}",
     "apart": "another repository in it changed: {}",
     "declared_here": "in no commit when the run began, and approved by nobody (handrail check approve): {}",
     "undeclared": "no declared check passed, only {} (for the next run: handrail setup --checks)",
-    "client": "by the client's word alone: {} (handrail check run would show it)",
+    "client": "by the client's word alone: {}",
     "program": "another program than before: {}",
     "rules": "ignore rules outside of the commits changed in the run: {}",
     "fewer": "{}",
     "opposite": "{}",
     "unshown": "{}",
 }
-OWN_RUNS: tuple[EvidenceCheck, ...] = ("ran", "red_then_green")
+_WHAT_TO_DO: dict[Code, str] = {"unanswered": f"; {ASIDE}", "client": " (handrail check run would show it)"}
+"""While the run goes on: after its end no check runs for it any more."""
+
+FactCode: TypeAlias = Literal[
+    "late_look",
+    "named_files",
+    "agreed",
+    "grown",
+    "unrun",
+    "new_tests",
+    "never_red",
+    "not_loaded",
+    "uncounted",
+    "elsewhere",
+    "arrived",
+    "of_others",
+    "settled",
+]
 NO_TEST_COUNTED = "counted no test"
+UNRUN = "never run as they were at the start, and grown again after they failed"
+_TELLS: dict[FactCode, str] = {
+    "late_look": "the files of its start were not recorded",
+    "named_files": "named files of the checks changed: {}",
+    "agreed": "{}, and a person agreed",
+    "grown": "tests of the checks that lost no line of the commit: {}",
+    "unrun": f"{UNRUN}: {{}}",
+    "new_tests": "new tests: {}",
+    "never_red": "new tests, never seen to fail: {}",
+    "not_loaded": "new tests, and a check only broke off before (nothing loaded): {}",
+    "uncounted": f"{NO_TEST_COUNTED}: {{}}",
+    "elsewhere": "in another folder: {}",
+    "arrived": "not listed, by a commit or another branch: {}",
+    "of_others": f"not listed, {OF_ANOTHER_RUN}: {{}}",
+    "settled": "settled by {}",
+}
+OWN_RUNS: tuple[EvidenceCheck, ...] = ("ran", "red_then_green")
 MOST_NAMED = 5
 LONGEST_NAMED = 32
 
@@ -113,11 +155,18 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
 
     code: Code
     names: tuple[str, ...] = ()
+    is_curable: bool = False
+    """The run goes on."""
 
 
 def say_doubt(doubt: Doubt) -> str:
     """The sentence of a doubt, with what to do about it where something can be done."""
-    return _SAYS[doubt.code].format(list_names(doubt.names))
+    advice = _WHAT_TO_DO.get(doubt.code, "") if doubt.is_curable else ""
+    return _SAYS[doubt.code].format(list_names(doubt.names)) + advice
+
+
+def say_fact(code: FactCode, names: Sequence[str]) -> str:
+    return _TELLS[code].format(list_names(names))
 
 
 def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ()) -> list[Doubt]:
@@ -126,21 +175,18 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
     `approved` are checks that a person approved after the last report.
     """
     claims = [placed for placed in list_claims(history, node_id) if not is_arrival(placed.claim)]
-    evidence, gaps = sum_evidence(history, node_id), open_gaps(history, node_id)
-    against = {} if evidence is None else {"contradicted": evidence.contradicted, "stale": evidence.stale}
-    changed = _sort_changed_files(history, claims)
+    gaps, judged = open_gaps(history, node_id), list_judged(history, node_id)
+    evidence = sum_claims(history, node_id, [one for one in claims if one.node_id not in judged])
+    against = {"contradicted": evidence.contradicted, "stale": evidence.stale}
+    changed = _say_changed(history, claims, _list_changed_files(history, node_id, claims))
     told: dict[Code, Sequence[str]] = {
         "contradicted": [f"{count} {word}" for word, count in against.items() if count],
         "gaps": [f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}"] if gaps else [],
         "imported": [caveat_of(history)] if history.imported is not None else [],
         "unchecked": list_unchecked(history, node_id),
-        "failing": list_still_failing(history, claims),
-        "changed_checks": [
-            f"{use} of the checks changed: {list_names(changed[use])}"
-            for use in changed
-            if use in ("configuration", "tests")
-        ],
-        "written_program": changed.get("program", ()),
+        "failing": _list_still_failing(history, node_id, claims),
+        "changed_checks": [changed[use] for use in changed if use in ("configuration", "tests")],
+        "written_program": [changed[use] for use in changed if use == "program"],
         "unanswered": [*list_unanswered(history, claims).values()],
         "began_changed": _list_uncommitted_tests(history, node_id, claims),
         "sparse": _list_sparse_tests(history, node_id, claims),
@@ -152,12 +198,14 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
         "rules": _list_rules(history, node_id),
         "fewer": list_fewer(history, node_id),
         "opposite": list_opposite(history, node_id),
-        "unshown": _list_unshown(gaps, claims),
+        "unshown": _list_unshown(history, node_id, claims),
     }
     node, ended = history.nodes[node_id], list[Doubt]()
-    if not isinstance(node.state, Complete):
+    is_open = not isinstance(node.state, Complete)
+    if is_open:
         ended = [Doubt(code="blocked" if node.kind == "blocked_attempt" else "unfinished")]
-    return ended + [Doubt(code=code, names=tuple(names)) for code, names in told.items() if names]
+    found = [(code, tuple(names)) for code, names in told.items() if names]
+    return ended + [Doubt(code=code, names=names, is_curable=is_open) for code, names in found]
 
 
 def find_pinned(history: History, placed: PlacedClaim) -> PinnedCheck | None:
@@ -198,16 +246,19 @@ def list_agreed(history: History, node_id: NodeId, approved: Sequence[str]) -> s
     return {*approved, *since, *(one.name for one in checks if one.is_approved)}
 
 
-def list_still_failing(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
-    """Commands that reports name as failed, on purpose, and that did not pass since."""
+def _list_still_failing(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:
+    """Commands that reports name as failed, on purpose, and that did not pass since; no gap says so."""
     found: dict[str, None] = {}
+    by_id, gaps = receipts_by_id(history, node_id), list_telling_gaps(history, node_id)
+    said = {name_run(by_id, gap.evidence_refs) for gap in gaps}
     for placed in claims:
         shown = receipt_of(history, placed) if worth_of(placed.claim) == "ran" else None
         if shown is None or placed.claim.check != "ran":
             continue
         own = _list_of_command(history, placed, shown)
-        if not has_passed(own[-1].outcome, own[-1].counts, own[-1].uncounted):
-            found[name_check(own[-1])] = None
+        is_said = name_run(by_id, (own[-1].receipt_id,)) in said
+        if not is_said and not has_passed(own[-1].outcome, own[-1].counts, own[-1].uncounted):
+            found[tick(name_check(own[-1]))] = None
     return list(found)
 
 
@@ -233,7 +284,7 @@ def list_fewer(history: History, node_id: NodeId) -> list[str]:
         if held.fact.counts is not None:
             counted.setdefault(identify(held.fact), []).append(held.fact)
     told = [(own[-1], compare_counts(own[0].counts, own[-1].counts)) for own in counted.values()]
-    return [f"{name_check(one)}: {fewer}" for one, fewer in told if fewer]
+    return [f"{tick(name_check(one))}: {fewer}" for one, fewer in told if fewer]
 
 
 def list_opposite(history: History, node_id: NodeId) -> list[str]:
@@ -244,22 +295,65 @@ def list_opposite(history: History, node_id: NodeId) -> list[str]:
     for one in (held for held in rested if held is not None and held.tree_after):
         same = [held for held in own.values() if held.tree_after == one.tree_after]
         if others := name_others(one, [held for held in same if is_command_of(held, one)]):
-            told[f"{name_check(one)}: {describe_outcome(one.outcome)}{others}"] = None
+            told[f"{tick(name_check(one))}: {describe_outcome(one.outcome)}{others}"] = None
     return list(told)
 
 
-def _sort_changed_files(history: History, claims: Sequence[PlacedClaim]) -> dict[Use, list[str]]:
-    """Files of checks that count, where they changed in the run and nobody agreed.
+def _list_changed_files(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> set[str]:
+    """Files of checks that count, where they changed in the run and nobody agreed, nor does a gap say so.
 
-    A source file that its command only names is what it checks. Tests that only grew were seen to fail.
+    Tests that only grew were seen to fail.
     """
     found: set[str] = set()
+    own, gaps = receipts_by_id(history, node_id), list_telling_gaps(history, node_id)
+    said = {(name_run(own, gap.evidence_refs), path) for gap in gaps for path in gap.evidence_refs}
     for placed in reversed(claims):
         if worth_of(placed.claim) == "confirmed":
             break
-        if placed.claim.check in OWN_RUNS and receipt_of(history, placed) is not None:
-            found |= {*placed.claim.paths}
-    return sort_by_use(sorted(found - list_grown(claims)), list_programs(history, claims))
+        receipt = last_receipt(own, placed.claim) if placed.claim.check in OWN_RUNS else None
+        if receipt is None:
+            continue
+        # A gap tells of the files that it was recorded on: these may have changed since, and it ran again.
+        last = [ref for ref, one in own.items() if is_command_of(one, receipt)][-1:]
+        found |= {path for path in placed.claim.paths if (name_run(own, last), path) not in said}
+    return found - list_grown(claims)
+
+
+def list_telling_gaps(history: History, node_id: NodeId) -> list[GapRecorded]:
+    """Gaps that tell their fact, so that no doubt does: the first open one, and those that people settled."""
+    settled = {gap.resolves_gap_id for gap in list_settlements(history, node_id)}
+    by_people = (gap for gap in gaps_at(history, node_id) if gap.gap_id in settled)
+    return [*open_gaps(history, node_id)[:1], *by_people]
+
+
+def _say_changed(history: History, claims: Sequence[PlacedClaim], paths: Iterable[str]) -> dict[Use, str]:
+    """Files of checks that changed, by what they are to them; a source file that is only named is checked."""
+    own = sort_by_use(sorted(paths), list_programs(history, claims))
+    words: dict[Use, str] = {"program": "program of the checks written in the run"}
+    words |= {} if _are_counted(history, claims) else {"tests": _NOT_COUNTED}
+    return {
+        use: f"{words.get(use, f'{use} of the checks changed')}: {list_names(list(map(_cut_outside, names)))}"
+        for use, names in own.items()
+    }
+
+
+def _cut_outside(path: str) -> str:
+    """A path of this machine; of the project's own the whole is told."""
+    return cut_name(path) if path.startswith(("/", "~/")) else path
+
+
+_NOT_COUNTED = "tests of the checks changed, and nobody counted them before"
+
+
+def _are_counted(history: History, claims: Sequence[PlacedClaim]) -> bool:
+    """Whether it would be told if fewer ran than before: a command that reports rest on counted its tests on
+    other files, too."""
+    for placed in claims:
+        shown = receipt_of(history, placed) if placed.claim.check in OWN_RUNS else None
+        own = () if shown is None else receipts_by_id(history, placed.node_id).values()
+        if len({one.tree_after for one in own if one.counts and shown and is_command_of(one, shown)}) > 1:
+            return True
+    return False
 
 
 def list_programs(history: History, claims: Sequence[PlacedClaim]) -> set[str]:
@@ -274,14 +368,14 @@ def list_unanswered(history: History, claims: Sequence[PlacedClaim]) -> dict[str
     for placed in claims:
         if worth_of(placed.claim) == "confirmed":
             found.clear()
-        receipt = receipt_of(history, placed) if worth_of(placed.claim) == "ran" else None
+        is_run = worth_of(placed.claim) == "ran" or bool(placed.claim.unanswered)
+        receipt = receipt_of(history, placed) if is_run else None
         found |= {} if receipt is None else {name_check(receipt): placed.claim.unanswered}
     return {name: say_unanswered(name, paths) for name, paths in found.items() if paths}
 
 
 def say_unanswered(name: str, paths: Sequence[str]) -> str:
-    began = f"{name} failed on the tests of the start, and with this code passed only after some changed"
-    return f"{began}: {list_names(paths)}"
+    return f"{tick(name)} {UNANSWERED}: {list_names(paths)}"
 
 
 def list_grown(claims: Sequence[PlacedClaim]) -> set[str]:
@@ -320,7 +414,7 @@ def _list_sparse_tests(history: History, node_id: NodeId, claims: Sequence[Place
 
 def _list_apart(history: History, node_id: NodeId) -> list[str]:
     """Repositories inside the project that are not as the run found them."""
-    first, last = find_baseline(history, node_id), find_latest_tree(history, node_id)
+    first, last = find_baseline(history, node_id), find_last_seen(history, node_id)
     return [] if first is None or last is None else list_unclear(first.fact.apart, last.fact.apart)
 
 
@@ -330,7 +424,7 @@ def _list_declared_here(
     """Declared checks that count, where only the files of the start have the declaration."""
     pinned = filter(None, (find_pinned(history, placed) for placed in claims))
     own = (one for one in pinned if is_declared_here(history, node_id, one.name, approved))
-    return list(dict.fromkeys(f"{one.name} ({cut_name(spell_argv(one.argv))})" for one in own))
+    return list(dict.fromkeys(f"{tick(one.name)} ({cut_name(spell_argv(one.argv))})" for one in own))
 
 
 def is_declared_here(history: History, node_id: NodeId, name: str, approved: Sequence[str]) -> bool:
@@ -349,19 +443,11 @@ def _list_undeclared(history: History, claims: Sequence[PlacedClaim]) -> list[st
     if any(worth_of(placed.claim) == "confirmed" or find_pinned(history, placed) for placed in claims):
         return []
     ran = [receipt_of(history, placed) for placed in claims if worth_of(placed.claim) == "ran"]
-    return list(dict.fromkeys(name_check(one) for one in ran if one is not None))
+    return list(dict.fromkeys(tick(name_check(one)) for one in ran if one is not None))
 
 
-NEW_TESTS, NEVER_RED, NOT_LOADED, UNRUN = (
-    "new tests",
-    "new tests, never seen to fail",
-    "new tests, and a check only broke off before (nothing loaded)",
-    "never run as they were at the start, and grown again after they failed",
-)
-
-
-def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) -> dict[str, list[str]]:
-    """What a reader should know and is no doubt: tests that came or grew, and checks that count none.
+def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) -> dict[FactCode, list[str]]:
+    """What a reader should know and is no doubt, such as tests that came or grew, and what people settled.
 
     What a test shows is known where it failed once. One that is new since a failure is told as changed.
     """
@@ -372,31 +458,55 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
     is_red, is_broken = any(map(has_failed, own)), any(map(has_broken_off, own))
     told = {path for one, _ in ran for path in (*one.claim.paths, *one.claim.grown, *one.claim.unanswered)}
     seen = {text_of(history, one) for one in claims if worth_of(one.claim) == "seen"} if ran else set()
-    passed = [one for _, one in ran]
-    unrun = {path for one, _ in ran for path in one.claim.unrun} & list_grown(claims)
+    new: FactCode = "new_tests" if is_red else "not_loaded" if is_broken else "never_red"
+    passed = [one for _, one in ran if has_passed(one.outcome, one.counts, one.uncounted)]
     is_counted = not is_uncounted(history, node_id, passed, approved)
-    return {
-        "tests of the checks that lost no line of the commit": sorted(list_grown(claims) - unrun),
-        UNRUN: sorted(unrun),
-        NEW_TESTS if is_red else NOT_LOADED if is_broken else NEVER_RED: sorted(
-            {path for path in seen if is_test_file(path)} - told
+    unrun = {path for one, _ in ran for path in one.claim.unrun} & list_grown(claims)
+    first = find_baseline(history, node_id)
+    arrived = [one.claim for one in claims if is_arrival(one.claim)]
+    others = {path for one in arrived if is_of_another_run(one) for path in one.paths}
+    came = {path for one in arrived for path in one.paths if not names_ignore_rules(path)}
+    found: dict[FactCode, list[str]] = {
+        "late_look": [first.fact.cause] if first is not None and first.fact.cause != "start" else [],
+        **_list_agreed_files(history, node_id, claims),
+        "grown": sorted(list_grown(claims) - unrun),
+        "unrun": sorted(unrun),
+        new: sorted({path for path in seen if is_test_file(path)} - told),
+        "uncounted": [] if is_counted else list(dict.fromkeys(tick(name_check(one)) for one in passed)),
+        "elsewhere": list(dict.fromkeys(tick(name_check(one)) for one in passed if name_folder(one))),
+        "arrived": sorted(came - others),
+        "of_others": sorted(others),
+        "settled": list(
+            dict.fromkeys(
+                f"{describe_settler(gap)}: {gap.summary}" for gap in list_settlements(history, node_id)
+            )
         ),
-        NO_TEST_COUNTED: [] if is_counted else list(dict.fromkeys(map(name_check, passed))),
     }
+    return {code: names for code, names in found.items() if names}
 
 
-def is_unshown(claim: Claim) -> bool:
-    """Of a guard that ran, and failed in no way that shows anything: the fact says why."""
-    return claim.check == "red_then_green" and bool(claim.refs) and worth_of(claim) == "claimed"
+def _list_agreed_files(
+    history: History, node_id: NodeId, claims: Sequence[PlacedClaim]
+) -> dict[FactCode, list[str]]:
+    """Files of checks that changed and are no doubt: they are only named, or a person agreed."""
+    runs = (one.claim for one in claims if one.claim.check in OWN_RUNS and one.claim.verdict == "holds")
+    every = {path for one in runs for path in one.paths} - list_grown(claims)
+    said = {path for gap in open_gaps(history, node_id)[:1] for path in gap.evidence_refs}
+    changed = _say_changed(history, claims, every - _list_changed_files(history, node_id, claims) - said)
+    uses = sort_by_use(sorted(every), list_programs(history, claims))
+    agreed = [words for use, words in changed.items() if use != "named files"]
+    return {"named_files": uses.get("named files", []), "agreed": agreed}
 
 
-def _list_unshown(gaps: Sequence[GapRecorded], claims: Sequence[PlacedClaim]) -> list[str]:
+def _list_unshown(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:
     """Why a guard is not shown to guard anything, as far as no gap and no unanswered failure says it."""
     told = {one.claim.refs[-1] for one in claims if one.claim.unanswered}
-    unshown = (placed.claim for placed in claims if is_unshown(placed.claim))
-    found = dict.fromkeys(one.fact for one in unshown if one.refs[-1] not in told)
-    said = "".join(gap.summary for gap in gaps[:1])
-    return [fact for fact in found if fact[1:] not in said]
+    own, gaps = receipts_by_id(history, node_id), list_telling_gaps(history, node_id)
+    guards = [gap for gap in gaps if gap.waits_for is not None and "guard" in gap.waits_for.values]
+    said = {name_run(own, gap.evidence_refs) for gap in guards}
+    unshown = [placed.claim for placed in claims if is_unshown(placed.claim)]
+    due = [one for one in unshown if one.refs[-1] not in told and name_run(own, one.refs) not in said]
+    return list(dict.fromkeys(one.fact for one in due))
 
 
 def _list_by_client(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
@@ -405,7 +515,7 @@ def _list_by_client(history: History, claims: Sequence[PlacedClaim]) -> list[str
         if placed.claim.check in OWN_RUNS and worth_of(placed.claim) == "ran":
             own = receipts_by_id(history, placed.node_id)
             rested = [own[ref] for ref in placed.claim.refs if ref in own]
-            found |= {name_check(one): None for one in rested if one.by == "client_hook"}
+            found |= {tick(name_check(one)): None for one in rested if one.by == "client_hook"}
     return list(found)
 
 
@@ -419,7 +529,7 @@ def _list_other_programs(history: History, claims: Sequence[PlacedClaim]) -> lis
         own = _list_of_command(history, placed, shown)
         digests = {one.program_digest for one in own if one.program_digest and not own_program(one)}
         if len(digests) > 1:
-            found[f"{name_check(shown)} by {shown.program[-LONGEST_NAMED:]}"] = None
+            found[f"{tick(name_check(shown))} by {shown.program[-LONGEST_NAMED:]}"] = None
     return list(found)
 
 
@@ -438,6 +548,11 @@ def _list_of_command(history: History, placed: PlacedClaim, shown: ReceiptRecord
 
 def name_check(receipt: ReceiptRecorded) -> str:
     return cut_name(receipt.check or without_folder(write_line(receipt))) + name_folder(receipt)
+
+
+def tick(name: str) -> str:
+    """A check or a command in a sentence: `tests` is no noun of it."""
+    return f"`{name}`"
 
 
 def without_folder(line: str) -> str:

@@ -39,6 +39,7 @@ from handrail.engine.history import (
     attached_to,
     claims_at,
     confirmation_of,
+    gaps_at,
     list_receipts,
     way_to,
 )
@@ -48,6 +49,7 @@ from handrail.engine.receipts import ReceiptSource, describe_outcome
 from handrail.workflows.problem import value_at
 
 _NOT_SEEN_AGAIN = "the files could not be seen again at the last look: "
+UNANSWERED = "failed on the tests of the start, and with this code passed only after some changed"
 _WORST_FIRST: tuple[EvidenceVerdict, ...] = ("contradicted", "stale", "missing", "unknown", "holds")
 
 
@@ -98,6 +100,7 @@ def list_claims(history: History, node_id: NodeId) -> list[PlacedClaim]:
         for at, node in enumerate(way)
         for told in [claims_at(history, node.node_id)]
         for claim in worst_of_each_place(_doubt(told, unseen) if unseen is not None and at < last else told)
+        for claim in [_doubt_unanswered(claim)]
         if claim.contract_ref not in _CONTROL
     ]
     old = {ref for placed in found if placed.claim.verdict == "stale" for ref in placed.claim.refs}
@@ -165,6 +168,13 @@ def _doubt(claims: tuple[Claim, ...], look: EvidenceRecorded) -> tuple[Claim, ..
     )
 
 
+def _doubt_unanswered(claim: Claim) -> Claim:
+    """A guard whose failure only other tests answered guards nothing that is known."""
+    if claim.check != "red_then_green" or not claim.unanswered:
+        return claim
+    return msgspec.structs.replace(claim, level="claimed", verdict="unknown", fact=UNANSWERED)
+
+
 def worst_of_each_place(claims: tuple[Claim, ...]) -> list[Claim]:
     """One claim per place: the check that saw the least decides; of those that hold, what proves most."""
     found: dict[tuple[str, str], Claim] = {}
@@ -184,8 +194,10 @@ def worst_claim(claims: tuple[Claim, ...]) -> Claim | None:
 def sum_evidence(history: History, node_id: NodeId) -> EvidenceSum | None:
     """The sum at a node, of things and not of mentions; None where no report could be checked."""
     claims = [placed for placed in list_claims(history, node_id) if not is_arrival(placed.claim)]
-    if not claims:
-        return None
+    return sum_claims(history, node_id, claims) if claims else None
+
+
+def sum_claims(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> EvidenceSum:
     own = receipts_by_id(history, node_id)
     things = {(worth_of(placed.claim), _name_thing(history, own, placed)) for placed in claims}
     return EvidenceSum(**Counter[str](worth for worth, _ in things))
@@ -205,9 +217,25 @@ def _name_thing(history: History, own: Receipts, placed: PlacedClaim) -> Thing:
     return (claim.check, text.strip()) if claim.check == "ran" else (claim.check, *parts)
 
 
+def is_unshown(claim: Claim) -> bool:
+    """Of a guard that ran, and failed in no way that shows anything: a doubt says why."""
+    return claim.check == "red_then_green" and bool(claim.refs) and worth_of(claim) == "claimed"
+
+
+def list_words(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    """What is only the agent's word, and no doubt of its own."""
+    own = [one for one in claims if not is_arrival(one.claim) and not is_unshown(one.claim)]
+    return list(dict.fromkeys(text_of(history, one) for one in own if worth_of(one.claim) == "claimed"))
+
+
 def is_arrival(claim: Claim) -> bool:
     """What came with commits of others, or was left by another branch: it is told, and nobody claims it."""
     return claim.check == "changed_in_run" and claim.pointer.endswith("/-")
+
+
+def is_of_another_run(claim: Claim) -> bool:
+    """Of what nobody claims: that a child which was open then may have changed it."""
+    return claim.pointer.endswith("/-/-")
 
 
 def level_of(claim: Claim) -> Level:
@@ -232,10 +260,7 @@ def is_contradicted(history: History, node_id: NodeId) -> bool:
     """
     if not history.evidence:
         return False
-    way = way_to(history, node_id)
-    gaps = [(node.node_id, gap) for node in way for gap in attached_to(history, node.node_id).gaps]
-    settled = {gap.resolves_gap_id for _, gap in gaps if gap.reason == "settled_by_person"}
-    judged = {place for place, gap in gaps if gap.gap_id in settled}
+    way, judged = way_to(history, node_id), list_judged(history, node_id)
     seen: set[str] = set()
     for node in reversed(way):
         if node.kind == "blocked_attempt":
@@ -249,6 +274,18 @@ def is_contradicted(history: History, node_id: NodeId) -> bool:
             return True
         seen |= {claim.contract_ref for claim in claims}
     return False
+
+
+def list_judged(history: History, node_id: NodeId) -> set[NodeId]:
+    """Reports of which a person settled a gap."""
+    way = [(node.node_id, attached_to(history, node.node_id).gaps) for node in way_to(history, node_id)]
+    settled = {gap.resolves_gap_id for gap in list_settlements(history, node_id)}
+    return {place for place, gaps in way if any(gap.gap_id in settled for gap in gaps)}
+
+
+def list_settlements(history: History, node_id: NodeId) -> list[GapRecorded]:
+    """What people said who settled gaps on the way."""
+    return [gap for gap in gaps_at(history, node_id) if gap.reason == "settled_by_person"]
 
 
 def is_proven(evidence: Mapping[str, int]) -> bool:

@@ -14,11 +14,13 @@ import msgspec
 
 from handrail.contract.credential_files import holds_credentials
 from handrail.contract.dsse import STATEMENT_TYPE
+from handrail.contract.ids import NodeId
 from handrail.contract.wording import make_readable, spell_argv
 from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
+from handrail.engine.judge.later_runs import name_run
 from handrail.engine.judge.named_places import is_of_checks, is_test_file
 from handrail.engine.judge.red_then_green import (
     DIFFERS,
@@ -39,25 +41,32 @@ from handrail.engine.judge.run_claims import (
 from handrail.engine.judge.witnessed import Turn, Turns
 from handrail.engine.receipts import Counts, compare_counts, describe_outcome, has_passed, name_owner
 from handrail.projections.doubts import (
-    NEVER_RED,
     NO_TEST_COUNTED,
-    NOT_LOADED,
     UNRUN,
+    FactCode,
     is_uncounted,
     list_doubts,
     list_facts,
     list_programs,
     list_relied,
+    list_telling_gaps,
     list_unanswered,
     name_check,
     say_doubt,
+    say_fact,
+    tick,
 )
 from handrail.projections.evidence import (
     PERSON_DOORS,
     RECEIPT_DOORS,
     PlacedClaim,
+    is_from_elsewhere,
+    is_unshown,
     level_of,
     list_claims,
+    list_settlements,
+    list_words,
+    receipts_by_id,
     sum_evidence,
     text_of,
 )
@@ -92,6 +101,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     turns: Turns
     approved: tuple[str, ...]
     """Checks that a person approved since the run began."""
+    environments: Mapping[str, tuple[str, ...]] = {}
+    """By the digest of what a declaration sets: its variables, as NAME=value."""
     last: tuple[str, ...] | None
     """Paths that are other ones in the commit than when the run last saw them; None: that is not known."""
 
@@ -142,8 +153,8 @@ def state_run(
 def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], subject: Subject) -> list[str]:
     """Why it is not PASSED, one sentence each: what failed, is of other files, or was left open."""
     tip = run_graph(history, run.run_id).preferred_tip
-    said = [f"{one['name']} did not pass" for one in checks if not one["hasPassed"]]
-    off = [one["name"] for one in checks if not one["isOnCommit"]]
+    said = [f"{tick(one['name'])} did not pass" for one in checks if not one["hasPassed"]]
+    off = [tick(one["name"]) for one in checks if not one["isOnCommit"]]
     is_run = bool(list_receipts(history, run.run_id))
     said += [] if checks else ["no check that counts ran" if is_run else "no check ran"]
     if off and not subject.last:
@@ -160,25 +171,32 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     tip = graph.preferred_tip
     claims = list_claims(history, tip)
     evidence, ran = sum_evidence(history, tip), find_counting_receipts(history, run)
-    facts, unanswered = list_facts(history, tip), list_unanswered(history, claims)
+    guards = (placed.claim for placed in claims if placed.claim.check == "red_then_green")
+    claimed = {ref for claim in guards for ref in claim.refs}
+    facts, unanswered = list_facts(history, tip, subject.approved), list_unanswered(history, claims)
+    is_counted = "uncounted" not in facts and not is_uncounted(history, tip, ran, subject.approved)
     return {
         "run": run.run_id,
         "workflow": {"id": run.workflow_id, "hash": run.workflow_hash},
         "status": graph.status,
         "checks": [_state_check(history, run, one, subject) for one in ran],
-        "isCounted": not is_uncounted(history, tip, ran, subject.approved),
+        "isCounted": is_counted,
         "approvedChecks": list_relied(history, tip, ran, subject.approved),
         "redThenGreen": [
-            _state_guard(*pair, subject, unanswered.get(name_check(pair[1]), ""))
-            for pair in find_guards(history, run, subject.turns)
+            _state_guard(red, green, subject, unanswered.get(name_check(green), ""))
+            | {"isTold": _is_told(history, tip, claims, green)}
+            for red, green in find_guards(history, run, subject.turns)
+            # What failed in the middle of the work is nothing where nobody says that it guards.
+            if green.receipt_id in claimed or not subject.turns.get(red.receipt_id, Turn()).broken
         ],
         "testsTouched": _name_touched_tests(history, claims, subject),
-        "testsNeverRed": _name_paths(facts.get(NEVER_RED, ())),
-        "testsNotLoaded": _name_paths(facts.get(NOT_LOADED, ())),
-        "testsUnrun": _name_paths(facts.get(UNRUN, ())),
+        "testsNeverRed": _name_paths(facts.get("never_red", ())),
+        "testsNotLoaded": _name_paths(facts.get("not_loaded", ())),
+        "testsUnrun": _name_paths(facts.get("unrun", ())),
         "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
-        "onlyAgentsWord": _list_words(history, claims),
-        "confirmedBy": _list_people(history, run),
+        "onlyAgentsWord": [_cut(text) for text in list_words(history, claims)[:MOST_NAMED]],
+        "confirmedBy": [*_list_people(history, run), *_list_settlers(history, tip)][:MOST_NAMED],
+        "told": {code: _cut(say_fact(code, _leave_credentials(names))) for code, names in facts.items()},
         "evidence": {} if evidence is None else msgspec.to_builtins(evidence),
     }
 
@@ -255,6 +273,7 @@ def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subj
         "command": [_cut(word) for word in one.argv],
         "argvDigest": one.argv_digest,
         "directory": _cut(one.directory),
+        "environment": _find_environment(one, subject),
         "program": _cut(one.program),
         "programDigest": one.program_digest,
         "outcome": describe_outcome(one.outcome),
@@ -292,7 +311,7 @@ def _state_guard(
     found = find_doubt(red, green, turn or Turn())
     doubt = unanswered or ("" if found is None else say_guard_doubt(found, name))
     if not paths:
-        doubt = f"{name} failed before and passes now, and {NOT_FOUND}"
+        doubt = f"`{name}` failed before and passes now, and {NOT_FOUND}"
     return {
         "command": _cut(write_line(green)),
         "red": red.tree_after,
@@ -302,6 +321,22 @@ def _state_guard(
         "holds": not doubt,
         "fact": _cut(doubt or describe_guard(red, paths)),
     }
+
+
+def _is_told(history: History, tip: NodeId, claims: Sequence[PlacedClaim], green: ReceiptRecorded) -> bool:
+    """Whether a doubt or a gap says why a guard is not shown."""
+    own = receipts_by_id(history, tip)
+    doubted = [one.claim.refs for one in claims if one.claim.unanswered or is_unshown(one.claim)]
+    said = [*doubted, *(gap.evidence_refs for gap in list_telling_gaps(history, tip))]
+    return name_run(own, (green.receipt_id,)) in {name_run(own, refs) for refs in said}
+
+
+def _find_environment(one: ReceiptRecorded, subject: Subject) -> list[str] | None:
+    """The variables that its declaration sets; None: it set some, and is not declared so any more."""
+    if not one.environment_digest:
+        return []
+    found = subject.environments.get(one.environment_digest)
+    return None if found is None else list(map(_cut, found))
 
 
 def _name_touched_tests(history: History, claims: Sequence[PlacedClaim], subject: Subject) -> list[str]:
@@ -339,11 +374,6 @@ def _list_left_out(history: History, tip: Any) -> list[dict[str, str]]:
     return [{"path": _cut(path), "why": _cut(found[path])} for path in named[:MOST_NAMED]]
 
 
-def _list_words(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
-    texts = [text_of(history, placed) for placed in claims if level_of(placed.claim) == "claimed"]
-    return [_cut(text) for text in dict.fromkeys(texts)][:MOST_NAMED]
-
-
 def _list_people(history: History, run: Run) -> list[dict[str, str]]:
     return [
         {"who": said.fact.who, "door": PERSON_DOORS[said.fact.door], "node": node_id, "at": said.at}
@@ -352,11 +382,30 @@ def _list_people(history: History, run: Run) -> list[dict[str, str]]:
         for said in answers[-1:]
         if said.fact.answer == "confirmed"
         and (history.imported is None or said.index >= history.imported.index)
-    ][:MOST_NAMED]
+    ]
+
+
+def _list_settlers(history: History, tip: NodeId) -> list[dict[str, str]]:
+    """Who settled a gap, and what they wrote: that is a person's word about what the gap tells."""
+    return [
+        {
+            "who": one.who,
+            "door": PERSON_DOORS[one.door] if one.door else "",
+            "node": one.node_id or "",
+            "settled": one.resolves_gap_id,
+            "note": _cut(one.summary),
+        }
+        for one in list_settlements(history, tip)
+        if one.node_id is None or not is_from_elsewhere(history, one.node_id)
+    ]
 
 
 def _name_paths(paths: Sequence[str]) -> list[str]:
-    return [_cut(path) for path in paths if not holds_credentials(path)][:MOST_NAMED]
+    return [_cut(path) for path in _leave_credentials(paths)][:MOST_NAMED]
+
+
+def _leave_credentials(names: Sequence[str]) -> list[str]:
+    return [name for name in names if not holds_credentials(name)]
 
 
 def _cut(text: str) -> str:
@@ -413,7 +462,8 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     checks += "" if run.get("isCounted", True) else f", which {NO_TEST_COUNTED}"
     differs = "exactly these files" if run["isClean"] else "**other files than those of the commit**"
     guards = "; ".join(map(_describe_guard, run["redThenGreen"]))
-    people = ", ".join(_plain(f"{one['who']} ({one['door']})") for one in run["confirmedBy"]) or "nobody"
+    people = ", ".join(dict.fromkeys(map(_describe_person, run["confirmedBy"]))) or "nobody"
+    told = [_plain(text) for code, text in run.get("told", {}).items() if code in _TOLD_HERE]
     agreed = ", ".join(map(_code, run.get("approvedChecks", ())))
     people += f"; a person approved the check {agreed}" if agreed else ""
     words = "; ".join(_plain(one) for one in run["onlyAgentsWord"][:5])
@@ -434,7 +484,7 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
         *([f"- Why it is not PASSED: {'; '.join(map(_plain, run['doubts']))}"] if run["doubts"] else []),
         f"- Checks, on {differs}: {checks}",
         f"- Failed before, passes now: {guards or 'nothing'}",
-        f"- Tests changed: {tests or 'none'}; left out: {left or 'none'}",
+        "; ".join([f"- Tests changed: {tests or 'none'}", f"left out: {left or 'none'}", *told]),
         f"- Confirmed by: {people}",
         f"- Only the agent's word: {words or 'nothing'}",
         *_describe_children(run.get("children", [])),
@@ -443,6 +493,15 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
         f"- {SAYS}",
     ]
     return "\n".join(lines) + "\n"
+
+
+_TOLD_HERE: tuple[FactCode, ...] = ("late_look", "named_files", "agreed", "grown", "arrived", "of_others")
+"""Facts that no other line of the Markdown has."""
+
+
+def _describe_person(one: dict[str, str]) -> str:
+    note = f": {one['note']}" if one.get("note") else ""
+    return _plain(f"{one['who']} ({one['door']}){note}")
 
 
 def _describe_children(children: Sequence[dict[str, Any]]) -> list[str]:
@@ -473,20 +532,22 @@ def _describe_check(check: dict[str, Any]) -> str:
     counted += "".join(f", {number} {word}" for number, word in told)
     counted += "" if counts is None else name_owner(msgspec.convert(counts, Counts))
     verdict: Literal["passed", "not passed"] = "passed" if check["hasPassed"] else "not passed"
-    where = "" if check["directory"] == "." or check["isDeclared"] else f" in {_code(check['directory'])}"
-    where += f" ({_code(_cut_line(check['command']))})" if check["isDeclared"] else ""
+    where = "" if check["directory"] == "." else f" in {_code(check['directory'])}"
+    environment = check.get("environment", ())
+    sets = ", with variables of its declaration" if environment is None else ""
+    line = _code(_cut_line(spell_argv(check["command"], environment or ())))
+    where = f" ({line}{where}{sets})" if check["isDeclared"] else where
     by = f"{check['door']} with {_code(check['program'])}" if check["program"] else check["door"]
     return f"{_code(check['name'])}{where} {verdict} ({check['outcome']}{counted}, by {by})"
 
 
-def _cut_line(words: Sequence[str]) -> str:
-    line = spell_argv(words)
+def _cut_line(line: str) -> str:
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
 
 
 def _describe_guard(guard: dict[str, Any]) -> str:
     if not guard["holds"]:
-        return f"not shown: {_plain(guard['fact'])}"
+        return f"not shown: {_code(guard['command']) if guard.get('isTold') else _plain(guard['fact'])}"
     differs = ", ".join(map(_code, guard["differs"][:5]))
     by = "" if guard["door"] == "handrail" else f", by {guard['door']}"
     return f"{_code(guard['command'])} ({DIFFERS}: {differs}{by})"

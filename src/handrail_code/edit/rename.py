@@ -7,7 +7,7 @@ another declaration, or would catch another's uses, is refused with the place.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text, refuse_troubles
 from handrail_code.edit.python_rules import is_python_name, refuse_in_python
@@ -52,11 +52,7 @@ def plan_rename(
     """
     _refuse_name(symbol, new_name)
     component = project.component(symbol, style)
-    accepted: list[Trouble] = []
-    for refusal in _list_refusals(project, symbol, new_name, component):
-        if refusal.code not in ACCEPTABLE or not spell_places(project, refusal) & set(accept):
-            raise refusal
-        accepted.append(doubt("accepted", refusal.path, refusal))
+    accepted = _accept(project, _list_refusals(project, symbol, new_name, component), accept)
     edits = []
     for token in component.tokens:
         text = project.source.text(token.path)
@@ -90,13 +86,9 @@ def plan_member_rename(project: Project, found: Found, new_name: str, accept: Co
     for each in list_taken(project, uses, new_name):
         # Any place that names the new one may be of this class, unless it is proven to be another's.
         raise Refusal("collision", "The class may have a member of this name already.", each.path, each)
-    accepted: list[Trouble] = []
-    for each in uses.unsure:
-        message = "Whether this is a member of the class only a run can tell."
-        refusal = Refusal("dynamic", message, each.path, each)
-        if not spell_places(project, refusal) & set(accept):
-            raise refusal
-        accepted.append(doubt("accepted", each.path, each))
+    message = "Whether this is a member of the class only a run can tell."
+    refusals = (Refusal("dynamic", message, each.path, each) for each in uses.unsure)
+    accepted = _accept(project, refusals, accept)
     edits = [
         Edit(
             path=each.path,
@@ -120,6 +112,16 @@ def plan_member_rename(project: Project, found: Found, new_name: str, accept: Co
     )
     verify_plan(project, plan)
     return plan
+
+
+def _accept(project: Project, refusals: Iterable[Refusal], accept: Collection[str]) -> list[Trouble]:
+    """The refusals that somebody has looked at. Raises the first that nobody has, or may."""
+    accepted = []
+    for refusal in refusals:
+        if refusal.code not in ACCEPTABLE or not spell_places(project, refusal) & set(accept):
+            raise refusal
+        accepted.append(doubt("accepted", refusal.path, refusal))
+    return accepted
 
 
 def spell_places(project: Project, refusal: Refusal) -> set[str]:

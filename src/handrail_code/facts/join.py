@@ -254,10 +254,8 @@ class Project:
                     if found.binding != NONE and self.slots.slot_of_import(path, found) == slot:
                         yield self.slots.slot_of_binding(path, found.binding)
                 for export in links.exports:
-                    if export.kind == "reexport":
-                        target = self.slots.module_of(path, export.module)
-                        if target is not None and self.slots.find_exported(target, export.imported) == slot:
-                            yield Exported(path=path, name=export.exported)
+                    if export.kind == "reexport" and self.slots.slot_behind(path, export) == slot:
+                        yield Exported(path=path, name=export.exported)
 
     def _importing(self, slot: Exported) -> Sequence[str]:
         """Files that may import this: those with its name; a default has none, so those with the module's."""

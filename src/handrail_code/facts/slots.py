@@ -201,10 +201,12 @@ class Slots:
         """What an import takes from the other module; None for a whole module or another package."""
         if is_python(path):
             return self.python.slot_of_import(path, found)
-        if found.imported in ("", "*"):
-            return None
-        target = self.module_of(path, found.module)
-        return None if target is None else self.find_exported(target, found.imported)
+        return None if found.imported in ("", "*") else self.slot_behind(path, found)
+
+    def slot_behind(self, path: str, tie: Import | Export) -> Exported | None:
+        """The name in the other module that an import or a re-export names."""
+        target = self.module_of(path, tie.module)
+        return None if target is None else self.find_exported(target, tie.imported)
 
     def slot_of_member(self, path: str, facts: FileFacts, member: Member) -> Slot | None:
         """What `x.name` means, where x is a module or `exports`."""
@@ -299,8 +301,7 @@ class Slots:
             if export.binding != NONE:
                 return self.slot_of_binding(slot.path, export.binding)
             if export.kind == "reexport":
-                target = self.module_of(slot.path, export.module)
-                return None if target is None else self.find_exported(target, export.imported)
+                return self.slot_behind(slot.path, export)
         return None
 
     def same_default(self, slot: Slot, is_followed_home: bool) -> Iterator[Slot]:
@@ -414,10 +415,9 @@ class Slots:
                 if self.slot_of_import(path, found) == slot:
                     yield self._import_token(path, facts, found)
             for export in facts.exports:
-                if export.kind == "reexport" and export.imported == slot.name:
-                    target = self.module_of(path, export.module)
-                    if target is not None and self.find_exported(target, export.imported) == slot:
-                        yield from _reexport_token(path, export)
+                is_taken = export.kind == "reexport" and export.imported == slot.name
+                if is_taken and self.slot_behind(path, export) == slot:
+                    yield from _reexport_token(path, export)
             for member in facts.members:
                 if member.name != slot.name or _is_key_of_import(facts, member):
                     continue
@@ -438,8 +438,7 @@ class Slots:
         if span is None:
             return
         if export.kind == "reexport" and span == export.local_span:
-            target = self.module_of(slot.path, export.module)
-            tie = None if target is None else self.find_exported(target, export.imported)
+            tie = self.slot_behind(slot.path, export)
             yield spell_at(slot.path, span, "export", export.definition, tie, "export", False)
             return
         if export.member != NONE and export.kind == "commonjs" and export.binding == NONE:

@@ -102,6 +102,7 @@ class FoundSoFar:
 
     scopes: Sequence[FoundScope]
     uses: Sequence[FoundUse]
+    definitions: Sequence[FoundDefinition]
 
     def __init__(self, text: bytes) -> None:
         self.text = text
@@ -113,6 +114,11 @@ class FoundSoFar:
 
     def push(self, nodes: list[Node], scope: int, definition: int) -> None:
         self.stack.extend((node, scope, definition) for node in reversed(nodes))
+
+    def count_branch(self, definition: int) -> None:
+        """The complexity of the definition around a branch grows."""
+        if definition != NONE:
+            self.definitions[definition].complexity += 1
 
 
 def span_of(node: Node) -> tuple[int, int]:

@@ -202,7 +202,7 @@ def require_fix(resumed: Resumed, *, is_fix: bool) -> None:
 
 
 def _refuse_without(names: Sequence[str]) -> Fault:
-    listed = ", ".join(_name_flag(name) for name in names)
+    listed = _list_flags(names)
     return Fault(
         E_USAGE,
         f"The token holds only a digest of {listed}.",
@@ -212,7 +212,7 @@ def _refuse_without(names: Sequence[str]) -> Fault:
 
 
 def _refuse_contradiction(names: Sequence[str]) -> Fault:
-    listed = ", ".join(_name_flag(name) for name in names)
+    listed = _list_flags(names)
     return Fault(
         E_USAGE,
         f"The token says something else for {listed}.",
@@ -221,5 +221,5 @@ def _refuse_contradiction(names: Sequence[str]) -> Fault:
     )
 
 
-def _name_flag(name: str) -> str:
-    return _FLAGS.get(name) or f"--{name.replace('_', '-')}"
+def _list_flags(names: Sequence[str]) -> str:
+    return ", ".join(_FLAGS.get(name) or f"--{name.replace('_', '-')}" for name in names)

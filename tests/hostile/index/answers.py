@@ -32,7 +32,7 @@ class IndexAttack(NamedTuple):
 
 def index_attacks() -> list[IndexAttack]:
     """All of them."""
-    trouble = [IndexAttack(name, f"trouble: {name}", given) for name, given, _ in TROUBLES]
+    trouble = [IndexAttack(name, "trouble", given) for name, given, _ in TROUBLES]
     return [*trouble, *_LISTINGS, *_PAGES, *_SLOW]
 
 

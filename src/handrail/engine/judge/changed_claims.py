@@ -7,7 +7,7 @@ an earlier step of the run added also with those that the step began with.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -145,16 +145,15 @@ class Comparison:
             if self._is_left(path) == are_left and listed.isdisjoint(widen(_spell(path)))
         ]
 
-    def describe_undemanded(self, named: list[str]) -> tuple[str, list[str]]:
-        """What is shown where it is not listed, and demanded of nobody; and the paths."""
+    def describe_undemanded(self, named: list[str]) -> dict[str, tuple[str, list[str]]]:
+        """What is shown where it is not listed, and demanded of nobody, with the paths; by its place."""
+        of_others = {OF_ANOTHER_RUN: self.find_unlisted_of_others(named)}
         found = {
             "came with a commit of this run": self.find_unlisted_arrivals(named),
             "left by another branch of this run": self.find_unlisted_leftovers(named),
-            OF_ANOTHER_RUN: self.find_unlisted_of_others(named),
             "changed in this run as ignore rules": list(self._sighting.beside.ignore_rules),
         }
-        told = [f"{how} and not listed: {list_paths(paths)}" for how, paths in found.items() if paths]
-        return "; ".join(told), [path for paths in found.values() for path in paths]
+        return {"/-": _tell_unlisted(found), "/-/-": _tell_unlisted(of_others)}
 
     def _has_changed(self, located: LocatedPath) -> bool:
         return not self._with_folders.isdisjoint(located.paths)
@@ -206,6 +205,11 @@ class Comparison:
         if not is_known or self._has_changed(located):
             return ""
         return f"{make_readable(clean_path(before))} is still there, unchanged"
+
+
+def _tell_unlisted(found: Mapping[str, list[str]]) -> tuple[str, list[str]]:
+    told = [f"{how} and not listed: {list_paths(paths)}" for how, paths in found.items() if paths]
+    return "; ".join(told), [path for paths in found.values() for path in paths]
 
 
 def widen(paths: Iterable[str]) -> set[str]:

@@ -7,6 +7,7 @@ The newest list of changes replaces what was said before it: a later step may ch
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -246,7 +247,7 @@ def _find_unlisted(known: Witnessed) -> list[Outdated]:
 def list_outdated_gaps(outdated: list[Outdated]) -> list[GapRecorded]:
     """Each waits for what would show it: a check for its next run, a list of changes for nothing by name."""
     said = "The last files are not those that were checked and listed: "
-    return [make_gap(f"{said}{one.claim.fact}.", one.command) for one in outdated]
+    return [make_gap(f"{said}{one.claim.fact}.", one.command, refs=one.claim.refs) for one in outdated]
 
 
 def name_command(command: Suggested, guard: str = "") -> dict[str, str]:
@@ -255,11 +256,21 @@ def name_command(command: Suggested, guard: str = "") -> dict[str, str]:
     return {name: shorten_message(line, LINE_BYTES) for name, line in told.items()}
 
 
-def make_gap(said: str, command: Suggested = NOTHING, guard: str = "") -> GapRecorded:
-    """What evidence discloses. The command would settle it, if it passed on the present files."""
+def make_gap(
+    said: str, command: Suggested = NOTHING, guard: str = "", refs: Iterable[str] = ()
+) -> GapRecorded:
+    """What evidence discloses. The command would settle it, if it passed on the present files.
+
+    `refs` are the receipts that it is about, and files that it names.
+    """
     waits = WaitsFor(kind="check", values=name_command(command, guard)) if command.name else None
     return GapRecorded(
-        gap_id="", severity="warning", reason="reported", summary=shorten_message(said), waits_for=waits
+        gap_id="",
+        severity="warning",
+        reason="reported",
+        summary=shorten_message(said),
+        evidence_refs=tuple(refs),
+        waits_for=waits,
     )
 
 
@@ -288,7 +299,10 @@ def weigh_end(known: Witnessed, own: tuple[Claim, ...]) -> tuple[list[Claim], li
 
 
 def _list_failing_gaps(known: Witnessed) -> list[GapRecorded]:
-    return [make_gap(f"The run ends although {one.fact}.", one.command) for one in find_failing(known)]
+    return [
+        make_gap(f"The run ends although {one.fact}.", one.command, refs=one.refs)
+        for one in find_failing(known)
+    ]
 
 
 # Checks that fail at the end, and those that the project declares

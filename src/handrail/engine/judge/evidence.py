@@ -43,7 +43,7 @@ from handrail.engine.judge.earlier_reports import (
     name_command,
     weigh_step,
 )
-from handrail.engine.judge.named_places import describe_place, read_place
+from handrail.engine.judge.named_places import describe_place, is_test_file, read_place
 from handrail.engine.judge.red_then_green import find_doubted_pass, match_red_then_green, sort_tests
 from handrail.engine.judge.requirements import MISSING
 from handrail.engine.judge.run_claims import (
@@ -344,10 +344,10 @@ class _Weighing:
                 )
         named = list(find_named_files(rule, self._body))
         pointer = write_pointer(tuple(rule.at[1:].split("/*")[0].split("/")))
-        fact, shown = compared.describe_undemanded(named)
-        if shown:
-            paths = tuple(make_readable(path) for path in shown[:MOST_PATHS_KEPT])
-            self._claim("changed_in_run", pointer + "/-", verdict="unknown", fact=fact, paths=paths)
+        for beyond, (fact, shown) in compared.describe_undemanded(named).items():
+            if shown:
+                paths = tuple(make_readable(path) for path in shown[:MOST_PATHS_KEPT])
+                self._claim("changed_in_run", pointer + beyond, verdict="unknown", fact=fact, paths=paths)
         unlisted = compared.find_unlisted([*named, *list_reports(self._known.checks)])
         if unlisted:
             self._tell_unlisted(rule, pointer, unlisted)
@@ -378,7 +378,8 @@ class _Weighing:
                 receipt_id = around.get(rule.receipt) if rule.receipt else None
                 result = match_run(self._known, text, expected, receipt_id)
                 if not expected and (doubt := find_doubted_pass(self._known, result, text)):
-                    self._disclose(f"{doubt}.")
+                    tests = filter(is_test_file, result.paths)
+                    self._disclose(f"{doubt}.", refs=(*result.refs, *tests))
                 check: EvidenceCheck = "ran"
             case RedThenGreen():
                 result = match_red_then_green(self._known, text)
@@ -395,11 +396,11 @@ class _Weighing:
             self._tell_hidden_tests(check, pointer, hidden, result.command)
             return
         if result.is_doubted:
-            self._disclose(f"{result.fact}.", result.command, result.guard)
+            self._disclose(f"{result.fact}.", result.command, result.guard, result.refs)
         rewriting = explain_rewriting(self._known, result)
         if rewriting:
             result = msgspec.structs.replace(result, verdict="unknown", fact=rewriting)
-            self._disclose(f"{rewriting[0].upper()}{rewriting[1:]}.", result.command)
+            self._disclose(f"{rewriting[0].upper()}{rewriting[1:]}.", result.command, refs=result.refs)
         level = "ran" if result.verdict in ("holds", "stale") else "claimed"
         told: dict[str, Any] = {"fact": result.fact, "refs": result.refs, **sort_tests(self._known, result)}
         self._claim(check, pointer, level=level, verdict=result.verdict, **told)
@@ -463,8 +464,17 @@ class _Weighing:
         if not self.reasons:
             self.gaps += list_outdated_gaps(outdated)
 
-    def _disclose(self, said: str, command: Suggested = NOTHING, guard: str = "") -> None:
-        self.gaps.append(make_gap(said, command, guard))
+    def _disclose(
+        self, said: str, command: Suggested = NOTHING, guard: str = "", refs: Iterable[str] = ()
+    ) -> None:
+        """What a report says at several places is one gap, about all that these rest on."""
+        gap = make_gap(said, command, guard, refs)
+        for one in [held for held in self.gaps if held.summary == gap.summary]:
+            self.gaps.remove(one)
+            every = tuple(dict.fromkeys((*gap.evidence_refs, *one.evidence_refs)))
+            waits = gap.waits_for or one.waits_for
+            gap = msgspec.structs.replace(gap, waits_for=waits, evidence_refs=every)
+        self.gaps.append(gap)
 
     def _miss_once(self, fact: str, result: RunResult) -> None:
         """Refused once for a receipt; who sends the report again with no newer one goes on with a gap."""
@@ -475,7 +485,7 @@ class _Weighing:
 
     def _disclose_unpassed(self, result: RunResult) -> None:
         said = f"The report rests on what did not pass on the present files: {result.fact}."
-        self._disclose(said, result.command, result.guard)
+        self._disclose(said, result.command, result.guard, result.refs)
 
     def _miss(self, fact: str, result: RunResult) -> None:
         values = {"contract": self._found.ref} | name_command(result.command, result.guard)

@@ -7,7 +7,7 @@ the check, and by no sentence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -25,6 +25,7 @@ from handrail.engine.judge.run_claims import (
     explain_hidden_tests,
     find_check_receipts,
     find_receipts,
+    identify,
     judge_receipts,
     match_run,
 )
@@ -52,6 +53,36 @@ def settle_by_runs(gaps: Iterable[GapRecorded], known: Witnessed | None) -> list
             said = f"{make_readable(command)} passed on the present files."
             found.append(settle(gap.gap_id, shorten_message(said), result.refs))
     return found
+
+
+def leave_told(
+    gaps: Iterable[GapRecorded], told: Sequence[GapRecorded], known: Witnessed
+) -> list[GapRecorded]:
+    """The gaps about commands that no gap on the branch tells already, be it open or settled by a person.
+
+    One fact is one gap, whichever reports name it; settled is what the person was shown, on those files.
+    """
+    own: dict[str, ReceiptRecorded] = {one.receipt_id: one for one in known.receipts}
+    persons = {gap.resolves_gap_id for gap in told if gap.reason == "settled_by_person"}
+    settled = {gap.resolves_gap_id for gap in told} - persons
+    standing = [gap for gap in told if gap.gap_id not in settled and gap.evidence_refs]
+    facts = {(name_run(own, gap.evidence_refs), msgspec.json.encode(gap.waits_for)) for gap in standing}
+    words = {gap.summary for gap in standing if gap.gap_id not in persons}
+    return [
+        gap
+        for gap in gaps
+        if not (run := name_run(own, gap.evidence_refs))
+        or ((run, msgspec.json.encode(gap.waits_for)) not in facts and gap.summary not in words)
+    ]
+
+
+def name_run(own: Mapping[str, ReceiptRecorded], refs: Sequence[str]) -> tuple[str, ...]:
+    """The command of the last receipt, on the files that it ran on: run there again, it says the same thing.
+
+    Empty: none of them is a receipt.
+    """
+    receipt = next((own[ref] for ref in reversed(refs) if ref in own), None)
+    return () if receipt is None else (*identify(receipt), receipt.tree_after)
 
 
 def weigh_again(

@@ -85,7 +85,7 @@ _Told: TypeAlias = Literal["new_tests", "beside", "broken", "unloadable"]
 that failed in the middle of the work, where the test was never run on that of the start."""
 DoubtCode: TypeAlias = _Gap | _Told
 ASIDE = "put these as they were at the start, run it, put yours back, and run it again"
-_CHANGED = "failed before and passes now, and what it tests by changed in between"
+_CHANGED = "failed before and passes now, and what it tests by changed in between: {}"
 _WITHOUT = "run it as it is now without the fix, then with it"
 _SAYS: dict[DoubtCode, str] = {
     "steering": "failed and passes under different {}",
@@ -93,15 +93,20 @@ _SAYS: dict[DoubtCode, str] = {
     "fewer": "failed before, and now {}",
     "gone": "failed before and passes now, and tests of then are gone: {}",
     "only_tests": "failed before and passes now, and only tests differ: {}",
-    "changed_tests": f"{_CHANGED}: {{}}; {_WITHOUT}",
-    "new_tests": f"{_CHANGED}: {{}}; {_WITHOUT}",
-    "beside": f"{_CHANGED}: {{}}; {ASIDE}",
-    "broken": "failed only after this run had changed {}: put that back as it was at the start, run it, "
-    "put the fix back, and run it again",
+    "changed_tests": _CHANGED,
+    "new_tests": _CHANGED,
+    "beside": _CHANGED,
+    "broken": "failed only after this run had changed {}",
     "unloadable": "failed only after this run had changed {}, and breaks off without that",
     "absent": "failed before, when {} was not there, and passes now",
 }
-_SAY_WHAT_SHOWS_IT: tuple[DoubtCode, ...] = ("changed_tests", "new_tests", "beside", "broken")
+_SHOWN_BY: dict[DoubtCode, str] = {
+    "changed_tests": _WITHOUT,
+    "new_tests": _WITHOUT,
+    "beside": ASIDE,
+    "broken": "put that back as it was at the start, run it, put the fix back, and run it again",
+}
+"""What would show it, while the run goes on."""
 
 
 class GuardDoubt(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,8 +117,7 @@ class GuardDoubt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def say_guard_doubt(doubt: GuardDoubt, name: str) -> str:
-    """The sentence of it, with what would show it where something does."""
-    return f"{name} {_SAYS[doubt.code].format(list_paths(list(doubt.names)))}"
+    return f"`{name}` {_SAYS[doubt.code].format(list_paths(list(doubt.names)))}"
 
 
 def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, name: str) -> RunResult:
@@ -126,12 +130,12 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
         doubt = GuardDoubt(code="absent", names=tuple(absent))
     if doubt is not None:
         fact = say_guard_doubt(doubt, name)
-        fix = fact if doubt.code in _SAY_WHAT_SHOWS_IT else ""
+        fix = f"{fact}; {_SHOWN_BY[doubt.code]}" if doubt.code in _SHOWN_BY else ""
         is_gap = doubt.code in get_args(_Gap)
         return RunResult(verdict="unknown", fact=fact, refs=refs, fix=fix, is_doubted=is_gap)
     if not paths:
         return RunResult(
-            verdict="unknown", fact=f"{name} failed before and passes now, and {NOT_FOUND}", refs=refs
+            verdict="unknown", fact=f"`{name}` failed before and passes now, and {NOT_FOUND}", refs=refs
         )
     there = set(paths).difference(turn.added)
     told = {make_readable(path) for path in there if is_test_file(path)}.union(green.paths)

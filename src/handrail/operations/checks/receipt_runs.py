@@ -84,8 +84,11 @@ def make_first_use_notices(rt: WritePorts, command: Command, project: str) -> li
         return []
     notices = []
     if not rt.known_checks().find(project, command.digest).was_run:
-        shown = show_line(rt.secrets, command.argv, command.environment)
-        message = f"The first run of this project's check {command.check} on this machine. It starts: {shown}"
+        folder = _inside(project, command.directory)
+        shown = show_line(rt.secrets, command.argv, command.environment, folder)
+        message = (
+            f"The first run of this project's check `{command.check}` on this machine. It starts: {shown}"
+        )
         notices.append(Notice(type="check_first_use", message=message[:1000], severity="warning"))
     if command.change:
         notices.append(Notice(type="check_changed", message=command.change[:1000], severity="warning"))

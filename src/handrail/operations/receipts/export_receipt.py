@@ -17,11 +17,11 @@ from handrail.contract.dsse import encode_for_signing, write_envelope
 from handrail.contract.ids import SessionId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
-from handrail.engine.code_trees import find_baseline, find_latest_tree
+from handrail.engine.code_trees import find_baseline, find_last_seen
 from handrail.engine.facts import encode_project
-from handrail.engine.history import History, Run, list_receipts
+from handrail.engine.history import History, Node, RecordedTree, Run, list_receipts
 from handrail.engine.judge.named_places import is_test_file
-from handrail.operations.declared_checks import list_approved
+from handrail.operations.declared_checks import list_approved, list_environments
 from handrail.operations.finding import find_session
 from handrail.operations.looking import find_files, find_turns
 from handrail.operations.receipts.show_key import find_commit, require_local
@@ -192,8 +192,9 @@ def _describe_subject(rt: Runtime, history: History, run: Run, project: str, nam
     receipts = [held for one in runs for held in list_receipts(history, one.run_id)]
     trees = dict.fromkeys(held.fact.tree_after for held in receipts)
     tips = [history.nodes[run_graph(history, one.run_id).preferred_tip] for one in runs]
-    seen = [find_latest_tree(history, tip.node_id) for tip in tips]
-    last = max((one for one in seen if one is not None), key=lambda one: one.index, default=None)
+    seen = [(tip, find_last_seen(history, tip.node_id)) for tip in tips]
+    looks = [(_find_time(history, tip, one), one) for tip, one in seen if one is not None]
+    _, last = max(looks, key=lambda look: look[0], default=(0, None))
     first = find_baseline(history, tips[0].node_id)
     marks = {} if first is None else first.fact.apart or {}
     sparse = [name for name, mark in marks.items() if mark == "sparse"]
@@ -209,10 +210,18 @@ def _describe_subject(rt: Runtime, history: History, run: Run, project: str, nam
         tests=_list_tests(rt, project, "" if first is None else first.fact.head, committed),
         turns=turns,
         approved=list_approved(rt, run, project),
+        environments=list_environments(rt, project),
         last=_list(_compare(rt, history, project, last.fact.tree_id, committed), sparse)
         if last and is_seen
         else None,
     )
+
+
+def _find_time(history: History, tip: Node, tree: RecordedTree) -> int:
+    """When the files of a tree were last seen: by the report that led to the tip, or when it was recorded."""
+    judged = history.evidence.get(tip.node_id)
+    is_judged = judged is not None and judged.tree == tree.fact.tree_id
+    return max(tip.index, tree.index) if is_judged else tree.index
 
 
 def _list_tests(rt: ReadPorts, project: str, head: str, committed: Tree) -> tuple[str, ...]:

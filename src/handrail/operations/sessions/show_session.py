@@ -38,11 +38,12 @@ from handrail.operations.declared_checks import list_approved
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import find_own_project
-from handrail.projections.doubts import list_doubts, list_facts, list_names, say_doubt
+from handrail.projections.doubts import list_doubts, list_facts, say_doubt, say_fact
 from handrail.projections.evidence import (
     EvidenceSum,
     PlacedClaim,
     caveat_of,
+    describe_settler,
     door_of,
     files_of,
     is_from_elsewhere,
@@ -133,6 +134,8 @@ class GapRow(Answer, frozen=True, kw_only=True):
     reason: str
     summary: str
     is_open: bool
+    who: str = ""
+    """Of what a person wrote who settled the gap before it: who, and where."""
 
 
 class ArtifactRow(Answer, frozen=True, kw_only=True):
@@ -243,7 +246,7 @@ class RunRow(Answer, frozen=True, kw_only=True):
     doubts: dict[str, str] = {}
     """Why the run is not clean, by the code of each doubt: what its closing line and its receipt tell."""
     told: dict[str, str] | UnsetType = UNSET
-    """What is no doubt, and a reader should know: tests that came or grew, and checks that count none."""
+    """What is no doubt, and a reader should know, by the code of each fact: told like the doubts."""
     claims: list[ClaimRow]
     """The newest, oldest first."""
     confirmations: list[ConfirmationRow] = []
@@ -457,7 +460,7 @@ def _tell_beside(rt: ReadPorts, history: History, tip: NodeId) -> dict[str, Any]
     doubts, facts = list_doubts(history, tip, approved), list_facts(history, tip, approved)
     return {
         "doubts": {one.code: say_doubt(one) for one in doubts if one.code != "imported"},
-        "told": {what: list_names(names) for what, names in facts.items() if names} or UNSET,
+        "told": {code: say_fact(code, names) for code, names in facts.items()} or UNSET,
     }
 
 
@@ -494,7 +497,8 @@ def _skipped_row(part: PassedBy) -> SkippedRow:
 
 def _gap_row(still_open: frozenset[str], gap: GapRecorded) -> GapRow:
     is_open = gap.gap_id in still_open
-    return make_from(GapRow, gap, id=gap.gap_id, summary=explain_gap(gap), is_open=is_open)
+    who = describe_settler(gap) if gap.reason == "settled_by_person" else ""
+    return make_from(GapRow, gap, id=gap.gap_id, summary=explain_gap(gap), is_open=is_open, who=who)
 
 
 def _node_row(history: History, graph: RunGraph, node: Node) -> NodeRow:

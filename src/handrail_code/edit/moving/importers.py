@@ -92,14 +92,19 @@ def _form(facts: FileFacts) -> Form:
 
 def _rewrite_call(shift: Shift, path: str, facts: FileFacts, found: Import) -> None:
     """`const {a} = await import("x")`, `require("x").a`: another module where only this name is taken."""
-    same = [each for each in facts.imports if each.module_span == found.module_span]
-    others = [each for each in same if each != found and each.imported != "*"]
-    whole = [each for each in same if each.imported == "*"]
+    beside = _list_beside(facts, found)
+    others = [each for each in beside if each.imported != "*"]
+    whole = [each for each in (found, *beside) if each.imported == "*"]
     is_held = any(each.binding != NONE or not each.is_followed for each in whole)
     if others or is_held or path == shift.target:
         shift.kept.add(found.imported)
         return
     _retarget(shift, path, found)
+
+
+def _list_beside(facts: FileFacts, found: Import) -> list[Import]:
+    """What else the same naming of the module takes."""
+    return [each for each in facts.imports if each.module_span == found.module_span and each != found]
 
 
 def _retarget(shift: Shift, path: str, found: Import) -> None:
@@ -112,9 +117,8 @@ def _rewrite_whole(shift: Shift, path: str, facts: FileFacts, found: Import, nam
     # Whoever holds the module as a whole may reach any name of it. So a moved name is taken from its new
     # place only where every reach for it can be seen; else it is `kept`: the old module hands it on.
     at = facts.imports.index(found)
-    same = [each for each in facts.imports if each.module_span == found.module_span and each != found]
     if found.binding == NONE:
-        if any(each.imported in names for each in same):
+        if any(each.imported in names for each in _list_beside(facts, found)):
             return  # the names that it takes are imports of their own
         members = [each for each in facts.members if each.receiver == "import" and each.index == at]
         if not members:
@@ -151,8 +155,7 @@ def _rewrite_whole(shift: Shift, path: str, facts: FileFacts, found: Import, nam
 
 def _rewrite_single(shift: Shift, path: str, facts: FileFacts, found: Import) -> None:
     """The module is the moved thing: `module.exports = a`."""
-    same = [each for each in facts.imports if each.module_span == found.module_span and each != found]
-    if path == shift.target or same:
+    if path == shift.target or _list_beside(facts, found):
         raise _refuse_alias(shift, path, found)
     _retarget(shift, path, found)
 

@@ -71,16 +71,12 @@ def visit_signature(draft: Draft, node: Node, scope: int, definition: int) -> No
                 pass
             case _:
                 later.append(child)
+    shown = node.child_by_field_name("body") if node.type == "arrow_function" and body is None else body
+    if shown is not None and definition != NONE and draft.definitions[definition].head_end == NONE:
+        draft.definitions[definition].head_end = shown.start_byte
+        draft.count_branch(definition)
     if body is not None:
-        if definition != NONE and draft.definitions[definition].head_end == NONE:
-            draft.definitions[definition].head_end = body.start_byte
-            draft.definitions[definition].complexity += 1
         visit_body(draft, body, draft.open_scope("function", body, parameters), definition)
-    elif node.type == "arrow_function" and definition != NONE:
-        shown = node.child_by_field_name("body")
-        if shown is not None and draft.definitions[definition].head_end == NONE:
-            draft.definitions[definition].head_end = shown.start_byte
-            draft.definitions[definition].complexity += 1
     draft.push(later, parameters, definition)
 
 
@@ -217,29 +213,16 @@ def declare_named(
     return draft.define(name, kind, extent, container, use)
 
 
-def visit_class_declaration(draft: Draft, node: Node, scope: int, definition: int) -> None:
+def visit_class(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    """A declaration, or an expression, whose name only the class itself knows."""
     name = node.child_by_field_name("name")
-    if name is not None:
+    if name is None:
+        generic = draft.open_scope("type", node, scope)
+    else:
+        scope = draft.open_scope("name", node, scope) if node.type == "class" else scope
         definition = declare_named(draft, name, "class", VALUE | TYPE, scope, definition, node)
-    _visit_class_parts(draft, node, name, scope, definition)
-
-
-def visit_class_expression(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    name = node.child_by_field_name("name")
-    if name is not None:
-        scope = draft.open_scope("name", node, scope)
-        definition = declare_named(draft, name, "class", VALUE | TYPE, scope, definition, node)
-    _visit_class_parts(draft, node, name, scope, definition)
-
-
-def _visit_class_parts(draft: Draft, node: Node, name: Node | None, scope: int, definition: int) -> None:
-    generic = (
-        draft.open_scope("type", node, scope)
-        if name is None
-        else draft.generic_scope(definition, node, scope)
-    )
-    scope = generic
-    inside = draft.open_scope("class", node, scope)
+        generic = draft.generic_scope(definition, node, scope)
+    inside = draft.open_scope("class", node, generic)
     draft.scopes[inside].is_strict = True
     draft.scopes[inside].this = NONE if name is None else definition
     body = node.child_by_field_name("body")

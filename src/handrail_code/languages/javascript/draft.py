@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from handrail_code.facts.model import NONE, VALUE, ExportKind, Kind, Role, ScopeKind
+from handrail_code.facts.model import NONE, VALUE, ExportKind, Kind, ReceiverKind, Role, ScopeKind
 from handrail_code.languages.draft import (
     FoundBinding,
     FoundDefinition,
@@ -172,9 +172,20 @@ class Draft(FoundSoFar):
         self.uses.append(FoundUse(name, node.start_byte, node.end_byte, role, scope, definition, meaning))
         return len(self.uses) - 1
 
-    def member(self, node: Node, role: Role, definition: int) -> int:
-        name = self.name_of(node)
-        self.members.append(FoundMember(name, node.start_byte, node.end_byte, role, definition))
+    def member(
+        self,
+        node: Node,
+        role: Role,
+        definition: int,
+        receiver: ReceiverKind = "unknown",
+        index: int = NONE,
+        meaning: int = VALUE,
+    ) -> int:
+        """A member of something; one of a module is all that is taken of it there."""
+        place = (self.name_of(node), node.start_byte, node.end_byte)
+        self.members.append(FoundMember(*place, role, definition, receiver, index, meaning))
+        if receiver == "import":
+            self.imports[index].is_followed = True
         return len(self.members) - 1
 
     def define(self, node: Node, kind: Kind, extent: Node, container: int, use: int = NONE) -> int:

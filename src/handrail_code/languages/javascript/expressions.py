@@ -88,10 +88,7 @@ def read_chain(draft: Draft, node: Node, scope: int, definition: int, role: Role
             draft.use(name, role if is_last else "read", scope, VALUE, definition)
             receiver, index = "unknown", NONE
         elif name is not None:
-            last = draft.member(name, role if is_last else "read", definition)
-            draft.members[last].receiver, draft.members[last].index = receiver, index
-            if receiver == "import":
-                draft.imports[index].is_followed = True
+            last = draft.member(name, role if is_last else "read", definition, receiver, index)
             receiver, index = "member", last
         else:
             receiver, index = "unknown", NONE

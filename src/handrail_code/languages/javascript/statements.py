@@ -149,9 +149,7 @@ def visit_expression_statement(draft: Draft, node: Node, scope: int, definition:
 
 
 def visit_decision(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    """A branch: the complexity of the function around it grows."""
-    if definition != NONE:
-        draft.definitions[definition].complexity += 1
+    draft.count_branch(definition)
     match node.type:
         case "for_statement":
             visit_block(draft, node, scope, definition)
@@ -165,8 +163,8 @@ def visit_decision(draft: Draft, node: Node, scope: int, definition: int) -> Non
 
 def visit_binary(draft: Draft, node: Node, scope: int, definition: int) -> None:
     operator = node.child_by_field_name("operator")
-    if operator is not None and operator.type in ("&&", "||", "??") and definition != NONE:
-        draft.definitions[definition].complexity += 1
+    if operator is not None and operator.type in ("&&", "||", "??"):
+        draft.count_branch(definition)
     draft.push(node.named_children, scope, definition)
 
 

@@ -35,10 +35,7 @@ def visit_nested_type_name(draft: Draft, node: Node, scope: int, definition: int
         receiver = "unknown" if index == NONE else "member"
         if len(draft.uses) > before:
             draft.uses[before].meaning = NAMESPACE
-    member = draft.members[draft.member(name, "type", definition)]
-    member.meaning, member.receiver, member.index = TYPE, receiver, index
-    if receiver == "import":
-        draft.imports[index].is_followed = True
+    draft.member(name, "type", definition, receiver, index, TYPE)
 
 
 def visit_lookup_type(draft: Draft, node: Node, scope: int, definition: int) -> None:
@@ -57,10 +54,7 @@ def visit_lookup_type(draft: Draft, node: Node, scope: int, definition: int) -> 
     if name is None or index == NONE:
         draft.push(node.named_children, scope, definition)
         return
-    if receiver == "import":
-        draft.imports[index].is_followed = True
-    member = draft.members[draft.member(name, "type", definition)]
-    member.receiver, member.index = receiver, index
+    draft.member(name, "type", definition, receiver, index)
 
 
 def visit_type_alias(draft: Draft, node: Node, scope: int, definition: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from handrail_code.facts.model import NONE
+from handrail_code.facts.model import NONE, Kind
 from handrail_code.languages.draft import span_of
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.python.draft import Draft
@@ -32,10 +32,8 @@ def visit_decorated(draft: Draft, node: Node, scope: int, definition: int) -> No
     if inner is None:
         draft.push(node.named_children, scope, definition)
         return
-    if inner.type == "class_definition":
-        _visit_class(draft, inner, node, scope, definition)
-    else:
-        _visit_function(draft, inner, node, scope, definition)
+    visit = visit_class if inner.type == "class_definition" else visit_function
+    visit(draft, inner, scope, definition, node)
     name = inner.child_by_field_name("name")
     if name is not None and not all(_is_plain(draft, decorator) for decorator in decorators):
         draft.dynamic.append(("decorator", *span_of(name)))
@@ -51,16 +49,16 @@ def _is_plain(draft: Draft, decorator: Node) -> bool:
     return draft.name_of(found).rpartition(".")[2] in PLAIN_DECORATORS
 
 
-def visit_function(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    _visit_function(draft, node, node, scope, definition)
-
-
-def _visit_function(draft: Draft, node: Node, extent: Node, scope: int, definition: int) -> None:
+def visit_function(
+    draft: Draft, node: Node, scope: int, definition: int, decorated: Node | None = None
+) -> None:
+    """`decorated` is the function with its decorators."""
+    extent = node if decorated is None else decorated
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if name is None:
         draft.push(node.named_children, scope, definition)
         return
-    made = _define(draft, name, node, extent, body, scope, definition, is_class=False)
+    made = _define(draft, "function", name, node, extent, body, scope, definition)
     around = _open_type_parameters(draft, node, scope, made)
     inside = draft.open_scope("function", node, around)
     parameters, returned = node.child_by_field_name("parameters"), node.child_by_field_name("return_type")
@@ -83,28 +81,24 @@ def _is_static(draft: Draft, extent: Node) -> bool:
 
 def _define(
     draft: Draft,
+    kind: Kind,
     name: Node,
     node: Node,
     extent: Node,
     body: Node | None,
     scope: int,
     definition: int,
-    *,
-    is_class: bool,
 ) -> int:
     """Every `def` and `class` is a definition, also where it replaces another of its name."""
-    kind = "class" if is_class else "function"
     before = len(draft.definitions)
-    use = draft.bind(name, "class" if is_class else "function", scope, definition, extent)
+    use = draft.bind(name, kind, scope, definition, extent)
     if len(draft.definitions) == before:
         is_global = draft.scopes[scope].declared.get(draft.name_of(name)) == "global"
         home, container = (0, NONE) if is_global else (scope, definition)
-        draft.define(
-            name, draft.kind_in("class" if kind == "class" else "function", home), extent, container, use
-        )
+        draft.define(name, draft.kind_in(kind, home), extent, container, use)
     draft.uses[use].role = "declaration"
     made = draft.definitions[before]
-    made.complexity = 0 if is_class else 1
+    made.complexity = 0 if kind == "class" else 1
     end = body.start_byte if body is not None else node.end_byte
     made.head = (node.start_byte, end)
     made.doc = _docstring(draft, body)
@@ -198,16 +192,13 @@ def visit_lambda(draft: Draft, node: Node, scope: int, definition: int) -> None:
         _declare_parameters(draft, parameters, inside, scope, scope, definition, NONE, is_bound=False)
 
 
-def visit_class(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    _visit_class(draft, node, node, scope, definition)
-
-
-def _visit_class(draft: Draft, node: Node, extent: Node, scope: int, definition: int) -> None:
+def visit_class(draft: Draft, node: Node, scope: int, definition: int, decorated: Node | None = None) -> None:
+    extent = node if decorated is None else decorated
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if name is None:
         draft.push(node.named_children, scope, definition)
         return
-    made = _define(draft, name, node, extent, body, scope, definition, is_class=True)
+    made = _define(draft, "class", name, node, extent, body, scope, definition)
     around = _open_type_parameters(draft, node, scope, made)
     inside = draft.open_scope("class", node, around, class_name=draft.name_of(name))
     if body is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handrail_code.facts.model import NONE, Kind
+from handrail_code.facts.model import NONE, Kind, ReceiverKind
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.python.draft import Draft
 from handrail_code.languages.python.expressions import list_names, visit_attribute
@@ -89,7 +89,7 @@ def visit_walrus(draft: Draft, node: Node, scope: int, definition: int) -> None:
 
 
 def visit_for(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    count_branch(draft, definition)
+    draft.count_branch(definition)
     left = node.child_by_field_name("left")
     if left is not None:
         bind_target(draft, left, scope, definition, left, "variable")
@@ -121,7 +121,7 @@ def visit_declared(draft: Draft, node: Node, scope: int, definition: int) -> Non
 
 
 def visit_case(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    count_branch(draft, definition)
+    draft.count_branch(definition)
     for child in node.named_children:
         if child.type == "case_pattern":
             _bind_pattern(draft, child, scope, definition)
@@ -164,20 +164,12 @@ def visit_dotted(draft: Draft, node: Node, scope: int, definition: int) -> None:
     names = [child for child in node.named_children if child.type == "identifier"]
     if not names:
         return
+    receiver: ReceiverKind = "use"
     index = draft.read(names[0], "read", scope, definition)
-    member = NONE
     for name in names[1:]:
-        if member == NONE:
-            member = draft.member(name, "read", "use", index, definition)
-        else:
-            member = draft.member(name, "read", "member", member, definition)
-
-
-def count_branch(draft: Draft, definition: int) -> None:
-    if definition != NONE:
-        draft.definitions[definition].complexity += 1
+        index, receiver = draft.member(name, "read", receiver, index, definition), "member"
 
 
 def visit_branch(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    count_branch(draft, definition)
+    draft.count_branch(definition)
     draft.push(node.named_children, scope, definition)

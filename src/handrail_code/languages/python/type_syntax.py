@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from handrail_code.facts.model import NONE, ReceiverKind
+from handrail_code.facts.model import ReceiverKind
 from handrail_code.facts.python_words import RESERVED
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.python.draft import Draft
@@ -92,17 +92,14 @@ def read_type(draft: Draft, start: int, end: int, scope: int, definition: int) -
         return
     found = _read_tokens(draft.text, start, end)
     for first, last in found or ():
-        at = first
-        index = NONE
-        for name in draft.text[first:last].decode().split("."):
-            stop = at + len(name.encode())
-            if at == first:
-                use = draft.note(name, (at, stop), "type", scope, definition)
-            else:
-                receiver: ReceiverKind = "use" if index == NONE else "member"
-                below = use if index == NONE else index
-                index = draft.member_at(name, (at, stop), "type", receiver, below, definition)
-            at = stop + 1
+        name, *rest = draft.text[first:last].decode().split(".")
+        at = first + len(name.encode())
+        receiver: ReceiverKind = "use"
+        index = draft.note(name, (first, at), "type", scope, definition)
+        for name in rest:
+            span = (at + 1, at + 1 + len(name.encode()))
+            index = draft.member_at(name, span, "type", receiver, index, definition)
+            receiver, at = "member", span[1]
 
 
 def _read_tokens(text: bytes, start: int, end: int) -> list[tuple[int, int]] | None:

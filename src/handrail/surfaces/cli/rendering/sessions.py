@@ -35,8 +35,8 @@ from handrail.surfaces.cli.rendering.text import (
 
 _LEGEND = "o step   # checkpoint   x blocked attempt   * where the run stands"
 _MOST_FACTS = 10
-_TOLD_OTHERWISE = ("blocked", "unfinished", "contradicted", "gaps", "imported")
-"""Doubts that other lines of a run tell: its status, its evidence and its gaps."""
+_TOLD_OTHERWISE = ("blocked", "unfinished", "contradicted", "gaps", "imported", "settled")
+"""Doubts and facts that other lines of a run tell: its status, its evidence and its gaps."""
 _FINISHED = ("complete", "complete_with_gaps", "closed")
 
 
@@ -190,9 +190,9 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
     lines += [INDENT + row for row in format_aligned([row for row in rows if row[1]])]
     for gap in run.get("gaps", [])[:_MOST_FACTS]:
         state = "open" if gap.get("is_open") else "settled"
-        lines += wrap(
-            f"Gap ({one_line(gap['severity'])}, {state}): {one_line(gap['summary'])}", page.width, INDENT
-        )
+        what = f"Gap ({one_line(gap['severity'])}, {state})"
+        what = f"Settled by {one_line(gap['who'])}" if gap.get("who") else what
+        lines += wrap(f"{what}: {one_line(gap['summary'])}", page.width, INDENT)
     for told in run.get("divergences", [])[:_MOST_FACTS]:
         where = f" at {spell_step(one_line(told['step_id']))}" if told.get("step_id") else ""
         said = f"Left the instructions{where} ({one_line(told['reason'])}): {one_line(told['summary'])}"
@@ -212,8 +212,9 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
     for code, doubt in run.get("doubts", {}).items():
         if code not in _TOLD_OTHERWISE:
             lines += wrap(f"In doubt: {one_line(doubt)}", page.width, INDENT)
-    for what, names in run.get("told", {}).items():
-        lines += wrap(f"{what[:1].upper()}{what[1:]}: {one_line(names)}", page.width, INDENT)
+    for code, fact in run.get("told", {}).items():
+        if code not in _TOLD_OTHERWISE:
+            lines += wrap(f"{fact[:1].upper()}{one_line(fact[1:])}", page.width, INDENT)
     words = [one["text"] for one in run.get("claims", []) if _is_agents_word(one)]
     for text in list(dict.fromkeys(map(one_line, words)))[-_MOST_FACTS:]:
         lines += wrap(f"{WORTH_WORDS['claimed'].capitalize()}: {text}", page.width, INDENT)
@@ -230,9 +231,11 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
 
 
 def _is_agents_word(claim: dict[str, Json]) -> bool:
-    """As the sum counts it: what came by a commit is nobody's claim."""
+    """As the receipt has it: what came by a commit is nobody's claim, and a guard that ran is a doubt."""
     is_arrival = claim["check"] == "changed_in_run" and str(claim["pointer"]).endswith("/-")
-    return claim["level"] == "claimed" and claim["verdict"] != "contradicted" and not is_arrival
+    is_unshown = claim["check"] == "red_then_green" and bool(claim["refs"])
+    is_word = claim["level"] == "claimed" and claim["verdict"] != "contradicted"
+    return is_word and not is_arrival and not is_unshown
 
 
 def _evidence(counts: dict[str, Json]) -> str:
