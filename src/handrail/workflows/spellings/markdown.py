@@ -33,11 +33,11 @@ from handrail.workflows.spellings.markdown_text import (
     find_other_id,
     find_yaml_end,
     is_construct,
+    join_items,
     join_lines,
     meant_fence,
     read_items,
     read_link,
-    read_named,
     read_part,
     split_title,
     trim_blank,
@@ -236,7 +236,7 @@ class _Reading:
             self._report(place, message, fix, edit)
             return
         if holder is None or holder.is_loop:
-            self._part(holder, place, words, column)
+            self._part(holder, level, place, words, column)
         elif part_id is not None:
             message = f"{quote(part_id)} stands inside a step that is no loop."
             fix = f"Write {'#' * holder.level} for a step, or `type: loop` in the fence `step` above it."
@@ -259,13 +259,13 @@ class _Reading:
             holder.current = BLOCKS[title]
             holder.texts[holder.current] = _Text(place)
 
-    def _part(self, holder: _Part | None, place: Place, words: str, column: int) -> None:
+    def _part(self, holder: _Part | None, level: int, place: Place, words: str, column: int) -> None:
         title, part_id = split_title(words)
         beside = self._parts if holder is None else holder.body
         base = "/steps" if holder is None else f"{holder.pointer}/body"
         if not beside:
             self.values[base] = self.keys[base] = place
-        part = _Part(_level_below(holder), f"{base}/{len(beside)}", place, column + len(words) + 1)
+        part = _Part(level, f"{base}/{len(beside)}", place, column + len(words) + 1)
         self.values[part.pointer] = self.keys[part.pointer] = place
         if part_id is not None:
             part.document["id"] = part_id
@@ -497,24 +497,15 @@ class _Reading:
         self.keys[pointer] = held.heading
         text, number = self._whole_text(held)
         self.values[pointer] = (number, 1)
-        items = None if held.fence is not None else read_items(trim_blank(held.lines))
+        items = None if held.fence is not None else read_items(key, trim_blank(held.lines))
         if isinstance(items, Misplaced):
             self._report((items.number, 1), items.message, items.fix)
             return text
-        if items is not None and key == "outputRequired":
-            named = read_named(items)
-            if isinstance(named, Misplaced):
-                self._report((named.number, 1), named.message, named.fix)
-                return text
-            for name, item in named:
+        if items is not None:
+            for name, item in items:
                 self._mark(pointer, name, (item.number, 1))
                 self._note_link(join_pointer(pointer, name), item.link)
-            return {name: item.value for name, item in named}
-        if items is not None:
-            for at, item in enumerate(items):
-                self.values[f"{pointer}/{at}"] = self.keys[f"{pointer}/{at}"] = (item.number, 1)
-                self._note_link(f"{pointer}/{at}", item.link)
-            return [item.value for item in items]
+            return join_items(key, items)
         if key == "outputRequired":
             self._report(held.heading, "Deliver has no list.", "Write `- name: what it must hold`.")
         elif not text and held.fence is None:
@@ -542,10 +533,6 @@ class _Reading:
     def _report(self, place: Place, message: str, fix: str, edit: Edit = NO_EDIT) -> None:
         self.problems.append(report(place, message, fix, edit))
         self._damaged.add(self._open[-1].pointer if self._open else "")
-
-
-def _level_below(holder: _Part | None) -> int:
-    return _STEP_LEVEL if holder is None else holder.level + 1
 
 
 def _is_there(held: _Text) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -198,8 +198,12 @@ def _link_words(ref: str) -> str:
     return ref.rpartition(".")[2].replace("_", " ")
 
 
-def read_items(lines: list[Line]) -> list[Item] | Misplaced | None:
-    """The items of a list; None if the text is no list."""
+Items: TypeAlias = list[tuple[str, Item]]
+"""Each with its name, or its place in the list."""
+
+
+def read_items(key: str, lines: list[Line]) -> Items | Misplaced | None:
+    """The items of a block that is a list; None if the text is no list."""
     if not lines or _ITEM.match(lines[0].text) is None:
         return None
     items: list[Item] = []
@@ -220,7 +224,17 @@ def read_items(lines: list[Line]) -> list[Item] | Misplaced | None:
             message = "This line stands between the items of a list and belongs to none."
             fix = "Indent it under its item, or begin it with a dash."
             return Misplaced(number=line.number, message=message, fix=fix)
-    return [*items, *_closed(held)]
+    items += _closed(held)
+    return _name_items(items) if key == "outputRequired" else [(str(at), one) for at, one in enumerate(items)]
+
+
+def join_items(key: str, items: Items) -> Json:
+    """What the items of a block say together."""
+    return (
+        {name: one.value for name, one in items}
+        if key == "outputRequired"
+        else [one.value for _, one in items]
+    )
 
 
 def _closed(held: list[Line]) -> Iterator[Item]:
@@ -230,9 +244,9 @@ def _closed(held: list[Line]) -> Iterator[Item]:
         yield Item(held[0].number, read_part(text), read_link(text))
 
 
-def read_named(items: list[Item]) -> list[tuple[str, Item]] | Misplaced:
+def _name_items(items: list[Item]) -> Items | Misplaced:
     """Items of the form `name: text`."""
-    named: list[tuple[str, Item]] = []
+    named: Items = []
     for item in items:
         found = _NAMED.fullmatch(item.value) if isinstance(item.value, str) else None
         if found is None:
@@ -292,20 +306,11 @@ def write_block(key: str, value: Json, links: Mapping[str, str]) -> list[str] | 
     lines = _block_lines(key, value, links)
     if lines is None or write_text("\n".join(lines)) is None:
         return None
-    return lines if read_block_value(key, [Line(0, line) for line in lines]) == value else None
-
-
-def read_block_value(key: str, lines: list[Line]) -> Json:
-    """What a block says; None if it cannot be read."""
-    items = read_items(lines)
+    items = read_items(key, [Line(0, line) for line in lines])
     if isinstance(items, Misplaced) or (items is None and key == "outputRequired"):
         return None
-    if items is None:
-        return read_part(join_lines(lines))
-    if key != "outputRequired":
-        return [item.value for item in items]
-    named = read_named(items)
-    return None if isinstance(named, Misplaced) else {name: item.value for name, item in named}
+    read = read_part("\n".join(lines)) if items is None else join_items(key, items)
+    return lines if read == value else None
 
 
 def _block_lines(key: str, value: Json, links: Mapping[str, str]) -> list[str] | None:
