@@ -261,14 +261,16 @@ class _Names:
         self._parts(part["body"], f"{place}/body", variables | frozenset(_variables(part)))
 
     def _for_each(self, path: str, pointer: str, variables: frozenset[str]) -> None:
-        if self._has_open_names and path.partition(".")[0] not in self._given.names | variables:
+        head = path.partition(".")[0]
+        is_known = head in self._given.names | variables
+        if self._has_open_names and not is_known:
             message = f"The loop goes through {quote_name(path)}, which nothing declares."
             fix = "A run stops there and asks when no step has sent the list as context."
             self._found.report("changed_meaning", pointer, message, fix)
-            self._told.add(path.partition(".")[0])
+            self._told.add(head)
             return
         kind, member = split_artifact(path)
-        if member and self._is_artifact(path) and path.partition(".")[0] not in self._given.names | variables:
+        if member and self._is_artifact(path) and not is_known:
             message = f"The loop goes through {quote_name(path)}, and a loop reads no artifact."
             fix = f"Declare an input of type array, and let the step that delivers {kind} send the list."
             self._found.report("undeclared_name", pointer, message, fix)
@@ -279,17 +281,15 @@ class _Names:
             self._for_each_given(path, pointer, variables)
             return
         kind = spec.get("type", "any")
-        if kind in ("array", "any") and isinstance(spec.get("default", []), list):
-            return
-        if kind in ("array", "any"):
+        if kind not in ("array", "any"):
+            message = f"The loop goes through {quote_name(path)}, which is declared as {kind}, not a list."
+            is_plain = "default" not in spec and "enum" not in spec
+            edit = replace_value(f"/inputs/{path}/type", "array") if is_plain else NO_EDIT
+            self._found.report("not_a_list", pointer, message, f'Declare {path} with "type": "array".', edit)
+        elif not isinstance(spec.get("default", []), list):
             message = f"The loop goes through {quote_name(path)}, whose default is not a list."
             fix = 'Write the default as a list, such as ["a", "b"], or leave it out.'
             self._found.report("not_a_list", pointer, message, fix)
-            return
-        message = f"The loop goes through {quote_name(path)}, which is declared as {kind}, not a list."
-        is_plain = "default" not in spec and "enum" not in spec
-        edit = replace_value(f"/inputs/{path}/type", "array") if is_plain else NO_EDIT
-        self._found.report("not_a_list", pointer, message, f'Declare {path} with "type": "array".', edit)
 
     def _for_each_given(self, path: str, pointer: str, variables: frozenset[str]) -> None:
         """What the workflow gives itself must be a list, too, as far as that can be known."""
@@ -388,31 +388,32 @@ class _Names:
         if name in self._all_variables:
             message = f"{label_pointer(pointer)} reads {quote_name(name)}, which only its loop knows."
             fix = f"Move the step into the loop, or say in words what is meant here instead of {name}."
-            self._found.report("undeclared_name", pointer, message, fix, edit, within)
         elif near:
             fix = f"Did you mean {near}?" if edit else f"Did you mean {near}? Else declare it under inputs."
-            self._found.report("undeclared_name", pointer, message, fix, edit, within)
-        elif name not in self._told:
+        elif name in self._told:
+            return
+        elif self._extends:
+            self._told.add(name)
+            declared = ", ".join(self._document.get("inputs", {})) or "none"
+            fix = f"Say it in words: an overlay reads only the inputs of {self._extends}: {declared}."
+        else:
             self._told.add(name)
             spec = spec | {"fromGoal": True} if name == "goal" and spec == {"type": "string"} else spec
             self._missing[name] = spec
-            if self._extends:
-                declared = ", ".join(self._document.get("inputs", {})) or "none"
-                fix = f"Say it in words: an overlay reads only the inputs of {self._extends}: {declared}."
-                self._found.report("undeclared_name", pointer, message, fix, edit, within)
-                return
             shown = msgspec.json.encode(spec).decode()
             fix = f'Declare it under inputs, such as "{name}": {shown}, or correct the name.'
             # Without inputs, each edit declares them all: the second would else take the place of the first.
             has_inputs = "inputs" in self._document
             edit = add_value(f"/inputs/{name}", spec) if has_inputs else add_value("/inputs", self._missing)
-            self._found.report("undeclared_name", pointer, message, fix, edit, within)
+        self._found.report("undeclared_name", pointer, message, fix, edit, within)
 
     def _texts(self, value: Json, pointer: str, variables: frozenset[str]) -> None:
         """Every text inside a value that a run fills in."""
         known = self._given.names | variables
         for place, text in _strings(value, pointer):
-            slots = [one for one in slots_in(text, known) if one.name in known or not self._is_shown(one)]
+            slots = [
+                one for one in slots_in(text, known) if one.name in known or not self._is_artifact(one.path)
+            ]
             for slot in slots:
                 self._read.add(slot.name)
                 if slot.kind == "name":
@@ -448,11 +449,8 @@ class _Names:
         # Nothing can declare it here: its words are left for the author to replace.
         return f"[{slot.path.replace('_', ' ')}]" if slot.kind == "name" and is_lost else ""
 
-    def _is_shown(self, slot: Slot) -> bool:
-        """Whether it is a part of an artifact; `flow.py` checks that it is delivered by then."""
-        return self._is_artifact(slot.path)
-
     def _is_artifact(self, path: str) -> bool:
+        """Whether it is a part of an artifact; `flow.py` checks that it is delivered by then."""
         contract = split_artifact(path)[0].replace(".", ".contracts.", 1)
         return contract in self._contracts or find_contract(contract) is not None
 

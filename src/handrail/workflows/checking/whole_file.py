@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import msgspec
 
 from handrail.contract.json.strict import decode_json
+from handrail.contract.outcome import make_from
 from handrail.workflows.checking.names import check_names
 from handrail.workflows.checking.slots import UNSURE, slots_in
 from handrail.workflows.checking.value_checks import check_schema_patterns
@@ -80,14 +81,8 @@ def _read(content: bytes, spelling: Spelling, decoded: bytes, base: BaseDocument
     problems = add_places(content, (*reading.problems, *told), spelling)
     if not found.has_errors:
         return msgspec.structs.replace(reading, problems=problems)
-    rest = Rest(
-        workflow=reading.workflow,
-        document=reading.document,
-        written=decode_document(content, spelling, decoded),
-        lost=frozenset(),
-        origin=reading.origin,
-        extends=reading.extends,
-    )
+    written = decode_document(content, spelling, decoded)
+    rest = make_from(Rest, reading, written=written, lost=frozenset())
     return msgspec.structs.replace(reading, workflow=None, problems=problems, rest=rest)
 
 

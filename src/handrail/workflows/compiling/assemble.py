@@ -51,7 +51,6 @@ from handrail.workflows.model import (
     SourceRepeat,
     SourceStep,
     SourceWorkflow,
-    When,
     value_named,
 )
 from handrail.workflows.part_contents import texts_of
@@ -208,8 +207,7 @@ def _part(assembly: Assembly, placed: Placed) -> Part:
 def _delegate(assembly: Assembly, placed: PlacedLeaf, step: SourceDelegate) -> Delegate:
     check_delegate(step, assembly.trail)
     made = [
-        assembly.children.compile(step, child, assembly.table.id_of(*_listed(child.when)))
-        for child in step.children
+        assembly.children.compile(step, child, assembly.table.id_of(child.when)) for child in step.children
     ]
     return make_from(
         Delegate,
@@ -223,6 +221,7 @@ def _delegate(assembly: Assembly, placed: PlacedLeaf, step: SourceDelegate) -> D
 
 def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
     contract_id, contract = _contract(assembly, placed, step)
+    asked_for = step.require_confirmation
     gates = tuple(gate for one in step.gates if (gate := _gate(assembly, one)) is not None)
     own = step.prompt if step.blocks is None else render_blocks(step.blocks, assembly.shelf.ref_text)
     hints = [
@@ -246,11 +245,10 @@ def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
         title=step.title.strip(),
         prompt=_render_prompt(assembly, placed, site, [own, *beside], asked, step.agent_role),
         fragments=tuple(
-            Fragment(when=assembly.table.id_of(*() if one.when is None else (one.when,)), text=one.text)
-            for one in step.fragments
+            Fragment(when=assembly.table.id_of(one.when), text=one.text) for one in step.fragments
         ),
         when=assembly.table.id_of(*placed.whens),
-        require_confirmation=_confirmation(assembly, step.require_confirmation),
+        require_confirmation=asked_for if isinstance(asked_for, bool) else assembly.table.id_of(asked_for),
         contract=contract_id,
         gates=gates,
         functions=assembly.shelf.function_names(step.function_refs, f"{step.pointer}/functionRefs"),
@@ -390,14 +388,6 @@ def _repeat(assembly: Assembly, repeat: SourceRepeat) -> Repeat:
             return repeat
         case never:
             assert_never(never)
-
-
-def _confirmation(assembly: Assembly, confirm: bool | When) -> bool | str:
-    return confirm if isinstance(confirm, bool) else assembly.table.id_of(confirm)
-
-
-def _listed(when: When | None) -> tuple[When, ...]:
-    return () if when is None else (when,)
 
 
 def prompt_bytes(part: Leaf, functions: Mapping[str, str]) -> int:

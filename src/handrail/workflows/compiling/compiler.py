@@ -7,6 +7,7 @@ with proof, with a question to a person, or an action.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import assert_never
 
 import msgspec
@@ -190,16 +191,15 @@ def describe_base(overlay: SourceOverlay, base: BaseCompilation, trail: Trail) -
     """
     workflow = base.pinned.workflow
     left_out: list[LeftOut] = []
-    for displaced in overlay.displaced:
-        for leaf in list_leaves(workflow.steps):
-            reason = _guard_of(leaf, workflow)
-            if not reason or not _is_meant(displaced, leaf.id, base.pointers.get(leaf.id, "")):
-                continue
-            left_out.append(LeftOut(id=leaf.id, title=leaf.title, how=displaced.how))
-            if workflow.id.startswith(RESERVED_NAMESPACE):
-                message = f"{leaf.id} of {workflow.id} {reason}, so an overlay does not {displaced.how} it."
-                fix = "Append or prepend a text instead, or copy the workflow under an id of your own."
-                trail.report("bad_value", displaced.pointer, message, fix)
+    for displaced, leaf in _list_displaced(overlay, base):
+        reason = _guard_of(leaf, workflow)
+        if not reason:
+            continue
+        left_out.append(LeftOut(id=leaf.id, title=leaf.title, how=displaced.how))
+        if workflow.id.startswith(RESERVED_NAMESPACE):
+            message = f"{leaf.id} of {workflow.id} {reason}, so an overlay does not {displaced.how} it."
+            fix = "Append or prepend a text instead, or copy the workflow under an id of your own."
+            trail.report("bad_value", displaced.pointer, message, fix)
     return CompiledBase(id=workflow.id, hash=base.pinned.workflow_hash, left_out=tuple(left_out))
 
 
@@ -208,15 +208,12 @@ def _warn_of_lost_values(
 ) -> None:
     """Where a new text no longer has what that of the base inserts, or asks the agent to send."""
     kept = {leaf.id: _list_named(leaf) for leaf in list_leaves(steps)}
-    for displaced in overlay.displaced:
-        for leaf in list_leaves(base.pinned.workflow.steps):
-            if leaf.id not in kept or not _is_meant(displaced, leaf.id, base.pointers.get(leaf.id, "")):
-                continue
-            lost = ", ".join(one for one in _list_named(leaf) if one not in kept[leaf.id])
-            if lost:
-                message = f"The text of {leaf.id} in the base has {lost}, and this one does not."
-                fix = f"Write {lost} where the agent has to know it, or append a text instead."
-                trail.report("unused", displaced.pointer, message, fix, "warning")
+    for displaced, leaf in _list_displaced(overlay, base):
+        lost = ", ".join(one for one in _list_named(leaf) if one not in kept.get(leaf.id, _list_named(leaf)))
+        if lost:
+            message = f"The text of {leaf.id} in the base has {lost}, and this one does not."
+            fix = f"Write {lost} where the agent has to know it, or append a text instead."
+            trail.report("unused", displaced.pointer, message, fix, "warning")
 
 
 def _list_named(leaf: Leaf) -> dict[str, None]:
@@ -226,9 +223,13 @@ def _list_named(leaf: Leaf) -> dict[str, None]:
     return dict.fromkeys([*(f"{{{{{name}}}}}" for name in inserted), *(f"context.{name}" for name in asked)])
 
 
-def _is_meant(displaced: Displaced, part_id: str, pointer: str) -> bool:
-    """Whether a compiled step is the displaced part, stands in it, or was made from it."""
-    return part_id in displaced.ids or is_within(pointer, displaced.base_pointer)
+def _list_displaced(overlay: SourceOverlay, base: BaseCompilation) -> Iterator[tuple[Displaced, Leaf]]:
+    """Compiled steps that are a displaced part, stand in it, or were made from it."""
+    for displaced in overlay.displaced:
+        for leaf in list_leaves(base.pinned.workflow.steps):
+            place = base.pointers.get(leaf.id, "")
+            if leaf.id in displaced.ids or is_within(place, displaced.base_pointer):
+                yield displaced, leaf
 
 
 def _guard_of(leaf: Leaf, workflow: CompiledWorkflow) -> str:

@@ -81,8 +81,9 @@ class ConditionTable:
         self._trail = trail
         self._held: dict[ConditionId, Condition] = dict(declared)
 
-    def id_of(self, *whens: When) -> ConditionId:
+    def id_of(self, *named: When | None) -> ConditionId:
         """The id under which all of them hold together; empty for none."""
+        whens = tuple(when for when in named if when is not None)
         found = tuple(self.condition(when) for when in whens)
         match whens:
             case ():

@@ -10,6 +10,7 @@ import msgspec
 
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.json.places import join_pointer
+from handrail.contract.outcome import make_from
 from handrail.workflows.builtins.placement import default_prefix
 from handrail.workflows.builtins.registry import find_template
 from handrail.workflows.builtins.routines import make_routine_template
@@ -161,13 +162,7 @@ class _Expander:
         spec = self._find(call.template_id)
         if spec is None:
             return self._stand_in(call, where)
-        taken = Signature(
-            owner=spec.id,
-            specs=spec.args,
-            takes_inputs=spec.takes_inputs,
-            names_inputs=spec.names_inputs,
-            inputs=self._source.inputs,
-        )
+        taken = make_from(Signature, spec, owner=spec.id, specs=spec.args, inputs=self._source.inputs)
         args = check_values(taken, call.args, join_pointer(call.pointer, "args"), self._trail)
         if args is None:
             return ()
@@ -191,14 +186,7 @@ class _Expander:
         prefix, number = wanted, 2
         own = {call.id} if call.id else set()
         while True:
-            context = TemplateContext(
-                prefix=prefix,
-                title=call.title,
-                pointer=call.pointer,
-                require_confirmation=call.require_confirmation,
-                capabilities=self._source.capabilities,
-            )
-            parts = spec.expand(args, context)
+            parts = spec.expand(args, make_from(TemplateContext, call, self._source, prefix=prefix))
             if not self._taken - own & set(_ids(parts)):
                 return parts
             prefix, number = f"{wanted}_{number}", number + 1

@@ -119,15 +119,10 @@ def _doubt(taken: Signature, name: str, spec: InputSpec, value: Any) -> tuple[st
 # Texts
 
 
-class _Applied(msgspec.Struct, frozen=True, kw_only=True):
-    spec: FeatureSpec
-    config: dict[str, Any]
-
-
 class FeatureTexts(msgspec.Struct, frozen=True, kw_only=True):
     """The features of one workflow, ready to be asked about each step."""
 
-    applied: tuple[_Applied, ...]
+    applied: tuple[tuple[FeatureSpec, dict[str, Any]], ...]
     capabilities: dict[str, CapabilityUse]
 
     def around(self, site: Site) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -135,15 +130,15 @@ class FeatureTexts(msgspec.Struct, frozen=True, kw_only=True):
         site = msgspec.structs.replace(site, capabilities=self.capabilities)
         before: list[str] = []
         after: list[str] = []
-        for one in self.applied:
-            for addition in one.spec.adds(one.config, site):
+        for spec, config in self.applied:
+            for addition in spec.adds(config, site):
                 (before if addition.place == "before" else after).append(_text(addition))
         return tuple(before), tuple(after)
 
 
 def collect_feature_texts(source: SourceWorkflow, trail: Trail) -> FeatureTexts:
     """Find and configure each feature once; the order in the file carries no meaning."""
-    applied: dict[str, _Applied] = {}
+    applied: dict[str, tuple[FeatureSpec, dict[str, Any]]] = {}
     seen: dict[str, SourceFeature] = {}
     for feature in source.features:
         spec = find_feature(feature.id)
@@ -152,23 +147,19 @@ def collect_feature_texts(source: SourceWorkflow, trail: Trail) -> FeatureTexts:
             place = f"{feature.pointer}/id" if feature.config else feature.pointer
             trail.unknown("feature", feature.id, known, place, "It is left out.")
         elif feature.id in seen:
-            _check_repeat(feature, seen[feature.id], trail)
+            if feature.config != seen[feature.id].config:
+                message = f"{feature.id} is configured twice, in two ways."
+                trail.report("duplicate_id", feature.pointer, message, "Keep one of them.")
         else:
             seen[feature.id] = feature
             taken = Signature(owner=feature.id, specs=spec.config)
             config = check_values(taken, feature.config, join_pointer(feature.pointer, "config"), trail)
             if config is not None:
-                applied[feature.id] = _Applied(spec=spec, config=config)
+                applied[feature.id] = (spec, config)
     return FeatureTexts(
         applied=tuple(applied[name] for name in sorted(applied)),
         capabilities=source.capabilities,
     )
-
-
-def _check_repeat(feature: SourceFeature, first: SourceFeature, trail: Trail) -> None:
-    if feature.config != first.config:
-        message = f"{feature.id} is configured twice, in two ways."
-        trail.report("duplicate_id", feature.pointer, message, "Keep one of them.")
 
 
 def _text(addition: Addition) -> str:

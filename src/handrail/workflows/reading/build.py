@@ -52,6 +52,7 @@ from handrail.workflows.model import (
     SourceWorkflow,
     When,
 )
+from handrail.workflows.reading.grammar import BLOCK_KEYS
 
 # Conditions
 
@@ -80,6 +81,12 @@ def _take(kind: type[_S], value: Object, pointer: str, origin: Origin, **own: An
         elif field.encode_name in value:
             own[field.name] = msgspec.convert(value[field.encode_name], field.type)
     return kind(**own)
+
+
+def _take_all(kind: type[_S], holder: Object, key: str, pointer: str, origin: Origin) -> tuple[_S, ...]:
+    """A record for each item of a list."""
+    listed = enumerate(holder.get(key, ()))
+    return tuple(_take(kind, one, f"{pointer}/{key}/{index}", origin) for index, one in listed)
 
 
 def build_condition(value: Object) -> Condition:
@@ -198,19 +205,13 @@ def _step(value: Object, pointer: str, origin: Origin) -> SourceStep:
         pointer,
         origin,
         blocks=_blocks(value, pointer, origin),
-        fragments=tuple(
-            _take(SourceFragment, fragment, f"{pointer}/promptFragments/{index}", origin)
-            for index, fragment in enumerate(value.get("promptFragments", ()))
-        ),
+        fragments=_take_all(SourceFragment, value, "promptFragments", pointer, origin),
         require_confirmation=build_confirmation(value, pointer, origin),
         confirmed_by=asked["by"] if _names_who(asked) else "",
         contract_ref=output.get("contractRef", ""),
         hints=tuple(output.get("hints", ())),
         rules=tuple(build_rule(rule) for rule in value.get("validation", ())),
-        gates=tuple(
-            _take(SourceGate, gate, f"{pointer}/gates/{index}", origin)
-            for index, gate in enumerate(value.get("gates", ()))
-        ),
+        gates=_take_all(SourceGate, value, "gates", pointer, origin),
         notes_required=value.get("notesOptional") is False,
         check=value.get("evidence", {}).get("check", ""),
     )
@@ -222,15 +223,12 @@ def _blocks(step: Object, pointer: str, origin: Origin) -> PromptBlocks | None:
     blocks, place = step["promptBlocks"], f"{pointer}/promptBlocks"
     required = blocks.get("outputRequired", {})
     return PromptBlocks(
-        goal=_prompt_parts(blocks.get("goal", []), f"{place}/goal", origin),
-        constraints=_prompt_parts(blocks.get("constraints", []), f"{place}/constraints", origin),
-        procedure=_prompt_parts(blocks.get("procedure", []), f"{place}/procedure", origin),
+        **{key: _prompt_parts(blocks.get(key, []), f"{place}/{key}", origin) for key in BLOCK_KEYS},
         # Sorted, because the order of keys carries no meaning in JSON and must not reach the hash.
         output_required=tuple(
             (name, _prompt_part(required[name], f"{place}/outputRequired/{escape_key(name)}", origin))
             for name in sorted(required)
         ),
-        verify=_prompt_parts(blocks.get("verify", []), f"{place}/verify", origin),
     )
 
 
@@ -322,14 +320,9 @@ def build_workflow(document: Object, origin: Origin) -> SourceWorkflow:
         {"kind": "workflow", "version": DEFAULT_VERSION, **document},
         "",
         origin,
-        features=tuple(
-            _take(SourceFeature, one, f"/features/{index}", origin) for index, one in enumerate(features)
-        ),
+        features=_take_all(SourceFeature, {"features": features}, "features", "", origin),
         conditions={one["id"]: build_condition(one) for one in document.get("conditions", ())},
-        assessments=tuple(
-            _take(SourceAssessment, one, f"/assessments/{index}", origin)
-            for index, one in enumerate(document.get("assessments", ()))
-        ),
+        assessments=_take_all(SourceAssessment, document, "assessments", "", origin),
         steps=build_parts(document["steps"], "/steps", origin),
         slots=tuple(_slots(document["steps"], "/steps", origin)),
     )

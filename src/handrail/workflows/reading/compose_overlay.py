@@ -6,7 +6,7 @@ that only shows in the whole has the line of the overlay that made it; one in th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -49,6 +49,15 @@ def compose(found: Findings, overlay: Object, base: Object) -> Composed | None:
         if found.problems
         else Composed(document=document, pointers=composing.pointers, overlay=composing.describe())
     )
+
+
+def split_known(pointer: str, pointers: Mapping[str, str]) -> tuple[str, str]:
+    """What the longest known beginning of a pointer leads to, and what follows it."""
+    known, rest = pointer, ""
+    while known and known not in pointers:
+        known, _, last = known.rpartition("/")
+        rest = f"/{last}{rest}"
+    return pointers.get(known, ""), rest
 
 
 class _Node:
@@ -252,11 +261,7 @@ class _Composing:
 
     def _find_added(self, place: str) -> str:
         """Where the overlay adds what stands at a place of the whole; empty: it does not."""
-        known, rest = place, ""
-        while known not in self.pointers:
-            known, _, last = known.rpartition("/")
-            rest = f"/{last}{rest}"
-        source = self.pointers[known]
+        source, rest = split_known(place, self.pointers)
         return source + rest if source.startswith(("/add/", "/fill/")) else ""
 
     def _find(self, name: str, pointer: str, *, is_key: bool = False) -> _Node | None:
@@ -346,11 +351,8 @@ class _Composing:
             own_parts=frozenset(own - {""}),
             displaced=tuple(self._displaced),
             contracts={
-                name: TightenedContract(
-                    required=tuple(change.get("required", ())),
-                    evidence=tuple(change.get("evidence", ())),
-                    demand=change.get("demand"),
-                    pointer=join_pointer("/contracts", name),
+                name: msgspec.convert(
+                    {**change, "pointer": join_pointer("/contracts", name)}, TightenedContract
                 )
                 for name, change in self._overlay.get("contracts", {}).items()
             },

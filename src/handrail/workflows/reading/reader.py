@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 
 from handrail.contract.json.places import unescape_key
-from handrail.contract.outcome import Fault, Json
+from handrail.contract.outcome import Fault, Json, make_from
 from handrail.contract.wording import quote
 from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.dialect.translation import to_native
@@ -25,7 +25,7 @@ from handrail.workflows.problem import (
 )
 from handrail.workflows.problem_places import add_places, locate_depth, suggest_repair
 from handrail.workflows.reading.build import Origin, build_workflow
-from handrail.workflows.reading.compose_overlay import compose
+from handrail.workflows.reading.compose_overlay import Composed, compose, split_known
 from handrail.workflows.reading.findings import Findings, guess_surely, quote_name
 from handrail.workflows.reading.grammar import OVERLAY, ROOT
 from handrail.workflows.reading.meaning import check_size
@@ -46,11 +46,7 @@ def origin_in(document: Json, pointers: Mapping[str, str]) -> Callable[[str], st
     """
 
     def origin(pointer: str) -> str:
-        known, rest = pointer, ""
-        while known and known not in pointers:
-            known, _, last = known.rpartition("/")
-            rest = f"/{last}{rest}"
-        start = pointers.get(known, "")
+        start, rest = split_known(pointer, pointers)
         return start + _existing(value_at(document, start), rest)
 
     return origin
@@ -265,12 +261,10 @@ def _misspelt_extends(document: dict[str, Json]) -> str:
 
 
 def _refuse_extends(document: dict[str, Json], key: str) -> Reading:
-    found = Findings()
-    message = f"The key {quote_name(key)} is not known here."
-    found.report(
-        "unknown_key", f"/{key}", message, f"Did you mean {EXTENDS}?", rename_key(f"/{key}", EXTENDS)
-    )
-    return Reading(workflow=None, problems=tuple(found.problems), document=document)
+    message, fix = f"The key {quote_name(key)} is not known here.", f"Did you mean {EXTENDS}?"
+    edit, place = rename_key(f"/{key}", EXTENDS), f"/{key}"
+    problem = Problem(code="unknown_key", message=message, pointer=place, fix=fix, edit=edit)
+    return Reading(workflow=None, problems=(problem,), document=document)
 
 
 def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocument | None) -> Reading:
@@ -280,7 +274,7 @@ def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocum
         fix = "Write it as a .yaml or .json file; Markdown is for whole workflows."
         found.report("bad_source", f"/{EXTENDS}", "An overlay is not written in Markdown.", fix)
     else:
-        check_shape(found, Named(name=OVERLAY), document, "")
+        found.problems += _check_overlay(document)
     if base is not None and base.trouble and not found.problems:
         found.report("unknown_id", f"/{EXTENDS}", base.trouble, base.fix, base.edit)
     if found.problems or base is None:
@@ -303,12 +297,10 @@ def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocum
     origin = origin_in(document, composed.pointers)
     reading = _read_native(composed.document, origin)
     problems = tuple(carry_problem(one, composed.document, origin, document) for one in reading.problems)
-    if reading.workflow is None:
+    workflow = _extended(reading, composed, base)
+    if workflow is None:
         rest = _rest_of_overlay(document, base)
         return msgspec.structs.replace(reading, problems=problems, document=document, rest=rest)
-    workflow = msgspec.structs.replace(
-        reading.workflow, overlay=composed.overlay, has_open_names=base.has_open_names
-    )
     return msgspec.structs.replace(reading, workflow=workflow, problems=problems, extends=document[EXTENDS])
 
 
@@ -330,18 +322,17 @@ def _rest_of_overlay(document: dict[str, Json], base: BaseDocument) -> Rest | No
     if kept is None or composed is None:
         return None
     origin = origin_in(document, composed.pointers)
-    workflow = _read_native(composed.document, origin, has_rest=False).workflow
+    reading = _read_native(composed.document, origin)
+    workflow = _extended(reading, composed, base)
     if workflow is None:
         return None
-    return Rest(
-        workflow=msgspec.structs.replace(
-            workflow, overlay=composed.overlay, has_open_names=base.has_open_names
-        ),
-        document=composed.document,
-        written=document,
-        lost=kept.lost,
-        origin=origin,
-        extends=str(document[EXTENDS]),
+    extends = str(document[EXTENDS])
+    return make_from(Rest, reading, workflow=workflow, written=document, lost=kept.lost, extends=extends)
+
+
+def _extended(reading: Reading, composed: Composed, base: BaseDocument) -> SourceWorkflow | None:
+    return reading.workflow and msgspec.structs.replace(
+        reading.workflow, overlay=composed.overlay, has_open_names=base.has_open_names
     )
 
 

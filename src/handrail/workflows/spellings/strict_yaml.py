@@ -77,11 +77,11 @@ def _decode(text: str, first_line: int) -> Decoded:
     except _Refused as refused:
         return _refuse(first_line, refused.place, refused.message, refused.fix, refused.edit)
     except MarkedYAMLError as trouble:
-        mark = trouble.problem_mark or trouble.context_mark
-        place = building.lines.place(min(mark.index, len(text))) if mark is not None else (1, 1)
-        first = trouble.context_mark or mark
-        begins = building.lines.place(min(first.index, len(text))) if first is not None else (1, 1)
-        stop = Stop(_words_of(trouble), str(trouble.context), *place, *begins)
+        marks = [one for one in (trouble.problem_mark, trouble.context_mark) if one is not None]
+        places = [building.lines.place(min(one.index, len(text))) for one in marks] or [(1, 1)]
+        place, begins = places[0], places[-1]
+        said = " ".join(str(trouble.problem or trouble.context or "it cannot be parsed").split())
+        stop = Stop(said[:200], str(trouble.context), *place, *begins)
         message, fix = explain_stop(text, stop, first_line - 1)
         is_filled = "{{" in text.split("\n")[place[0] - 1]
         return _refuse(first_line, place, message, _PLACEHOLDER_FIX if is_filled else fix)
@@ -160,7 +160,7 @@ class _Building:
         """Where members and items begin, in the order of the text."""
 
     def build(self) -> None:
-        for event in _events(self._text):
+        for event in YAML(typ="safe", pure=True).parse(self._text):
             self._meet(event)
 
     def _meet(self, event: Any) -> None:
@@ -310,10 +310,6 @@ class _Building:
         }
 
 
-def _events(text: str) -> Iterator[Any]:
-    yield from YAML(typ="safe", pure=True).parse(text)
-
-
 _COMMENT = re.compile(r"(?:^|(?<=[ \t\n]))#", re.MULTILINE)
 
 
@@ -331,12 +327,6 @@ def _comment_offsets(text: str, scalars: list[tuple[int, int]]) -> Iterator[tupl
         end = text.find("\n", offset)
         ended = end if end >= 0 else len(text)
         yield offset, not text[text.rfind("\n", 0, offset) + 1 : offset].strip()
-
-
-def _words_of(trouble: MarkedYAMLError) -> str:
-    """What the parser says, in one line."""
-    said = " ".join(str(trouble.problem or trouble.context or "it cannot be parsed").split())
-    return said[:200]
 
 
 def _refuse(first_line: int, place: Place, message: str, fix: str, edit: Edit = NO_EDIT) -> Decoded:
