@@ -26,19 +26,29 @@ from handrail.workflows.compiled import (
 from handrail.workflows.conditions import ConditionId
 
 
-def conditions_of(part: Part) -> Iterator[ConditionId]:
-    """The conditions that a part names: for itself, its rounds, its texts, its question, its children."""
-    named = [part.when]
+def conditions_at(part: Part) -> Iterator[tuple[str, ConditionId]]:
+    """The conditions that a part names, each with its place in it: for itself, its rounds, its texts, its
+    question, its children.
+    """
+    named = [("/when", part.when)]
     match part:
-        case Loop(repeat=While(condition=name) | Until(condition=name)):
-            named.append(name)
+        case Loop(repeat=While(condition=name)):
+            named.append(("/while", name))
+        case Loop(repeat=Until(condition=name)):
+            named.append(("/until", name))
         case Step(fragments=fragments, require_confirmation=asked):
-            named += [*(one.when for one in fragments), asked if isinstance(asked, str) else ""]
+            named += [(f"/promptFragments/{place}/when", one.when) for place, one in enumerate(fragments)]
+            named.append(("/requireConfirmation", asked if isinstance(asked, str) else ""))
         case Delegate(children=children):
-            named += [child.when for child in children]
+            named += [("/delegate", child.when) for child in children]
         case _:
             pass
-    return (name for name in named if name)
+    return ((place, name) for place, name in named if name)
+
+
+def conditions_of(part: Part) -> Iterator[ConditionId]:
+    """The conditions that a part names, wherever it does."""
+    return (name for _, name in conditions_at(part))
 
 
 def texts_of(leaf: Leaf, functions: Mapping[str, str]) -> list[str]:

@@ -33,7 +33,6 @@ from handrail.workflows.compiled import (
     Part,
     Schema,
     Step,
-    Until,
     While,
     loop_variables,
     names_set_inside,
@@ -56,7 +55,7 @@ from handrail.workflows.conditions import (
 )
 from handrail.workflows.contracts.check import find_violations
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.part_contents import leaves_in_loops, strings_in, texts_of
+from handrail.workflows.part_contents import conditions_at, leaves_in_loops, strings_in, texts_of
 from handrail.workflows.problem import NO_EDIT, Problem, drop_edits, rename_key, replace_value
 from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
 
@@ -66,6 +65,8 @@ if TYPE_CHECKING:
 _ASSESSMENT = "wr.assessment"
 _ANY_TIME = frozenset({"wr.gap", "wr.workflow_divergence", "wr.capability_observation", "wr.user_input"})
 """Kinds that a report may hold without being asked."""
+_AFTER_ITS_WORK = ("/while", "/until", "/requireConfirmation")
+"""Where a condition may read what its own part delivers."""
 
 
 def check_flow(
@@ -117,39 +118,32 @@ class _Flow:
         """`before` is what earlier parts deliver, `around` what the loops around do in some iteration."""
         held = self._under
         for part in parts:
-            pointer = self._pointers.get(part.id, "")
+            pointer, delivered = self._pointers.get(part.id, ""), frozenset(self._delivered(part))
             self._under = held | ({part.when} if part.when else set())
-            if part.when:
-                self._reads(part.when, f"{pointer}/when", before | around)
+            for place, name in conditions_at(part):
+                own = delivered if place in _AFTER_ITS_WORK else frozenset[str]()
+                self._reads(name, pointer + place, before | around | own)
             match part:
                 case Step():
-                    self._step(part, pointer, before | around)
+                    self._step(part, pointer)
                     self._show_texts(part, pointer, before | around)
                 case Loop():
-                    self._loop(part, pointer, before, around)
+                    self._loop(part, pointer, before, around, delivered)
                 case Action():
                     self._action(part, pointer)
                 case Delegate():
-                    for child in part.children:
-                        if child.when:
-                            self._reads(child.when, f"{pointer}/delegate", before | around)
+                    pass
                 case Choice():
                     self._shows([part.prompt], pointer, before | around)
                 case never:
                     assert_never(never)
-            before |= frozenset(self._delivered(part))
+            before |= delivered
             self._given_so_far.update(names_set_inside((part,)))
             for name in names_set_inside((part,)) if not isinstance(part, Loop) else ():
                 self._given_under[name] = self._under & self._given_under.get(name, self._under)
         self._under = held
 
-    def _step(self, step: Step, pointer: str, there: frozenset[str]) -> None:
-        for place, fragment in enumerate(step.fragments):
-            if fragment.when:
-                self._reads(fragment.when, f"{pointer}/promptFragments/{place}/when", there)
-        if isinstance(step.require_confirmation, str):
-            own = there | frozenset(self._delivered(step))
-            self._reads(step.require_confirmation, f"{pointer}/requireConfirmation", own)
+    def _step(self, step: Step, pointer: str) -> None:
         asked: set[str] = set()
         for place, gate in enumerate(step.gates):
             self._gate(gate, f"{pointer}/gates/{place}")
@@ -277,12 +271,12 @@ class _Flow:
                 fix = f"Add {quote_name(name)}, or say in a step before where the agent finds it."
                 self.found.warn("bad_argument", f"{pointer}/params", message, fix)
 
-    def _loop(self, loop: Loop, pointer: str, before: frozenset[str], around: frozenset[str]) -> None:
-        body = frozenset(kind for part in loop.body for kind in self._delivered(part))
+    def _loop(
+        self, loop: Loop, pointer: str, before: frozenset[str], around: frozenset[str], body: frozenset[str]
+    ) -> None:
+        """`body` is what its parts deliver."""
         match loop.repeat:
             case While(condition=name):
-                place = f"{pointer}/while"
-                self._reads(name, place, before | around | body)
                 late = body - before - around
                 condition = self._workflow.conditions[name]
                 if late and not isinstance(condition, LoopControl) and not _can_hold_without(condition, late):
@@ -291,9 +285,7 @@ class _Flow:
                         "first iteration, and only its body delivers that."
                     )
                     fix = "Use until, which is checked after each iteration, or deliver it before the loop."
-                    self.found.report("read_too_early", place, message, fix)
-            case Until(condition=name):
-                self._reads(name, f"{pointer}/until", before | around | body)
+                    self.found.report("read_too_early", f"{pointer}/while", message, fix)
             case ForEach(input=name) if loop.provenance.kind == "template":
                 spec = self._workflow.inputs.get(name)
                 if spec is not None and not spec.implicit and spec.type not in ("array", "any"):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from msgspec import UNSET
 
@@ -16,7 +16,6 @@ from handrail.contract.wording import mark_hidden, quote, spell_hidden
 from handrail.workflows.checking.reachability import check_reachability
 from handrail.workflows.checking.usage import check_usage, check_validation
 from handrail.workflows.compiled import (
-    Action,
     Choice,
     CompiledWorkflow,
     Delegate,
@@ -43,6 +42,7 @@ from handrail.workflows.model import (
     SourceWorkflow,
     walk_source,
 )
+from handrail.workflows.part_contents import conditions_at
 from handrail.workflows.problem import Problem
 from handrail.workflows.reading.findings import quote_name
 
@@ -176,30 +176,15 @@ def _read_at_first(
 ) -> Iterator[_Read]:
     """Conditions that are looked at before an agent can have been asked for anything."""
     for part in parts:
-        pointer = pointers.get(part.id, "")
-        if part.when:
-            yield f"{pointer}/when", part.when, variables
-        match part:
-            case Loop(repeat=repeat, body=body):
-                if isinstance(repeat, While) and not isinstance(
-                    workflow.conditions[repeat.condition], LoopControl
-                ):
-                    yield f"{pointer}/while", repeat.condition, variables
-                yield from _read_at_first(workflow, pointers, body, variables | loop_variables(part))
-            case Step(require_confirmation=asked, fragments=fragments):
-                if isinstance(asked, str):
-                    yield f"{pointer}/requireConfirmation", asked, variables
-                for place, fragment in enumerate(fragments):
-                    if fragment.when:
-                        yield f"{pointer}/promptFragments/{place}/when", fragment.when, variables
-            case Delegate(children=children):
-                for child in children:
-                    if child.when:
-                        yield f"{pointer}/delegate", child.when, variables
-            case Choice() | Action():
-                pass
-            case never:
-                assert_never(never)
+        # The question of a step is told before its texts.
+        for place, name in sorted(conditions_at(part), key=lambda one: one[0].startswith("/promptFragments")):
+            is_later = place == "/until" or (
+                place == "/while" and isinstance(workflow.conditions[name], LoopControl)
+            )
+            if not is_later:
+                yield f"{pointers.get(part.id, '')}{place}", name, variables
+        if isinstance(part, Loop):
+            yield from _read_at_first(workflow, pointers, part.body, variables | loop_variables(part))
         if not part.when and _runs_once(workflow, part):
             return
 
@@ -209,14 +194,10 @@ def _runs_once(workflow: CompiledWorkflow, part: Part) -> bool:
     match part:
         case Loop(repeat=While(condition=name)):
             return isinstance(workflow.conditions[name], LoopControl)
-        case Loop(repeat=ForEach()):
+        case Loop(repeat=ForEach()) | Delegate():
             return False
-        case Loop() | Step() | Choice() | Action():
+        case _:
             return True
-        case Delegate():
-            return False
-        case never:
-            assert_never(never)
 
 
 def check_capabilities(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Trail) -> None:
