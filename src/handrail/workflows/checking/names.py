@@ -119,17 +119,13 @@ class _Names:
             self._plain_texts(reference, join_pointer("/references", index), ("title", "source", "purpose"))
         self._plain_texts(document, "", ("name", "description"))
         for name, spec in document.get("inputs", {}).items():
-            self._plain_texts(spec, join_pointer("/inputs", name), ("description",))
+            place = join_pointer("/inputs", name)
+            self._plain_texts(spec, place, ("description",))
             if "countedBy" in spec:
-                self._name(
-                    spec["countedBy"],
-                    f"{join_pointer('/inputs', name)}/countedBy",
-                    frozenset(),
-                    {"type": "integer"},
-                )
+                self._name(spec["countedBy"], f"{place}/countedBy", frozenset(), {"type": "integer"})
                 check_count(self._found, document["inputs"], name)
             if spec.get("fromGoal") is True:
-                check_goal(self._found, spec, join_pointer("/inputs", name))
+                check_goal(self._found, spec, place)
         check_set_names(self._found, self._set, self._givers(), document.get("kind", "workflow"))
 
     def _givers(self) -> frozenset[str]:

@@ -237,7 +237,8 @@ class _Reach:
     def check(self, parts: tuple[Part, ...], loop: Loop | None) -> None:
         for part in parts:
             if part.when and self._never(part.when):
-                self._dead(part, part.when)
+                message = f"No run reaches {part.id}: {self._why(part.when)}"
+                self._warn("unreachable_step", part.id, message)
                 continue
             if isinstance(part, Loop):
                 self._check_loop(part)
@@ -275,10 +276,6 @@ class _Reach:
 
     def _never(self, condition: ConditionId, *, can_decide: bool = False) -> bool:
         return never_holds(self._conditions[condition], self._domains, can_decide=can_decide)
-
-    def _dead(self, part: Part, condition: ConditionId) -> None:
-        message = f"No run reaches {part.id}: {self._why(condition)}"
-        self._warn("unreachable_step", part.id, message)
 
     def _why(self, condition: ConditionId) -> str:
         for part in parts_of(self._conditions[condition]):

@@ -53,15 +53,12 @@ def check_saved_name(
     found: Findings, part: Mapping[str, Any], pointer: str, set_inside: Mapping[str, Any]
 ) -> None:
     """What is found does not replace what somebody chose: the two have names of their own."""
-    for place, name in (("saveAs", part.get("saveAs")), ("collect", part.get("delegate", {}).get("collect"))):
+    saved = {"saveAs": part.get("saveAs"), "delegate/collect": part.get("delegate", {}).get("collect")}
+    for place, name in saved.items():
         if isinstance(name, str) and name in set_inside:
-            here = f"{pointer}/saveAs" if place == "saveAs" else f"{pointer}/delegate/collect"
-            found.report(
-                "bad_value",
-                here,
-                f"{quote_name(name)} is what an option sets, and a result never replaces it.",
-                "Save the result under a name that no option sets.",
-            )
+            message = f"{quote_name(name)} is what an option sets, and a result never replaces it."
+            fix = "Save the result under a name that no option sets."
+            found.report("bad_value", f"{pointer}/{place}", message, fix)
 
 
 def check_required(

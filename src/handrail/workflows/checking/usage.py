@@ -53,13 +53,8 @@ def check_usage(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Trail
     if source.kind == "workflow":  # what calls a routine may read what the routine sets
         _check_choices(source.steps, used, trail)
     steps = [part for part in walk_source(source.steps) if isinstance(part, SourceStep)]
-    _report(
-        source.functions,
-        {one for step in steps for one in step.function_refs},
-        "/functions",
-        "function",
-        trail,
-    )
+    called = {one for step in steps for one in step.function_refs}
+    _report(source.functions, called, "/functions", "function", trail)
     for place, name in enumerate(source.conditions):
         if name not in conditions:
             _warn(f"/conditions/{place}", f"The condition {quote_name(name)}", trail)
@@ -103,24 +98,24 @@ def _warn(pointer: str, what: str, trail: Trail) -> None:
 
 
 def _used_inputs(source: SourceWorkflow, workflow: CompiledWorkflow) -> set[str]:
-    used = {name for text in _texts(workflow) for name in placeholder_names(text)}
-    used |= {name for text in source.functions.values() for name in placeholder_names(text)}
+    parts = list(walk_parts(workflow.steps))
+    # An argument may be settled while its template is expanded and leave no trace.
+    calls = [part.args for part in walk_source(source.steps) if isinstance(part, SourceTemplateCall)]
+    actions = [part.params for part in parts if isinstance(part, Action)]
+    texts = (*_texts(workflow), *source.functions.values(), *strings_in([calls, actions]))
+    used = {name for text in texts for name in placeholder_names(text)}
     used |= {
         name for one in _condition_ids(workflow.steps) for name in condition_names(workflow.conditions[one])
     }
     used |= {spec.counted_by.partition(".")[0] for spec in workflow.inputs.values()}
-    for part in walk_parts(workflow.steps):
+    for part in parts:
         if isinstance(part, Loop) and isinstance(part.repeat, ForEach):
             used.add(part.repeat.input.partition(".")[0])
         if isinstance(part, Step) and part.user_only is not None:
             used.add(part.user_only.input)
         if isinstance(part, Delegate):
-            used |= {part.for_each.partition(".")[0]}
-        if isinstance(part, Action):
-            used |= {name for text in strings_in(part.params) for name in placeholder_names(text)}
-    # An argument may be settled while its template is expanded and leave no trace.
-    calls = [part.args for part in walk_source(source.steps) if isinstance(part, SourceTemplateCall)]
-    return used | {name for text in strings_in(calls) for name in placeholder_names(text)}
+            used.add(part.for_each.partition(".")[0])
+    return used
 
 
 def _texts(workflow: CompiledWorkflow) -> Iterator[str]:

@@ -196,27 +196,21 @@ def _problems(document: dict[str, Json], contract_id: str) -> Iterator[Problem]:
     # A near name is a question, and a key that is there already is left to the author.
     for name, value in document.items():
         if name not in _KEYS:
-            near = _key_meant(name, document) or guess_name(name, set(_KEYS) - set(document))
+            sure, place = _key_meant(name, document), join_pointer("", name)
+            near = sure or guess_name(name, set(_KEYS) - set(document))
             there = "" if near else guess_name(name, [one for one in _KEYS if one in document])
             fix = f"Did you mean {near}?" if near else f"Remove it; known keys: {', '.join(_KEYS)}."
             if there:
                 fix = f"{there} is already there: keep the value that you mean under {there}."
-            edit = (
-                rename_key(join_pointer("", name), near)
-                if near and near == _key_meant(name, document)
-                else NO_EDIT
-            )
+            edit = rename_key(place, sure) if sure else NO_EDIT
             message = f"{quote_name(name)} is not known here."
-            yield Problem(
-                code="unknown_key", message=message, pointer=join_pointer("", name), fix=fix, edit=edit
-            )
+            yield Problem(code="unknown_key", message=message, pointer=place, fix=fix, edit=edit)
         elif not isinstance(value, _KEYS[name][0]):
-            words = _KEYS[name][1]
+            words, place = _KEYS[name][1], join_pointer("", name)
             message = f"{quote_name(name)} is not {words}."
-            yield Problem(
-                code="wrong_type", message=message, pointer=join_pointer("", name), fix=f"Write {words}."
-            )
-    if "schema" not in document and not any(_key_meant(name, document) == "schema" for name in document):
+            yield Problem(code="wrong_type", message=message, pointer=place, fix=f"Write {words}.")
+    unknown = [name for name in document if name not in _KEYS]
+    if "schema" not in document and not any(_key_meant(name, document) == "schema" for name in unknown):
         fix, edit = 'Add "schema": a JSON Schema of an object.', NO_EDIT
         if isinstance(example := document.get("example"), dict) and example:
             fix += " One with the members of the example is a beginning: say what each must hold."
@@ -257,8 +251,6 @@ _OTHER_KEYS = {"jsonSchema": "schema", "kind": "artifactKind", "sample": "exampl
 
 def _key_meant(name: str, document: dict[str, Json]) -> str:
     """The key that was meant by an unknown one; never one that is already there."""
-    if name in _KEYS:
-        return ""
     other = _OTHER_KEYS.get(name, "")
     return other if other and other not in document else guess_surely(name, set(_KEYS) - set(document))
 

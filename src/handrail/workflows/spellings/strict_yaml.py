@@ -75,7 +75,7 @@ def _decode(text: str, first_line: int) -> Decoded:
     try:
         building.build()
     except _Refused as refused:
-        return _refuse(first_line, refused.place, refused.message, refused.fix, refused.edit)
+        return _refuse(first_line, *refused.args)
     except MarkedYAMLError as trouble:
         marks = [one for one in (trouble.problem_mark, trouble.context_mark) if one is not None]
         places = [building.lines.place(min(one.index, len(text))) for one in marks] or [(1, 1)]
@@ -126,11 +126,7 @@ _PLAIN_FIX = "Write every value where it is needed."
 
 
 class _Refused(Exception):
-    """Valid YAML that a workflow may not use."""
-
-    def __init__(self, place: Place, message: str, fix: str, edit: Edit) -> None:
-        super().__init__(message)
-        self.place, self.message, self.fix, self.edit = place, message, fix, edit
+    """Valid YAML that a workflow may not use: the place, what it is, what to do, and the edit."""
 
 
 class _Open:
@@ -200,12 +196,8 @@ class _Building:
                 edit = self._drop(start, len(mark))
             raise self._refuse(event, "Anchors are not read.", _PLAIN_FIX, edit)
         if event.ctag is not None:
-            raise self._refuse(
-                event,
-                "Tags are not read.",
-                "Remove the tag; quote what is meant as text.",
-                self._untag(event),
-            )
+            fix = "Remove the tag; quote what is meant as text."
+            raise self._refuse(event, "Tags are not read.", fix, self._untag(event))
 
     def _untag(self, event: Any) -> Edit:
         """Without the tag of a text that is one anyway."""
@@ -229,11 +221,8 @@ class _Building:
         try:
             value = read_plain(event.value) if is_plain else event.value
         except ValueError:
-            raise self._refuse(
-                event,
-                f"{quote(event.value)} is no number that JSON has.",
-                "Write another, or quote it as text.",
-            ) from None
+            message = f"{quote(event.value)} is no number that JSON has."
+            raise self._refuse(event, message, "Write another, or quote it as text.") from None
         self._put(value, event)
 
     def _key(self, holder: _Open, event: Any) -> None:
