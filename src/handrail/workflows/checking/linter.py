@@ -144,9 +144,7 @@ def check_titles(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Tr
         if part.title in first:
             message = f"{part.id} has the title of {first[part.title]}: {quote(part.title)}."
             fix = "Give them different titles; people see only those."
-            trail.report(
-                "duplicate_title", join_pointer(pointers.get(part.id, ""), "title"), message, fix, "hint"
-            )
+            trail.report("duplicate_title", f"{pointers.get(part.id, '')}/title", message, fix, "hint")
         first.setdefault(part.title, part.id)
 
 

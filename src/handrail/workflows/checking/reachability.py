@@ -79,10 +79,10 @@ class Domains:
         """Whether an artifact of this kind can be there at all."""
         return artifact_kind in self._schemas
 
-    def of(self, subject: Subject, conditions: Iterable[Condition]) -> Domain:
-        """What the subject may be, as far as these conditions can tell its values apart."""
+    def of(self, subject: Subject, asked: Iterable[Compare]) -> Domain:
+        """What the subject may be, as far as these comparisons can tell its values apart."""
         name, artifact, field = subject
-        constants = tuple(_constants(subject, conditions))
+        constants = tuple(_constants(subject, asked))
         if artifact:
             return self._artifact_domain(artifact, field, constants)
         spec = self._inputs.get(name)
@@ -130,13 +130,10 @@ def _schema_domain(schema: Any, constants: tuple[Any, ...]) -> Domain:
     """The artifact may be absent, so its members always may, too."""
     if not isinstance(schema, dict):
         return _free(constants)
-    if "const" in schema:
-        return Domain(values=(schema["const"], MISSING))
-    if isinstance(schema.get("enum"), list):
-        return Domain(values=(*schema["enum"], MISSING))
+    listed = [schema["const"]] if "const" in schema else schema.get("enum")
+    if isinstance(listed, list):
+        return Domain(values=(*listed, MISSING))
     kind = schema.get("type")
-    if kind == "boolean":
-        return Domain(values=(True, False, MISSING))
     if not isinstance(kind, str) or kind not in INPUT_FITS:
         return _free(constants)
     return _with(_input_domain(InputSpec(type=kind), constants), (MISSING,))  # type: ignore[arg-type]  # checked above
@@ -150,11 +147,10 @@ def _with(domain: Domain, more: Iterable[Any]) -> Domain:
     return replace(domain, values=_distinct((*domain.values, *more)))
 
 
-def _constants(subject: Subject, conditions: Iterable[Condition]) -> Iterator[Any]:
-    for condition in conditions:
-        for part in comparisons(condition):
-            if subject_of(part) == subject:
-                yield from part.value if part.op == "in" and isinstance(part.value, list) else (part.value,)
+def _constants(subject: Subject, asked: Iterable[Compare]) -> Iterator[Any]:
+    for part in asked:
+        if subject_of(part) == subject:
+            yield from part.value if part.op == "in" and isinstance(part.value, list) else (part.value,)
 
 
 def subject_of(part: Compare) -> Subject:
@@ -192,7 +188,7 @@ def never_holds(condition: Condition, domains: Domains, *, can_decide: bool) -> 
     """Whether no values make it hold; `can_decide` says whether a loop's decision can be there."""
     asked = list(comparisons(condition))
     subjects = list(dict.fromkeys(map(subject_of, asked)))
-    tried = {subject: domains.of(subject, [condition]) for subject in subjects}
+    tried = {subject: domains.of(subject, asked) for subject in subjects}
     open_subjects = {
         subject_of(part) for part in asked if part.op == "contains" and tried[subject_of(part)].is_open
     }

@@ -44,11 +44,9 @@ def compose(found: Findings, overlay: Object, base: Object) -> Composed | None:
     composing.add_parts()
     document = composing.join_document()
     composing.check_added_ids(document)
-    return (
-        None
-        if found.problems
-        else Composed(document=document, pointers=composing.pointers, overlay=composing.describe())
-    )
+    if found.problems:
+        return None
+    return Composed(document=document, pointers=composing.pointers, overlay=composing.describe())
 
 
 def split_known(pointer: str, pointers: Mapping[str, str]) -> tuple[str, str]:

@@ -352,14 +352,9 @@ def _example(name: str, shape: Shape) -> Json:
 
 
 def _add_one_of(record: Record, group: tuple[str, ...]) -> str:
-    listed = ", ".join(group)
-    shown = next(
-        ((name, made) for name in group if (made := _example(name, record.keys[name].shape)) is not None),
-        None,
-    )
-    return (
-        f"Add one of {listed}, such as {as_json(dict([shown]))[1:-1]}." if shown else f"Add one of {listed}."
-    )
+    made = ({name: _example(name, record.keys[name].shape)} for name in group)
+    shown = next((f", such as {as_json(one)[1:-1]}" for one in made if None not in one.values()), "")
+    return f"Add one of {', '.join(group)}{shown}."
 
 
 def _missing(found: Findings, name: str, key: Key, value: dict[str, Json], pointer: str) -> None:
@@ -497,9 +492,8 @@ def _word(found: Findings, values: tuple[str, ...], value: str, pointer: str) ->
         if values == _ALL:
             fix = 'Write "all", or {"atLeast": 1} for fewer.'
             edit = replace_value(pointer, {"atLeast": 1}) if value in _ANY else NO_EDIT
-        found.report(
-            "bad_value", pointer, f"{label_pointer(pointer)} cannot be {quote_name(value)}.", fix, edit
-        )
+        message = f"{label_pointer(pointer)} cannot be {quote_name(value)}."
+        found.report("bad_value", pointer, message, fix, edit)
 
 
 def _whole(found: Findings, shape: Whole, value: float, pointer: str) -> None:

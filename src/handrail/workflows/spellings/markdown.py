@@ -283,7 +283,7 @@ class _Reading:
 
     def _fence(self, lines: list[Line], at: int, fence: re.Match[str]) -> int:
         """Read a fence; where reading goes on."""
-        start = lines[at]
+        start, place = lines[at], (lines[at].number, 1)
         closing = closing_of(fence[2])
         end, is_step = at + 1, fence[3] == "step" and not fence[1]
         while end < len(lines) and closing.fullmatch(lines[end].text.rstrip("\r")) is None:
@@ -299,13 +299,13 @@ class _Reading:
                 edit = rewrite_text(start.number + last + 1, 1, len(after), fence[2])
                 end = at + last + 2
             fix = f"Close it with a line {fence[2]}."
-            self._report((start.number, 1), "This fence is not closed.", fix, edit)
+            self._report(place, "This fence is not closed.", fix, edit)
             self._unread.update(_WORD.findall(join_lines(lines[at + 1 : end])))
             return end
         if not (meant := meant_fence(fence[3])) and self._is_meant_as_keys(lines[at + 1 : end], fence[3]):
             edit = rewrite_text(start.number, 1, len(start.text), f"{fence[2]}step")
             fix = f"Write {fence[2]}step; what the agent is to read as it stands comes after a sentence."
-            self._report((start.number, 1), "These are keys of a step, and would be its text.", fix, edit)
+            self._report(place, "These are keys of a step, and would be its text.", fix, edit)
             self._unread.update(_WORD.findall(join_lines(lines[at + 1 : end])))
         elif not meant:
             for line in lines[at : end + 1]:
@@ -314,13 +314,9 @@ class _Reading:
             fix = f"Write {fence[2]}{meant} at the beginning of the line, and nothing after it."
             is_word = " " not in fence[3]  # words after it may have been meant as something
             edit = rewrite_text(start.number, 1, len(start.text), fence[2] + meant) if is_word else NO_EDIT
-            self._report(
-                (start.number, 1), f"{quote(start.text.strip())} is no fence of a workflow.", fix, edit
-            )
+            self._report(place, f"{quote(start.text.strip())} is no fence of a workflow.", fix, edit)
         elif not self._open:
-            self._report(
-                (start.number, 1), "This fence belongs to no step.", "Put it below a step's heading."
-            )
+            self._report(place, "This fence belongs to no step.", "Put it below a step's heading.")
         elif fence[3] == "step":
             self._step_fence(start.number, lines[at + 1 : end])
         else:
