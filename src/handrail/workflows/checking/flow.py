@@ -14,13 +14,7 @@ from handrail.contract.json.places import join_pointer
 from handrail.workflows.builtins.placement import PLACEHOLDER
 from handrail.workflows.checking.slots import UNSURE, Slot, slots_in
 from handrail.workflows.checking.usage import find_impossible_rules
-from handrail.workflows.checking.value_checks import (
-    check_comparison,
-    drop_delimiters,
-    explain_slashes,
-    find_delimited,
-    never_matches,
-)
+from handrail.workflows.checking.value_checks import check_comparison, check_schema_patterns
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -153,11 +147,9 @@ class _Flow:
                 fix = "Keep one of the two, with the followups of both."
                 self.found.report("impassable_gate", f"{pointer}/gates/{place}", message, fix)
             asked.add(gate.assessment_id)
-        contract = self._workflow.contracts.get(step.contract)
-        for _, pattern in find_delimited(contract.schema) if contract is not None else ():
-            message = f"{step.contract}: {explain_slashes(pattern)}"
-            tell = self.found.report if never_matches(pattern) else self.found.warn
-            tell("bad_pattern", f"{pointer}/output/contractRef", message, drop_delimiters(pattern))
+        if (contract := self._workflow.contracts.get(step.contract)) is not None:
+            here = f"{pointer}/output/contractRef"
+            check_schema_patterns(self.found, contract.schema, here, step.contract)
         for reason in find_impossible_rules(step):
             message = f"Nothing passes the validation of {step.id}: {reason}"
             fix = "Change the rule so that notes can pass it."

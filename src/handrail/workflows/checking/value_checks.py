@@ -167,27 +167,28 @@ def check_delimiters(found: Findings, pattern: str, pointer: str) -> None:
         return
     ours = "".join(flag for flag in OUR_FLAGS if flag in parts[1])
     beside = f' and "flags": "{ours}" beside it' if ours else ""
-    tell = found.report if never_matches(pattern) else found.warn
-    tell("bad_pattern", pointer, explain_slashes(pattern), f"Write {quote(parts[0])}{beside}.")
+    _tell_slashes(found, pattern, pointer, f"Write {quote(parts[0])}{beside}.")
 
 
-def check_schema_patterns(found: Findings, schema: Json, pointer: str) -> None:
-    """The same for the patterns of a schema, which have no flags beside them."""
+def check_schema_patterns(found: Findings, schema: Json, pointer: str, contract: str = "") -> None:
+    """The same for the patterns of a schema, where flags come before the pattern.
+
+    One of a `contract` is in another file: the pointer is that of the name of the contract.
+    """
     for place, pattern in find_delimited(schema, pointer):
-        tell = found.report if never_matches(pattern) else found.warn
-        tell("bad_pattern", place, explain_slashes(pattern), drop_delimiters(pattern))
+        inner, flags = split_delimiters(pattern) or (pattern, "")
+        ours = "".join(flag for flag in OUR_FLAGS if flag in flags)
+        fix = f"Write {quote(f'(?{ours}){inner}' if ours else inner)}."
+        _tell_slashes(
+            found, pattern, pointer if contract else place, fix, f"{contract}: " if contract else ""
+        )
 
 
-def explain_slashes(pattern: str) -> str:
-    flags = (split_delimiters(pattern) or ("", ""))[1]
-    return f"The slashes{' and flags' if flags else ''} of {quote(pattern)} count as part of the pattern."
-
-
-def drop_delimiters(pattern: str) -> str:
-    """What to write in a schema, where flags come before the pattern."""
-    inner, flags = split_delimiters(pattern) or (pattern, "")
-    ours = "".join(flag for flag in OUR_FLAGS if flag in flags)
-    return f"Write {quote(f'(?{ours}){inner}' if ours else inner)}."
+def _tell_slashes(found: Findings, pattern: str, pointer: str, fix: str, where: str = "") -> None:
+    what = "slashes and flags" if (split_delimiters(pattern) or ("", ""))[1] else "slashes"
+    tell = found.report if never_matches(pattern) else found.warn
+    message = f"{where}The {what} of {quote(pattern)} count as part of the pattern."
+    tell("bad_pattern", pointer, message, fix)
 
 
 def check_dimensions(found: Findings, dimensions: dict[str, list[str]], pointer: str) -> None:

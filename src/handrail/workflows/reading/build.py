@@ -185,11 +185,12 @@ def _part(value: Object, pointer: str, origin: Origin) -> SourcePart:
         case "loop":
             return _loop(value, pointer, origin)
         case "template_call":
-            return _template_call(value, pointer, origin)
+            asked = build_confirmation(value, pointer, origin)
+            return _take(SourceTemplateCall, value, pointer, origin, require_confirmation=asked)
         case "choice":
             return _choice(value, pointer, origin)
         case "action":
-            return _action(value, pointer, origin)
+            return _take(SourceAction, {"title": value["operation"], **value}, pointer, origin)
         case _ if "delegate" in value:
             return _delegate(value, pointer, origin)
         case _:
@@ -248,10 +249,6 @@ def _choice(value: Object, pointer: str, origin: Origin) -> SourceChoice:
     return _take(SourceChoice, value, pointer, origin, options=tuple(options))
 
 
-def _action(value: Object, pointer: str, origin: Origin) -> SourceAction:
-    return _take(SourceAction, {"title": value["operation"], **value}, pointer, origin)
-
-
 def _delegate(value: Object, pointer: str, origin: Origin) -> SourceDelegate:
     told, place = value["delegate"], f"{pointer}/delegate"
     needs = told.get("needs", "all")
@@ -274,11 +271,6 @@ def _delegate(value: Object, pointer: str, origin: Origin) -> SourceDelegate:
 def _child(value: Object, pointer: str, origin: Origin) -> SourceChild:
     steps = build_parts(value.get("steps", []), f"{pointer}/steps", origin)
     return _take(SourceChild, value, pointer, origin, steps=steps)
-
-
-def _template_call(value: Object, pointer: str, origin: Origin) -> SourceTemplateCall:
-    asked = build_confirmation(value, pointer, origin)
-    return _take(SourceTemplateCall, value, pointer, origin, require_confirmation=asked)
 
 
 def _loop(value: Object, pointer: str, origin: Origin) -> SourceLoop:

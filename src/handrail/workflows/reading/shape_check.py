@@ -444,9 +444,8 @@ def _text(found: Findings, shape: Text, value: str, pointer: str) -> None:
         message = f"{label_pointer(pointer)} has a form that is not allowed: {quote_name(value)}."
         parsed = _read_expression(found, value) if shape == CONDITION_ID else {}
         made: Json = parsed or _form_meant(shape, value)
-        fix, edit = (
-            (f"Write {_text_of(made)}.", replace_value(pointer, made)) if made else (shape.wanted, NO_EDIT)
-        )
+        fix = f"Write {as_json(parsed) if parsed else made}." if made else shape.wanted
+        edit = replace_value(pointer, made) if made else NO_EDIT
         found.report(shape.trouble, pointer, message, fix, edit)
 
 
@@ -458,10 +457,6 @@ def _read_expression(found: Findings, text: str) -> dict[str, Json]:
     enums = {name: spec.get("enum") for name, spec in specs if isinstance(spec, dict)}
     words = {name: enum for name, enum in enums.items() if isinstance(enum, list)}
     return parse_expression(text, {str(one.get("id")): one for one in every}, words)
-
-
-def _text_of(made: Json) -> str:
-    return made if isinstance(made, str) else as_json(made)
 
 
 def _form_meant(shape: Text, value: str) -> str:

@@ -219,7 +219,8 @@ def _link(comment: Comment | None) -> str:
 def _prose(fence: dict[str, Json], level: int, links: dict[str, str]) -> list[str]:
     """The text below the heading; what it says is taken out of the fence."""
     if isinstance(fence.get("prompt"), str):
-        return ["", *_prompt(fence.pop("prompt"))]
+        text = fence.pop("prompt")
+        return ["", *(write_text(text) or _fenced(text))]
     blocks = fence.get("promptBlocks")
     if not isinstance(blocks, dict) or not any(key in blocks for key in _HEADINGS):
         return []
@@ -237,10 +238,6 @@ def _prose(fence: dict[str, Json], level: int, links: dict[str, str]) -> list[st
         lines += ["", *written]
     del fence["promptBlocks"]
     return lines
-
-
-def _prompt(text: str) -> list[str]:
-    return write_text(text) or _fenced(text)
 
 
 def _fenced(text: str) -> list[str]:
