@@ -171,9 +171,14 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     tip = graph.preferred_tip
     claims = list_claims(history, tip)
     evidence, ran = sum_evidence(history, tip), find_counting_receipts(history, run)
-    guards = (placed.claim for placed in claims if placed.claim.check == "red_then_green")
-    claimed = {ref for claim in guards for ref in claim.refs}
+    claimed = {ref for one in claims if one.claim.check == "red_then_green" for ref in one.claim.refs}
+    only_ran = {ref for one in claims for ref in one.claim.refs} - claimed
     facts, unanswered = list_facts(history, tip, subject.approved), list_unanswered(history, claims)
+    guards = [
+        _state_guard(red, green, subject, unanswered.get(name_check(green), ""))
+        | {"isTold": _is_told(history, tip, claims, green)}
+        for red, green in find_guards(history, run, subject.turns)
+    ]
     is_counted = "uncounted" not in facts and not is_uncounted(history, tip, ran, subject.approved)
     return {
         "run": run.run_id,
@@ -182,12 +187,9 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "checks": [_state_check(history, run, one, subject) for one in ran],
         "isCounted": is_counted,
         "approvedChecks": list_relied(history, tip, ran, subject.approved),
+        # What shows nothing is nobody's claim, where reports say only that it ran, and no doubt tells of it.
         "redThenGreen": [
-            _state_guard(red, green, subject, unanswered.get(name_check(green), ""))
-            | {"isTold": _is_told(history, tip, claims, green)}
-            for red, green in find_guards(history, run, subject.turns)
-            # What failed in the middle of the work is nothing where nobody says that it guards.
-            if green.receipt_id in claimed or not subject.turns.get(red.receipt_id, Turn()).broken
+            guard for guard in guards if guard["holds"] or guard["isTold"] or guard["receipt"] not in only_ran
         ],
         "testsTouched": _name_touched_tests(history, claims, subject),
         "testsNeverRed": _name_paths(facts.get("never_red", ())),
@@ -314,6 +316,7 @@ def _state_guard(
         doubt = f"`{name}` failed before and passes now, and {NOT_FOUND}"
     return {
         "command": _cut(write_line(green)),
+        "receipt": green.receipt_id,
         "red": red.tree_after,
         "green": green.tree_after,
         "differs": _name_paths(paths) if turn else None,
