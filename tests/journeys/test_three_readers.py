@@ -136,7 +136,7 @@ class Readers:
         match code:
             case "uncounted":
                 return NO_TEST_COUNTED in self.markdown
-            case "new_tests" | "never_red" | "not_loaded" | "unrun" | "elsewhere" | "settled":
+            case "new_tests" | "never_red" | "not_loaded" | "elsewhere" | "settled":
                 return all(name in self.markdown for name in names)
             case _:
                 return text[:200] in self.markdown

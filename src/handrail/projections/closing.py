@@ -45,9 +45,11 @@ from handrail.projections.evidence import (
 
 Facts = Mapping[FactCode, Sequence[str]]
 _PATHS: tuple[FactCode, ...] = (
-    *("named_files", "grown", "unrun", "new_tests", "never_red", "not_loaded", "arrived", "of_others"),
+    *("named_files", "grown", "new_tests", "never_red", "not_loaded", "arrived", "of_others"),
 )
 _OF_WHAT_RAN: tuple[FactCode, ...] = ("uncounted", "elsewhere")
+_OTHER_TESTS: frozenset[FactCode] = frozenset({"grown", "new_tests", "never_red", "not_loaded", "agreed"})
+"""Beside these nobody saw the tests of the start pass with the code of the end."""
 _IN_SUM: tuple[Code, ...] = ("contradicted", "imported")
 
 
@@ -137,7 +139,7 @@ def _say_what_ran(
     ran = [receipt_of(history, one) for one in claims if worth_of(one.claim) == "ran"]
     names = list(dict.fromkeys(_name_with_command(one) for one in ran if one is not None))
     which = f", which {NO_TEST_COUNTED}" if "uncounted" in facts else ""  # any program can end with 0
-    is_known = not which and "unrun" not in facts
+    is_known = not which and _OTHER_TESTS.isdisjoint(facts)
     is_all = not doubts and (is_known or "confirmed" in worths)
     said = [f"what ran: {list_names(names)}{which}"] if names else []
     return "; ".join([*said, *([ALL_RAN] if doubts else []), *([ALL_CHECKED] if is_all else [])])

@@ -118,7 +118,6 @@ FactCode: TypeAlias = Literal[
     "named_files",
     "agreed",
     "grown",
-    "unrun",
     "new_tests",
     "never_red",
     "not_loaded",
@@ -129,13 +128,11 @@ FactCode: TypeAlias = Literal[
     "settled",
 ]
 NO_TEST_COUNTED = "counted no test"
-UNRUN = "never run as they were at the start, and grown again after they failed"
 _TELLS: dict[FactCode, str] = {
     "late_look": "the files of its start were not recorded",
     "named_files": "named files of the checks changed: {}",
     "agreed": "{}, and a person agreed",
     "grown": "tests of the checks that lost no line of the commit: {}",
-    "unrun": f"{UNRUN}: {{}}",
     "new_tests": "new tests: {}",
     "never_red": "new tests, never seen to fail: {}",
     "not_loaded": "new tests, and a check only broke off before (nothing loaded): {}",
@@ -461,7 +458,6 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
     new: FactCode = "new_tests" if is_red else "not_loaded" if is_broken else "never_red"
     passed = [one for _, one in ran if has_passed(one.outcome, one.counts, one.uncounted)]
     is_counted = not is_uncounted(history, node_id, passed, approved)
-    unrun = {path for one, _ in ran for path in one.claim.unrun} & list_grown(claims)
     first = find_baseline(history, node_id)
     arrived = [one.claim for one in claims if is_arrival(one.claim)]
     others = {path for one in arrived if is_of_another_run(one) for path in one.paths}
@@ -469,8 +465,7 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
     found: dict[FactCode, list[str]] = {
         "late_look": [first.fact.cause] if first is not None and first.fact.cause != "start" else [],
         **_list_agreed_files(history, node_id, claims),
-        "grown": sorted(list_grown(claims) - unrun),
-        "unrun": sorted(unrun),
+        "grown": sorted(list_grown(claims)),
         new: sorted({path for path in seen if is_test_file(path)} - told),
         "uncounted": [] if is_counted else list(dict.fromkeys(tick(name_check(one)) for one in passed)),
         "elsewhere": list(dict.fromkeys(tick(name_check(one)) for one in passed if name_folder(one))),

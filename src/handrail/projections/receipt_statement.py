@@ -42,7 +42,6 @@ from handrail.engine.judge.witnessed import Turn, Turns
 from handrail.engine.receipts import Counts, compare_counts, describe_outcome, has_passed, name_owner
 from handrail.projections.doubts import (
     NO_TEST_COUNTED,
-    UNRUN,
     FactCode,
     is_uncounted,
     list_doubts,
@@ -194,7 +193,6 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "testsTouched": _name_touched_tests(history, claims, subject),
         "testsNeverRed": _name_paths(facts.get("never_red", ())),
         "testsNotLoaded": _name_paths(facts.get("not_loaded", ())),
-        "testsUnrun": _name_paths(facts.get("unrun", ())),
         "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
         "onlyAgentsWord": [_cut(text) for text in list_words(history, claims)[:MOST_NAMED]],
         "confirmedBy": [*_list_people(history, run), *_list_settlers(history, tip)][:MOST_NAMED],
@@ -474,7 +472,6 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     for how, names in {
         "never seen to fail": "testsNeverRed",
         "a check only broke off": "testsNotLoaded",
-        UNRUN: "testsUnrun",
     }.items():
         unseen = ", ".join(map(_code, run.get(names, ())[:5]))
         tests += f" ({how}: {unseen})" if unseen else ""

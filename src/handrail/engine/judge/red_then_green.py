@@ -253,12 +253,10 @@ def sort_tests(known: Witnessed, result: RunResult) -> dict[str, Any]:
     grown = list_own(green, sorted(sighting.grown - tests)) if is_shown and is_same else []
     grown += list_own(green, sorted(sighting.moved.keys() - tests))
     unanswered = tuple(map(make_readable, sorted(tests)))
-    unrun = {path for _, turn in counted for path in turn.unrun}
     return {
         "paths": tuple(path for path in result.paths if path not in unanswered),
         "grown": tuple(map(make_readable, grown)),
         "unanswered": unanswered,
-        "unrun": tuple(make_readable(path) for path in grown if path in unrun),
     }
 
 

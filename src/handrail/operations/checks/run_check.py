@@ -62,7 +62,6 @@ from handrail.operations.same_project import find_own_project
 from handrail.ports.checks import CheckPrograms
 from handrail.ports.worktree import Tree
 from handrail.projections.doubts import (
-    UNRUN,
     Doubt,
     is_declared_here,
     list_names,
@@ -305,8 +304,6 @@ def _tell_curable(
             told.append(f"Not shown yet: {_UNSEEN}: {list_names(unseen)}; {_UNDONE}.")
         if lost := [one for one in changed if one not in grown]:
             told.append(f"Tests that the run found changed: {list_names(lost)}. {_UNTIL_AGREED}")
-        if unrun := tests.get("unrun"):
-            told.append(f"{UNRUN[0].upper()}{UNRUN[1:]}: {list_names(unrun)}; {ASIDE}.")
     notices += [Notice(type="check_doubted", message=one[:1000], severity="warning") for one in told]
     return ""
 
