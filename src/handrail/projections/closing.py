@@ -44,9 +44,6 @@ from handrail.projections.evidence import (
 )
 
 Facts = Mapping[FactCode, Sequence[str]]
-_PATHS: tuple[FactCode, ...] = (
-    *("named_files", "grown", "unrun", "new_tests", "never_red", "not_loaded", "arrived", "of_others"),
-)
 _OF_WHAT_RAN: tuple[FactCode, ...] = ("uncounted", "elsewhere")
 _IN_SUM: tuple[Code, ...] = ("contradicted", "imported")
 
@@ -60,11 +57,7 @@ def closing_line(history: History, name: str, node_id: NodeId) -> str:
     ran = "" if word else _say_what_ran(history, claims, doubts, facts)
     total = describe_sum_at(history, node_id)
     elsewhere: set[Code] = {"gaps", *(_IN_SUM if total else ()), *(("undeclared",) if ran else ())}
-    told = {
-        code: list(map(cut_name, names)) if code in _PATHS else names
-        for code, names in facts.items()
-        if not ran or code not in _OF_WHAT_RAN
-    }
+    told = {code: names for code, names in facts.items() if not ran or code not in _OF_WHAT_RAN}
     parts = [
         f"{format_count(history.nodes[node_id].steps_done, 'step')} done",
         f"{count_not_run(not_run)} skipped" if not_run.total else "",

@@ -28,7 +28,7 @@ from handrail.engine.judge.named_places import (
     names_ignore_rules,
     sort_by_use,
 )
-from handrail.engine.judge.red_then_green import ASIDE, has_broken_off
+from handrail.engine.judge.red_then_green import has_broken_off
 from handrail.engine.judge.run_claims import (
     OF_ANOTHER_RUN,
     Identity,
@@ -110,9 +110,6 @@ _SAYS: dict[Code, str] = {
     "opposite": "{}",
     "unshown": "{}",
 }
-_WHAT_TO_DO: dict[Code, str] = {"unanswered": f"; {ASIDE}", "client": " (handrail check run would show it)"}
-"""While the run goes on: after its end no check runs for it any more."""
-
 FactCode: TypeAlias = Literal[
     "late_look",
     "named_files",
@@ -155,14 +152,11 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
 
     code: Code
     names: tuple[str, ...] = ()
-    is_curable: bool = False
-    """The run goes on."""
 
 
 def say_doubt(doubt: Doubt) -> str:
-    """The sentence of a doubt, with what to do about it where something can be done."""
-    advice = _WHAT_TO_DO.get(doubt.code, "") if doubt.is_curable else ""
-    return _SAYS[doubt.code].format(list_names(doubt.names)) + advice
+    """The sentence of a doubt, with what helps also after the end of the run."""
+    return _SAYS[doubt.code].format(list_names(doubt.names))
 
 
 def say_fact(code: FactCode, names: Sequence[str]) -> str:
@@ -201,11 +195,9 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
         "unshown": _list_unshown(history, node_id, claims),
     }
     node, ended = history.nodes[node_id], list[Doubt]()
-    is_open = not isinstance(node.state, Complete)
-    if is_open:
+    if not isinstance(node.state, Complete):
         ended = [Doubt(code="blocked" if node.kind == "blocked_attempt" else "unfinished")]
-    found = [(code, tuple(names)) for code, names in told.items() if names]
-    return ended + [Doubt(code=code, names=names, is_curable=is_open) for code, names in found]
+    return ended + [Doubt(code=code, names=tuple(names)) for code, names in told.items() if names]
 
 
 def find_pinned(history: History, placed: PlacedClaim) -> PinnedCheck | None:
