@@ -123,17 +123,6 @@ def test_an_offset_list_continues_after_the_last_item_shown() -> None:
     }
 
 
-def test_every_given_limit_holds() -> None:
-    budget = Budget(max_tokens=300, max_bytes=900, max_items=5)
-
-    outcome = cut(fit(listing(20), None, budget, written))
-
-    assert outcome.page is not None
-    assert tokens_of(outcome) <= 300
-    assert written(outcome) <= 900
-    assert 1 <= len(outcome.page.items) <= 5
-
-
 def test_a_list_of_which_not_even_one_item_fits_is_refused() -> None:
     success = listing(9)
 

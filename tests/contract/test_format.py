@@ -25,28 +25,6 @@ def check_refused(flags: FlagInput, kind: Kind) -> Fault:
     return raised.value
 
 
-def test_nothing_asked_for_is_json() -> None:
-    check(FlagInput(), "json", "default")
-
-
-@every_case(
-    ("flags", "expected"),
-    [
-        (FlagInput(json_flag=True), "json"),
-        (FlagInput(human_flag=True), "text"),
-        (FlagInput(requested_format="json"), "json"),
-        (FlagInput(requested_format="text"), "text"),
-        (FlagInput(requested_format="human"), "text"),
-        (FlagInput(requested_format="raw"), "raw"),
-        (FlagInput(json_flag=True, requested_format="json"), "json"),
-        (FlagInput(human_flag=True, requested_format="human"), "text"),
-        (FlagInput(human_flag=True, requested_format="text"), "text"),
-    ],
-)
-def test_a_flag_decides_and_the_same_wish_twice_is_fine(flags: FlagInput, expected: str) -> None:
-    check(flags, expected, "flag")
-
-
 @every_case(
     "flags",
     [
@@ -83,16 +61,6 @@ def test_the_strongest_source_that_is_set_decides() -> None:
         check(flags, "text" if strongest else "json", names[strongest] if strongest else "default")
 
 
-def test_a_stronger_source_wins_over_a_weaker_one() -> None:
-    check(FlagInput(json_flag=True, environment="text", project_default="raw"), "json", "flag")
-    check(FlagInput(environment="json", project_default="text", user_default="raw"), "json", "environment")
-    check(FlagInput(project_default="human", user_default="json"), "text", "project")
-
-
-def test_an_empty_environment_variable_counts_as_not_set() -> None:
-    check(FlagInput(environment="", user_default="text"), "text", "user")
-
-
 @pytest.mark.parametrize(
     ("flags", "source", "setting"),
     [
@@ -107,8 +75,3 @@ def test_a_bad_value_in_a_lower_source_names_that_source(flags: FlagInput, sourc
 
     assert fault.details == {"setting": setting, "source": source}
     assert setting in fault.message
-
-
-def test_a_bad_value_that_a_stronger_source_overrules_does_no_harm() -> None:
-    check(FlagInput(json_flag=True, environment="xml", project_default="xml"), "json", "flag")
-    check(FlagInput(environment="text", user_default="xml"), "text", "environment")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from handrail.engine.events import Claim
 from handrail.engine.judge.earlier_reports import find_failing
 from handrail.engine.judge.red_then_green import list_own, match_red_then_green
 from handrail.engine.judge.witnessed import (
@@ -323,6 +324,11 @@ def test_a_steered_run_never_stands_for_a_declared_check_and_names_its_variable(
 
     assert [one[2] for one in of(weighed(report, known), "ran")] == ["contradicted"]
     assert [one.is_flaky for one in find_failing(known)] == [False]
+    told = Claim(contract_ref="one", pointer="/", check="ran", refs=("rcp_1",))
+    for ref in ("one", "another"):  # only what the last list names must not fail
+        standing = StandingClaims(runs=(told,), list_ref=ref)
+        found = find_failing(Witnessed(sighting=seeing(), receipts=(red,), standing=standing))
+        assert len(found) == (ref == "one")
     ((_, _, verdict, fact),) = of(weighed(report, alone), "ran")[:1]
     assert (verdict, "ran under PYTHONPATH, and the check tests is without it" in fact) == ("missing", True)
     assert "handrail check run tests" in weighed(report, alone).reasons[0].fix
@@ -429,13 +435,15 @@ def test_a_check_whose_own_tests_changed_says_so_and_a_test_that_is_only_new_doe
     changes = msgspec.structs.replace(empty, **{field: paths})
     known = Witnessed(
         sighting=msgspec.structs.replace(seeing(), changes=changes),
-        receipts=(receipt(), receipt("ruff check", name="rcp_2")),
+        receipts=(receipt(), receipt("ruff check", name="rcp_2"), receipt("make", counts=Counts(passed=1))),
     )
 
+    (made,) = [one for one in weighed(listing("make", 0), known).claims if one.check == "ran"]
     (tests,) = [one for one in weighed(CHANGED, known).claims if one.check == "ran"]
     (lint,) = [one for one in weighed(listing("ruff check", 0), known).claims if one.check == "ran"]
 
     assert (tests.verdict, tests.paths) == ("holds", ("conftest.py", "tests/test_bill.py"))
+    assert made.paths == tests.paths
     assert (
         "its configuration changed in this run: conftest.py; its tests changed in this run: tests"
         in tests.fact

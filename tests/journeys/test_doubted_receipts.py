@@ -62,6 +62,8 @@ CLEAN = (
     "takes its fix out to see a test in an old file fail",
     "adds two failing tests one by one, and runs those of the start, as it is told",
     "sees the failure of the start in other words, and guards its fix by the name of the check",
+    "adds two failing tests one by one, and runs those of the start, as it is told",
+    "breaks what it changes, sees that, and mends it",
 )
 
 
@@ -93,6 +95,10 @@ EARLY: dict[str, list[str]] = {
         "(handrail check approve): tests"
     ],
     "has an uncommitted declaration approved": [""],
+    "corrects a test of the start that was wrong": [
+        "Tests that the run found changed: tests/test_bill.py. The end of the run doubts that until a person "
+        "agrees; new tests beside them are no doubt."
+    ],
     "adds two failing tests one by one, and runs those of the start, as it is told": [
         "",
         "",
@@ -102,8 +108,8 @@ EARLY: dict[str, list[str]] = {
         "",
     ],
     "mends at once what an uncommitted method finds, and takes the change out, as it is told": [
-        "At its end the run will say: the run began on uncommitted changes of tests: tests/test_bill.py; "
-        "take your change out, run it, put the change back, and run it again.",
+        "Not shown yet: nobody saw these fail as they are now: tests/test_bill.py; take your change out, run "
+        "it, put the change back, and run it again.",
         "It failed on the tests of the start: see it pass with these before you add tests.",
         "",
     ],
@@ -125,7 +131,7 @@ def test_what_the_end_would_doubt_is_told_when_the_check_runs(
 
     monkeypatch.setitem(VERBS, "run_check", listen)
 
-    assert Player(tmp_path, "cli").play(row) == "clean"
+    assert Player(tmp_path, "cli").play(row) == row.must
     assert told == EARLY[name]
 
 

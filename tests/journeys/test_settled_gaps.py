@@ -218,4 +218,5 @@ def test_each_reason_of_a_gap_says_who_settles_it(reason: GapReason) -> None:
 
     assert is_evidence_gap(gap) == (reason not in BY_A_SENTENCE)
     assert all(is_evidence_gap(replace(gap, waits_for=one)) for one in waits)
+    assert is_evidence_gap(replace(gap, gap_id="gap_x_evidence1"))
     assert ("only evidence or a person" in how_to_settle(gap)) == is_evidence_gap(gap)

@@ -143,12 +143,6 @@ def test_a_reserved_name_is_an_error_in_the_catalog(runtime: Runtime) -> None:
     assert (problem["code"], problem["severity"]) == ("reserved_id", "error")
 
 
-def test_ids_of_the_library_are_checked(runtime: Runtime) -> None:
-    report = answered(runtime, "workflow.validate", workflowIds=["project.three_steps"])
-
-    assert report["items"][0]["target"] == "project.three_steps"
-
-
 def test_an_unknown_id_is_not_found_and_the_nearest_is_named(runtime: Runtime) -> None:
     failure = refused(runtime, "workflow.validate", workflowIds=["project.three_stops"])
 

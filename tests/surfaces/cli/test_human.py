@@ -74,20 +74,6 @@ def test_a_batch_is_a_table_and_a_tally() -> None:
     ]
 
 
-@pytest.mark.parametrize("hostile", ["\x1b[31mred", "bell\x07", "one\ntwo\rthree"])
-def test_stored_text_cannot_drive_the_terminal(hostile: str) -> None:
-    payload: dict[str, Any] = {
-        "session_id": "ses_a",
-        "goal": hostile,
-        "runs": [{"id": "run_a", "workflow_name": hostile, "graph": [f"* {hostile}"], "preferences": {}}],
-    }
-
-    text = human_text(payload, Page(), "session.show")
-
-    assert not set(text) & {"\x1b", "\x07", "\r"}
-    assert text.count("\n") == 8
-
-
 class Told(Process):
     """Keeps what is said to the person."""
 

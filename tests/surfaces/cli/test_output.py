@@ -81,12 +81,6 @@ def test_an_empty_variable_counts_as_not_set() -> None:
     assert output(HANDRAIL_FORMAT="", HANDRAIL_ENVELOPE="", HANDRAIL_COMPACT="") == Output()
 
 
-def test_a_flag_beats_the_environment() -> None:
-    found = output("--envelope", "cli", "--json", HANDRAIL_FORMAT="text", HANDRAIL_ENVELOPE="lafs")
-
-    assert (found.format, found.envelope, found.is_json_asked) == ("json", "cli", True)
-
-
 @pytest.mark.parametrize("name", ["HANDRAIL_FORMAT", "HANDRAIL_ENVELOPE", "HANDRAIL_COMPACT"])
 def test_a_bad_variable_is_a_setting_to_fix(name: str) -> None:
     fault = check_trouble("E_CONFIG", **{name: "maybe"})

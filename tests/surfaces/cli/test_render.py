@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.contract.catalogue import E_IO, NOT_CONFORMANT
+from handrail.contract.catalogue import NOT_CONFORMANT
 from handrail.contract.outcome import Call, Failure, NextCall, Notice, Page, Success
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.rendering.render import Output, Rendered, measure_widest, render, render_bare
@@ -104,22 +104,12 @@ def test_a_failure_in_text_says_everything_that_is_wrong_and_what_to_run() -> No
     )
 
 
-def test_a_failure_in_raw_is_one_line_beside_an_empty_stdout() -> None:
-    rendered = render(Failure(kind=E_IO, message="The disk is full."), CALL, Output(format="raw"))
-
-    assert (rendered.out, rendered.status, rendered.err.count(b"\n")) == (b"", 1, 1)
-
-
 def test_a_lone_surrogate_never_reaches_the_reader() -> None:
     success = Success(data={"note": "\ud800"})
 
     assert "\ufffd".encode() in render(success, CALL, Output()).out
     assert render(success, CALL, Output(format="text")).out == "note: \ufffd\n".encode()
     assert render_bare("a\udc80b", Output()).out == "a\ufffdb\n".encode()
-
-
-def test_a_bare_value_has_a_newline_and_no_envelope() -> None:
-    assert render_bare("in_progress", Output(is_selected=True)) == Rendered(out=b"in_progress\n")
 
 
 def test_a_selection_shown_to_people_says_that_it_is_one() -> None:

@@ -54,10 +54,6 @@ def test_a_list_that_goes_on_says_how() -> None:
     )
 
 
-def test_an_empty_list_says_so() -> None:
-    check_text({"items": [], "count": 0}, "Nothing was found.\n", ("id",))
-
-
 def test_a_step_shows_its_prompt_as_written_and_the_commands_that_go_on() -> None:
     expected = """\
 Step: Triage (triage)

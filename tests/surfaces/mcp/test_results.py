@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from handrail.contract.catalogue import TOKEN_BAD_SIGNATURE, TOKEN_SESSION_LOCKED
+from handrail.contract.catalogue import TOKEN_BAD_SIGNATURE
 from handrail.contract.outcome import Failure, NextCall, Page, Success
 from handrail.surfaces.mcp.results import add_warnings, render
 from handrail.surfaces.mcp.tools import offered_tools
@@ -36,18 +36,6 @@ def test_a_failure_reads_as_code_fix_retry_and_the_call_that_helps() -> None:
         "tool": "resume_session",
         "params": {"query": "ses_7k2"},
     }
-
-
-def test_a_failure_that_may_pass_says_how_long_to_wait() -> None:
-    rendered = render(
-        TOOLS,
-        TOOLS["continue_workflow"],
-        {},
-        Failure(kind=TOKEN_SESSION_LOCKED, message="Busy.", retry_after_ms=250),
-    )
-
-    assert "\nretry: retryable_after_ms 250" in rendered.text
-    assert rendered.structured["retry"] == {"kind": "retryable_after_ms", "afterMs": 250}
 
 
 def test_the_structured_copy_is_the_payload_with_its_paging_keys() -> None:

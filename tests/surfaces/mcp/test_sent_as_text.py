@@ -47,14 +47,6 @@ def test_preferences_and_context_are_read_from_text() -> None:
     )
 
 
-def test_many_items_as_text_are_named_once() -> None:
-    given = {"output": {"artifacts": [json.dumps(ARTIFACT)] * 30}}
-
-    _, named = read_texts(fields_of(TOOLS["continue_workflow"]), given)
-
-    assert named == {"output.artifacts": "a list of objects"}
-
-
 @every_case(
     "given",
     [

@@ -262,9 +262,8 @@ def explain_hidden_tests(known: Witnessed, text: str) -> str:
 
 
 def was_seen(known: Witnessed, text: str) -> bool:
-    """Whether a command ran in this run, in whichever folder or line, as far as is known."""
-    is_own = any(_has_words(known, text, one) for one in known.receipts)
-    return is_own or _find_in_longer_line(known, text) is not None
+    """Whether a command ran in this run, in whichever folder; within a longer line does not count."""
+    return any(_has_words(known, text, one) for one in known.receipts)
 
 
 def name_by_check(checks: Sequence[PinnedCheck], text: str, run_flag: str) -> str:

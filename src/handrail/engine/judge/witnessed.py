@@ -119,8 +119,7 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """By the id of an earlier tree: some paths that changed since."""
     turns: Turns = {}
     grown: frozenset[str] = frozenset()
-    """Tests that only gained lines since the commit that the run began with; known where a command failed, or
-    where it has some otherwise."""
+    """Tests that only gained lines since the commit that the run began with."""
     moved: Mapping[str, str] = {}
     """Tests that are as at the start under another name in the same folder: by this the one before."""
     repositories: tuple[str, ...] = ()

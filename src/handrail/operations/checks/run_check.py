@@ -55,12 +55,12 @@ from handrail.operations.child_projects import keep_own_project
 from handrail.operations.declared_checks import digest_check, find_check, list_approved
 from handrail.operations.handles import mint_state_token
 from handrail.operations.kept_trees import is_project_of
-from handrail.operations.looking import find_turns, look
+from handrail.operations.looking import find_files, find_turns, look
 from handrail.operations.pending_step import find_pending_step
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import find_own_project
 from handrail.ports.checks import CheckPrograms
-from handrail.ports.worktree import Tree
+from handrail.ports.worktree import Changes, Tree
 from handrail.projections.doubts import (
     UNRUN,
     Doubt,
@@ -269,6 +269,8 @@ def _command(
 # Recording and telling
 
 
+_UNTIL_AGREED = "The end of the run doubts that until a person agrees; new tests beside them are no doubt."
+_UNSEEN = "nobody saw these fail as they are now"
 _UNDONE = "take your change out, run it, put the change back, and run it again"
 
 
@@ -295,21 +297,29 @@ def _tell_curable(
     first = find_baseline(history, node.node_id)
     began = [] if first is None else [one for one in first.fact.uncommitted if is_test_file(one)]
     is_passed = receipt is own[-1] and has_passed(receipt.outcome, receipt.counts)
-    if is_passed and (began or any(map(has_failed, alike))):
+    begun = find_files(rt, history, first.fact.tree_id) if first is not None and is_passed else None
+    since = rt.worktree().compare(project, begun, tree) if begun is not None else None
+    is_touched = isinstance(since, Changes) and any(
+        map(is_test_file, {*since.changed, *since.arrived}.difference(since.added))
+    )
+    if is_passed and (began or is_touched or any(map(has_failed, alike))):
         seen = look(rt, history, node, Look(wants_tree=True), project).sighting
         known = witness(history, load_pinned_workflow(rt.log, run.workflow_hash), node, PersonsWord(), seen)
         line = receipt.check or write_line(receipt)
         tests = sort_tests(known, match_run(known, line, 0, receipt.receipt_id))
         guard = match_red_then_green(known, line)
+        changed = [one for one in tests["paths"] if is_test_file(one)]
+        grown = [one for one in dict.fromkeys((*began, *changed)) if one in seen.grown]
         if unanswered := tests.get("unanswered"):
             told.append(f"Not shown yet: {say_unanswered(line, unanswered)}; {ASIDE}.")
         elif guard.verdict == "unknown" and guard.fix:
             told.append(f"Not shown yet: {guard.fix}.")
+        elif unseen := [one for one in grown if one not in tests.get("grown", ())]:
+            told.append(f"Not shown yet: {_UNSEEN}: {list_names(unseen)}; {_UNDONE}.")
+        if lost := [one for one in changed if one not in grown]:
+            told.append(f"Tests that the run found changed: {list_names(lost)}. {_UNTIL_AGREED}")
         if unrun := tests.get("unrun"):
             told.append(f"{UNRUN[0].upper()}{UNRUN[1:]}: {list_names(unrun)}; {ASIDE}.")
-        if curable := [one for one in began if one in seen.grown and one not in tests.get("grown", ())]:
-            doubt = say_doubt(Doubt(code="began_changed", names=tuple(curable)))
-            told.append(f"At its end the run will say: {doubt}; {_UNDONE}.")
     notices += [Notice(type="check_doubted", message=one[:1000], severity="warning") for one in told]
     return ""
 
