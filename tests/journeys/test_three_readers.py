@@ -87,6 +87,8 @@ PLAYED = (
     "mends what a linter finds at the start, beside a new test",
     "adds two failing tests one by one to a file that nobody ran before",
     "breaks what it changes, sees that, and mends it",
+    "runs only the declared check that passes",
+    "runs the tests and a linter that counts none",
 )
 """Rows of the cast whose runs end, each with other doubts and facts than the ones before it."""
 

@@ -174,13 +174,12 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         | {"isTold": green.receipt_id in claimed}
         for red, green in find_guards(history, run, subject.turns)
     ]
-    is_counted = "uncounted" not in facts and not is_uncounted(history, tip, ran, subject.approved)
     return {
         "run": run.run_id,
         "workflow": {"id": run.workflow_id, "hash": run.workflow_hash},
         "status": graph.status,
         "checks": [_state_check(history, run, one, subject) for one in ran],
-        "isCounted": is_counted,
+        "isCounted": not is_uncounted(history, tip, ran, subject.approved),
         "approvedChecks": list_relied(history, tip, ran, subject.approved),
         # What shows nothing is nobody's claim where reports say only that it ran.
         "redThenGreen": [one for one in guards if one["holds"] or one["receipt"] not in only_ran],
@@ -448,7 +447,8 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     differs = "exactly these files" if run["isClean"] else "**other files than those of the commit**"
     guards = "; ".join(map(_describe_guard, run["redThenGreen"]))
     people = ", ".join(dict.fromkeys(map(_describe_person, run["confirmedBy"]))) or "nobody"
-    told = [_plain(text) for code, text in run.get("told", {}).items() if code not in _TOLD_ELSEWHERE]
+    elsewhere = (*_TOLD_ELSEWHERE, *(() if run.get("isCounted", True) else ("uncounted",)))
+    told = [_plain(text) for code, text in run.get("told", {}).items() if code not in elsewhere]
     agreed = ", ".join(map(_code, run.get("approvedChecks", ())))
     people += f"; a person approved the check {agreed}" if agreed else ""
     words = "; ".join(_plain(one) for one in run["onlyAgentsWord"][:5])
@@ -473,7 +473,7 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-_TOLD_ELSEWHERE: tuple[FactCode, ...] = ("uncounted", "elsewhere", "settled")
+_TOLD_ELSEWHERE: tuple[FactCode, ...] = ("elsewhere", "settled")
 """Facts that another line of the Markdown has: that of the checks, or of people."""
 
 
