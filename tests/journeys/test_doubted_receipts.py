@@ -216,9 +216,9 @@ def test_a_test_that_never_ran_as_at_the_start_is_told_by_all_three_and_is_no_do
     (run,) = answer(player.runtime, "session.show", sessionId=session)["runs"]
     runtime = with_keys(player.runtime, player.home)
     receipt = answer(runtime, "receipt.export", **{"as": "markdown"})["content"]
-    assert (told["result"], told["handrailRun"]["testsUnrun"]) == ("PASSED", ["tests/test_bill.py"])
+    assert (told["result"], told["handrailRun"]["told"]) == ("PASSED", {"unrun": row.says})
     assert run["told"] == {"unrun": row.says}
-    assert row.says.replace("tests/test_bill.py", "`tests/test_bill.py`") in receipt
+    assert row.says in receipt
     assert ALL_CHECKED not in player.reply["closing"]
 
 
@@ -466,11 +466,11 @@ def test_a_new_test_that_was_never_seen_to_fail_is_told_and_is_no_doubt(tmp_path
     told = read_receipt(signer)
     markdown = read_markdown(signer)
     assert told["result"] == "PASSED"
-    assert told["handrailRun"]["testsNeverRed"] == ([] if is_red else ["tests/test_new.py"])
+    assert ("never_red" in told["handrailRun"]["told"]) is not is_red
     assert (
         "new tests, never seen to fail: " if not is_red else "new tests: "
     ) + "tests/test_new.py" in closing
-    assert ("`tests/test_new.py` (never seen to fail: `tests/test_new.py`)" in markdown) is not is_red
+    assert ("new tests, never seen to fail: tests/test_new.py" in markdown) is not is_red
 
 
 def test_a_new_test_that_could_not_be_loaded_first_is_told_as_seen_to_fail_as_a_whole(tmp_path: Path) -> None:
@@ -492,7 +492,7 @@ def test_a_new_test_that_could_not_be_loaded_first_is_told_as_seen_to_fail_as_a_
     assert done["closing"].endswith(f"; {ALL_CHECKED}.")
     assert run["told"] == {"not_loaded": said}
     markdown = read_markdown(signer)
-    assert "`tests/test_new.py` (a check only broke off: `tests/test_new.py`)" in markdown
+    assert said in markdown
 
 
 MEAN = """import unittest
