@@ -28,7 +28,7 @@ from handrail.engine.judge.named_places import (
     names_ignore_rules,
     sort_by_use,
 )
-from handrail.engine.judge.red_then_green import ASIDE, has_broken_off
+from handrail.engine.judge.red_then_green import has_broken_off
 from handrail.engine.judge.run_claims import (
     OF_ANOTHER_RUN,
     Identity,
@@ -110,9 +110,6 @@ _SAYS: dict[Code, str] = {
     "opposite": "{}",
     "unshown": "{}",
 }
-_WHAT_TO_DO: dict[Code, str] = {"unanswered": f"; {ASIDE}", "client": " (handrail check run would show it)"}
-"""While the run goes on: after its end no check runs for it any more."""
-
 FactCode: TypeAlias = Literal[
     "late_look",
     "named_files",
@@ -122,6 +119,7 @@ FactCode: TypeAlias = Literal[
     "never_red",
     "not_loaded",
     "uncounted",
+    "not_run",
     "elsewhere",
     "arrived",
     "of_others",
@@ -137,6 +135,7 @@ _TELLS: dict[FactCode, str] = {
     "never_red": "new tests, never seen to fail: {}",
     "not_loaded": "new tests, and a check only broke off before (nothing loaded): {}",
     "uncounted": f"{NO_TEST_COUNTED}: {{}}",
+    "not_run": "declared, and not run: {}",
     "elsewhere": "in another folder: {}",
     "arrived": "not listed, by a commit or another branch: {}",
     "of_others": f"not listed, {OF_ANOTHER_RUN}: {{}}",
@@ -152,14 +151,11 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
 
     code: Code
     names: tuple[str, ...] = ()
-    is_curable: bool = False
-    """The run goes on."""
 
 
 def say_doubt(doubt: Doubt) -> str:
-    """The sentence of a doubt, with what to do about it where something can be done."""
-    advice = _WHAT_TO_DO.get(doubt.code, "") if doubt.is_curable else ""
-    return _SAYS[doubt.code].format(list_names(doubt.names)) + advice
+    """The sentence of a doubt, with what helps also after the end of the run."""
+    return _SAYS[doubt.code].format(list_names(doubt.names))
 
 
 def say_fact(code: FactCode, names: Sequence[str]) -> str:
@@ -198,11 +194,9 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
         "unshown": _list_unshown(history, node_id, claims),
     }
     node, ended = history.nodes[node_id], list[Doubt]()
-    is_open = not isinstance(node.state, Complete)
-    if is_open:
+    if not isinstance(node.state, Complete):
         ended = [Doubt(code="blocked" if node.kind == "blocked_attempt" else "unfinished")]
-    found = [(code, tuple(names)) for code, names in told.items() if names]
-    return ended + [Doubt(code=code, names=names, is_curable=is_open) for code, names in found]
+    return ended + [Doubt(code=code, names=tuple(names)) for code, names in told.items() if names]
 
 
 def find_pinned(history: History, placed: PlacedClaim) -> PinnedCheck | None:
@@ -457,7 +451,7 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
     seen = {text_of(history, one) for one in claims if worth_of(one.claim) == "seen"} if ran else set()
     new: FactCode = "new_tests" if is_red else "not_loaded" if is_broken else "never_red"
     passed = [one for _, one in ran if has_passed(one.outcome, one.counts, one.uncounted)]
-    is_counted = not is_uncounted(history, node_id, passed, approved)
+    uncounted = [one for one in passed if is_uncounted(history, node_id, [one], approved)]
     first = find_baseline(history, node_id)
     arrived = [one.claim for one in claims if is_arrival(one.claim)]
     others = {path for one in arrived if is_of_another_run(one) for path in one.paths}
@@ -467,7 +461,8 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
         **_list_agreed_files(history, node_id, claims),
         "grown": sorted(list_grown(claims)),
         new: sorted({path for path in seen if is_test_file(path)} - told),
-        "uncounted": [] if is_counted else list(dict.fromkeys(tick(name_check(one)) for one in passed)),
+        "uncounted": list(dict.fromkeys(tick(name_check(one)) for one in uncounted)),
+        "not_run": _list_not_run(history, node_id) if ran else [],
         "elsewhere": list(dict.fromkeys(tick(name_check(one)) for one in passed if name_folder(one))),
         "arrived": sorted(came - others),
         "of_others": sorted(others),
@@ -478,6 +473,13 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
         ),
     }
     return {code: names for code, names in found.items() if names}
+
+
+def _list_not_run(history: History, node_id: NodeId) -> list[str]:
+    """Checks that the project declared when the run began, and that no run of the session ran."""
+    ran = [held.fact for run_id in history.runs for held in list_receipts(history, run_id)]
+    checks = history.runs[history.nodes[node_id].run_id].checks
+    return [tick(check.name) for check in checks if not any(is_run_of(check, one) for one in ran)]
 
 
 def _list_agreed_files(
