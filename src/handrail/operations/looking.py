@@ -149,6 +149,11 @@ def find_turns(
         passes = ((compare(then, one), compare(one, last)) for one in known)
         before = None if begun is None else compare(begun, then)
         turn = _judge_turn(red, then, before, compare(then, last) or _NOTHING, passes)
+        earlier = list_trees(filter(_is_pass, own[: own.index(red)])) if turn.broken else []
+        if any(
+            _keeps_code(red, compare(one, then)) for one in earlier
+        ):  # a new test fails, nothing is broken
+            turn = msgspec.structs.replace(turn, broken=())
         if turn.broken and begun is not None:
             tried = list_trees(filter(has_broken_off, own))
             told = [compare(begun, one) or Changes(changed=turn.broken, arrived=()) for one in tried]
@@ -165,6 +170,12 @@ def _is_pass(receipt: ReceiptRecorded) -> bool:
 def _keeps_tests(red: ReceiptRecorded, found: Changes | None) -> bool:
     """Whether nothing differs that the command tests by, as far as it is known what does."""
     return found is not None and not list_own(red, (*found.changed, *found.arrived))
+
+
+def _keeps_code(red: ReceiptRecorded, found: Changes | None) -> bool:
+    """The same of all other files."""
+    paths = () if found is None else (*found.changed, *found.arrived)
+    return found is not None and len(list_own(red, paths)) == len(paths)
 
 
 _NOTHING = Changes(changed=(), arrived=())
