@@ -164,18 +164,11 @@ def _conditional(
     crossing: Crossing, settings: Object, pointer: str, native: str, part: Object, kind: str
 ) -> None:
     source, place = settings.get("conditionSource"), join_pointer(pointer, "conditionSource")
-    written = source.get("condition") if isinstance(source, dict) else None
-    condition = None
-    if written is not None:
-        condition = to_condition(
-            crossing, written, join_pointer(place, "condition"), join_pointer(native, kind)
-        )
-    elif not isinstance(source, dict) and settings.get("condition") is not None:
-        condition = to_condition(
-            crossing, settings["condition"], join_pointer(pointer, "condition"), join_pointer(native, kind)
-        )
+    holder, at = (source, place) if isinstance(source, dict) else (settings, pointer)
+    written, inner = holder.get("condition"), join_pointer(native, kind)
+    condition = to_condition(crossing, written, join_pointer(at, "condition"), inner)
     if condition is None:
-        crossing.came_from(join_pointer(native, kind), place if isinstance(source, dict) else pointer)
+        crossing.came_from(inner, at)
         _note_decision(crossing, source, place, pointer)
         condition = {"kind": "loop_control", "continueWhen": "continue" if kind == "while" else "stop"}
     part[kind] = condition

@@ -203,10 +203,12 @@ def _add_checks(context: PartContext, source: Source, native: str, part: Object)
     advice: list[str] = []
     if value.get("validationCriteria"):
         place = join_pointer(pointer, "validationCriteria")
-        found = to_rules(crossing, value["validationCriteria"], place, join_pointer(native, "validation"))
-        advice += found.advice
-        if found.rules:
-            part["validation"] = found.rules
+        rules, told = to_rules(
+            crossing, value["validationCriteria"], place, join_pointer(native, "validation")
+        )
+        advice += told
+        if rules:
+            part["validation"] = rules
     if value.get("assessmentRefs") or value.get("assessmentConsequences"):
         gates, told = context.assessments.gates(crossing, value, pointer, native)
         advice += told

@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from math import ceil, floor, inf, isfinite
 
-import msgspec
-
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.contracts.patterns import explain_refusal
@@ -145,28 +143,21 @@ _NAMED_REFERENCE = re.compile(r"\\k<([A-Za-z_]\w*)>")
 _FIX = "Ask for it in words, or write a rule without it."
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """What the notes must meet, and what the agent is told instead of a rule."""
+def to_rules(crossing: Crossing, criteria: Json, pointer: str, native: str) -> tuple[list[Object], list[str]]:
+    """What the notes must meet, and what the agent is told instead of a rule.
 
-    rules: list[Object]
-    advice: list[str]
-
-
-def to_rules(crossing: Crossing, criteria: Json, pointer: str, native: str) -> Rules:
-    """The rules of a step. `native` is the pointer that the list of rules will have."""
+    `native` is the pointer that the list of rules will have.
+    """
     crossing.came_from(native, pointer)
     reading = _Reading(crossing)
-    if not isinstance(criteria, list):
-        rule = reading.rule(criteria, pointer)
-        crossing.came_from(f"{native}/0", pointer)
-        return Rules(rules=[rule] if rule else [], advice=reading.advice)
     rules: list[Object] = []
-    for index, one in enumerate(criteria):
-        rule = reading.rule(one, join_pointer(pointer, index))
+    for index, one in enumerate(_listed(criteria)):
+        place = join_pointer(pointer, index) if isinstance(criteria, list) else pointer
+        rule = reading.rule(one, place)
         if rule:
-            crossing.came_from(f"{native}/{len(rules)}", join_pointer(pointer, index))
+            crossing.came_from(f"{native}/{len(rules)}", place)
             rules.append(rule)
-    return Rules(rules=rules, advice=reading.advice)
+    return rules, reading.advice
 
 
 class _Reading:

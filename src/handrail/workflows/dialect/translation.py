@@ -51,7 +51,13 @@ _LISTS = {
     "examples": "examples",
     "tags": "tags",
 }
-_SILENT = ("metricsProfile", "validatedAgainstSpecVersion", "modelTier")
+_SILENT = {
+    **dict.fromkeys(
+        ("metricsProfile", "validatedAgainstSpecVersion", "modelTier"), "it is kept and changes nothing"
+    ),
+    "extensionPoints": "each slot is filled with its default",
+}
+"""What is kept as it is, and what becomes of it."""
 _OWN = (
     "id",
     "steps",
@@ -63,7 +69,6 @@ _OWN = (
     "assessments",
     "references",
     "recommendedPreferences",
-    "extensionPoints",
     "extra",
 )
 _ROUTINE = "routine-"
@@ -215,12 +220,9 @@ def _reference(crossing: Crossing, value: Object, pointer: str) -> Object:
 
 
 def _add_steps(crossing: Crossing, document: Object, native: Object) -> None:
-    if "assessments" in document:
-        assessments = Assessments(crossing, document["assessments"])
-        if assessments.native:
-            native["assessments"] = assessments.native
-    else:
-        assessments = Assessments(crossing, None)
+    assessments = Assessments(crossing, document.get("assessments"))
+    if assessments.native:
+        native["assessments"] = assessments.native
     steps = document.get("steps")
     if not isinstance(steps, list):
         if "steps" in document:
@@ -252,10 +254,7 @@ def _moves(context: PartContext, source: Source) -> bool:
 def _keep_the_rest(crossing: Crossing, document: Object, native: Object) -> None:
     for name, value in document.items():
         if name in _SILENT:
-            crossing.read_as(name, join_pointer("", name), "it is kept and changes nothing")
-            crossing.put_aside(join_pointer("", name), name, value, is_top=True)
-        elif name == "extensionPoints":
-            crossing.read_as(name, join_pointer("", name), "each slot is filled with its default")
+            crossing.read_as(name, join_pointer("", name), _SILENT[name])
             crossing.put_aside(join_pointer("", name), name, value, is_top=True)
         elif name not in _COPIED and name not in _LISTS and name not in _OWN:
             crossing.keep("", name, value)
