@@ -25,6 +25,7 @@ from handrail.projections.doubts import (
     list_doubts,
     list_facts,
     list_names,
+    list_ran,
     name_check,
     say_doubt,
     say_fact,
@@ -38,7 +39,6 @@ from handrail.projections.evidence import (
     is_unshown,
     list_claims,
     list_words,
-    receipt_of,
     text_of,
     worth_of,
 )
@@ -129,8 +129,7 @@ def _say_what_ran(
     worths = {worth_of(placed.claim) for placed in claims}
     if any(one.code != "undeclared" for one in doubts) or worths.isdisjoint(("ran", "confirmed")):
         return ""
-    ran = [receipt_of(history, one) for one in claims if worth_of(one.claim) == "ran"]
-    names = list(dict.fromkeys(_name_with_command(one) for one in ran if one is not None))
+    names = list(dict.fromkeys(_name_with_command(one) for _, one in list_ran(history, claims)))
     which = f", which {NO_TEST_COUNTED}" if _counts_none(history, claims, facts) else ""
     is_known = not which and facts.keys().isdisjoint(("not_run", *_OTHER_TESTS))
     is_all = not doubts and (is_known or "confirmed" in worths)
@@ -140,8 +139,8 @@ def _say_what_ran(
 
 def _counts_none(history: History, claims: Sequence[PlacedClaim], facts: Facts) -> bool:
     """Whether nothing that ran counted a test: any program can end with 0."""
-    ran = [receipt_of(history, one) for one in claims if worth_of(one.claim) == "ran"]
-    return {tick(name_check(one)) for one in ran if one is not None} <= {*facts.get("uncounted", ())} != set()
+    ran = {tick(name_check(one)) for _, one in list_ran(history, claims)}
+    return bool(ran) and ran <= {*facts.get("uncounted", ())}
 
 
 def _name_with_command(receipt: ReceiptRecorded) -> str:
