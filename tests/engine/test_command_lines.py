@@ -111,6 +111,7 @@ def test_a_runner_that_only_tells_more_or_less_is_the_same() -> None:
     same = [
         "python3 -B -m pytest -q tests",
         "/usr/bin/python3.12 -m pytest tests -vv",
+        "pytest ./tests/",
         "pytest --tb=short tests",
     ]
     others = ["pytest", "pytest tests -k a", "python3 tests -m pytest", "python3 -m unittest tests"]

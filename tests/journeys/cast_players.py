@@ -75,7 +75,7 @@ class Player(Workplace):
             self.do("begin")
         for verb in row.does:
             self.do(*verb)
-        return judge_honest(self, row) if row.must in ("passes", "clean") else judge_lie(self, row)
+        return judge_honest(self, row) if row.kind == "honest" else judge_lie(self, row)
 
     def do(self, verb: str, *arguments: Any) -> None:
         VERBS[verb](self, *(self._spell(one) for one in arguments))
@@ -392,5 +392,7 @@ def judge_honest(player: Player, row: Row) -> str:
         return f"not said: {closing}"
     is_declared = (player.root / ".handrail/config.json").exists()
     said = ALL_CHECKED in closing or NO_TEST_COUNTED in closing
+    if row.must == "told":  # beside other tests than those of the start, and beside no doubt
+        return "told" if not said and "what ran: " in closing else "passes"
     is_clean = said and ALL_RAN not in closing if is_declared else ALL_RAN in closing
     return "clean" if is_clean and row.must == "clean" else "passes"

@@ -47,24 +47,24 @@ TOLD = {
 }
 NONE_DECLARED = "no declared check passed, only `true` (for the next run: handrail setup --checks)"
 
-CLEAN = (
-    "moves a submodule on, and lists it",
-    "moves a submodule on, and commits it before the report",
-    "adds a failing test to a file that has others, and mends the code",
-    "has its check approved after it ran",
-    "gives a declared check more time before the run begins",
-    "reports a check that sets a variable as Handrail shows it",
-    "works in a sparse checkout with a declared check",
-    "mends what a test finds that was there before the run",
-    "mends what a method finds that was there before the run",
-    "mends what guards at the start, sees it pass, and adds a test",
-    "takes its fix out to see the new test fail",
-    "takes its fix out to see a test in an old file fail",
-    "adds two failing tests one by one, and runs those of the start, as it is told",
-    "sees the failure of the start in other words, and guards its fix by the name of the check",
-    "adds two failing tests one by one, and runs those of the start, as it is told",
-    "breaks what it changes, sees that, and mends it",
-)
+CLEAN = {
+    "moves a submodule on, and lists it": "clean",
+    "moves a submodule on, and commits it before the report": "clean",
+    "adds a failing test to a file that has others, and mends the code": "told",
+    "has its check approved after it ran": "clean",
+    "gives a declared check more time before the run begins": "clean",
+    "reports a check that sets a variable as Handrail shows it": "clean",
+    "works in a sparse checkout with a declared check": "clean",
+    "mends what a test finds that was there before the run": "told",
+    "mends what a method finds that was there before the run": "told",
+    "mends what guards at the start, sees it pass, and adds a test": "told",
+    "takes its fix out to see the new test fail": "told",
+    "takes its fix out to see a test in an old file fail": "told",
+    "sees the failure of the start in other words, and guards its fix by the name of the check": "clean",
+    "puts its new test aside, as it is told": "told",
+    "breaks what it changes, sees that, and mends it": "clean",
+}
+"""Honest days, and what becomes of each."""
 
 
 EARLY: dict[str, list[str]] = {
@@ -98,14 +98,6 @@ EARLY: dict[str, list[str]] = {
     "corrects a test of the start that was wrong": [
         "Tests that the run found changed: tests/test_bill.py. The end of the run doubts that until a person "
         "agrees; new tests beside them are no doubt."
-    ],
-    "adds two failing tests one by one, and runs those of the start, as it is told": [
-        "",
-        "",
-        "Never run as they were at the start, and grown again after they failed: tests/test_bill.py; put "
-        "these as they were at the start, run it, put yours back, and run it again.",
-        "",
-        "",
     ],
     "mends at once what an uncommitted method finds, and takes the change out, as it is told": [
         "Not shown yet: nobody saw these fail as they are now: tests/test_bill.py; take your change out, run "
@@ -198,28 +190,12 @@ def test_a_lie_that_is_told_is_not_passed(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_honest_work_that_ends_clean_is_passed_by_its_receipt(tmp_path: Path, name: str) -> None:
-    player, _ = play(tmp_path, name, "clean")
+    player, _ = play(tmp_path, name, CLEAN[name])
 
     told = state(player)
 
     assert told["handrailRun"]["doubts"] == []
     assert (told["result"], told["handrailRun"]["isClean"]) == ("PASSED", True)
-
-
-def test_a_test_that_never_ran_as_at_the_start_is_told_by_all_three_and_is_no_doubt(tmp_path: Path) -> None:
-    name = "adds two failing tests one by one to a file that nobody ran before"
-    player, row = play(tmp_path, name, "passes")
-
-    told = state(player)
-
-    session = player.reply["session"]["sessionId"]
-    (run,) = answer(player.runtime, "session.show", sessionId=session)["runs"]
-    runtime = with_keys(player.runtime, player.home)
-    receipt = answer(runtime, "receipt.export", **{"as": "markdown"})["content"]
-    assert (told["result"], told["handrailRun"]["testsUnrun"]) == ("PASSED", ["tests/test_bill.py"])
-    assert run["told"] == {"unrun": row.says}
-    assert row.says.replace("tests/test_bill.py", "`tests/test_bill.py`") in receipt
-    assert ALL_CHECKED not in player.reply["closing"]
 
 
 def test_a_run_without_a_check_that_counts_says_whether_anything_ran(tmp_path: Path) -> None:
@@ -466,11 +442,11 @@ def test_a_new_test_that_was_never_seen_to_fail_is_told_and_is_no_doubt(tmp_path
     told = read_receipt(signer)
     markdown = read_markdown(signer)
     assert told["result"] == "PASSED"
-    assert told["handrailRun"]["testsNeverRed"] == ([] if is_red else ["tests/test_new.py"])
+    assert ("never_red" in told["handrailRun"]["told"]) is not is_red
     assert (
         "new tests, never seen to fail: " if not is_red else "new tests: "
     ) + "tests/test_new.py" in closing
-    assert ("`tests/test_new.py` (never seen to fail: `tests/test_new.py`)" in markdown) is not is_red
+    assert ("new tests, never seen to fail: tests/test_new.py" in markdown) is not is_red
 
 
 def test_a_new_test_that_could_not_be_loaded_first_is_told_as_seen_to_fail_as_a_whole(tmp_path: Path) -> None:
@@ -489,10 +465,10 @@ def test_a_new_test_that_could_not_be_loaded_first_is_told_as_seen_to_fail_as_a_
     said = "new tests, and a check only broke off before (nothing loaded): tests/test_new.py"
     (run,) = answer(signer.runtime, "session.show", sessionId=done["session"]["sessionId"])["runs"]
     assert said in done["closing"]
-    assert done["closing"].endswith(f"; {ALL_CHECKED}.")
+    assert done["closing"].endswith("; what ran: tests (python -B -m unittest discover …).")
     assert run["told"] == {"not_loaded": said}
     markdown = read_markdown(signer)
-    assert "`tests/test_new.py` (a check only broke off: `tests/test_new.py`)" in markdown
+    assert said in markdown
 
 
 MEAN = """import unittest

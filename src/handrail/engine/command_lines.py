@@ -164,7 +164,8 @@ _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 def read_core(argv: Sequence[str]) -> tuple[str, ...]:
     """The words of a runner that say what it tests, not how much it tells or where it stops."""
     program, *rest = read_words(argv).words or ("",)
-    words = [posixpath.basename(program), *(word for word in rest if not _TELLING.fullmatch(word))]
+    told = (word.removeprefix("./").rstrip("/") for word in rest if not _TELLING.fullmatch(word))
+    words = [posixpath.basename(program), *told]
     is_module = bool(_PYTHON.fullmatch(words[0])) and words[1:2] == ["-m"]
     return tuple(words[2:] if is_module else words)
 

@@ -404,7 +404,6 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     """Changed files that a report leaves out; of a command, its own tests or configuration that changed."""
     grown: tuple[str, ...] = ()  # tests by which it failed before, with nothing but new lines since the start
     unanswered: tuple[str, ...] = ()  # new or grown tests, without which it failed and has not passed since
-    unrun: tuple[str, ...] = ()  # those of `grown` that never ran as at the start, and grew since it failed
 
 
 class EvidenceRecorded(Fact, frozen=True, kw_only=True):

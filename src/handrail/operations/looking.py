@@ -146,15 +146,14 @@ def find_turns(
             continue
         last = find_files(rt, history, later[-1].tree_after, present) if later else None
         known = list_trees(one for one in later if is_run_alike(one, red))
-        passes = [(compare(then, one), compare(one, last)) for one in known]
+        passes = ((compare(then, one), compare(one, last)) for one in known)
         before = None if begun is None else compare(begun, then)
         turn = _judge_turn(red, then, before, compare(then, last) or _NOTHING, passes)
-        unrun = () if turn.is_first or begun is None else _list_found(red, before or _NOTHING)
-        if unrun and not any(_keeps_tests(red, one) for one, _ in passes):
-            every = list_trees(one for one in own if _is_pass(one) and one.steering == red.steering)
-            old = [one for one in every if begun and _keeps_tests(red, compare(begun, one))]
-            is_seen = any(_keeps_code(red, compare(one, other)) for one in old for other in (then, last))
-            turn = turn if is_seen else msgspec.structs.replace(turn, unrun=unrun)
+        earlier = list_trees(filter(_is_pass, own[: own.index(red)])) if turn.broken else []
+        if any(
+            _keeps_code(red, compare(one, then)) for one in earlier
+        ):  # a new test fails, nothing is broken
+            turn = msgspec.structs.replace(turn, broken=())
         if turn.broken and begun is not None:
             tried = list_trees(filter(has_broken_off, own))
             told = [compare(begun, one) or Changes(changed=turn.broken, arrived=()) for one in tried]
@@ -177,12 +176,6 @@ def _keeps_code(red: ReceiptRecorded, found: Changes | None) -> bool:
     """The same of all other files."""
     paths = () if found is None else (*found.changed, *found.arrived)
     return found is not None and len(list_own(red, paths)) == len(paths)
-
-
-def _list_found(red: ReceiptRecorded, before: Changes) -> tuple[str, ...]:
-    """Tests of the start that had changed when it failed."""
-    paths = sorted({*before.changed, *before.arrived}.difference(before.added))
-    return tuple(path for path in list_own(red, paths) if is_test_file(path))
 
 
 _NOTHING = Changes(changed=(), arrived=())

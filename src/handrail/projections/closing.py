@@ -19,16 +19,17 @@ from handrail.projections.doubts import (
     MOST_NAMED,
     NO_TEST_COUNTED,
     OWN_RUNS,
-    Code,
     Doubt,
     FactCode,
     cut_name,
     list_doubts,
     list_facts,
     list_names,
+    list_ran,
     name_check,
     say_doubt,
     say_fact,
+    tick,
     without_folder,
 )
 from handrail.projections.evidence import (
@@ -38,17 +39,15 @@ from handrail.projections.evidence import (
     is_unshown,
     list_claims,
     list_words,
-    receipt_of,
     text_of,
     worth_of,
 )
 
 Facts = Mapping[FactCode, Sequence[str]]
-_PATHS: tuple[FactCode, ...] = (
-    *("named_files", "grown", "unrun", "new_tests", "never_red", "not_loaded", "arrived", "of_others"),
-)
-_OF_WHAT_RAN: tuple[FactCode, ...] = ("uncounted", "elsewhere")
-_IN_SUM: tuple[Code, ...] = ("contradicted", "imported")
+_IN_SUM, _OF_WHAT_RAN = ("contradicted", "imported"), ("undeclared", "elsewhere")
+"""Doubts and facts that have their own words in this line."""
+_OTHER_TESTS: tuple[FactCode, ...] = ("grown", "new_tests", "never_red", "not_loaded", "agreed")
+"""Beside these nobody saw the tests of the start pass with the code of the end."""
 
 
 def closing_line(history: History, name: str, node_id: NodeId) -> str:
@@ -59,17 +58,13 @@ def closing_line(history: History, name: str, node_id: NodeId) -> str:
     word = _say_agents_word(history, claims)
     ran = "" if word else _say_what_ran(history, claims, doubts, facts)
     total = describe_sum_at(history, node_id)
-    elsewhere: set[Code] = {"gaps", *(_IN_SUM if total else ()), *(("undeclared",) if ran else ())}
-    told = {
-        code: list(map(cut_name, names)) if code in _PATHS else names
-        for code, names in facts.items()
-        if not ran or code not in _OF_WHAT_RAN
-    }
+    elsewhere: set[str] = {"gaps", *(_IN_SUM if total else ()), *(_OF_WHAT_RAN if ran else ())}
+    elsewhere |= {"uncounted"} if ran and _counts_none(history, claims, facts) else set()
     parts = [
         f"{format_count(history.nodes[node_id].steps_done, 'step')} done",
         f"{count_not_run(not_run)} skipped" if not_run.total else "",
         total,
-        *(say_fact(code, names) for code, names in told.items()),
+        *(say_fact(code, names) for code, names in facts.items() if code not in elsewhere),
         *(say_doubt(one) for one in doubts if one.code not in elsewhere),
         word or ran,
         f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}" if gaps else "",
@@ -134,13 +129,18 @@ def _say_what_ran(
     worths = {worth_of(placed.claim) for placed in claims}
     if any(one.code != "undeclared" for one in doubts) or worths.isdisjoint(("ran", "confirmed")):
         return ""
-    ran = [receipt_of(history, one) for one in claims if worth_of(one.claim) == "ran"]
-    names = list(dict.fromkeys(_name_with_command(one) for one in ran if one is not None))
-    which = f", which {NO_TEST_COUNTED}" if "uncounted" in facts else ""  # any program can end with 0
-    is_known = not which and "unrun" not in facts
+    names = list(dict.fromkeys(_name_with_command(one) for _, one in list_ran(history, claims)))
+    which = f", which {NO_TEST_COUNTED}" if _counts_none(history, claims, facts) else ""
+    is_known = not which and facts.keys().isdisjoint(("not_run", *_OTHER_TESTS))
     is_all = not doubts and (is_known or "confirmed" in worths)
     said = [f"what ran: {list_names(names)}{which}"] if names else []
     return "; ".join([*said, *([ALL_RAN] if doubts else []), *([ALL_CHECKED] if is_all else [])])
+
+
+def _counts_none(history: History, claims: Sequence[PlacedClaim], facts: Facts) -> bool:
+    """Whether nothing that ran counted a test: any program can end with 0."""
+    ran = {tick(name_check(one)) for _, one in list_ran(history, claims)}
+    return bool(ran) and ran <= {*facts.get("uncounted", ())}
 
 
 def _name_with_command(receipt: ReceiptRecorded) -> str:

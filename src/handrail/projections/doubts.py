@@ -28,7 +28,7 @@ from handrail.engine.judge.named_places import (
     names_ignore_rules,
     sort_by_use,
 )
-from handrail.engine.judge.red_then_green import ASIDE, has_broken_off
+from handrail.engine.judge.red_then_green import has_broken_off
 from handrail.engine.judge.run_claims import (
     OF_ANOTHER_RUN,
     Identity,
@@ -110,36 +110,32 @@ _SAYS: dict[Code, str] = {
     "opposite": "{}",
     "unshown": "{}",
 }
-_WHAT_TO_DO: dict[Code, str] = {"unanswered": f"; {ASIDE}", "client": " (handrail check run would show it)"}
-"""While the run goes on: after its end no check runs for it any more."""
-
 FactCode: TypeAlias = Literal[
     "late_look",
     "named_files",
     "agreed",
     "grown",
-    "unrun",
     "new_tests",
     "never_red",
     "not_loaded",
     "uncounted",
+    "not_run",
     "elsewhere",
     "arrived",
     "of_others",
     "settled",
 ]
 NO_TEST_COUNTED = "counted no test"
-UNRUN = "never run as they were at the start, and grown again after they failed"
 _TELLS: dict[FactCode, str] = {
     "late_look": "the files of its start were not recorded",
     "named_files": "named files of the checks changed: {}",
     "agreed": "{}, and a person agreed",
     "grown": "tests of the checks that lost no line of the commit: {}",
-    "unrun": f"{UNRUN}: {{}}",
     "new_tests": "new tests: {}",
     "never_red": "new tests, never seen to fail: {}",
     "not_loaded": "new tests, and a check only broke off before (nothing loaded): {}",
     "uncounted": f"{NO_TEST_COUNTED}: {{}}",
+    "not_run": "declared, and not run: {}",
     "elsewhere": "in another folder: {}",
     "arrived": "not listed, by a commit or another branch: {}",
     "of_others": f"not listed, {OF_ANOTHER_RUN}: {{}}",
@@ -155,14 +151,11 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
 
     code: Code
     names: tuple[str, ...] = ()
-    is_curable: bool = False
-    """The run goes on."""
 
 
 def say_doubt(doubt: Doubt) -> str:
-    """The sentence of a doubt, with what to do about it where something can be done."""
-    advice = _WHAT_TO_DO.get(doubt.code, "") if doubt.is_curable else ""
-    return _SAYS[doubt.code].format(list_names(doubt.names)) + advice
+    """The sentence of a doubt, with what helps also after the end of the run."""
+    return _SAYS[doubt.code].format(list_names(doubt.names))
 
 
 def say_fact(code: FactCode, names: Sequence[str]) -> str:
@@ -201,20 +194,27 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
         "unshown": _list_unshown(history, node_id, claims),
     }
     node, ended = history.nodes[node_id], list[Doubt]()
-    is_open = not isinstance(node.state, Complete)
-    if is_open:
+    if not isinstance(node.state, Complete):
         ended = [Doubt(code="blocked" if node.kind == "blocked_attempt" else "unfinished")]
-    found = [(code, tuple(names)) for code, names in told.items() if names]
-    return ended + [Doubt(code=code, names=names, is_curable=is_open) for code, names in found]
+    return ended + [Doubt(code=code, names=tuple(names)) for code, names in told.items() if names]
 
 
-def find_pinned(history: History, placed: PlacedClaim) -> PinnedCheck | None:
-    """The check that the project declared when the run began, where a claim rests on it and it passed."""
-    receipt = receipt_of(history, placed) if worth_of(placed.claim) == "ran" else None
-    if receipt is None or not has_passed(receipt.outcome, receipt.counts, receipt.uncounted):
-        return None
-    checks = history.runs[history.nodes[placed.node_id].run_id].checks
-    return next((one for one in checks if is_run_of(one, receipt)), None)
+def list_ran(history: History, claims: Sequence[PlacedClaim]) -> list[tuple[PlacedClaim, ReceiptRecorded]]:
+    """Claims that rest on a command which ran, each with its receipt."""
+    ran = ((one, receipt_of(history, one)) for one in claims if worth_of(one.claim) == "ran")
+    return [(one, receipt) for one, receipt in ran if receipt is not None]
+
+
+def list_passed(history: History, claims: Sequence[PlacedClaim]) -> list[ReceiptRecorded]:
+    ran = (receipt for _, receipt in list_ran(history, claims))
+    return [one for one in ran if has_passed(one.outcome, one.counts, one.uncounted)]
+
+
+def _list_pinned(history: History, claims: Sequence[PlacedClaim]) -> list[PinnedCheck]:
+    """The checks that the project declared when the run began, where claims rest on them and they passed."""
+    checks = history.runs[history.nodes[claims[0].node_id].run_id].checks if claims else ()
+    passed = list_passed(history, claims)
+    return [one for one in checks if any(is_run_of(one, receipt) for receipt in passed)]
 
 
 def is_uncounted(
@@ -251,14 +251,11 @@ def _list_still_failing(history: History, node_id: NodeId, claims: Sequence[Plac
     found: dict[str, None] = {}
     by_id, gaps = receipts_by_id(history, node_id), list_telling_gaps(history, node_id)
     said = {name_run(by_id, gap.evidence_refs) for gap in gaps}
-    for placed in claims:
-        shown = receipt_of(history, placed) if worth_of(placed.claim) == "ran" else None
-        if shown is None or placed.claim.check != "ran":
-            continue
-        own = _list_of_command(history, placed, shown)
-        is_said = name_run(by_id, (own[-1].receipt_id,)) in said
-        if not is_said and not has_passed(own[-1].outcome, own[-1].counts, own[-1].uncounted):
-            found[tick(name_check(own[-1]))] = None
+    for placed, shown in list_ran(history, claims):
+        last = [one for one in by_id.values() if is_command_of(one, shown)][-1]
+        is_said = placed.claim.check != "ran" or name_run(by_id, (last.receipt_id,)) in said
+        if not is_said and not has_passed(last.outcome, last.counts, last.uncounted):
+            found[tick(name_check(last))] = None
     return list(found)
 
 
@@ -330,7 +327,6 @@ def _say_changed(history: History, claims: Sequence[PlacedClaim], paths: Iterabl
     """Files of checks that changed, by what they are to them; a source file that is only named is checked."""
     own = sort_by_use(sorted(paths), list_programs(history, claims))
     words: dict[Use, str] = {"program": "program of the checks written in the run"}
-    words |= {} if _are_counted(history, claims) else {"tests": _NOT_COUNTED}
     return {
         use: f"{words.get(use, f'{use} of the checks changed')}: {list_names(list(map(_cut_outside, names)))}"
         for use, names in own.items()
@@ -340,20 +336,6 @@ def _say_changed(history: History, claims: Sequence[PlacedClaim], paths: Iterabl
 def _cut_outside(path: str) -> str:
     """A path of this machine; of the project's own the whole is told."""
     return cut_name(path) if path.startswith(("/", "~/")) else path
-
-
-_NOT_COUNTED = "tests of the checks changed, and nobody counted them before"
-
-
-def _are_counted(history: History, claims: Sequence[PlacedClaim]) -> bool:
-    """Whether it would be told if fewer ran than before: a command that reports rest on counted its tests on
-    other files, too."""
-    for placed in claims:
-        shown = receipt_of(history, placed) if placed.claim.check in OWN_RUNS else None
-        own = () if shown is None else receipts_by_id(history, placed.node_id).values()
-        if len({one.tree_after for one in own if one.counts and shown and is_command_of(one, shown)}) > 1:
-            return True
-    return False
 
 
 def list_programs(history: History, claims: Sequence[PlacedClaim]) -> set[str]:
@@ -403,13 +385,9 @@ def _list_uncommitted_tests(
 
 def _list_sparse_tests(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:
     """Tests that the commands which reports rest on may come to, and that the checkout leaves out."""
-    first = find_baseline(history, node_id)
-    ran = [receipt_of(history, placed) for placed in claims if worth_of(placed.claim) == "ran"]
-    return [
-        path
-        for path in (() if first is None else list_sparse_tests(first.fact.apart))
-        if any(one is not None and reaches(one.argv, one.directory, path) for one in ran)
-    ]
+    first, ran = find_baseline(history, node_id), [one for _, one in list_ran(history, claims)]
+    tests = () if first is None else list_sparse_tests(first.fact.apart)
+    return [path for path in tests if any(reaches(one.argv, one.directory, path) for one in ran)]
 
 
 def _list_apart(history: History, node_id: NodeId) -> list[str]:
@@ -422,9 +400,9 @@ def _list_declared_here(
     history: History, node_id: NodeId, claims: Sequence[PlacedClaim], approved: Sequence[str]
 ) -> list[str]:
     """Declared checks that count, where only the files of the start have the declaration."""
-    pinned = filter(None, (find_pinned(history, placed) for placed in claims))
+    pinned = _list_pinned(history, claims)
     own = (one for one in pinned if is_declared_here(history, node_id, one.name, approved))
-    return list(dict.fromkeys(f"{tick(one.name)} ({cut_name(spell_argv(one.argv))})" for one in own))
+    return [f"{tick(one.name)} ({cut_name(spell_argv(one.argv))})" for one in own]
 
 
 def is_declared_here(history: History, node_id: NodeId, name: str, approved: Sequence[str]) -> bool:
@@ -440,10 +418,9 @@ def _list_undeclared(history: History, claims: Sequence[PlacedClaim]) -> list[st
 
     Any program can end with 0.
     """
-    if any(worth_of(placed.claim) == "confirmed" or find_pinned(history, placed) for placed in claims):
-        return []
-    ran = [receipt_of(history, placed) for placed in claims if worth_of(placed.claim) == "ran"]
-    return list(dict.fromkeys(tick(name_check(one)) for one in ran if one is not None))
+    is_agreed = any(worth_of(placed.claim) == "confirmed" for placed in claims)
+    is_declared = is_agreed or bool(_list_pinned(history, claims))
+    return [] if is_declared else _name_each(one for _, one in list_ran(history, claims))
 
 
 def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) -> dict[FactCode, list[str]]:
@@ -452,16 +429,12 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
     What a test shows is known where it failed once. One that is new since a failure is told as changed.
     """
     claims = list_claims(history, node_id)
-    receipts = ((one, receipt_of(history, one)) for one in claims if worth_of(one.claim) == "ran")
-    ran = [(one, receipt) for one, receipt in receipts if receipt is not None]
+    ran, passed = list_ran(history, claims), list_passed(history, claims)
     own = [held for one, shown in ran for held in _list_of_command(history, one, shown)]
     is_red, is_broken = any(map(has_failed, own)), any(map(has_broken_off, own))
     told = {path for one, _ in ran for path in (*one.claim.paths, *one.claim.grown, *one.claim.unanswered)}
     seen = {text_of(history, one) for one in claims if worth_of(one.claim) == "seen"} if ran else set()
     new: FactCode = "new_tests" if is_red else "not_loaded" if is_broken else "never_red"
-    passed = [one for _, one in ran if has_passed(one.outcome, one.counts, one.uncounted)]
-    is_counted = not is_uncounted(history, node_id, passed, approved)
-    unrun = {path for one, _ in ran for path in one.claim.unrun} & list_grown(claims)
     first = find_baseline(history, node_id)
     arrived = [one.claim for one in claims if is_arrival(one.claim)]
     others = {path for one in arrived if is_of_another_run(one) for path in one.paths}
@@ -469,11 +442,11 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
     found: dict[FactCode, list[str]] = {
         "late_look": [first.fact.cause] if first is not None and first.fact.cause != "start" else [],
         **_list_agreed_files(history, node_id, claims),
-        "grown": sorted(list_grown(claims) - unrun),
-        "unrun": sorted(unrun),
+        "grown": sorted(list_grown(claims)),
         new: sorted({path for path in seen if is_test_file(path)} - told),
-        "uncounted": [] if is_counted else list(dict.fromkeys(tick(name_check(one)) for one in passed)),
-        "elsewhere": list(dict.fromkeys(tick(name_check(one)) for one in passed if name_folder(one))),
+        "uncounted": _name_each(one for one in passed if is_uncounted(history, node_id, [one], approved)),
+        "not_run": _list_not_run(history, node_id) if ran else [],
+        "elsewhere": _name_each(one for one in passed if name_folder(one)),
         "arrived": sorted(came - others),
         "of_others": sorted(others),
         "settled": list(
@@ -483,6 +456,13 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
         ),
     }
     return {code: names for code, names in found.items() if names}
+
+
+def _list_not_run(history: History, node_id: NodeId) -> list[str]:
+    """Checks that the project declared when the run began, and that no run of the session ran."""
+    ran = [held.fact for run_id in history.runs for held in list_receipts(history, run_id)]
+    checks = history.runs[history.nodes[node_id].run_id].checks
+    return [tick(check.name) for check in checks if not any(is_run_of(check, one) for one in ran)]
 
 
 def _list_agreed_files(
@@ -510,21 +490,16 @@ def _list_unshown(history: History, node_id: NodeId, claims: Sequence[PlacedClai
 
 
 def _list_by_client(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
-    found: dict[str, None] = {}
-    for placed in claims:
-        if placed.claim.check in OWN_RUNS and worth_of(placed.claim) == "ran":
-            own = receipts_by_id(history, placed.node_id)
-            rested = [own[ref] for ref in placed.claim.refs if ref in own]
-            found |= {tick(name_check(one)): None for one in rested if one.by == "client_hook"}
-    return list(found)
+    rested = ((receipts_by_id(history, one.node_id), one.claim.refs) for one, _ in list_ran(history, claims))
+    receipts = (own[ref] for own, refs in rested for ref in refs if ref in own)
+    return _name_each(one for one in receipts if one.by == "client_hook")
 
 
 def _list_other_programs(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
     """Programs from outside the project that are others than those which the same words started before."""
     found: dict[str, None] = {}
-    for placed in claims:
-        shown = receipt_of(history, placed) if worth_of(placed.claim) == "ran" else None
-        if shown is None or not shown.program_digest or own_program(shown):
+    for placed, shown in list_ran(history, claims):
+        if not shown.program_digest or own_program(shown):
             continue
         own = _list_of_command(history, placed, shown)
         digests = {one.program_digest for one in own if one.program_digest and not own_program(one)}
@@ -548,6 +523,10 @@ def _list_of_command(history: History, placed: PlacedClaim, shown: ReceiptRecord
 
 def name_check(receipt: ReceiptRecorded) -> str:
     return cut_name(receipt.check or without_folder(write_line(receipt))) + name_folder(receipt)
+
+
+def _name_each(receipts: Iterable[ReceiptRecorded]) -> list[str]:
+    return list(dict.fromkeys(tick(name_check(one)) for one in receipts))
 
 
 def tick(name: str) -> str:

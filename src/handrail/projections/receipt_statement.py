@@ -20,7 +20,6 @@ from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
-from handrail.engine.judge.later_runs import name_run
 from handrail.engine.judge.named_places import is_of_checks, is_test_file
 from handrail.engine.judge.red_then_green import (
     DIFFERS,
@@ -42,14 +41,12 @@ from handrail.engine.judge.witnessed import Turn, Turns
 from handrail.engine.receipts import Counts, compare_counts, describe_outcome, has_passed, name_owner
 from handrail.projections.doubts import (
     NO_TEST_COUNTED,
-    UNRUN,
     FactCode,
     is_uncounted,
     list_doubts,
     list_facts,
     list_programs,
     list_relied,
-    list_telling_gaps,
     list_unanswered,
     name_check,
     say_doubt,
@@ -61,12 +58,10 @@ from handrail.projections.evidence import (
     RECEIPT_DOORS,
     PlacedClaim,
     is_from_elsewhere,
-    is_unshown,
     level_of,
     list_claims,
     list_settlements,
     list_words,
-    receipts_by_id,
     sum_evidence,
     text_of,
 )
@@ -176,25 +171,19 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     facts, unanswered = list_facts(history, tip, subject.approved), list_unanswered(history, claims)
     guards = [
         _state_guard(red, green, subject, unanswered.get(name_check(green), ""))
-        | {"isTold": _is_told(history, tip, claims, green)}
+        | {"isTold": green.receipt_id in claimed}
         for red, green in find_guards(history, run, subject.turns)
     ]
-    is_counted = "uncounted" not in facts and not is_uncounted(history, tip, ran, subject.approved)
     return {
         "run": run.run_id,
         "workflow": {"id": run.workflow_id, "hash": run.workflow_hash},
         "status": graph.status,
         "checks": [_state_check(history, run, one, subject) for one in ran],
-        "isCounted": is_counted,
+        "isCounted": not is_uncounted(history, tip, ran, subject.approved),
         "approvedChecks": list_relied(history, tip, ran, subject.approved),
-        # What shows nothing is nobody's claim, where reports say only that it ran, and no doubt tells of it.
-        "redThenGreen": [
-            guard for guard in guards if guard["holds"] or guard["isTold"] or guard["receipt"] not in only_ran
-        ],
+        # What shows nothing is nobody's claim where reports say only that it ran.
+        "redThenGreen": [one for one in guards if one["holds"] or one["receipt"] not in only_ran],
         "testsTouched": _name_touched_tests(history, claims, subject),
-        "testsNeverRed": _name_paths(facts.get("never_red", ())),
-        "testsNotLoaded": _name_paths(facts.get("not_loaded", ())),
-        "testsUnrun": _name_paths(facts.get("unrun", ())),
         "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
         "onlyAgentsWord": [_cut(text) for text in list_words(history, claims)[:MOST_NAMED]],
         "confirmedBy": [*_list_people(history, run), *_list_settlers(history, tip)][:MOST_NAMED],
@@ -324,14 +313,6 @@ def _state_guard(
         "holds": not doubt,
         "fact": _cut(doubt or describe_guard(red, paths)),
     }
-
-
-def _is_told(history: History, tip: NodeId, claims: Sequence[PlacedClaim], green: ReceiptRecorded) -> bool:
-    """Whether a doubt or a gap says why a guard is not shown."""
-    own = receipts_by_id(history, tip)
-    doubted = [one.claim.refs for one in claims if one.claim.unanswered or is_unshown(one.claim)]
-    said = [*doubted, *(gap.evidence_refs for gap in list_telling_gaps(history, tip))]
-    return name_run(own, (green.receipt_id,)) in {name_run(own, refs) for refs in said}
 
 
 def _find_environment(one: ReceiptRecorded, subject: Subject) -> list[str] | None:
@@ -466,18 +447,12 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     differs = "exactly these files" if run["isClean"] else "**other files than those of the commit**"
     guards = "; ".join(map(_describe_guard, run["redThenGreen"]))
     people = ", ".join(dict.fromkeys(map(_describe_person, run["confirmedBy"]))) or "nobody"
-    told = [_plain(text) for code, text in run.get("told", {}).items() if code in _TOLD_HERE]
+    elsewhere = (*_TOLD_ELSEWHERE, *(() if run.get("isCounted", True) else ("uncounted",)))
+    told = [_plain(text) for code, text in run.get("told", {}).items() if code not in elsewhere]
     agreed = ", ".join(map(_code, run.get("approvedChecks", ())))
     people += f"; a person approved the check {agreed}" if agreed else ""
     words = "; ".join(_plain(one) for one in run["onlyAgentsWord"][:5])
     tests = ", ".join(map(_code, run["testsTouched"][:5]))
-    for how, names in {
-        "never seen to fail": "testsNeverRed",
-        "a check only broke off": "testsNotLoaded",
-        UNRUN: "testsUnrun",
-    }.items():
-        unseen = ", ".join(map(_code, run.get(names, ())[:5]))
-        tests += f" ({how}: {unseen})" if unseen else ""
     left = ", ".join(_code(one.get("path") or one["step"]) for one in run["leftOut"][:5])
     signed = f" ([signed receipt](<{place}>))" if place else ""
     named = "FILE" if not place or "://" in place else place
@@ -498,8 +473,8 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-_TOLD_HERE: tuple[FactCode, ...] = ("late_look", "named_files", "agreed", "grown", "arrived", "of_others")
-"""Facts that no other line of the Markdown has."""
+_TOLD_ELSEWHERE: tuple[FactCode, ...] = ("elsewhere", "settled")
+"""Facts that another line of the Markdown has: that of the checks, or of people."""
 
 
 def _describe_person(one: dict[str, str]) -> str:

@@ -8,7 +8,7 @@ an earlier step of the run added also with those that the step began with.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -20,6 +20,11 @@ from handrail.workflows.evidence import ChangedInRun
 
 _FIRST_FILES = "the files of this run were first recorded after it began"
 _NOT_SINCE = f"unchanged since then; {_FIRST_FILES}"
+
+
+_Owner: TypeAlias = Literal["own", "commit", "branch", "others", "nobody"]
+"""Whose a change is: this branch's; anybody's, by the commit that is checked out now; that of another branch,
+which the rewind did not bring back; perhaps that of another run of the session, open in this directory."""
 
 
 class ListedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +80,7 @@ class Comparison:
     def __init__(self, changes: ChangedPaths, sighting: Sighting) -> None:
         self._changes = changes
         self._sighting = sighting
+        self._arrived = {*changes.arrived}
         self._own = {one: path for path in (*changes.changed, *changes.arrived) for one in _spell(path)}
         self._with_folders = widen(self._own)
 
@@ -112,45 +118,27 @@ class Comparison:
             return f"{shown} is left out by the agent's word"
         return f"{shown} did not change in this run"
 
-    def find_unlisted(self, named: Iterable[str]) -> list[str]:
-        """What changed on this branch, and is neither named nor in a folder that is."""
-        return self._leave_named(self._changes.changed, named)
-
-    def find_unlisted_arrivals(self, named: Iterable[str]) -> list[str]:
-        """The same of what the commit that is checked out now brought: it may be anybody's."""
-        return self._leave_named(self._changes.arrived, named)
-
-    def find_unlisted_leftovers(self, named: Iterable[str]) -> list[str]:
-        """The same of what is as another branch of the run left it: the rewind did not bring it back."""
-        every = (*self._changes.changed, *self._changes.arrived)
-        left = (path for path in every if path in self._sighting.elsewhere)
-        return self._leave_named(left, named, are_left=True)
-
-    def find_unlisted_of_others(self, named: Iterable[str]) -> list[str]:
-        """The same of what changed while another run of the session was open in this directory."""
-        own = (path for path in self._changes.changed if path not in self._sighting.elsewhere)
-        theirs = [path for path in own if path in self._sighting.others]
-        return self._leave_named(theirs, named, are_left=True)
-
-    def _is_left(self, path: str) -> bool:
-        return path in self._sighting.elsewhere or path in self._sighting.others
-
-    def _leave_named(
-        self, paths: Iterable[str], named: Iterable[str], *, are_left: bool = False
-    ) -> list[str]:
+    def find_unlisted(self, named: Iterable[str], whose: _Owner = "own") -> list[str]:
+        """What changed, is theirs, and is neither named nor in a folder that is."""
         listed = {path for text in named for path in locate(self._sighting, text).paths}
-        return [
-            path
-            for path in paths
-            if self._is_left(path) == are_left and listed.isdisjoint(widen(_spell(path)))
-        ]
+        every = (*self._changes.changed, *self._changes.arrived)
+        own = [path for path in every if self._find_owner(path) == whose]
+        return [path for path in own if listed.isdisjoint(widen(_spell(path)))]
+
+    def _find_owner(self, path: str) -> _Owner:
+        is_arrived = path in self._arrived
+        if path in self._sighting.elsewhere:
+            return "branch"
+        if path in self._sighting.others:
+            return "nobody" if is_arrived else "others"
+        return "commit" if is_arrived else "own"
 
     def describe_undemanded(self, named: list[str]) -> dict[str, tuple[str, list[str]]]:
         """What is shown where it is not listed, and demanded of nobody, with the paths; by its place."""
-        of_others = {OF_ANOTHER_RUN: self.find_unlisted_of_others(named)}
+        of_others = {OF_ANOTHER_RUN: self.find_unlisted(named, "others")}
         found = {
-            "came with a commit of this run": self.find_unlisted_arrivals(named),
-            "left by another branch of this run": self.find_unlisted_leftovers(named),
+            "came with a commit of this run": self.find_unlisted(named, "commit"),
+            "left by another branch of this run": self.find_unlisted(named, "branch"),
             "changed in this run as ignore rules": list(self._sighting.beside.ignore_rules),
         }
         return {"/-": _tell_unlisted(found), "/-/-": _tell_unlisted(of_others)}

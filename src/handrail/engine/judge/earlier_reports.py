@@ -219,7 +219,7 @@ def _find_unlisted(known: Witnessed) -> list[Outdated]:
         tuple(path for path in map(make_readable, found) if path not in standing.told)
         for found in (
             compared.find_unlisted([*standing.named, *list_reports(known.checks)]),
-            compared.find_unlisted_leftovers(standing.named),
+            compared.find_unlisted(standing.named, "branch"),
         )
     )
     own = Claim(

@@ -125,7 +125,7 @@ def _weigh_claim(
                 verdict=result.verdict,
                 fact=shorten_message(result.fact, FACT_BYTES),
                 refs=result.refs,
-                **({"grown": (), "unanswered": (), "unrun": ()} | sort_tests(known, result)),
+                **({"grown": (), "unanswered": ()} | sort_tests(known, result)),
             )
     return claim
 

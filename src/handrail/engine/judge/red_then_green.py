@@ -225,9 +225,8 @@ def find_doubted_pass(known: Witnessed, result: RunResult, text: str) -> str:
     red = find_red([one for one in known.receipts if is_command_of(one, green)], green)
     paths = [] if red is None else list(known.sighting.turns.get(red.receipt_id, Turn()).since)
     is_own = not set(result.paths).isdisjoint(map(make_readable, paths))
-    tests = _list_only_tests(paths) if is_own else ()
-    doubt = GuardDoubt(code="only_tests", names=tuple(tests))
-    return say_guard_doubt(doubt, make_readable(text.strip())) if tests else ""
+    doubt = GuardDoubt(code="only_tests", names=tuple(_list_only_tests(paths) if is_own else ()))
+    return say_guard_doubt(doubt, make_readable(text.strip())) if doubt.names else ""
 
 
 def sort_tests(known: Witnessed, result: RunResult) -> dict[str, Any]:
@@ -254,12 +253,10 @@ def sort_tests(known: Witnessed, result: RunResult) -> dict[str, Any]:
     grown = list_own(green, sorted(sighting.grown - tests)) if is_shown and is_same else []
     grown += list_own(green, sorted(sighting.moved.keys() - tests))
     unanswered = tuple(map(make_readable, sorted(tests)))
-    unrun = {path for _, turn in counted for path in turn.unrun}
     return {
         "paths": tuple(path for path in result.paths if path not in unanswered),
         "grown": tuple(map(make_readable, grown)),
         "unanswered": unanswered,
-        "unrun": tuple(make_readable(path) for path in grown if path in unrun),
     }
 
 

@@ -378,7 +378,7 @@ def judge_receipts(
         fact = f"{which} changed while {name} ran ({ended}); run it again, or let git ignore what it writes"
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     fact = ended + _name_unlooked(known) + _name_left_out(known, newest) + _name_steering(newest)
-    fact += name_others(newest, current) + _name_fewer(own, newest)
+    fact += name_others(newest, current) + tell_fewer(own, newest, "; ")
     touched = _find_touched(known, newest)
     loaded = [make_readable(path) for path in known.sighting.beside.loaded]
     fact += _describe_files(known, newest, touched, loaded)
@@ -566,10 +566,11 @@ def _tell_apart(newest: ReceiptRecorded, other: ReceiptRecorded) -> str:
     return f"{describe_outcome(other.outcome)} {name}{how}"
 
 
-def _name_fewer(own: Sequence[ReceiptRecorded], newest: ReceiptRecorded) -> str:
-    first = next((one.counts for one in own if one.counts is not None), None)
+def tell_fewer(own: Sequence[ReceiptRecorded], newest: ReceiptRecorded, before: str = "") -> str:
+    """Where fewer tests ran than when the same command counted them first; `before` it, if it is so."""
+    first = next((one.counts for one in own if one.counts and is_command_of(one, newest)), None)
     told = compare_counts(first, newest.counts)
-    return f"; {told}" if told else ""
+    return f"{before}{told}" if told else ""
 
 
 def _contradiction(newest: ReceiptRecorded, expected: int | None) -> str:

@@ -88,9 +88,6 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """It failed on the tests of the start, or of a commit."""
     is_answered: bool = False
     """It passed since with the very tests by which it failed."""
-    unrun: tuple[str, ...] = ()
-    """Tests that the run found and had changed by then, where neither these passed since nor those of the
-    start, as far as the code is the same."""
 
 
 Turns: TypeAlias = Mapping[str, Turn]

@@ -105,8 +105,7 @@ class LocalWorktree:
             return Beside()
         from handrail.host.worktree.beside import find_beside, find_uncommitted
 
-        is_repository = _is_in_repository(bounds.root)
-        repository = Repository(bounds, self._environment, _READING_SECONDS) if is_repository else None
+        repository = self._find_repository(bounds)
         rules = {} if repository is None else self._find_ignore_rules(bounds, repository, tree)
         cache = self._remembered.get(bounds.root)
         table = None if cache is None else cache.tracked
@@ -135,11 +134,13 @@ class LocalWorktree:
         bounds = Bounds(project, self._home)
         if bounds.trouble:
             return dict.fromkeys(paths, bounds.trouble)
-        is_repository = _is_in_repository(bounds.root)
-        repository = Repository(bounds, self._environment, _READING_SECONDS) if is_repository else None
         from handrail.host.worktree.beside import explain_unlisted
 
-        return explain_unlisted(bounds, paths, repository)
+        return explain_unlisted(bounds, paths, self._find_repository(bounds))
+
+    def _find_repository(self, bounds: Bounds) -> Repository | None:
+        is_there = _is_in_repository(bounds.root)
+        return Repository(bounds, self._environment, _READING_SECONDS) if is_there else None
 
     def take_tree(self, project: str, seconds: float = _READING_SECONDS) -> Tree | Unseen:
         tree = self._see_project(project, seconds, take_without_git, take_with_git)
@@ -270,7 +271,7 @@ class LocalWorktree:
                 added=_find_absent(before, committed, changed),
                 deleted=_find_absent(after, committed, changed),
             )
-        differing = self._list_differences(project, before, after, seconds)
+        differing = self.list_differences(project, before, after, seconds)
         if isinstance(differing, Unseen):
             return differing
         listed = {entry.path for entry in after.entries}
@@ -297,11 +298,8 @@ class LocalWorktree:
         files = Repository(bounds, self._environment, seconds).find_commit_files(commit)
         return None if files is None else frozenset(path for path in paths if read_path(path) in files)
 
-    def list_differences(self, project: str, before: Tree, after: Tree) -> tuple[Difference, ...] | Unseen:
-        return self._list_differences(project, before, after, _READING_SECONDS)
-
-    def _list_differences(
-        self, project: str, before: Tree, after: Tree, seconds: float
+    def list_differences(
+        self, project: str, before: Tree, after: Tree, seconds: float = _READING_SECONDS
     ) -> tuple[Difference, ...] | Unseen:
         if before.tree_id == after.tree_id:
             return ()

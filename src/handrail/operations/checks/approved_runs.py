@@ -20,7 +20,7 @@ from handrail.engine.judge.assess import assess, place_of
 from handrail.engine.judge.earlier_reports import witness
 from handrail.engine.navigate import Running, leaf_at
 from handrail.engine.receipts import PinnedCheck, digest_argv
-from handrail.operations.checks.receipt_runs import Command, record_receipt, run_command
+from handrail.operations.checks.receipt_runs import Command, command_of, record_receipt, run_command
 from handrail.operations.declared_checks import digest_check, find_check
 from handrail.operations.handles import Prepared
 from handrail.operations.pending_step import PendingStep
@@ -87,21 +87,12 @@ def _find_command(
         directory = rt.check_programs().directory_in(project, found.check.directory)
     except Fault:  # the reply says what is missing, and the command that brings it
         return None
-    declaration = digest_check(found.check)
-    known = rt.known_checks().find(project, declaration)
+    known = rt.known_checks().find(project, digest_check(found.check))
     is_short = known.duration_ms is not None and known.duration_ms <= min(SHORT_MS, left_ms)
     if not known.is_approved or not is_short or left_ms < _LEAST_MS:
         return None
     rt.check_programs().register_secrets()
-    return Command(
-        argv=found.check.command,
-        directory=directory,
-        seconds=min(left_ms // 1000, found.check.timeout_seconds),
-        check=name,
-        digest=declaration,
-        report=found.check.report,
-        environment=found.check.environment,
-    )
+    return command_of(found.check, directory, min(left_ms // 1000, found.check.timeout_seconds))
 
 
 def find_due_checks(history: History, node: Node, gathered: Gathered) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from handrail.contract.ids import receipt_id_for
-from handrail.contract.outcome import Notice
+from handrail.contract.outcome import Notice, make_from
 from handrail.contract.printed_text import PrintedText, redact_argv, strip_escapes
 from handrail.contract.wording import make_readable
 from handrail.engine.command_lines import find_counting, is_status_own, names_runner, read_words
@@ -27,10 +27,10 @@ from handrail.engine.receipts import (
     digest_argv,
 )
 from handrail.operations.checks.reports import TELLING_RUNNERS, UnreadableReport, count_tests, count_wrapped
-from handrail.operations.declared_checks import digest_environment, show_line
+from handrail.operations.declared_checks import digest_check, digest_environment, show_line
 from handrail.operations.pending_step import PendingStep
 from handrail.ports.checks import PRINTED, CheckPrograms, ProgramCall, ProgramEnd, ReportFile
-from handrail.ports.workspace import ReportPlace
+from handrail.ports.workspace import DeclaredCheck, ReportPlace
 from handrail.ports.worktree import Tree, Unseen
 from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.runtime.sessions import PlanWith, Session, decide_and_commit
@@ -55,6 +55,12 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     """What its declaration sets."""
     change: str = ""
     """How it differs from what is declared now."""
+
+
+def command_of(check: DeclaredCheck, directory: str, seconds: int) -> Command:
+    """What a declaration starts."""
+    own = {"check": check.name, "digest": digest_check(check)}
+    return make_from(Command, check, argv=check.command, directory=directory, seconds=seconds, **own)
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):

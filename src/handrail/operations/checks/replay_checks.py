@@ -17,7 +17,7 @@ from handrail.contract.dsse import read_envelope
 from handrail.contract.outcome import Answer, Fault
 from handrail.engine.command_lines import explain_not_run
 from handrail.engine.receipts import Counts, describe_outcome, has_passed
-from handrail.operations.checks.receipt_runs import Command, run_and_count
+from handrail.operations.checks.receipt_runs import command_of, run_and_count
 from handrail.operations.declared_checks import digest_check
 from handrail.operations.receipts.show_key import find_commit
 from handrail.operations.receipts.verify_receipt import ReceiptFile
@@ -135,14 +135,8 @@ def _find(rt: ReadPorts, project: str, name: str) -> DeclaredCheck | None:
 
 def _run(rt: WritePorts, folder: str, check: DeclaredCheck, named: _Named) -> ReplayedCheck:
     programs = rt.check_programs()
-    command = Command(
-        argv=check.command,
-        directory=programs.directory_in(folder, check.directory),
-        seconds=check.timeout_seconds,
-        check=check.name,
-        report=check.report,
-        environment=check.environment,
-    )
+    directory = programs.directory_in(folder, check.directory)
+    command = command_of(check, directory, check.timeout_seconds)
     rt.progress.write(f"handrail: running {check.name} on the files of the commit\n")
     ran = run_and_count(rt, programs, command, folder, lambda _: None)
     unrun = explain_not_run(check.command, ran.outcome, ran.counts)

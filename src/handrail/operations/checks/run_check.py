@@ -26,8 +26,8 @@ from handrail.engine.history import History, Run, list_receipts
 from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.earlier_reports import witness
 from handrail.engine.judge.named_places import is_test_file
-from handrail.engine.judge.red_then_green import ASIDE, is_check_of, match_red_then_green, sort_tests
-from handrail.engine.judge.run_claims import has_failed, is_command_of, match_run, write_line
+from handrail.engine.judge.red_then_green import ASIDE, match_red_then_green, sort_tests
+from handrail.engine.judge.run_claims import has_failed, is_command_of, match_run, tell_fewer, write_line
 from handrail.engine.judge.witnessed import Look
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.receipts import (
@@ -40,29 +40,28 @@ from handrail.engine.receipts import (
     Signalled,
     StatusUnknown,
     TimedOut,
-    compare_counts,
     describe_outcome,
     has_passed,
 )
 from handrail.engine.reply import ToolCall
 from handrail.operations.checks.receipt_runs import (
     Command,
+    command_of,
     make_first_use_notices,
     record_receipt,
     run_command,
 )
 from handrail.operations.child_projects import keep_own_project
-from handrail.operations.declared_checks import digest_check, find_check, list_approved
+from handrail.operations.declared_checks import find_check, list_approved
 from handrail.operations.handles import mint_state_token
 from handrail.operations.kept_trees import is_project_of
-from handrail.operations.looking import find_files, find_turns, look
+from handrail.operations.looking import find_turns, look
 from handrail.operations.pending_step import find_pending_step
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import find_own_project
 from handrail.ports.checks import CheckPrograms
-from handrail.ports.worktree import Changes, Tree
+from handrail.ports.worktree import Tree
 from handrail.projections.doubts import (
-    UNRUN,
     Doubt,
     is_declared_here,
     list_names,
@@ -254,16 +253,10 @@ def _command(
     found = find_check(rt.settings.of(project), pins, request.name, rt.secrets)
     check = found.check
     is_own = asked in ("", check.directory)
-    return make_from(
-        Command,
-        check,
-        argv=check.command,
-        directory=programs.directory_in(project, asked or check.directory),
-        seconds=check.timeout_seconds if request.time_limit is UNSET else request.time_limit,
-        check=check.name if is_own else "",  # elsewhere it is another check
-        digest=digest_check(check) if is_own else "",
-        change=found.told,
-    )
+    seconds = check.timeout_seconds if request.time_limit is UNSET else request.time_limit
+    command = command_of(check, programs.directory_in(project, asked or check.directory), seconds)
+    own = {} if is_own else {"check": "", "digest": ""}  # elsewhere it is another check
+    return msgspec.structs.replace(command, change=found.told, **own)
 
 
 # Recording and telling
@@ -293,16 +286,9 @@ def _tell_curable(
     turns = find_turns(rt, history, node, project, tree) if has_failed(receipt) and receipt.counts else {}
     if receipt.receipt_id in turns and turns[receipt.receipt_id].is_first:
         told.append("It failed on the tests of the start: see it pass with these before you add tests.")
-    alike = [held.fact for held in list_receipts(history, run.run_id) if is_check_of(held.fact, receipt)]
     first = find_baseline(history, node.node_id)
     began = [] if first is None else [one for one in first.fact.uncommitted if is_test_file(one)]
-    is_passed = receipt is own[-1] and has_passed(receipt.outcome, receipt.counts)
-    begun = find_files(rt, history, first.fact.tree_id) if first is not None and is_passed else None
-    since = rt.worktree().compare(project, begun, tree) if begun is not None else None
-    is_touched = isinstance(since, Changes) and any(
-        map(is_test_file, {*since.changed, *since.arrived}.difference(since.added))
-    )
-    if is_passed and (began or is_touched or any(map(has_failed, alike))):
+    if receipt is own[-1] and has_passed(receipt.outcome, receipt.counts):
         seen = look(rt, history, node, Look(wants_tree=True), project).sighting
         known = witness(history, load_pinned_workflow(rt.log, run.workflow_hash), node, PersonsWord(), seen)
         line = receipt.check or write_line(receipt)
@@ -318,8 +304,6 @@ def _tell_curable(
             told.append(f"Not shown yet: {_UNSEEN}: {list_names(unseen)}; {_UNDONE}.")
         if lost := [one for one in changed if one not in grown]:
             told.append(f"Tests that the run found changed: {list_names(lost)}. {_UNTIL_AGREED}")
-        if unrun := tests.get("unrun"):
-            told.append(f"{UNRUN[0].upper()}{UNRUN[1:]}: {list_names(unrun)}; {ASIDE}.")
     notices += [Notice(type="check_doubted", message=one[:1000], severity="warning") for one in told]
     return ""
 
@@ -353,15 +337,9 @@ def _describe(rt: ReadPorts, session: Session, receipt: ReceiptRecorded) -> Chec
         exit_status=_exit_status(receipt.outcome),
         tail=receipt.tail or receipt.head,
         not_run=not_run,
-        fewer=compare_counts(_find_first_counts(history, receipt), receipt.counts),
+        fewer=tell_fewer([held.fact for held in list_receipts(history, node.run_id)], receipt),
         next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
     )
-
-
-def _find_first_counts(history: History, receipt: ReceiptRecorded) -> Counts | None:
-    """What the same command counted first in this run."""
-    held = [one.fact for one in list_receipts(history, history.nodes[receipt.node_id].run_id)]
-    return next((one.counts for one in held if one.counts is not None and is_command_of(one, receipt)), None)
 
 
 def _exit_status(outcome: RunOutcome) -> int:
