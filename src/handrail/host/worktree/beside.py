@@ -125,17 +125,15 @@ def _find_loaded(root: bytes, folder: bytes) -> Iterator[bytes]:
         return
     for name in names:
         path = os.path.join(folder, name)
-        if configures_runner(os.fsdecode(name)) or (not folder and _is_module(place, name)):
+        if configures_runner(os.fsdecode(name)) or (not folder and name.endswith(_MODULES)):
             yield path
-        elif not folder and os.path.lexists(os.path.join(place, name, _ENVIRONMENT)):
-            yield from _find_in_environment(root, path)
+        elif not folder:  # Python finds a package by this name before its own modules
+            inside = (os.path.join(path, one) for one in _INITIAL)
+            yield from (one for one in inside if os.path.lexists(os.path.join(root, one)))
+            if os.path.lexists(os.path.join(place, name, _ENVIRONMENT)):
+                yield from _find_in_environment(root, path)
     if b"package.json" in names and os.path.isdir(os.path.join(place, _PROGRAMS)):
         yield os.path.join(folder, _PROGRAMS)
-
-
-def _is_module(place: bytes, name: bytes) -> bool:
-    """Whether Python finds it by this name before its own modules, where it starts in this folder."""
-    return name.endswith(_MODULES) or any(os.path.lexists(os.path.join(place, name, one)) for one in _INITIAL)
 
 
 def _find_in_environment(root: bytes, environment: bytes) -> Iterator[bytes]:
