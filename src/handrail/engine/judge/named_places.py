@@ -76,7 +76,8 @@ def is_test_file(path: str) -> bool:
     """Whether a file is a test by the conventions of its place and name."""
     *folders, name = path.split("/")
     is_inside = not _TEST_FOLDERS.isdisjoint((*folders, name))  # a repository of tests is named by its folder
-    return bool(find_pattern(path)) or name.partition(".")[0] == "conftest" or is_inside
+    stem = name.partition(".")[0]
+    return bool(find_pattern(path)) or stem == "conftest" or (is_inside and stem != "README")
 
 
 def find_pattern(path: str) -> str:
