@@ -32,17 +32,17 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "lines of source": Budget(148_139, 121_981),
-    "lines of handrail": Budget(110_336, 92_000),
+    "lines of source": Budget(147_547, 121_981),
+    "lines of handrail": Budget(110_232, 92_000),
     "lines of handrail_serve": Budget(9_444, 9_000),
-    "lines of handrail_code": Budget(17_325, 15_000),
+    "lines of handrail_code": Budget(16_837, 15_000),
     "lines of handrail_proof": Budget(3_151, 2_500),
     "lines of handrail_team": Budget(7_883, 9_000),
     "source files of handrail": Budget(423, 340),
-    "lines of tests": Budget(140_298, 105_000),
+    "lines of tests": Budget(139_908, 105_000),
     "modules loaded by `run continue`": Budget(83, 75),
     "files reached from `run continue`": Budget(52, 45),
-    "lines reached from `run continue`": Budget(17_127, 12_000),
+    "lines reached from `run continue`": Budget(16_998, 12_000),
     "modules that know the foreign dialect": Budget(0, 0),
     "modules in the largest folder": Budget(20, 12),
 }

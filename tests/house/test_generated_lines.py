@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.house.tree import page
 from tools.generate import GENERATED
 
-MOST_LINES = 7_936
+MOST_LINES = 7_860
 """Lower it when there are fewer; what would pass it is computed at call time, or told in fewer lines."""
 
 
