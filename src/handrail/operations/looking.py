@@ -150,9 +150,8 @@ def find_turns(
         before = None if begun is None else compare(begun, then)
         turn = _judge_turn(red, then, before, compare(then, last) or _NOTHING, passes)
         earlier = list_trees(filter(_is_pass, own[: own.index(red)])) if turn.broken else []
-        if any(
-            _keeps_code(red, compare(one, then)) for one in earlier
-        ):  # a new test fails, nothing is broken
+        # What passed before was broken by nobody: a new test fails.
+        if any(_keeps_code(red, compare(one, then)) for one in earlier):
             turn = msgspec.structs.replace(turn, broken=())
         if turn.broken and begun is not None:
             tried = list_trees(filter(has_broken_off, own))
