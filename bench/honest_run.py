@@ -23,7 +23,7 @@ from handrail.contract.outcome import Success
 from handrail.operations.checks.note_command import NoteCommand, note_command
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.calls import answer_call
+from handrail.surfaces.mcp.results import answer_call
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime
 from tests.journeys.at_a_terminal import Person, seat

@@ -21,7 +21,7 @@ import msgspec
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.host.workflow_library import list_bundled_files
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.calls import answer_call
+from handrail.surfaces.mcp.results import answer_call
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime
 from handrail.workflows.builtins import registry

@@ -316,7 +316,7 @@ def measure_forged(home: Path, reply: dict[str, Any], tries: int = 10_000) -> di
     runtime = open_store(home)
     found = verify(runtime.keys.verifying_keys("workflow"), reply["stateToken"])
     assert found is not None
-    there = mint(purpose_key(b"x" * 32, "workflow"), found[0])
+    there = mint(purpose_key(b"x" * 32, "workflow"), found)
     never = there[:3] + there[14:2:-1] + there[15:]
     taken: dict[str, list[int]] = {there: [], never: []}
     for number in range(tries):

@@ -59,9 +59,9 @@ _FILL = (
     "INSERT INTO handrail.events (session_id, event_index, commit_first, dedupe_key, body, digest, workspace)"
     " SELECT 'ses_g' || lpad(n::text, 11, '0'), i, i / 4 * 4, 'a:' || i, {body}, md5(n::text || i), ''"
     " FROM generate_series(1, {sessions}) n, generate_series(0, {each} - 1) i",
-    "INSERT INTO handrail.search (session_id, form, version, found, facts, subjects, words, workspace)"
-    " SELECT 'ses_g' || lpad(n::text, 11, '0'), f.form, md5(n::text), md5(n::text), f.facts, f.subjects,"
-    " '', '' FROM handrail.search f, generate_series(1, {sessions}) n",
+    "INSERT INTO handrail.search (session_id, form, version, facts, subjects, workspace)"
+    " SELECT 'ses_g' || lpad(n::text, 11, '0'), f.form, md5(n::text), f.facts, f.subjects,"
+    " '' FROM handrail.search f, generate_series(1, {sessions}) n",
     "SELECT set_config('handrail.words', '!x', false)",
     "INSERT INTO handrail.found_by (session_id, words, workspace)"
     " SELECT 'ses_g' || lpad(n::text, 11, '0'), f.words || array_to_tsvector(ARRAY['number' || n]), ''"

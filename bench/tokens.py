@@ -25,8 +25,7 @@ import msgspec
 from bench.run_costs import GOAL, play, scratch_runtime
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.disclosure.fields import Level
-from handrail.surfaces.mcp.calls import answer_call
-from handrail.surfaces.mcp.results import Rendered
+from handrail.surfaces.mcp.results import Rendered, answer_call
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.workflows.builtins import registry
 from handrail_code.mcp.tool_set import code_tool_definitions, tools

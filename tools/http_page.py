@@ -12,9 +12,9 @@ from handrail_serve.accounts.door import Door
 from handrail_serve.api import PREFIX, methods_of, why_not_served
 from handrail_serve.app import App, Parts
 from handrail_serve.calls import LAFS_TYPE
-from handrail_serve.companions.agent_card import A2A, PROTOCOL_VERSION
+from handrail_serve.companions.lafs import A2A, PROTOCOL_VERSION
+from handrail_serve.exchange import Route
 from handrail_serve.guard import ALWAYS, loopback_identity
-from handrail_serve.routes import Route
 from handrail_serve.serving import DEFAULT_PORT
 from tools.page_parts import page, table
 

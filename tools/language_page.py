@@ -99,11 +99,11 @@ def _section(shape: Shape) -> str:
     match shape:
         case Record():
             return _record(shape)
-        case Tagged(says=says, tag=tag, records=records, default=default, own_keys=own_keys):
+        case Tagged(description=description, tag=tag, records=records, default=default, own_keys=own_keys):
             rows = (
                 [f"`{value}`", _link(record)] for value, record in records.items() if not _is_declared(record)
             )
-            told = f"{_lines(says)}\n`{tag}` says which."
+            told = f"{_lines(description)}\n`{tag}` says which."
             if any(map(_is_declared, records.values())):
                 return f"{told}\nIt is a [condition](#condition) with an `id` beside its keys."
             told += f"\nWithout it, it is `{default}`." if default else ""
@@ -116,10 +116,10 @@ def _section(shape: Shape) -> str:
 
 def _record(shape: Record) -> str:
     rows = (
-        [f"`{name}`", "yes" if key.is_required else "no", _kind_of(key.shape), key.says]
+        [f"`{name}`", "yes" if key.is_required else "no", _kind_of(key.shape), key.description]
         for name, key in shape.keys.items()
     )
-    told = _lines(shape.says)
+    told = _lines(shape.description)
     if shape.one_of:
         told += f"\nExactly one of {_choice(shape.one_of)} is there."
     if shape.any_of:

@@ -32,17 +32,17 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "lines of source": Budget(147_546, 121_981),
-    "lines of handrail": Budget(110_231, 92_000),
-    "lines of handrail_serve": Budget(9_444, 9_000),
-    "lines of handrail_code": Budget(16_837, 15_000),
-    "lines of handrail_proof": Budget(3_151, 2_500),
-    "lines of handrail_team": Budget(7_883, 9_000),
-    "source files of handrail": Budget(423, 340),
-    "lines of tests": Budget(139_908, 105_000),
+    "lines of source": Budget(145_185, 121_981),
+    "lines of handrail": Budget(108_587, 92_000),
+    "lines of handrail_serve": Budget(9_347, 9_000),
+    "lines of handrail_code": Budget(16_594, 15_000),
+    "lines of handrail_proof": Budget(2_971, 2_500),
+    "lines of handrail_team": Budget(7_686, 9_000),
+    "source files of handrail": Budget(389, 340),
+    "lines of tests": Budget(135_395, 105_000),
     "modules loaded by `run continue`": Budget(83, 75),
     "files reached from `run continue`": Budget(52, 45),
-    "lines reached from `run continue`": Budget(16_998, 12_000),
+    "lines reached from `run continue`": Budget(16_991, 12_000),
     "modules that know the foreign dialect": Budget(0, 0),
     "modules in the largest folder": Budget(20, 12),
 }

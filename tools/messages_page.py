@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from handrail.engine.messages import WHY_TO_PERSON, Parts, Told, explain
+from handrail.engine.messages import WHY_TO_PERSON, Parts, ShownBlocker, explain
 from handrail.engine.reasons import Issue, WaitsFor
 from handrail.projections.needs import ASKED
 from handrail_serve.pages.forms import EFFECTS, RECORDED
@@ -85,7 +85,7 @@ def list_person_messages() -> list[PersonMessage]:
     found = []
     for kind, state in WHY_TO_PERSON:
         waits = msgspec.convert({"kind": kind, "state": state, "values": SAMPLES}, WaitsFor)
-        told = Told(code="", pointer={"contractRef": "c"}, message="", waits_for=waits)
+        told = ShownBlocker(code="", pointer={"contractRef": "c"}, message="", waits_for=waits)
         faults = [fault] if state in ("invalid", "not_asked") else []
         parts = explain(told, faults, "person", "Make the change")
         found.append(PersonMessage(kind=kind, state=state, parts=parts))

@@ -16,7 +16,7 @@ from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS
 from handrail.surfaces.cli.reading.rows import CommandHelp
 from handrail.surfaces.cli.self_description import command_tables
 from handrail.surfaces.cli.self_description.reference_data import cli_reference
-from handrail.surfaces.mcp.tools import SAID_BY_NAME, input_schema, tool_definitions
+from handrail.surfaces.mcp.tools import CLEAR_BY_NAME, input_schema, tool_definitions
 from handrail.wiring import registry
 from handrail_code.mcp.tool_set import code_tool_definitions, tools
 from tools.page_parts import page, table, type_text
@@ -197,7 +197,7 @@ def _with_descriptions(definition: dict[str, Any]) -> dict[str, Any]:
     """The definition with what each argument is for: clients do not get it where the name says enough."""
     tool = tools()[definition["name"]]
     fields = definition["inputSchema"]["properties"]
-    whole = input_schema(registry().operation(tool.operation).input, tuple(fields), {}, SAID_BY_NAME)[
+    whole = input_schema(registry().operation(tool.operation).input, tuple(fields), {}, CLEAR_BY_NAME)[
         "properties"
     ]
     described = {

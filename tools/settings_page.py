@@ -62,11 +62,10 @@ NOT_OURS = {
     "`OTEL_EXPORTER_OTLP_ENDPOINT` switches it on, `OTEL_SDK_DISABLED=true` off.",
     "COLUMNS": "How wide the terminal is, for text.",
     "CODEX_HOME": "Where Codex keeps its file, for `setup`; `~/.codex` by default.",
-    "XDG_CONFIG_HOME": "Where VS Code, Zed, uv and pip keep their files, for `setup` and `update`.",
-    "XDG_CONFIG_DIRS": "Where uv and pip keep those of the machine, for `update`.",
+    "XDG_CONFIG_HOME": "Where VS Code and Zed keep their files, for `setup`.",
     "NETRC": "Where users and passwords of hosts are kept, for the index of `update`; `~/.netrc` by default.",
     "VIRTUAL_ENV": "Where `uv run` keeps the program, for commands that are printed.",
-    "UV_*": "Of uv: which index `update` asks; [in which order](../how-to/update.md#which-index-is-asked).",
+    "UV_*": "Of uv: where `update` looks; [how it is asked](../how-to/update.md#which-index-is-asked).",
     "PIP_*": "Of pip: the same.",
 }
 """Read, but set by others for their own purposes; a star stands for the rest of a name."""

@@ -10,17 +10,14 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
-    from handrail.contract.disclosure.fields import Ask
-    from handrail.contract.outcome import Notice, Outcome, Success
+    from handrail.contract.outcome import Notice, Outcome
     from handrail.contract.redaction import Secrets
-    from handrail.ports.workspace import Settings
-    from handrail.runtime.operation import StreamItem
     from handrail.runtime.runtime import Due, NoticeDue, Runtime
     from handrail.surfaces.cli.process import Process
-    from handrail.surfaces.cli.reading.parse import Parsed, Problem
+    from handrail.surfaces.cli.reading.parse import Parsed
     from handrail.surfaces.cli.run import CommandParts
     from handrail.surfaces.mcp.adapter import Adapter
 
@@ -119,56 +116,13 @@ def _command_parts(secrets: "Secrets") -> "CommandParts":
         return build_runtime(os.environ, secrets=secrets)
 
     return CommandParts(
-        help_text=_help_text,
-        help_document=lambda words: _help_document(runtime, words),
-        settings=lambda parsed: _settings(runtime, parsed),
-        answer=lambda *arguments: _answer(runtime, *arguments),
-        stream=lambda *arguments: _stream(runtime, *arguments),
-        write_raw_field=lambda *arguments: _write_raw_field(runtime, *arguments),
+        runtime=runtime,
         serve=lambda parsed: _serve(parsed, secrets),
         demo=_demo,
-        record_defect=lambda defect: _record_defect(runtime, defect),
-        input_problems=_input_problems,
+        load_the_rest=_load_the_rest,
         take_trees=lambda process: _take_trees(runtime(), process),
         notices=_notices,
     )
-
-
-def _help_text(words: str, width: int) -> str:
-    if not words:
-        from handrail.surfaces.cli.self_description.front_page import front_page
-
-        return front_page(width)
-    from handrail.surfaces.cli.self_description.help import help_text
-    from handrail.wiring import registry
-
-    return help_text(registry(), words, width)
-
-
-def _help_document(runtime: "Callable[[], Runtime]", words: str) -> "Success":
-    from handrail.surfaces.cli.self_description.reference import help_slice
-
-    return help_slice(runtime(), words)
-
-
-def _settings(runtime: "Callable[[], Runtime]", parsed: "Parsed") -> "Settings | None":
-    from handrail.surfaces.cli.call import output_settings
-
-    return output_settings(runtime(), parsed)
-
-
-def _answer(
-    runtime: "Callable[[], Runtime]",
-    process: "Process",
-    parsed: "Parsed",
-    ask: "Ask",
-    measure: "Callable[[Success], int]",
-) -> "Outcome | str":
-    from handrail.surfaces.cli.call import answer_command
-
-    if parsed.command is not None and parsed.command["effect"] == "update":
-        _load_the_rest()
-    return answer_command(runtime, process, parsed, ask, measure)
 
 
 def _notify_people(runtime: "Runtime", process: "Process", due: "NoticeDue") -> None:
@@ -211,37 +165,14 @@ def _load_the_rest() -> None:
     import handrail.contract.envelopes.lafs
     import handrail.host.incidents
     import handrail.host.notices
-    import handrail.surfaces.cli.rendering.failures
+    import handrail.surfaces.cli.rendering.gate
     import handrail.surfaces.cli.rendering.human  # noqa: F401 - loaded for later, all of them
-
-
-def _input_problems(parsed: "Parsed") -> "Sequence[Problem]":
-    from handrail.surfaces.cli.call import input_problems
-    from handrail.wiring import registry
-
-    return input_problems(registry(), parsed)
 
 
 def _notices(operation: str) -> "Sequence[Notice]":
     from handrail.wiring import notices
 
     return notices(os.environ, operation)
-
-
-def _write_raw_field(
-    runtime: "Callable[[], Runtime]", process: "Process", parsed: "Parsed"
-) -> "Outcome | OSError":
-    from handrail.surfaces.cli.call import write_raw_field
-
-    return write_raw_field(runtime, process, parsed)
-
-
-def _stream(
-    runtime: "Callable[[], Runtime]", process: "Process", parsed: "Parsed", ask: "Ask"
-) -> "Iterator[StreamItem | Outcome]":
-    from handrail.surfaces.cli.call import stream
-
-    return stream(runtime, process, parsed, ask)
 
 
 def _serve(parsed: "Parsed", secrets: "Secrets") -> int:
@@ -375,12 +306,6 @@ def _demo(parsed: "Parsed") -> "Outcome | int":
 
     keep = next((str(value) for _, value in parsed.values), "")
     return demo(keep, is_text="json" not in parsed.formats)
-
-
-def _record_defect(runtime: "Callable[[], Runtime]", defect: Exception) -> str:
-    import traceback
-
-    return runtime().incidents.record("".join(traceback.format_exception(defect)))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from handrail.contract.catalogue import E_CONFIG
@@ -18,21 +19,14 @@ from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
 from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
 from handrail.ports.log import EventLog
-from handrail.ports.process import Audit, ConfirmedTokens, Incidents, Keys, McpProcesses, Terminal
-from handrail.ports.workspace import AuthoredFiles, WorkflowLibrary
+from handrail.ports.process import Audit, ConfirmedTokens, Keys
 from handrail.runtime.operation import CORE, NEIGHBOURS, Registry
 from handrail.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
-    from handrail.event_log.files.log import FileLog
-    from handrail.ports.checks import CheckPrograms, KnownChecks
-    from handrail.ports.facts import FactStore
-    from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
-    from handrail.ports.receipts import CommittedFiles, ReceiptKeys
-    from handrail.ports.server import HttpClient
-    from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
-    from handrail.ports.team import Team
-    from handrail.ports.worktree import Worktree
+    from handrail.ports.server import Team
+    from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper
+    from handrail.ports.worktree import FactStore
     from handrail_team.store.open_store import TeamStore
 
 
@@ -61,40 +55,45 @@ def build_runtime(
     secret = environment.get("AI_NATIVE_CLI_SECRET", "")
     if secret:
         known.register(secret.encode(errors="surrogateescape"))
-    worktree = _Late(lambda: _worktree(place, environment))
-    processes = _Late(lambda: _mcp_processes(place))
+    data = os.path.join(place, "data")
+    worktree = _late("handrail.host.worktree.local_worktree:LocalWorktree", place, environment)
+    processes = _late("handrail.host.server.mcp_processes:McpProcessFiles", place)
     local = Runtime(
-        log=cast(EventLog, _Late(lambda: _log(place))),
+        log=cast(EventLog, _Late(lambda: _hot(_load("handrail.event_log.files.log:FileLog")(data)))),
         keys=FileKeyring(place, randomness, secret, known),
         clock=SystemClock(),
         randomness=randomness,
-        library=cast(WorkflowLibrary, _Late(lambda: _library(place))),
+        library=_late("handrail.host.workflow_library:DirectoryLibrary", place),
         workspace=LocalWorkspace(environment, place),
-        incidents=cast(Incidents, _Late(lambda: _incidents(place, known))),
-        confirmed=cast(ConfirmedTokens, _Late(lambda: _confirmed(place))),
-        authored=cast(AuthoredFiles, _Late(lambda: _authored(place))),
+        incidents=_late("handrail.host.incidents:IncidentFiles", place, known),
+        confirmed=_late("handrail.host.confirmed_tokens:ConfirmedTokenFiles", place),
+        authored=_late("handrail.host.authored_files:ProjectFiles", place),
         settings=LocalSettings(place, environment),
         registry=registry(),
-        keeper=lambda: _keeper(place),
-        proof=lambda: _proof(place),
-        index=lambda: _index(place),
-        worktree=lambda: cast("Worktree", worktree),
+        keeper=lambda: _load("handrail.event_log.files.upkeep.keeper:FileKeeper")(data),
+        proof=lambda: registry().adapter("proof")(place),
+        index=lambda: _index(data),
+        worktree=lambda: worktree,
         facts=lambda: _facts(place),
         places=ProjectPlaceFiles(place),
         audit=AuditFiles(place, known),
         secrets=known,
-        updates=lambda: _updates(place, environment, known),
-        provenance=lambda: _provenance(environment),
-        clients=lambda: _clients(place, environment),
-        installation=lambda: _installation(place, environment),
-        check_programs=lambda: _check_programs(environment, known),
-        known_checks=lambda: _known_checks(place),
-        receipt_keys=lambda: _receipt_keys(place, known),
-        committed=lambda: _committed(place, environment),
-        mcp_processes=lambda: cast(McpProcesses, processes),
-        terminal=_terminal,
-        start_notice=lambda argv, body: _start_notice(argv, body, environment),
-        http_client=_http_client,
+        updates=lambda: _load("handrail.host.program.updates:LocalUpdates")(place, environment, known),
+        provenance=lambda: _load("handrail.host.program.provenance:LocalProvenance")(environment),
+        clients=lambda: _load("handrail.host.program.client_files:LocalClientFiles")(place, environment),
+        installation=lambda: _load("handrail.host.program.installation:LocalInstallation")(
+            place, environment
+        ),
+        check_programs=lambda: _load("handrail.host.check_programs:LocalCheckPrograms")(environment, known),
+        known_checks=lambda: _load("handrail.host.known_checks:LocalKnownChecks")(place),
+        receipt_keys=lambda: _load("handrail.host.receipt_keys:LocalReceiptKeys")(place, randomness, known),
+        committed=lambda: _load("handrail.host.worktree.committed_files:LocalCommittedFiles")(
+            place, environment
+        ),
+        mcp_processes=lambda: processes,
+        terminal=lambda: _load("handrail.host.terminal:LocalTerminal")(),
+        start_notice=lambda argv, body: _load("handrail.host.programs:start_notice")(argv, body, environment),
+        http_client=lambda: _load("handrail.host.server.http_client:LocalHttpClient")(),
     )
     address = environment.get("HANDRAIL_STORE", "")
     if address:
@@ -226,8 +225,14 @@ class _Late:
         return getattr(self._made, name)
 
 
-def _log(place: str) -> EventLog:
-    return _hot(_file_log(place))
+def _late(place: str, *arguments: object) -> Any:
+    return _Late(lambda: _load(place)(*arguments))
+
+
+def _load(place: str) -> Any:
+    """What stands at `module:name`; tests/host/test_adapters.py holds each against its port."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 def _hot(log: EventLog) -> EventLog:
@@ -237,139 +242,20 @@ def _hot(log: EventLog) -> EventLog:
     return HotLog(log)
 
 
-def _file_log(place: str) -> FileLog:
-    from handrail.event_log.files.log import FileLog
-
-    return FileLog(os.path.join(place, "data"))
-
-
-def _library(place: str) -> WorkflowLibrary:
-    from handrail.host.workflow_library import DirectoryLibrary
-
-    return DirectoryLibrary(place)
-
-
-def _incidents(place: str, known: Secrets) -> Incidents:
-    from handrail.host.incidents import IncidentFiles
-
-    return IncidentFiles(place, known)
-
-
-def _confirmed(place: str) -> ConfirmedTokens:
-    from handrail.host.confirmed_tokens import ConfirmedTokenFiles
-
-    return ConfirmedTokenFiles(place)
-
-
-def _authored(place: str) -> AuthoredFiles:
-    from handrail.host.authored_files import ProjectFiles
-
-    return ProjectFiles(place)
-
-
-def _installation(place: str, environment: Mapping[str, str]) -> Installation:
-    from handrail.host.program.installation import LocalInstallation
-
-    return LocalInstallation(place, environment)
-
-
-def _clients(place: str, environment: Mapping[str, str]) -> ClientFiles:
-    from handrail.host.program.client_files import LocalClientFiles
-
-    return LocalClientFiles(place, environment)
-
-
-def _check_programs(environment: Mapping[str, str], known: Secrets) -> CheckPrograms:
-    from handrail.host.check_programs import LocalCheckPrograms
-
-    return LocalCheckPrograms(environment, known)
-
-
-def _receipt_keys(place: str, known: Secrets) -> ReceiptKeys:
-    from handrail.host.receipt_keys import LocalReceiptKeys
-
-    return LocalReceiptKeys(place, SystemRandomness(), known)
-
-
-def _committed(place: str, environment: Mapping[str, str]) -> CommittedFiles:
-    from handrail.host.worktree.committed_files import LocalCommittedFiles
-
-    return LocalCommittedFiles(place, environment)
-
-
-def _known_checks(place: str) -> KnownChecks:
-    from handrail.host.known_checks import LocalKnownChecks
-
-    return LocalKnownChecks(place)
-
-
-def _mcp_processes(place: str) -> McpProcesses:
-    from handrail.host.server.mcp_processes import McpProcessFiles
-
-    return McpProcessFiles(place)
-
-
-def _start_notice(argv: Sequence[str], body: bytes, environment: Mapping[str, str]) -> str:
-    from handrail.host.programs import start_notice
-
-    return start_notice(argv, body, environment)
-
-
-def _terminal() -> Terminal:
-    from handrail.host.terminal import LocalTerminal
-
-    return LocalTerminal()
-
-
-def _http_client() -> HttpClient:
-    from handrail.host.server.http_client import LocalHttpClient
-
-    return LocalHttpClient()
-
-
-def _updates(place: str, environment: Mapping[str, str], known: Secrets) -> Updates:
-    from handrail.host.program.updates import LocalUpdates
-
-    return LocalUpdates(place, environment, known)
-
-
-def _provenance(environment: Mapping[str, str]) -> Provenance:
-    from handrail.host.program.provenance import LocalProvenance
-
-    return LocalProvenance(environment)
-
-
-def _keeper(place: str) -> StoreKeeper:
-    from handrail.event_log.files.upkeep.keeper import FileKeeper
-
-    return FileKeeper(os.path.join(place, "data"))
-
-
-def _index(place: str) -> SessionIndex | None:
+def _index(data: str) -> SessionIndex | None:
     """None if the library is missing: then lists and searches take longer."""
     try:
         from handrail.event_log.files.session_index import FileSessionIndex
     except ImportError:
         return None
-    return FileSessionIndex(_file_log(place))
-
-
-def _worktree(place: str, environment: Mapping[str, str]) -> Worktree:
-    from handrail.host.worktree.local_worktree import LocalWorktree
-
-    return LocalWorktree(place, environment)
+    return FileSessionIndex(_load("handrail.event_log.files.log:FileLog")(data))
 
 
 def _facts(place: str) -> FactStore:
     try:
         from handrail.host.worktree.fact_store import FactFiles
     except ImportError:  # without SQLite every source is read again
-        from handrail.ports.facts import NothingKept
+        from handrail.ports.worktree import NothingKept
 
         return NothingKept()
     return FactFiles(place)
-
-
-def _proof(place: str) -> StoreProof:
-    proof: StoreProof = registry().adapter("proof")(place)
-    return proof

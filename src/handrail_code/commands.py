@@ -74,7 +74,7 @@ def _row(path: str, operation: str, example: str, *spellings: Spelling, **own: A
     )
 
 
-def _say(field: str, value: str) -> Spelling:
+def _take(field: str, value: str) -> Spelling:
     return Spelling(field=field, kind="text", value=value)
 
 
@@ -172,7 +172,7 @@ _TOOL_ROWS = (
     _edit(
         "rename",
         "Preview, then apply, a new name in every file.",
-        _say("to", "NEW"),
+        _take("to", "NEW"),
         Spelling(field="public"),
         _ACCEPT,
         example="code rename greet --to welcome --ai-mode",
@@ -180,14 +180,14 @@ _TOOL_ROWS = (
     _edit(
         "move",
         "Preview, then apply, a move to another module with its imports.",
-        _say("toModule", "FILE"),
+        _take("toModule", "FILE"),
         Spelling(field="exportNeeds"),
         example="code move greet --to-module src/words.js --export-needs --ai-mode",
     ),
     _edit(
         "extract",
         "Preview, then apply, a move to a module of its own.",
-        _say("toModule", "FILE"),
+        _take("toModule", "FILE"),
         Spelling(field="exportNeeds"),
         example="code extract greet --export-needs --ai-mode",
     ),
@@ -216,9 +216,9 @@ _SCRIPT_ROWS = (
         "js-scan",
         "code.scan",
         "js-scan --search greet",
-        _say("search", "TEXT"),
-        *(_say(field, "NAME") for field in ("analyze", "trace", "ripple")),
-        *(_say(field, "FILE") for field in ("outline", "deps")),
+        _take("search", "TEXT"),
+        *(_take(field, "NAME") for field in ("analyze", "trace", "ripple")),
+        *(_take(field, "FILE") for field in ("outline", "deps")),
         _TOKEN,
         _SCOPE,
         _KINDS,
@@ -232,12 +232,12 @@ _SCRIPT_ROWS = (
         "js-edit --rename greet --to welcome --ai-mode",
         _TOKEN,
         _FILE,
-        *(_say(field, "NAME") for field in ("locate", "context", "extract", "move")),
-        _say("toModule", "FILE"),
-        _say("replace", "NAME"),
+        *(_take(field, "NAME") for field in ("locate", "context", "extract", "move")),
+        _take("toModule", "FILE"),
+        _take("replace", "NAME"),
         _WITH_FILE,
-        _say("rename", "NAME"),
-        _say("to", "NEW"),
+        _take("rename", "NAME"),
+        _take("to", "NEW"),
         _NAMES,
         _HASH,
         _LANGUAGES,

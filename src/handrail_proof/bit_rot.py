@@ -10,7 +10,7 @@ import msgspec
 
 from handrail.contract.catalogue import INTERNAL_ERROR
 from handrail.contract.outcome import Fault
-from handrail.event_log.files.upkeep.verify import check_store
+from handrail.event_log.files.upkeep.whole_store import check_store
 from handrail.ports.store import ProofPart
 from handrail_proof.crash_states import Tree
 from handrail_proof.disks import QuietDisk

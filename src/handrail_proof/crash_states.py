@@ -68,16 +68,6 @@ class DiskModel:
     def snapshot(self) -> Snapshot:
         return dict(self.nodes)
 
-    def find(self, path: str) -> int | None:
-        """The node a running program finds under this path."""
-        node = ROOT
-        for name in filter(None, path.split("/")):
-            found = self.names_in(node).get(name)
-            if found is None:
-                return None
-            node = found
-        return node
-
     def names_in(self, directory: int) -> dict[str, int]:
         """What a running program finds in a directory."""
         return names_after(self.nodes[directory].names, self.nodes[directory].pending_names)
@@ -185,7 +175,7 @@ def _alternatives(node: Node, chance: Random) -> list[_Choice]:
     """The possible states of one node: first if nothing arrived, last if everything did."""
     if node.is_directory:
         tables = [
-            names_after(node.names, _some(node.pending_names, kept))
+            names_after(node.names, tuple(node.pending_names[number] for number in kept))
             for kept in subsets_of(len(node.pending_names))
         ]
         unique = {tuple(sorted(table.items())): table for table in tables}
@@ -202,10 +192,6 @@ def _alternatives(node: Node, chance: Random) -> list[_Choice]:
         everything = apply_change(everything, change)
     contents.pop(everything, None)
     return [*contents, everything]
-
-
-def _some(changes: tuple[NameChange, ...], kept: tuple[int, ...]) -> tuple[NameChange, ...]:
-    return tuple(changes[number] for number in kept)
 
 
 def _after(content: bytes, change: Change) -> Iterator[bytes]:

@@ -20,7 +20,7 @@ from handrail.contract.outcome import Failure, Json
 from handrail.contract.redaction import Secrets
 from handrail.engine.folding import fold
 from handrail.event_log.files.segments import SegmentLimits
-from handrail.event_log.files.upkeep.verify import check_store
+from handrail.event_log.files.upkeep.whole_store import check_store
 from handrail.host.audit import AuditFiles
 from handrail.ports.log import Loaded, Record
 from handrail.ports.store import ProofPart, StoreCheck
@@ -43,7 +43,7 @@ _LIMITS: Final = SegmentLimits(max_events=12)
 """So that a session has several segments."""
 _NO_PROOF: Final = ("lock", "cache", "audit")
 """Files that can be damaged without any loss; an alarm about them is false."""
-_TOLD: Final = re.compile(
+_DAMAGE_WORDS: Final = re.compile(
     rb"corrupt_tail|corrupt_head|unknown_version|history_lost|damaged|unreadable|rehydrate_only|SESSION_UNSOUND"
     rb"|no longer in the store"
 )
@@ -71,7 +71,7 @@ class _Pristine(msgspec.Struct, frozen=True, kw_only=True):
 class _Finding(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one damage."""
 
-    is_told: bool
+    is_reported: bool
     problems: tuple[str, ...]
 
 
@@ -216,8 +216,8 @@ def _answer(world: World, operation: str, params: dict[str, Json]) -> bytes:
         return b"refused: " + outcome.kind.code.encode()
     # Sorted, because the times of files mean nothing here.
     items = [] if outcome.page is None else sorted(map(msgspec.json.encode, outcome.page.items))
-    told = b"".join((msgspec.json.encode(outcome.data), *items, msgspec.json.encode(outcome.notices)))
-    return TOKEN.sub(b"TOKEN", told)
+    content = b"".join((msgspec.json.encode(outcome.data), *items, msgspec.json.encode(outcome.notices)))
+    return TOKEN.sub(b"TOKEN", content)
 
 
 def _try_damage(home: str, pristine: _Pristine, damage: Damage, seed: int) -> _Finding:
@@ -225,7 +225,7 @@ def _try_damage(home: str, pristine: _Pristine, damage: Damage, seed: int) -> _F
     if damage.content is None:
         del tree[damage.path]
     write_tree(home, tree)
-    is_told, problems = _read(_world(home, seed), pristine)
+    is_reported, problems = _read(_world(home, seed), pristine)
     check = check_store(_world(home, seed).log)
     # If the keys are gone, a reading that gives out tokens creates new ones.
     if {path: content for path, content in read_tree(home).items() if "/keys/" not in path} != {
@@ -237,12 +237,12 @@ def _try_damage(home: str, pristine: _Pristine, damage: Damage, seed: int) -> _F
     write_tree(home, tree)
     session_id = next((name for name in pristine.acks if name in damage.path), min(pristine.acks))
     problems += _try_write(home, tree, pristine, session_id, seed)
-    return _Finding(is_told=is_told or bool(check.problems), problems=tuple(problems))
+    return _Finding(is_reported=is_reported or bool(check.problems), problems=tuple(problems))
 
 
 def _read(world: World, pristine: _Pristine) -> tuple[bool, list[str]]:
     """Whether some operation reported damage, and the answers that differ without saying so."""
-    is_told = False
+    is_reported = False
     wrong = []
     for (operation, params), wanted in zip(pristine.reads, pristine.answers, strict=True):
         answer = _answer(world, operation, params)
@@ -250,11 +250,11 @@ def _read(world: World, pristine: _Pristine) -> tuple[bool, list[str]]:
             continue
         if answer == b"refused: " + INTERNAL_ERROR.code.encode():
             wrong.append(f"{operation} ends in a defect")
-        elif answer.startswith(b"refused: ") or _TOLD.search(answer):
-            is_told = True
+        elif answer.startswith(b"refused: ") or _DAMAGE_WORDS.search(answer):
+            is_reported = True
         else:
             wrong.append(f"{operation} answers otherwise, and no word about damage")
-    return is_told, wrong
+    return is_reported, wrong
 
 
 def _find_losses(world: World, check: StoreCheck, pristine: _Pristine) -> list[str]:
@@ -321,6 +321,6 @@ def _try_write(home: str, tree: Tree, pristine: _Pristine, session_id: SessionId
 def _verdict(damage: Damage, found: _Finding) -> str:
     if found.problems:
         return "wrong"
-    if not found.is_told:
+    if not found.is_reported:
         return "harmless"
     return "false_alarm" if file_kind_of(damage.path) in _NO_PROOF else "told"

@@ -1,9 +1,8 @@
-"""Disks that misbehave on purpose: they refuse or count calls, kill the process, or never sync."""
+"""Disks that misbehave on purpose: they refuse or count calls, or never sync."""
 
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -85,19 +84,6 @@ class RefusingDisk(CountingDisk):
         super().before(call)
         if self.first <= self.calls <= self.last:
             raise OSError(self.number, os.strerror(self.number))
-
-
-class KillingDisk(CountingDisk):
-    """Kills its own process before call number `at`."""
-
-    def __init__(self, at: int) -> None:
-        super().__init__()
-        self.at = at
-
-    def before(self, call: str) -> None:
-        super().before(call)
-        if self.calls == self.at:
-            os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Death(BaseException):

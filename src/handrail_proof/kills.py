@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 from typing import Final, Literal
@@ -23,13 +23,11 @@ import msgspec
 
 from handrail.contract.ids import SessionId, blob_ref
 from handrail.contract.outcome import Fault
-from handrail.event_log.files.disk import Disk
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.segments import SegmentLimits
 from handrail.host.programs import make_child_environment, own_command
-from handrail.ports.log import Blob, Committed, Conflict, Draft, SessionHold
+from handrail.ports.log import Blob, Committed, Draft, SessionHold
 from handrail.ports.store import ProofPart
-from handrail_proof.disks import CountingDisk, KillingDisk
 
 SESSION: Final = SessionId("ses_000000000001")
 LIMITS: Final = SegmentLimits(max_events=40, max_bytes=20_000)
@@ -46,7 +44,7 @@ LONGEST_SECONDS: Final = 1800
 class WriterOrder(msgspec.Struct, frozen=True, kw_only=True):
     """What to do in the directory `place`, how often, with how many writers."""
 
-    what: Literal["kills", "calls", "crowd"]
+    what: Literal["kills", "crowd"]
     place: str
     seed: int
     count: int
@@ -60,7 +58,7 @@ class WriterReport(msgspec.Struct, frozen=True, kw_only=True):
 
     cases: int
     acknowledged: int
-    in_the_middle: int
+    in_the_middle: int = 0
     """Kills within a commit."""
     waits: int = 0
     """How often a writer of a crowd had to try again."""
@@ -125,49 +123,29 @@ def kill_at_random(order: WriterOrder) -> WriterReport:
     return WriterReport(cases=order.count, acknowledged=total, in_the_middle=in_the_middle, problems=problems)
 
 
-def kill_at_every_call(order: WriterOrder) -> WriterReport:
-    """Kill a writer before its first call to the disk, before its second, and so on.
-
-    Once in a store that does not exist yet and `count` times in one that grows.
-    """
-    acknowledged: list[str] = []
-    problems: list[str] = []
-    kills = 0
-    counting = CountingDisk()
-    _append_once(f"{order.place}-counted", 0, counting)
-    for life, call in itertools.product(range(1 + order.count), range(1, counting.calls + 1)):
-        place = order.place if life else f"{order.place}-{call}"
-        pid, read_end = _fork_writer(
-            partial(_append_and_report, place, 1000 * life + call, KillingDisk(call))
-        )
-        heard = _read_all_answers(read_end)
-        kills += os.waitpid(pid, 0)[1] == signal.SIGKILL
-        acknowledged += heard if life else []
-        problems += find_problems(place, SESSION, acknowledged if life else heard)
-    return WriterReport(cases=kills, acknowledged=len(acknowledged), in_the_middle=kills, problems=problems)
-
-
 def race_writers(order: WriterOrder) -> WriterReport:
-    """Let many processes append at once, in one session or each in its own, retrying on conflict."""
-    names = [SessionId(f"ses_0000000000{number:02d}") for number in range(order.writers)]
-    sessions = [SESSION if order.is_shared else name for name in names]
+    """Let many processes append at once, to one session or each to its own."""
+    own = [SessionId(f"ses_0000000001{number:02d}") for number in range(order.writers)]
+    sessions = [SESSION] * order.writers if order.is_shared else own
     children = [
         _fork_writer(partial(_append_many, order.place, session_id, f"w{number}", order.count))
         for number, session_id in enumerate(sessions)
     ]
-    heard = [_read_all_answers(read_end) for _, read_end in children]
+    answers = [_read_all_answers(read_end) for _, read_end in children]
+    heard = [key for one in answers for key in one]
     statuses = [os.waitpid(pid, 0)[1] for pid, _ in children]
     problems = [f"a writer ended with status {status}" for status in statuses if status]
-    waits = sum(one.count(_LOCKED) for one in heard)
-    heard = [[key for key in one if key != _LOCKED] for one in heard]
+    keys = [key for key in heard if key != _LOCKED]
+    wanted = order.count * order.writers
+    if len(keys) != wanted:
+        problems.append(f"{len(keys)} of {wanted} events were acknowledged")
     for session_id in dict.fromkeys(sessions):
-        told = [key for one, owner in zip(heard, sessions, strict=True) if owner == session_id for key in one]
-        wanted = order.count * sum(owner == session_id for owner in sessions)
-        if len(told) != wanted:
-            problems.append(f"{len(told)} of {wanted} events were acknowledged")
-        problems += find_problems(order.place, session_id, told)
-    total = sum(len(one) for one in heard)
-    return WriterReport(cases=total, acknowledged=total, in_the_middle=0, waits=waits, problems=problems)
+        mine = [one for one, owner in zip(answers, sessions, strict=True) if owner == session_id]
+        problems += find_problems(
+            order.place, session_id, [key for one in mine for key in one if key != _LOCKED]
+        )
+    waits = len(heard) - len(keys)
+    return WriterReport(cases=len(keys), acknowledged=len(keys), waits=waits, problems=problems)
 
 
 def find_problems(data: str, session_id: SessionId, acknowledged: list[str]) -> list[str]:
@@ -196,53 +174,34 @@ def _append_forever(data: str, life: int, write_end: int) -> None:
                 _report_keys(write_end, _append_to(hold, 10 * number + part))
 
 
-def _append_and_report(data: str, number: int, disk: Disk, write_end: int) -> None:
-    _report_keys(write_end, _append_once(data, number, disk))
-
-
-def _append_once(data: str, number: int, disk: Disk) -> list[str]:
-    with FileLog(data, disk, LIMITS).hold(SESSION, WAIT_MS) as hold:
-        return _append_to(hold, number)
-
-
 def _append_to(hold: SessionHold, number: int) -> list[str]:
     """Commit once at the current head. Returns the acknowledged keys."""
-    drafts = [_draft(f"k:{number}:{part}") for part in range(1 + number % 3)]
     contents = [b"shared", b"%d" % number] if number % 4 == 0 else []
     blobs = [Blob(ref=blob_ref(content), content=content) for content in contents]
-    loaded = hold.load()
-    answer = hold.append(0 if loaded is None else loaded.head, drafts, blobs)
-    assert isinstance(answer, Committed), "the head was read under the hold"
-    return [draft.dedupe_key for draft in drafts]
+    keys = [f"k:{number}:{part}" for part in range(1 + number % 3)]
+    _append(hold, keys, blobs)
+    return keys
 
 
 def _append_many(data: str, session_id: SessionId, name: str, count: int, write_end: int) -> None:
     log = FileLog(data, limits=LIMITS)
-    for number in range(count):
+    for key in (f"{name}:{number}" for number in range(count)):
         for _ in range(_TRIES):
             try:
-                _append_with_retry(log, session_id, f"{name}:{number}")
+                with log.hold(session_id, WAIT_MS) as hold:
+                    _append(hold, [key])
             except Fault as fault:
                 _report_keys(write_end, [f"!{fault.kind.code}"])
                 continue
-            _report_keys(write_end, [f"{name}:{number}"])
+            _report_keys(write_end, [key])
             break
 
 
-def _append_with_retry(log: FileLog, session_id: SessionId, key: str) -> None:
-    """As the runtime does: on a Conflict, load and decide again."""
-    loaded = log.load(session_id)
-    head = 0 if loaded is None else loaded.head
-    while True:
-        with log.hold(session_id, WAIT_MS) as hold:
-            answer = hold.append(head, [_draft(key)])
-        if not isinstance(answer, Conflict):
-            return
-        head = answer.head
-
-
-def _draft(key: str) -> Draft:
-    return Draft(dedupe_key=key, body=b'{"key":"%s"}' % key.encode())
+def _append(hold: SessionHold, keys: list[str], blobs: Sequence[Blob] = ()) -> None:
+    drafts = [Draft(dedupe_key=key, body=b'{"key":"%s"}' % key.encode()) for key in keys]
+    loaded = hold.load()
+    answer = hold.append(0 if loaded is None else loaded.head, drafts, blobs)
+    assert isinstance(answer, Committed), "the head was read under the hold"
 
 
 def _report_keys(write_end: int, keys: list[str]) -> None:
@@ -313,7 +272,7 @@ def _has_orphans(data: str) -> bool:
 def main(text: str) -> None:
     """Carry out one order and print its report."""
     order = msgspec.json.decode(text, type=WriterOrder)
-    work = {"kills": kill_at_random, "calls": kill_at_every_call, "crowd": race_writers}[order.what]
+    work = {"kills": kill_at_random, "crowd": race_writers}[order.what]
     os.write(1, msgspec.json.encode(work(order)) + b"\n")
 
 

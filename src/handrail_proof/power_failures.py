@@ -7,7 +7,6 @@ every moment; `record_key_files` adds the key files to the same model.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import Random
@@ -19,6 +18,7 @@ from handrail.host import private_files
 from handrail.ports.store import ProofPart
 from handrail_proof.crash_states import (
     ROOT,
+    Change,
     DiskModel,
     NameChange,
     Resized,
@@ -46,7 +46,6 @@ class PowerDisk(OneByOneDisk):
     """Records everything below `root`, which exists; what is already there counts as durable."""
 
     def __init__(self, root: str) -> None:
-        self.root = os.path.realpath(root)
         self.model = DiskModel()
         self.moments: list[tuple[int, Snapshot]] = []
         """How many calls were acknowledged, and the model, at each moment the power may fail."""
@@ -55,8 +54,9 @@ class PowerDisk(OneByOneDisk):
         """The process ends at this change, counted from 1; never with 0."""
         self.changes = 0
         """How many changes so far, including acknowledgements."""
-        self._nodes: dict[int, int] = {}
-        self._adopt(self.root, ROOT)
+        self._nodes: dict[tuple[int, int], int] = {}
+        """The node of each real file and directory; nothing outside of the root has one."""
+        self._adopt(os.path.realpath(root), ROOT)
 
     def tick(self) -> None:
         """A moment at which the power may fail."""
@@ -69,28 +69,17 @@ class PowerDisk(OneByOneDisk):
 
     def open(self, name: str, flags: int, directory: int) -> int:
         descriptor = super().open(name, flags, directory)
-        parent = self._nodes.get(directory)
-        if parent is not None:
-            self._opened(descriptor, parent, name)
-        return descriptor
-
-    def open_directory(self, path: str) -> int:
-        descriptor = super().open_directory(path)
-        self.follow(descriptor, path)
+        self.note_opened(descriptor, self._node(os.fstat(directory)), name)
         return descriptor
 
     def write(self, descriptor: int, content: bytes, offset: int) -> int:
         written = super().write(descriptor, content, offset)
-        node = self._nodes.get(descriptor)
-        if node is not None:
-            self.model.change(node, Written(offset=offset, content=bytes(content[:written])))
-            self.tick()
+        self._change(descriptor, Written(offset=offset, content=bytes(content[:written])))
         return written
 
     def cut(self, descriptor: int, size: int) -> None:
         super().cut(descriptor, size)
-        self.model.change(self._nodes[descriptor], Resized(size=size))
-        self.tick()
+        self._change(descriptor, Resized(size=size))
 
     def sync(self, descriptor: int) -> None:
         super().sync(descriptor)
@@ -102,110 +91,76 @@ class PowerDisk(OneByOneDisk):
 
     def make(self, path: str) -> None:
         super().make(path)
-        place = self._place(path)
-        if place is not None:
-            self.model.create(*place, is_directory=True)
+        parent, name = self.place_of(path)
+        if parent is not None:
+            self._nodes[_identify(os.stat(path))] = self.model.create(parent, name, is_directory=True)
             self.tick()
 
     def rename(self, name: str, new_name: str, directory: int) -> None:
         super().rename(name, new_name, directory)
-        self._renamed(self._nodes[directory], name, new_name)
+        self.note_named(self._node(os.fstat(directory)), name, new_name, gone=name)
 
     def unlink(self, name: str, directory: int) -> None:
         super().unlink(name, directory)
-        self._gone(self._nodes[directory], name)
+        self.note_gone(self._node(os.fstat(directory)), name)
 
     def remove_directory(self, name: str, directory: int) -> None:
         super().remove_directory(name, directory)
-        self._gone(self._nodes[directory], name)
-
-    def close(self, descriptor: int) -> None:
-        super().close(descriptor)
-        self._nodes.pop(descriptor, None)
+        self.note_gone(self._node(os.fstat(directory)), name)
 
     # Recording what was done
 
-    def follow(self, descriptor: int, path: str) -> None:
-        """Follow a descriptor of something that exists; nothing outside of the root is recorded."""
-        relative = self._relative(path)
-        node = None if relative is None else self.model.find(relative)
-        if node is None:
-            self._nodes.pop(descriptor, None)
-        else:
-            self._nodes[descriptor] = node
+    def place_of(self, path: str) -> tuple[int | None, str]:
+        """The node of the directory, and the name in it."""
+        folder, name = os.path.split(os.path.abspath(path))
+        return self._node(os.stat(folder)), name
 
-    def note_created(self, descriptor: int, path: str) -> None:
-        place = self._place(path)
-        if place is not None:
-            self._opened(descriptor, *place)
+    def note_opened(self, descriptor: int, parent: int | None, name: str) -> None:
+        if parent is not None and name not in self.model.names_in(parent):
+            made = self.model.create(parent, name, is_directory=False)
+            self._nodes[_identify(os.fstat(descriptor))] = made
+            self.tick()
 
     def note_sync(self, descriptor: int) -> None:
-        node = self._nodes.get(descriptor)
+        node = self._node(os.fstat(descriptor))
         if node is not None:
             self.model.sync(node)
             self.tick()
 
-    def note_renamed(self, path: str, new_path: str) -> None:
-        assert os.path.dirname(path) == os.path.dirname(new_path), "only names of one directory are exchanged"
-        place = self._place(path)
-        if place is not None:
-            self._renamed(*place, os.path.basename(new_path))
-
-    def note_linked(self, path: str, new_path: str) -> None:
-        """A second name, in the same directory, for a file."""
-        place = self._place(new_path)
-        relative = self._relative(path)
-        if place is not None and relative is not None:
-            node = self.model.find(relative)
-            assert node is not None, "a file that is linked exists"
-            self.model.change_names(place[0], NameChange(name=place[1], node=node))
+    def note_named(self, parent: int | None, name: str, new_name: str, gone: str = "") -> None:
+        """A further name, in the same directory, for what has this one, which may go away."""
+        if parent is not None:
+            node = self.model.names_in(parent)[name]
+            self.model.change_names(parent, NameChange(gone=gone, name=new_name, node=node))
             self.tick()
 
-    def note_unlinked(self, path: str) -> None:
-        place = self._place(path)
-        if place is not None:
-            self._gone(*place)
+    def note_gone(self, parent: int | None, name: str) -> None:
+        if parent is not None:
+            self.model.change_names(parent, NameChange(gone=name))
+            self.tick()
 
-    def _opened(self, descriptor: int, directory: int, name: str) -> None:
-        found = self.model.names_in(directory).get(name)
-        if found is not None:
-            self._nodes[descriptor] = found
-            return
-        self._nodes[descriptor] = self.model.create(directory, name, is_directory=False)
-        self.tick()
+    def _change(self, descriptor: int, change: Change) -> None:
+        node = self._node(os.fstat(descriptor))
+        if node is not None:
+            self.model.change(node, change)
+            self.tick()
 
-    def _renamed(self, directory: int, name: str, new_name: str) -> None:
-        node = self.model.names_in(directory)[name]
-        self.model.change_names(directory, NameChange(gone=name, name=new_name, node=node))
-        self.tick()
-
-    def _gone(self, directory: int, name: str) -> None:
-        self.model.change_names(directory, NameChange(gone=name))
-        self.tick()
-
-    def _place(self, path: str) -> tuple[int, str] | None:
-        """The directory node and the name; None outside of the root."""
-        relative = self._relative(path)
-        if not relative:
-            return None
-        parent = self.model.find(os.path.dirname(relative))
-        assert parent is not None, f"the directory of {relative} exists"
-        return parent, os.path.basename(relative)
-
-    def _relative(self, path: str) -> str | None:
-        full = os.path.abspath(path)
-        if full == self.root:
-            return ""
-        return full.removeprefix(self.root + "/") if full.startswith(self.root + "/") else None
+    def _node(self, status: os.stat_result) -> int | None:
+        return self._nodes.get(_identify(status))
 
     def _adopt(self, path: str, node: int) -> None:
-        for name in sorted(os.listdir(path)):
+        self._nodes[_identify(os.stat(path))] = node
+        for name in sorted(os.listdir(path)) if os.path.isdir(path) else ():
             below = f"{path}/{name}"
-            if stat.S_ISDIR(os.lstat(below).st_mode):
-                self._adopt(below, self.model.adopt(node, name, None))
-            else:
+            content = None
+            if not os.path.isdir(below):
                 with open(below, "rb") as file:
-                    self.model.adopt(node, name, file.read())
+                    content = file.read()
+            self._adopt(below, self.model.adopt(node, name, content))
+
+
+def _identify(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
 
 
 class _KeyFileCalls:
@@ -220,10 +175,7 @@ class _KeyFileCalls:
 
     def open(self, path: str, flags: int, mode: int = 0o777) -> int:
         descriptor = os.open(path, flags, mode)
-        if flags & os.O_CREAT:
-            self._disk.note_created(descriptor, path)
-        else:
-            self._disk.follow(descriptor, path)
+        self._disk.note_opened(descriptor, *self._disk.place_of(path))
         self._offsets[descriptor] = 0
         return descriptor
 
@@ -241,18 +193,17 @@ class _KeyFileCalls:
 
     def replace(self, path: str, new_path: str) -> None:
         os.replace(path, new_path)
-        self._disk.note_renamed(path, new_path)
+        parent, name = self._disk.place_of(path)
+        self._disk.note_named(parent, name, os.path.basename(new_path), gone=name)
 
     def link(self, path: str, new_path: str) -> None:
         os.link(path, new_path)
-        self._disk.note_linked(path, new_path)
+        parent, name = self._disk.place_of(path)
+        self._disk.note_named(parent, name, os.path.basename(new_path))
 
     def unlink(self, path: str) -> None:
         os.unlink(path)
-        self._disk.note_unlinked(path)
-
-    def close(self, descriptor: int) -> None:
-        self._disk.close(descriptor)
+        self._disk.note_gone(*self._disk.place_of(path))
 
 
 @contextmanager

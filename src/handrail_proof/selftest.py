@@ -16,12 +16,11 @@ from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
 from handrail.ports.store import Effort, ProofOrder, ProofPart
 from handrail_proof.bit_rot import ONE_BIT, SEVERAL_BITS, check_bit_rot
-from handrail_proof.clocks import check_clocks
 from handrail_proof.conformance import check_conformance
 from handrail_proof.damages import check_damages
+from handrail_proof.faults import EVERY_WAY, ONCE, check_clocks, check_refusals
 from handrail_proof.kills import WriterOrder, run_order
 from handrail_proof.power_failures import MOST_PROBLEMS, check_power_failures
-from handrail_proof.refusals import EVERY_WAY, ONCE, check_refusals
 from handrail_proof.scratch import find_memory_directory
 
 
@@ -34,7 +33,6 @@ class _Amount(msgspec.Struct, frozen=True, kw_only=True):
     small_stretches: int
     every_stretch: int
     ways: tuple[tuple[int, int], ...]
-    lives: int
     commits: int
 
 
@@ -46,7 +44,6 @@ _AMOUNTS: Final[dict[Effort, _Amount]] = {
         small_stretches=4,
         every_stretch=7,
         ways=ONCE,
-        lives=1,
         commits=5,
     ),
     "full": _Amount(
@@ -56,7 +53,6 @@ _AMOUNTS: Final[dict[Effort, _Amount]] = {
         small_stretches=80,
         every_stretch=1,
         ways=EVERY_WAY,
-        lives=10,
         commits=50,
     ),
 }
@@ -88,8 +84,6 @@ def _parts(order: ProofOrder, place: str, quiet: str) -> Iterator[ProofPart]:
     yield check_refusals(quiet, amount.ways, seed)
     kills = WriterOrder(what="kills", place=f"{place}/kills", seed=seed, count=order.kills)
     yield run_order("kills", kills)
-    calls = WriterOrder(what="calls", place=f"{place}/calls", seed=seed, count=amount.lives)
-    yield run_order("kills_at_every_call", calls)
     for name, is_shared in (("crowd_in_one_session", True), ("crowd_in_many_sessions", False)):
         crowd = WriterOrder(
             what="crowd",

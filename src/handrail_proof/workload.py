@@ -22,7 +22,7 @@ from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.upkeep.keeper import FileKeeper, RemovingDisk, plan_removal, remove
-from handrail.event_log.files.upkeep.verify import check_store
+from handrail.event_log.files.upkeep.whole_store import check_store
 from handrail.host.authored_files import ProjectFiles
 from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
@@ -189,15 +189,15 @@ class World:
         Raises Fault when a token in it does not verify here.
         """
         keys = self.keyring.verifying_keys(WORKFLOW)
-        return TOKEN.sub(lambda found: repr(_claims(keys, found[0])).encode(), reply)
+
+        def claim(found: re.Match[bytes]) -> bytes:
+            return repr(read_token(keys, found[0].decode(), ANY_KIND).claims).encode()
+
+        return TOKEN.sub(claim, reply)
 
     def records(self, session_id: SessionId) -> tuple[Record, ...]:
         loaded = self.log.load(session_id)
         return () if loaded is None else loaded.records
-
-
-def _claims(keys: Sequence[bytes], token: bytes) -> object:
-    return read_token(keys, token.decode(), ANY_KIND).claims
 
 
 Replies = Sequence[bytes]
@@ -386,10 +386,6 @@ def run_undisturbed(script: Script, world: World) -> Reference:
     )
 
 
-def sessions_of(reference: Reference) -> list[SessionId]:
-    return sorted({session_id for records in reference.records for session_id in records})
-
-
 def find_troubles(reference: Reference, world: World, acknowledged: int) -> list[str]:
     """Everything that is wrong, as sentences, after so many acknowledged steps and one that was begun.
 
@@ -414,7 +410,7 @@ def _lost_or_unreadable(reference: Reference, world: World, acknowledged: int) -
     """Each session must be as it was after the last acknowledged step, or after the one that was begun."""
     found = []
     allowed = reference.records[acknowledged : acknowledged + 2]
-    for session_id in sessions_of(reference):
+    for session_id in sorted(set().union(*reference.records)):
         loaded = world.log.load(session_id)
         if loaded is not None and loaded.health.state != "healthy":
             found.append(f"session {session_id} is {loaded.health.state}: {loaded.health.reason}")

@@ -26,10 +26,9 @@ from handrail.contract.outcome import Failure, Fault, Json, Notice, Outcome
 from handrail.contract.wording import mark_hidden
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
-from handrail.surfaces.mcp.calls import run_guarded
-from handrail_serve.accounts.door import Door
+from handrail.surfaces.mcp.results import run_guarded
+from handrail_serve.accounts.door import Door, challenge, sign_in_routes
 from handrail_serve.accounts.forms import drop_answers, drop_forms, join_names
-from handrail_serve.accounts.sign_in import challenge, sign_in_routes
 from handrail_serve.api import (
     PREFIX,
     answer_request,
@@ -38,34 +37,36 @@ from handrail_serve.api import (
     refuse_unknown,
 )
 from handrail_serve.calls import Asked, CallTime, Served, perform_call
-from handrail_serve.companions.agent_card import (
+from handrail_serve.companions.health import NEEDED, NEEDED_OF_TEAM, Health, describe_life
+from handrail_serve.companions.lafs import (
     A2A,
     CARD,
+    DISCOVERY,
+    LEDGER,
     NOT_INSTALLED,
     SUCCESSION,
     A2aCalls,
     BuildA2a,
-    publish_card,
-)
-from handrail_serve.companions.health import NEEDED, NEEDED_OF_TEAM, Health, describe_life
-from handrail_serve.companions.lafs import (
-    DISCOVERY,
-    LEDGER,
     Published,
     answer_ledger,
     answer_published,
+    publish_card,
     publish_operations,
     publish_service,
 )
 from handrail_serve.exchange import (
     HTML_TYPE,
     JSON_TYPE,
+    Found,
     Headers,
     HttpRequest,
     Receive,
     Response,
+    Route,
+    Router,
     Scope,
     Send,
+    open_route,
     parameters,
     problem,
     read_accept,
@@ -85,7 +86,6 @@ from handrail_serve.guard import (
 )
 from handrail_serve.limits import Bounds, Load, refuse_size
 from handrail_serve.mcp_door import HttpAnswer
-from handrail_serve.routes import Found, Route, Router, open_route
 from handrail_serve.shell import asset_response, shell_response
 from handrail_serve.views import MAIN_PAGES, PAGES, render_view
 
@@ -294,17 +294,17 @@ class App:
 
     async def _call_mcp(self, request: HttpRequest) -> Response:
         body = await read_body(request, self._most_bytes)
-        told = await self._in_thread(lambda: self._parts.answer_mcp(request.headers, body, request.runtime))
-        headers = ((b"content-type", JSON_TYPE),) if told.body else ()
-        return Response(status=told.status, headers=headers, body=told.body)
+        answer = await self._in_thread(lambda: self._parts.answer_mcp(request.headers, body, request.runtime))
+        headers = ((b"content-type", JSON_TYPE),) if answer.body else ()
+        return Response(status=answer.status, headers=headers, body=answer.body)
 
     async def _call_companion(self, door: Door, request: HttpRequest) -> Response:
         body = await read_body(request, self._most_bytes)
         runtime = msgspec.structs.replace(
             request.runtime, interruptions=CallTime(self._served.operation_seconds)
         )
-        told = await self._in_thread(lambda: door.answer_companion(runtime, body))
-        return Response(headers=((b"content-type", JSON_TYPE),), body=told)
+        answer = await self._in_thread(lambda: door.answer_companion(runtime, body))
+        return Response(headers=((b"content-type", JSON_TYPE),), body=answer)
 
     async def _ledger(self, request: HttpRequest) -> Response:
         return await self._in_thread(lambda: answer_ledger(self._served_to(request), request))
@@ -437,8 +437,8 @@ class App:
                 self.load.requests -= weight
         if self._parts.door is not None and response.status == E_AUTH.http_status:
             kept = tuple(pair for pair in response.headers if pair[0] != b"www-authenticate")
-            told = (b"www-authenticate", challenge(self._served.runtime.origin))
-            response = msgspec.structs.replace(response, headers=(*kept, told))
+            header = (b"www-authenticate", challenge(self._served.runtime.origin))
+            response = msgspec.structs.replace(response, headers=(*kept, header))
         await self._send(receive, send_guarded, response, scope)
         if self._parts.log is not None:
             took = int((time.monotonic() - started) * 1000)

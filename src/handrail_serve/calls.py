@@ -29,7 +29,7 @@ from handrail.contract.outcome import (
 from handrail.runtime.hub import perform
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.calls import run_guarded
+from handrail.surfaces.mcp.results import run_guarded
 from handrail_serve.exchange import (
     JSON_TYPE,
     Response,
@@ -132,8 +132,8 @@ def answer_call(served: Served, asked: Asked) -> Response:
         return answered
     if not commits.is_made:
         return problem(answered, asked.request_id)
-    told = run_guarded(served.runtime, lambda: _render(served, asked, make_stand_in(commits), started_ms))
-    return _LAST_WORD if isinstance(told, Failure) else told
+    response = run_guarded(served.runtime, lambda: _render(served, asked, make_stand_in(commits), started_ms))
+    return _LAST_WORD if isinstance(response, Failure) else response
 
 
 def answer_read(served: Served, plain: Asked, read: Callable[[], Asked]) -> Response:

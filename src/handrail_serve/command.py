@@ -6,23 +6,40 @@ What is printed leads to the token and never holds it.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from queue import Full, Queue
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from handrail import __version__
+from handrail.contract.catalogue import E_USAGE
+from handrail.contract.disclosure.fields import Level
 from handrail.contract.outcome import Fault, Notice
+from handrail.contract.redaction import Secrets
+from handrail.host.clock import SystemRandomness
+from handrail.host.workflow_library import DirectoryLibrary
+from handrail.ports.process import Observer
 from handrail.ports.server import RunningServer, ServerPlace
 from handrail.runtime.hub import try_afterwards
-from handrail.runtime.permission import Caller, write_server_start_line
-from handrail.runtime.runtime import Due, NoTerminal, Runtime
+from handrail.runtime.permission import Caller, announce_process, write_server_start_line
+from handrail.runtime.runtime import NO_OBSERVER, Due, NoTerminal, Runtime
+from handrail.surfaces.mcp.adapter import Adapter
+from handrail.wiring import build_runtime, home_directory, notices, session_marks
+from handrail_serve.accounts.door import Door
 from handrail_serve.app import AnswerMcp, App, Parts
-from handrail_serve.companions.agent_card import BuildA2a
+from handrail_serve.calls import Served
+from handrail_serve.companions.lafs import A2aCalls, BuildA2a, InThread
 from handrail_serve.feed import Marks
-from handrail_serve.guard import loopback_identity
+from handrail_serve.guard import loopback_identity, team_identity
+from handrail_serve.host.server_files import ServerFiles
+from handrail_serve.limits import TEAM_FEEDS_AT_ONCE, Bounds
+from handrail_serve.mcp_door import HttpDoor
 from handrail_serve.serving import DEFAULT_PORT, address_of, bind, require_loopback, serve
 
 
@@ -184,3 +201,193 @@ class TreesDue(list[Due]):
     def _work(self) -> None:
         while True:
             self._take(self._waiting.get())
+
+
+# `handrail serve --team`: any number of servers share one database; none keeps a state
+
+
+_ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
+_FLAGS = ("store", "origin", "workflows", "issuer", "client_id", "proxy", "tls_cert", "tls_key")
+
+
+class TeamOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What only the server of a team is told."""
+
+    store: str
+    origin: str = ""
+    """Under which address its users know it; empty: where it listens."""
+    workflows: str = ""
+    """The folder with what it offers beside the bundled workflows; empty: that of its home."""
+    issuer: str = ""
+    """The identity provider; empty: there is none."""
+    client_id: str = ""
+    """Who we are to it; empty: it only vouches for tokens at `/mcp`."""
+    client_secret: str = ""
+    proxy: str = ""
+    """The only addresses that are answered, with commas between them; empty: all."""
+    tls_cert: str = ""
+    tls_key: str = ""
+
+    @property
+    def provider(self) -> dict[str, str] | None:
+        """What the accounts need to know of it."""
+        if not self.issuer:
+            return None
+        options = {"issuer": self.issuer, "client_id": self.client_id, "client_secret": self.client_secret}
+        return {**options, "origin": self.origin}
+
+
+def take_team_options(given: dict[str, Any], environment: Mapping[str, str]) -> TeamOptions | None:
+    """The flags of a team, out of those of the command; None: this is no server of a team.
+
+    Raises Fault E_USAGE for one without the other.
+    """
+    is_team = bool(given.pop("team", False))
+    options = {name: given.pop(name) for name in _FLAGS if name in given}
+    if not is_team:
+        if options:
+            raise _misused(f"--{next(iter(options))} belongs to a server of a team: add --team.")
+        return None
+    if "token_file" in given:
+        raise _misused("A server of a team has no token of its own: leave --token-file out.")
+    options.setdefault("store", environment.get("HANDRAIL_STORE", ""))
+    if not options["store"].startswith(("postgresql://", "postgres://")):
+        raise _misused("A server of a team needs its database: --store postgresql://HOST/DATABASE.")
+    if not os.path.isdir(options.get("workflows", os.curdir)):
+        raise _misused("--workflows is a folder that is there.")
+    origin = options.get("origin", "").rstrip("/")
+    if origin and not _ORIGIN.fullmatch(origin):
+        raise _misused("--origin is an address without a path, such as https://handrail.example.com.")
+    if not origin and "issuer" in options:
+        raise _misused("--issuer needs --origin: tokens are made for an address.")
+    if "client_id" in options and "issuer" not in options:
+        raise _misused("--client-id belongs to an --issuer.")
+    if ("tls_cert" in options) != ("tls_key" in options):
+        raise _misused("Give --tls-cert and --tls-key together.")
+    secret = environment.get("HANDRAIL_CLIENT_SECRET", "")
+    return TeamOptions(**{**options, "origin": origin}, client_secret=secret)
+
+
+def _misused(message: str) -> Fault:
+    return Fault(
+        E_USAGE,
+        message,
+        details={"usage": "handrail serve --team --store postgresql://HOST/DATABASE --origin https://HOST"},
+    )
+
+
+def run_team_server(
+    options: ServeOptions,
+    team: TeamOptions,
+    *,
+    runtime: Runtime,
+    build_mcp: Callable[[Runtime], AnswerMcp],
+    door: Door,
+) -> int:
+    """Serve until a signal. Returns the exit status.
+
+    Raises Fault when the address, the port or the database cannot be used; then nothing was bound.
+    """
+    door.check()
+    proxies = frozenset(one.strip() for one in team.proxy.split(",") if one.strip())
+    bound = bind(options.host, options.port, is_open=bool(team.tls_cert or proxies))
+    name, port = address_of(bound)
+    address = team.origin or f"{'https' if team.tls_cert else 'http'}://{name}:{port}"
+    served = msgspec.structs.replace(runtime, terminal=NoTerminal, database=door.facts, origin=address)
+    app = App(
+        Parts(
+            runtime=served,
+            identity=team_identity(address, port),
+            answer_mcp=build_mcp(served),
+            log=write_line if options.access_log else None,
+            proxies=proxies,
+            door=door,
+            bounds=Bounds(feeds=TEAM_FEEDS_AT_ONCE, limits=runtime.settings.of().limits),
+        )
+    )
+
+    def announce_ready() -> None:
+        door.start_sending(address)
+        write_server_start_line(runtime, Caller(tool="handrail http", command="serve --team"))
+        write_line(f"handrail {__version__} serve --team: {address}/; database {door.facts().place}")
+        print_address(f"{address}/")
+
+    return serve(app, bound, announce_ready, (team.tls_cert, team.tls_key) if team.tls_cert else None)
+
+
+# The start of `serve` and `console`: joins what the core and this package bring, and runs it
+
+
+_SIGNALS = ("TRACES", "METRICS")
+
+
+def start_server(
+    command: str,
+    given: dict[str, Any],
+    environment: Mapping[str, str],
+    secrets: Secrets,
+    *,
+    mvi: Level,
+    take_tree: Callable[[Runtime, Due], None],
+) -> int:
+    """Serve until a signal. `given` are the flags of the command. Returns the exit status."""
+    opens = bool(given.pop("open", False)) or command == "console"
+    home = home_directory(environment)
+    team = take_team_options(given, environment)
+    if team is not None:
+        environment = {name: value for name, value in environment.items() if name != "HANDRAIL_STORE"}
+    options = ServeOptions(command=command, opens_browser=opens, store=home, **given)
+
+    def build_mcp(runtime: Runtime) -> AnswerMcp:
+        adapter = Adapter(runtime, mvi=mvi)
+        announce_process(runtime, "http", tuple(adapter.tools))
+        return HttpDoor(adapter).answer
+
+    observer = build_observer(environment, write_line)
+    runtime = replace(build_runtime(environment, secrets=secrets), observer=observer)
+    try:
+        if team is not None:
+            if team.client_secret:
+                secrets.register(team.client_secret.encode())
+            if team.workflows:
+                runtime = replace(runtime, library=DirectoryLibrary(home, environment, team.workflows))
+            known = replace(runtime, origin=team.origin)
+            door = runtime.registry.adapter("team_door")(team.store, known, team.provider, write_line)
+            return run_team_server(options, team, runtime=runtime, build_mcp=build_mcp, door=door)
+        return run_server(
+            options,
+            ServerFiles(home, SystemRandomness(), environment),
+            runtime=runtime,
+            build_mcp=build_mcp,
+            notices=lambda operation: notices(environment, operation),
+            take_tree=take_tree,
+            marks=session_marks(environment),
+            build_a2a=_build_a2a if find_spec("a2a") else None,
+        )
+    finally:
+        runtime.mcp_processes().withdraw()
+        observer.close()
+
+
+def build_observer(environment: Mapping[str, str], note: Callable[[str], None]) -> Observer:
+    """What the standard `OTEL_` variables ask for; by default nobody watches, and nothing is loaded."""
+    named = ("OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER")
+    ends = ("OTEL_EXPORTER_OTLP_ENDPOINT", *(f"OTEL_EXPORTER_OTLP_{what}_ENDPOINT" for what in _SIGNALS))
+    is_asked = any(environment.get(name) == "otlp" for name in named) or any(map(environment.get, ends))
+    if not is_asked or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return NO_OBSERVER
+    try:
+        from handrail_serve.host.telemetry import export_telemetry  # noqa: PLC0415 - few servers are watched
+
+        return export_telemetry(environment)
+    except ImportError:
+        note("handrail: OTEL_ variables ask for telemetry; install handrail[otel], or unset them.")
+    except ValueError as trouble:
+        note(f"handrail: there is no telemetry, because an OTEL_ variable does not fit: {trouble}")
+    return NO_OBSERVER
+
+
+def _build_a2a(served: Served, in_thread: InThread) -> A2aCalls:
+    from handrail_serve.companions.a2a_calls import Calls  # noqa: PLC0415 - an extra brings its library
+
+    return Calls(served, in_thread)

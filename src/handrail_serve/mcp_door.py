@@ -19,11 +19,11 @@ from msgspec import UNSET
 from handrail.contract.outcome import Failure
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
-from handrail.surfaces.mcp.calls import refusal_of, run_guarded
 from handrail.surfaces.mcp.eras import (
     HANDSHAKE_VERSIONS,
     STATELESS_VERSIONS,
     Connection,
+    Waiting,
     Work,
     named_version,
     refuse_version,
@@ -46,7 +46,7 @@ from handrail.surfaces.mcp.messages import (
     answer_line,
     read_line,
 )
-from handrail.surfaces.mcp.questions import Waiting
+from handrail.surfaces.mcp.results import refusal_of, run_guarded
 from handrail_serve.exchange import JSON_TYPE, read_accept
 
 Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
@@ -71,7 +71,6 @@ _STATUSES = {
 
 _NOT_ACCEPTABLE = Refusal(code=INVALID_REQUEST, message="Answers are JSON; send `Accept: application/json`.")
 _NO_JSON = Refusal(code=PARSE_ERROR, message="The body is not a JSON-RPC message, or is nested too deep.")
-_NOT_ONE = Refusal(code=INVALID_REQUEST, message="Send one message per request, and no list of them.")
 _NO_QUESTION = Refusal(code=INVALID_REQUEST, message="Nothing was asked, so nothing can be answered here.")
 
 
@@ -99,8 +98,6 @@ class HttpDoor:
         # An unknown version is refused by the rules of the era that can say which ones there are.
         is_older = all(version.decode("latin-1") in HANDSHAKE_VERSIONS for version in _all(headers, _VERSION))
         match message := read_line(body.strip()):
-            case list():
-                return _refused(400, _NOT_ONE)
             case Malformed(refusal=refusal, id=request_id):
                 return _refused(400, _NO_JSON if refusal.code == PARSE_ERROR else refusal, request_id)
             case Notification():
@@ -110,16 +107,16 @@ class HttpDoor:
             case ClientRequest():
                 flaw = None if is_older else _find_header_flaw(message, headers)
                 answerer = Connection(self._adapter.tool_set, "handshake" if is_older else "stateless")
-                told = flaw or self._work_out(answerer.answer(message), runtime or self._adapter.runtime)
-                status = 200 if is_older or not isinstance(told, Refusal) else _STATUSES.get(told.code, 200)
-                return HttpAnswer(status=status, body=answer_line(message.id, told))
+                reply = flaw or self._work_out(answerer.answer(message), runtime or self._adapter.runtime)
+                status = 200 if is_older or not isinstance(reply, Refusal) else _STATUSES.get(reply.code, 200)
+                return HttpAnswer(status=status, body=answer_line(message.id, reply))
             case never:
                 assert_never(never)
 
-    def _work_out(self, told: ResultOrRefusal | Work, runtime: Runtime) -> ResultOrRefusal:
-        if not isinstance(told, Work):
-            return told
-        found = run_guarded(runtime, lambda: told.perform(self._adapter, runtime))
+    def _work_out(self, result: ResultOrRefusal | Work, runtime: Runtime) -> ResultOrRefusal:
+        if not isinstance(result, Work):
+            return result
+        found = run_guarded(runtime, lambda: result.perform(self._adapter, runtime))
         assert not isinstance(found, Waiting), "nobody is asked in the middle of a request"
         return refusal_of(found) if isinstance(found, Failure) else found
 

@@ -5,16 +5,509 @@ No page reads the store by itself, so each of its numbers equals the JSON of the
 
 from __future__ import annotations
 
-from handrail.contract.catalogue import E_NOT_FOUND
-from handrail.contract.outcome import Fault, Json, Outcome
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import msgspec
+
+from handrail.contract.catalogue import (
+    E_CONFIG,
+    E_NOT_FOUND,
+    FEATURE_DISABLED,
+    RUN_NOT_FOUND,
+    VALIDATION_ERROR,
+    WORKFLOW_ID_RESERVED,
+    WORKFLOW_INVALID,
+)
+from handrail.contract.envelopes.cli import payload_of
+from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success
 from handrail.contract.wording import quote
-from handrail.projections.html.elements import Html, element
-from handrail_serve.console.catalog_views import CATALOG_PAGES, MACHINE_PAGES, TEAM_PAGES
-from handrail_serve.limits import MOST_VIEW_BYTES
-from handrail_serve.pages.parts import empty, head, page
-from handrail_serve.routes import Matcher
-from handrail_serve.session_views import SESSION_PAGES
-from handrail_serve.view_parts import Call, Page, Query, View
+from handrail.operations.checks.approve_check import MEANING
+from handrail.projections.html.elements import Child, Html, element, join_html
+from handrail.projections.overview import UNDER_WAY
+from handrail.runtime.operation import MODULES
+from handrail_serve.exchange import Matcher
+from handrail_serve.limits import MOST_BUNDLE_BYTES, MOST_VIEW_BYTES
+from handrail_serve.pages.catalog import workflow as parts
+from handrail_serve.pages.catalog.builtins import builtins_page
+from handrail_serve.pages.catalog.editor import editor, problems
+from handrail_serve.pages.catalog.workflows import workflows_page
+from handrail_serve.pages.compare import compare_page
+from handrail_serve.pages.forms import close_form, rename_form
+from handrail_serve.pages.gaps import gaps_page
+from handrail_serve.pages.moving import export_page, import_page
+from handrail_serve.pages.needs import SHOWN_NEEDS, Card, door_panel
+from handrail_serve.pages.node import node_page
+from handrail_serve.pages.parts import acts, button, cluster, empty, head, page
+from handrail_serve.pages.session import session_page
+from handrail_serve.pages.sessions import sessions_page
+from handrail_serve.pages.settings import session_preferences_page, settings_page
+from handrail_serve.pages.team import no_team_page, team_page
+from handrail_serve.pages.timeline import ZOOMS, timeline_page
+
+# What a page is made from: its row in the table, and the answers of operations
+Call: TypeAlias = Callable[[str, dict[str, Json]], Outcome]
+"""Runs an operation of the registry as `/api/{operation}` does."""
+Query: TypeAlias = Mapping[str, str]
+SETTLE = "session.settle_gap"
+"""By which a person settles a gap."""
+RENAME = "session.rename"
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """What the Console shows: the inside of `<main>`, and the title of the window."""
+
+    title: str
+    html: Html
+    waiting: int | None = None
+    """How many things wait for a person, where the page knows it."""
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of page. `*` in its pattern is a segment that the function is given."""
+
+    pattern: str
+    show: Callable[[Call, tuple[str, ...], Query], View]
+
+
+def is_served(operation: str) -> bool:
+    """Whether this server has the operation: a page has no door that does not open."""
+    return operation in MODULES
+
+
+def payload(call: Call, operation: str, params: dict[str, Json]) -> dict[str, Json]:
+    """The payload of an operation, as the command line shows it under `data`.
+
+    Raises the Fault that the operation answered with.
+    """
+    match call(operation, params):
+        case Success() as success:
+            data = payload_of(success)
+            assert isinstance(data, dict), "pages are drawn from objects"
+            return data
+        case Failure() as failure:
+            raise Fault(
+                failure.kind,
+                failure.message,
+                details=failure.details,
+                hint=failure.hint,
+                next_call=failure.next_call,
+                retry_after_ms=failure.retry_after_ms,
+            )
+
+
+def payload_or_none(call: Call, operation: str, params: dict[str, Json]) -> dict[str, Json] | None:
+    """The same where a page can do without it: None when the operation refuses."""
+    outcome = call(operation, params)
+    return payload(lambda *_: outcome, operation, params) if isinstance(outcome, Success) else None
+
+
+# The pages about sessions: which operations each of them asks
+
+
+ROWS = 100
+"""Items of one view."""
+MOMENTS = 200
+"""Of one view of the timeline."""
+_LONGEST_NUMBER = 12
+SILENT = ("idle", "stalled")
+
+
+def show_sessions(call: Call, _: tuple[str, ...], query: Query) -> View:
+    """What needs a person, then the sessions; words are also looked for in notes and artifacts."""
+    names = ("status", "workflow", "project", "branch", "account", "agent", "cursor")
+    given = {name: query[name] for name in names if query.get(name)}
+    if "project" in given:
+        given["projectName"] = given.pop("project")
+    if given.get("status") in SILENT:
+        given["silence"] = given.pop("status")
+    words = query.get("q", "").strip()
+    asked: dict[str, Json] = {**given, "limit": ROWS, **({"query": words} if words else {})}
+    listed = payload(call, "session.list", asked)
+    needs = payload(call, "session.needs", {"limit": ROWS, "whose": "me"})
+    hits = payload(call, "session.search", {"query": words}) if words else None
+    cards = [Card(row=row, can_settle=is_served(SETTLE)) for row in needs["items"]]
+    if not any(name in query for name in (*names, "q")):
+        cards[:SHOWN_NEEDS] = [find_card(call, row) for row in needs["items"][:SHOWN_NEEDS]]
+    me = None if listed["items"] else payload_or_none(call, "team.whoami", {})
+    html = sessions_page(listed, needs, hits, query, cards, "" if me is None else me["server"])
+    title = f"{words} in sessions" if words else "Sessions"
+    return View(title=title, html=html, waiting=needs["total"] - needs["answered"])
+
+
+def find_card(call: Call, row: dict[str, Json]) -> Card:
+    """A need with its report and its question; those that cannot be read are left out."""
+    if not row["node_id"]:
+        return Card(row=row)
+    node = payload_or_none(call, "run.node", {"sessionId": row["session_id"], "node": row["node_id"]})
+    question = find_question(call, row) if row["kind"] in ("person", "blocked") else None
+    if row["kind"] == "blocked" and question and question.get("asked", "confirm") == "confirm":
+        question = None  # the agent corrects its report; nobody is asked
+    run = None
+    if question and question["asked"] == "confirm":
+        of_run = {"sessionId": row["session_id"], "run": row["run_id"]}
+        shown = payload_or_none(call, "session.show", of_run) or {"runs": []}
+        run = next((one for one in shown["runs"] if one["id"] == row["run_id"]), None)
+    return Card(row=row, node=node, question=question, run=run, can_settle=is_served(SETTLE))
+
+
+def find_question(call: Call, row: dict[str, Json]) -> dict[str, Json] | None:
+    """What a person is asked where the run waits; None where nobody can be asked."""
+    asked = {"session": row["session_id"], "run": row["run_id"], "show": True}
+    question = payload_or_none(call, "run.confirm", asked)
+    is_asked = question is not None and question["is_asked"] and question["node_id"] == row["node_id"]
+    return question if is_asked else None
+
+
+def show_session(call: Call, segments: tuple[str, ...], query: Query) -> View:
+    """A session at the run that it is about."""
+    (session_id,) = segments
+    return _show_run(call, {"sessionId": session_id}, query)
+
+
+def show_run(call: Call, segments: tuple[str, ...], query: Query) -> View:
+    """A session at one of its runs."""
+    session_id, run_id = segments
+    return _show_run(call, {"sessionId": session_id, "run": run_id}, query)
+
+
+def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
+    session_id = asked["sessionId"]
+    outcome = call("run.graph", asked)
+    if isinstance(outcome, Failure) and outcome.kind is RUN_NOT_FOUND and "run" not in asked:
+        shown = payload(call, "session.show", asked)
+        return View(title=shown["goal"] or session_id, html=session_page(shown, None, actions=_rename(shown)))
+    graph = payload(lambda *_: outcome, "run.graph", asked)
+    shown = payload(call, "session.show", {"sessionId": session_id, "run": graph["run_id"]})
+    is_sound = not shown["health"]["banner"]
+    html = session_page(
+        shown,
+        graph,
+        before=_read_number(query, "before"),
+        actions=join_html(
+            _rename(shown),
+            close_form(graph["run_id"]) if is_sound and graph["status"] in UNDER_WAY else None,
+        ),
+        resume=graph["resume_prompt"] if is_sound else "",
+        cards=[find_card(call, {**_whose(shown, graph), **need}) for need in graph["waiting"]],
+        can_settle=is_sound and is_served(SETTLE),
+    )
+    return View(title=shown["goal"] or graph["workflow_name"], html=html)
+
+
+def _rename(shown: dict[str, Json]) -> Child:
+    is_sound = not shown["health"]["banner"]
+    return rename_form(shown["session_id"], shown["goal"]) if is_sound and is_served(RENAME) else None
+
+
+def _whose(shown: dict[str, Json], graph: dict[str, Json]) -> dict[str, Json]:
+    """What the card of a need says beside the need itself, on the page of its own session."""
+    own = {name: shown[name] for name in ("session_id", "goal", "project", "branch")}
+    of_run = {
+        name: graph[name]
+        for name in ("run_id", "workflow_id", "workflow_name", "agent", "account", "machine")
+    }
+    return {**own, **of_run, "silence": "", "command": ""}
+
+
+def show_node(call: Call, segments: tuple[str, ...], _: Query) -> View:
+    """One node, with the files that differ from its parent's where both are recorded."""
+    session_id, _run, node_id = segments
+    asked = {"sessionId": session_id, "node": node_id}
+    node = payload(call, "run.node", asked)
+    files = None
+    if node["tree"] is not None and node["parent"] is not None:
+        pair = {"before": node["parent"]["id"], "after": node_id, "session": session_id}
+        files = payload_or_none(call, "code.diff", pair)
+    html = node_page(node, person=_person(call, node), files=files)
+    return View(title=f"{node['title']} in {node['goal'] or session_id}", html=html)
+
+
+def _person(call: Call, node: dict[str, Json]) -> Child:
+    """The door for the step that waits for a person at the end of an open run."""
+    pending = node["pending"]
+    if pending is None or not pending["needs_person"] or not _is_open_end(node):
+        return None
+    row = {
+        **{name: node[name] for name in ("session_id", "run_id", "node_id", "goal")},
+        "kind": "person",
+        "title": pending["title"],
+        "reply": node["resume_prompt"],
+    }
+    question = find_question(call, row)
+    if question is None:
+        return None
+    row["is_answered"] = question["answer"] is not None
+    return door_panel(Card(row=row, node=node, question=question))
+
+
+def _is_open_end(node: dict[str, Json]) -> bool:
+    return bool(node["is_preferred_tip"]) and node["run_status"] in UNDER_WAY
+
+
+def show_comparison(call: Call, segments: tuple[str, ...], _: Query) -> View:
+    """Two nodes of a session."""
+    session_id, one, other = segments
+    found = payload(call, "run.compare", {"sessionId": session_id, "one": one, "other": other})
+    files = None
+    if found["one"]["tree_id"] and found["other"]["tree_id"]:
+        pair = {"before": one, "after": other, "session": session_id}
+        files = payload_or_none(call, "code.diff", pair)
+    return View(title=f"Two ways compared in {found['goal'] or session_id}", html=compare_page(found, files))
+
+
+def show_timeline(call: Call, segments: tuple[str, ...], query: Query) -> View:
+    """What happened in a session."""
+    (session_id,) = segments
+    before = _read_number(query, "before")
+    asked: dict[str, Json] = {"sessionId": session_id, "limit": MOMENTS}
+    found = payload(call, "session.timeline", asked | ({} if before is None else {"before": before}))
+    shown = payload(call, "session.show", {"sessionId": session_id})
+    zoom = query.get("zoom", "step")
+    known = zoom if zoom in dict(ZOOMS) else "step"
+    html = timeline_page(shown, found, known)
+    return View(title=f"Timeline of {shown['goal'] or session_id}", html=html)
+
+
+def _read_number(query: Query, name: str) -> int | None:
+    text = query.get(name, "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER):
+        raise Fault(
+            VALIDATION_ERROR,
+            f"{quote(text)} is not a number.",
+            details={"problems": [{"param": name, "problem": "is not a number"}]},
+        )
+    return int(text)
+
+
+SESSION_PAGES: tuple[Page, ...] = (
+    Page(pattern="/sessions", show=show_sessions),
+    Page(pattern="/sessions/*", show=show_session),
+    Page(pattern="/sessions/*/timeline", show=show_timeline),
+    Page(pattern="/sessions/*/runs/*", show=show_run),
+    Page(pattern="/sessions/*/runs/*/nodes/*", show=show_node),
+    Page(pattern="/sessions/*/compare/*/*", show=show_comparison),
+)
+
+
+# The pages about workflows, builtins, settings, bundles and a team
+
+
+_UNUSABLE = (WORKFLOW_INVALID, WORKFLOW_ID_RESERVED)
+
+
+def _asked(query: Query, *names: str) -> dict[str, Json]:
+    return {name: query[name] for name in names if query.get(name)}
+
+
+def show_gaps(call: Call, _: tuple[str, ...], query: Query) -> View:
+    """What is missing, over all sessions."""
+    asked = _asked(query, "only", "severity", "workflow", "cursor")
+    listed = payload(call, "session.gaps", {**asked, "limit": ROWS})
+    return View(title="Gaps", html=gaps_page(listed, query, can_settle=is_served(SETTLE)))
+
+
+def show_builtins(call: Call, _: tuple[str, ...], query: Query) -> View:
+    """What a workflow can use."""
+    listed = payload(call, "workflow.builtins", {**_asked(query, "kind", "query", "cursor"), "limit": ROWS})
+    return View(title="Builtins", html=builtins_page(listed, query))
+
+
+def show_workflows(call: Call, _: tuple[str, ...], query: Query) -> View:
+    """Every workflow, broken files among them."""
+    asked = _asked(query, "kind", "query", "cursor", "source")
+    listed = payload(call, "workflow.list", {**asked, "limit": ROWS})
+    return View(title="Workflows", html=workflows_page(listed, query))
+
+
+# One workflow
+
+
+def show_workflow(call: Call, segments: tuple[str, ...], query: Query) -> View:
+    """One part of one workflow."""
+    (workflow_id,) = segments
+    part = query.get("part", "")
+    if query.get("run") and not part:
+        pinned = _inspect(call, workflow_id, "pinned", run=query["run"])
+        return View(title=pinned["name"], html=parts.pinned_page(pinned))
+    outcome = call("workflow.inspect", {"workflowId": workflow_id})
+    if isinstance(outcome, Failure) and outcome.kind in _UNUSABLE:
+        return View(title=workflow_id, html=_broken(call, workflow_id, part, outcome))
+    found = payload(lambda *_: outcome, "workflow.inspect", {})
+    workflow = found["workflow"]
+    drift = _drift(call, workflow, found["project"])
+    shown = _part(call, workflow, drift, part, query)
+    return View(title=workflow["name"], html=parts.workflow_frame(workflow, drift, part, shown))
+
+
+def _drift(call: Call, workflow: dict[str, Json], project: str) -> parts.Drift:
+    listed = payload(call, "session.list", {"workflow": workflow["id"], "limit": ROWS})
+    return parts.Drift(
+        runs=listed["items"],
+        has_more=bool(listed.get("has_more")),
+        workflow_hash=workflow["workflowHash"],
+        project=project.rstrip("/").rpartition("/")[2] if workflow["sourceKind"] == "project" else "",
+    )
+
+
+def _part(call: Call, workflow: dict[str, Json], drift: parts.Drift, part: str, query: Query) -> Html:
+    workflow_id = workflow["id"]
+    match part:
+        case "":
+            return parts.overview(workflow, _inspect(call, workflow_id, "steps"))
+        case "graph":
+            return parts.graph(*_draw(call, workflow_id))
+        case "source":
+            return parts.source(_inspect(call, workflow_id, "source"))
+        case "compiled":
+            return parts.compiled(_inspect(call, workflow_id, "compiled"))
+        case "runs":
+            return parts.runs(workflow, drift)
+        case "diff":
+            return parts.difference(_inspect(call, workflow_id, "diff", run=query.get("run", "")))
+        case "problems":
+            return problems(_validate(call, workflow_id))
+        case "edit":
+            source, report = _inspect(call, workflow_id, "source"), _validate(call, workflow_id)
+            return editor(source, report, _draw(call, workflow_id))
+        case _:
+            raise Fault(
+                E_NOT_FOUND,
+                f"A workflow has no part {quote(part)}.",
+                hint="Go back to its overview.",
+            )
+
+
+def _broken(call: Call, asked: str, part: str, failure: Failure) -> Html:
+    """A file that cannot be used goes by the name of the file, whatever id it gives itself."""
+    workflow_id = str(failure.details.get("workflow_id", asked))
+    source = _inspect(call, workflow_id, "source")
+    report = _validate(call, workflow_id)
+    match part:
+        case "source":
+            shown = parts.source(source)
+        case "edit":
+            shown = editor(source, report, ())
+        case _:
+            shown = problems(report)
+    return parts.broken_frame(workflow_id, failure.message, part, shown)
+
+
+def _draw(call: Call, workflow_id: str) -> tuple[dict[str, Json], dict[str, Json]]:
+    """The picture and the outline: the same graph that the command line draws."""
+    asked: dict[str, Json] = {"workflowId": workflow_id}
+    picture = payload(call, "workflow.graph", {**asked, "as": "svg"})
+    return picture, payload(call, "workflow.graph", {**asked, "as": "text"})
+
+
+def _inspect(call: Call, workflow_id: str, part: str, **more: str) -> dict[str, Json]:
+    asked: dict[str, Json] = {"workflowId": workflow_id, "part": part, **more}
+    found: dict[str, Json] = payload(call, "workflow.inspect", asked)["workflow"]
+    return found
+
+
+def _validate(call: Call, workflow_id: str) -> dict[str, Json]:
+    return payload(call, "workflow.validate", {"workflowIds": [workflow_id], "reportOnly": True})
+
+
+# Import, export, settings
+
+
+def show_import(_: Call, __: tuple[str, ...], ___: Query) -> View:
+    """Where a bundle is dropped."""
+    return View(title="Import", html=import_page(MOST_BUNDLE_BYTES))
+
+
+def show_export(call: Call, segments: tuple[str, ...], _: Query) -> View:
+    """The forms in which a session can be taken along."""
+    (session_id,) = segments
+    shown = payload(call, "session.show", {"sessionId": session_id})
+    return View(title=f"Export {shown['goal'] or session_id}", html=export_page(shown))
+
+
+def show_settings(call: Call, _: tuple[str, ...], __: Query) -> View:
+    """Every setting, the preferences of new sessions, and the checks that Handrail may run itself."""
+    declared = payload_or_none(call, "check.list", {})
+    html = settings_page(
+        payload(call, "self.settings", {}),
+        payload(call, "preferences.show", {}),
+        payload(call, "self.context", {}),
+        [] if declared is None else declared["items"],
+        MEANING,
+    )
+    return View(title="Settings", html=html)
+
+
+def show_preferences(call: Call, segments: tuple[str, ...], _: Query) -> View:
+    """The preferences of one session."""
+    (session_id,) = segments
+    shown = payload(call, "session.show", {"sessionId": session_id})
+    held = payload(call, "preferences.show", {"session": session_id})
+    return View(title="Preferences", html=session_preferences_page(held, shown["goal"]))
+
+
+CATALOG_PAGES: tuple[Page, ...] = (
+    Page(pattern="/gaps", show=show_gaps),
+    Page(pattern="/builtins", show=show_builtins),
+    Page(pattern="/workflows", show=show_workflows),
+    Page(pattern="/workflows/*", show=show_workflow),
+    Page(pattern="/import", show=show_import),
+    Page(pattern="/sessions/*/export", show=show_export),
+    Page(pattern="/sessions/*/preferences", show=show_preferences),
+    Page(pattern="/settings", show=show_settings),
+)
+
+
+# The page of a team
+
+
+def show_team(call: Call, _: tuple[str, ...], query: Query) -> View:
+    """Members, tokens and audit; or that there is no team here."""
+    del query
+    found = call("team.members", {})
+    if isinstance(found, Failure) and found.kind in (FEATURE_DISABLED, E_CONFIG):
+        return View(title="Team", html=no_team_page())
+    members = payload(lambda *_: found, "team.members", {})
+    tokens = payload(call, "team.tokens", {})
+    audit = payload_or_none(call, "team.audit", {"limit": 50})
+    workspaces = payload(call, "team.workspaces", {})
+    return View(title=members["workspace"], html=team_page(members, tokens, audit, workspaces))
+
+
+TEAM_PAGES: tuple[Page, ...] = (Page(pattern="/team", show=show_team),)
+
+
+# The page on which a person lets a machine in that runs `handrail login`
+
+
+def show_machine(call: Call, segments: tuple[str, ...], _: Query) -> View:
+    """Which machine shows this code, and the button that lets it in."""
+    (code,) = segments
+    asking = payload(call, "team.admit", {"code": code, "show": True})
+    return View(title="Let a machine in", html=_draw_machines(str(asking["machine"]), code))
+
+
+def _draw_machines(machine: str, code: str) -> Html:
+    text = f"The machine {machine} shows the code {code} and asks to work as an agent of yours."
+    means = (
+        "Let it in only if you started this yourself just now. Its agent then works in this workspace "
+        "under your name; it never confirms, invites or deletes, and you end its token at any time."
+    )
+    form = element(
+        "form",
+        element("p", means, class_="small"),
+        cluster(button("Let it in", "main")),
+        element("p", id="let-in"),
+        class_="stack tight",
+        **acts("team.admit", {"code": code}, answer="#let-in", answer_field="next"),
+    )
+    return page(head("Let a machine in"), element("p", text), form)
+
+
+MACHINE_PAGES: tuple[Page, ...] = (Page(pattern="/machines/*", show=show_machine),)
+
 
 PAGES: tuple[Page, ...] = (*SESSION_PAGES, *CATALOG_PAGES, *TEAM_PAGES, *MACHINE_PAGES)
 MAIN_PAGES = {

@@ -66,11 +66,9 @@ from handrail_team.accounts.roles import SCOPES, need_of, require_right
 from handrail_team.companion.answer import answer_companion
 from handrail_team.companion.sent import ServersSettings
 from handrail_team.sender import Sender
-from handrail_team.store.audit import TeamAudit
-from handrail_team.store.confirmed_tokens import TeamConfirmedTokens
+from handrail_team.store.beside_the_log import SERVERS, TeamAudit, TeamConfirmedTokens, TeamKeys
 from handrail_team.store.database import Database, facts_of, find_secrets
 from handrail_team.store.keeper import TeamKeeper
-from handrail_team.store.keys import SERVERS, TeamKeys
 from handrail_team.store.log import TeamLog
 from handrail_team.store.open_runs import OpenRuns
 from handrail_team.store.session_index import TeamSessionIndex

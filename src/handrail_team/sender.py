@@ -112,7 +112,7 @@ class Sender:
         if notify.key:
             headers["x-handrail-signature"] = sign_notice(notify.key, body)
         try:
-            told = self._client.ask(
+            response = self._client.ask(
                 "POST",
                 notify.url,
                 headers,
@@ -123,7 +123,7 @@ class Sender:
             )
         except Fault:
             return False
-        return 200 <= told.status < 300
+        return 200 <= response.status < 300
 
 
 # Runs that fell silent: idle where an agent keeps nothing, stalled where nobody goes on

@@ -59,7 +59,6 @@ RUN_FILE = {
 }
 
 EVERY_HASH = "0,1,2,3,4,5,6,7,8,9,a,b,c,d,e,f"
-ONWARD = "--continuation SCAN_TOKEN --refresh --refetch --ai-mode"
 
 
 def leaves_under_code(scan: Leaf, edit: Leaf) -> dict[str, Leaf]:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_NETWORK, E_RATE_LIMITED, E_SERVER
 from handrail.event_log.files.disk import Disk
 from handrail.host.worktree import list_files
-from handrail.operations import removing
+from handrail.operations.store import remove_sessions
 from handrail.ports.store import ProofPart
 from handrail.projections import ledger
 from handrail.runtime import sessions
@@ -76,7 +76,7 @@ def _small_ledgers() -> None:
 def _impatient() -> None:
     """Nobody waits for a lock."""
     sessions.LOCK_WAIT_MS = 0
-    vars(removing)["LOCK_WAIT_MS"] = 0
+    vars(remove_sessions)["LOCK_WAIT_MS"] = 0
 
 
 def _hasty() -> None:

@@ -21,7 +21,6 @@ from handrail.contract.envelopes.cli import (
     encode_document,
     encode_line,
     payload_of,
-    stream_line,
     stream_summary,
     to_cli,
 )
@@ -254,14 +253,6 @@ def test_a_document_is_indented_by_two_and_ends_with_one_newline() -> None:
     assert written.decode() == json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def test_both_spellings_hold_the_same_value() -> None:
-    document = rendered(Success(data={"a": [1, {"b": "\ud800"}], "n": 2**60}))
-
-    spellings = [json.loads(encode_document(document, compact=is_compact)) for is_compact in (True, False)]
-
-    assert spellings[0] == spellings[1]
-
-
 @every_case(
     "value",
     [float("nan"), {"a": [float("inf")]}, [-float("inf")], {1: 2}, {None: 1}, b"x", {"a": {1}}, Decimal("1")],
@@ -269,26 +260,6 @@ def test_both_spellings_hold_the_same_value() -> None:
 def test_what_json_cannot_carry_is_refused_and_never_written_as_null(value: Json) -> None:
     with pytest.raises(Fault, match="INVARIANT_VIOLATION"):
         encode_document(value, compact=True)
-
-
-def test_a_stream_line_is_one_line_of_four_keys() -> None:
-    line = encode_line(stream_line({"eventIndex": 3, "text": "a\nb"}))
-
-    assert (
-        line == b'{"ok":true,"schema_version":"1.0","type":"item","data":{"eventIndex":3,"text":"a\\nb"}}\n'
-    )
-    assert stream_line({"pid": 1}, "started")["type"] == "started"
-
-
-def test_a_stream_ends_with_a_summary() -> None:
-    success = Success(data={"head": 9}, notices=(Notice(type="n", message="m"),))
-
-    line = stream_summary(success, call_of("session.events"), count=2, command_line=command_line)
-
-    assert encode_line(line).decode() == (
-        '{"ok":true,"schema_version":"1.0","type":"summary","data":{"count":2,"head":9},'
-        '"meta":{"duration_ms":4,"notices":[{"type":"n","severity":"info","message":"m"}]}}\n'
-    )
 
 
 def test_a_broken_stream_says_how_far_it_came() -> None:

@@ -11,7 +11,6 @@ from handrail.contract.catalogue import (
     BUDGET_EXCEEDED,
     CONTEXT_MISSING,
     E_NETWORK,
-    E_NOT_FOUND,
     KINDS,
     TOKEN_SCOPE_MISMATCH,
     UPSTREAM_OPEN,
@@ -138,32 +137,6 @@ def test_the_result_is_the_payload_with_its_place_moved_to_page(name: str) -> No
     back = {cli: document["page"][lafs] for cli, lafs in moved.items() if cli in payload}
     assert document["result"] | back == {key: payload[key] for key in payload if key != "next_offset"}
     assert not document["result"].keys() & {*moved, "next_offset"}
-
-
-PAGES: list[tuple[Page, dict[str, Json]]] = [
-    (CURSOR, {"mode": "cursor", "nextCursor": "cu1x", "hasMore": True, "limit": 2}),
-    (Page(items=()), {"mode": "cursor", "nextCursor": None, "hasMore": False, "limit": 50}),
-    (
-        Page(items=(), total=0),
-        {"mode": "cursor", "nextCursor": None, "hasMore": False, "limit": 50, "total": 0},
-    ),
-    (
-        Page(items=("a",), style="offset", limit=7, offset=3, total=4),
-        {"mode": "offset", "limit": 7, "offset": 3, "hasMore": False, "total": 4},
-    ),
-]
-
-
-@pytest.mark.parametrize(("page", "expected"), PAGES)
-def test_a_page_has_only_the_keys_of_its_mode(page: Page, expected: dict[str, Json]) -> None:
-    shown = to_lafs(Success(data={}, page=page), call())["page"]
-
-    assert shown == expected
-    assert list(shown) == list(expected)
-
-
-def test_a_mark_of_truncation_stays_in_the_result() -> None:
-    assert to_lafs(SUCCESSES["a cut page"], call())["result"]["truncated"] is True
 
 
 def test_a_document_with_its_own_list_keeps_exactly_its_keys() -> None:
@@ -360,13 +333,6 @@ def test_a_minimal_failure_conforms_only_after_it_was_completed(kind: Kind) -> N
     assert list(restored["error"]) == list(complete["error"])
 
 
-def test_picked_fields_are_told_as_custom_at_the_minimal_level_too() -> None:
-    picked = to_lafs(SUCCESSES["a projection"], call(), mvi="minimal")
-
-    assert picked["_meta"]["mvi"] == "custom"
-    assert_conforms(picked)
-
-
 @every_case("name", [name for name in SUCCESSES if name != "a projection"])
 def test_a_completed_minimal_success_conforms_and_says_the_same(name: str) -> None:
     its_call = call("run.start", session_id="ses_1")
@@ -430,12 +396,3 @@ def test_a_broken_document_is_left_for_the_checker_to_name(document: dict[str, J
     assert {key: restored[key] for key in document if key != "_meta"} == {
         key: document[key] for key in document if key != "_meta"
     }
-
-
-def test_completing_leaves_the_minimal_document_as_it_was() -> None:
-    minimal = to_lafs(failure(E_NOT_FOUND), call(), mvi="minimal")
-    before = msgspec.json.encode(minimal)
-
-    expand_minimal(minimal, call())
-
-    assert msgspec.json.encode(minimal) == before

@@ -26,7 +26,7 @@ from handrail.demo.main import (
     show_takeover,
     show_whole_run,
 )
-from handrail.demo.scene import Answer, Broken, LogFacts, Moment, Narrator, Report, Scene
+from handrail.demo.scene import Broken, LogFacts, Moment, Narrator, Scene
 from tests.cases import every_case
 
 ACK = "ak1" + "0" * 53
@@ -51,8 +51,7 @@ def seen(
     )
 
 
-def answer(data: dict[str, Any]) -> Answer:
-    return Answer(data=data)
+Answer = dict[str, Any]
 
 
 class GivenScene(Scene):
@@ -75,18 +74,18 @@ class GivenScene(Scene):
     def write_file(self, name: str, content: str) -> None:
         assert name in (*FILES, PLACE)
 
-    def killed_call(self, *arguments: str, moment: Moment) -> Report:
-        return Report(arguments=list(arguments), status=-9, out="", is_killed=True, duration_ms=1)
+    def kill(self, moment: Moment, *arguments: str) -> str:
+        return "after 1 ms"
 
     def log(self) -> LogFacts:
         return next(self._looks)
 
     def verdicts(self) -> list[bool]:
-        return [check.passed for check in self.narrator.checks]
+        return [passed for _, passed in self.narrator.checks]
 
 
 def shown(fork_count: int = 1) -> Answer:
-    return answer({"runs": [{"graph": ["o a", "* done"], "fork_count": fork_count}]})
+    return {"runs": [{"graph": ["o a", "* done"], "fork_count": fork_count}]}
 
 
 @every_case(
@@ -107,10 +106,10 @@ def test_the_log_is_compared_with_what_was_acknowledged(
 ) -> None:
     scene = GivenScene([shown(fork_count)], [log], "one", "two")
 
-    totals = show_whole_run(scene)
+    counts = show_whole_run(scene)
 
     assert scene.verdicts() == verdicts
-    assert (totals.lost, totals.doubled, totals.steps_done) == (lost, doubled, 2)
+    assert (counts["lost"], counts["doubled"], counts["steps_done"]) == (lost, doubled, 2)
     assert scene.narrator.has_passed() is all(verdicts)
 
 
@@ -129,10 +128,10 @@ def test_artifacts_are_compared_with_what_was_delivered(
     scene = GivenScene([shown()], [seen(8, "one", artifacts=held)], "one")
     scene.delivered = [digest(CHANGED), digest(VERIFIED)]
 
-    totals = show_whole_run(scene)
+    counts = show_whole_run(scene)
 
     assert scene.verdicts() == verdicts
-    assert (totals.lost, totals.doubled, totals.artifacts) == (lost, doubled, 2)
+    assert (counts["lost"], counts["doubled"], counts["artifacts"]) == (lost, doubled, 2)
 
 
 @pytest.mark.parametrize(
@@ -143,9 +142,9 @@ def test_a_recap_without_the_notes_and_a_read_that_writes_are_noticed(
     notes: list[str], after: int, verdicts: list[bool]
 ) -> None:
     entries = [{"title": "Reproduce", "notes": text} for text in notes]
-    answers = [
-        answer({"items": [{"pendingTitle": "Locate"}]}),
-        answer({"pending": {"title": "Locate"}, "recap": {"entries": entries}}),
+    answers: list[Answer] = [
+        {"items": [{"pendingTitle": "Locate"}]},
+        {"pending": {"title": "Locate"}, "recap": {"entries": entries}},
     ]
     scene = GivenScene(answers, [seen(8), seen(after)])
 
@@ -167,12 +166,12 @@ def test_a_step_that_a_repeat_doubled_or_lost_is_noticed(
     located: LogFacts, explained: LogFacts, verdicts: list[bool]
 ) -> None:
     looks = [seen(0), seen(0), seen(0), located, located, explained, explained]
-    scene = GivenScene([answer({"stateToken": "st1"}), answer({"ackToken": ACK})], looks)
+    scene = GivenScene([({"stateToken": "st1"}), ({"ackToken": ACK})], looks)
 
     first = show_killed_calls(scene)
 
     assert scene.verdicts() == verdicts
-    assert first.data == {"stateToken": "st1"}
+    assert first == {"stateToken": "st1"}
     assert scene.acknowledged == [LOCATE, EXPLAIN]
 
 
@@ -185,7 +184,7 @@ def blocked(**changes: Any) -> Answer:
         "nextCall": {"tool": "continue_workflow", "params": {"ackToken": ACK}},
         "retryAckToken": ACK,
     }
-    return answer(told | changes)
+    return told | changes
 
 
 CORRECTED = seen(12, FIX, artifacts=[CHANGED])
@@ -199,7 +198,7 @@ CAUGHT = blocked(
         }
     ]
 )
-BELIEVED = answer({"kind": "ok", "pending": {"title": "Verify"}})
+BELIEVED = {"kind": "ok", "pending": {"title": "Verify"}}
 STAYED = seen(8, FIX, advances=0)
 
 
@@ -228,9 +227,7 @@ STAYED = seen(8, FIX, advances=0)
 def test_a_careless_answer_to_a_forgotten_or_invented_artifact_is_noticed(
     refused: Answer, lie: Answer, stayed: LogFacts, corrected: LogFacts, verdicts: list[bool]
 ) -> None:
-    scene = GivenScene(
-        [refused, lie, BELIEVED, answer({"isComplete": True})], [seen(4), stayed, STAYED, corrected]
-    )
+    scene = GivenScene([refused, lie, BELIEVED, ({"isComplete": True})], [seen(4), stayed, STAYED, corrected])
 
     show_forgotten_artifact(scene)
 
@@ -240,7 +237,7 @@ def test_a_careless_answer_to_a_forgotten_or_invented_artifact_is_noticed(
 
 
 def test_a_step_that_is_blocked_unexpectedly_breaks_the_story() -> None:
-    scene = GivenScene([answer({"kind": "blocked", "pending": {"title": "Verify"}})], [])
+    scene = GivenScene([({"kind": "blocked", "pending": {"title": "Verify"}})], [])
 
     with pytest.raises(Broken, match="'Verify' was blocked"):
         scene.finish(VERIFY, VERIFIED)
@@ -259,8 +256,8 @@ def test_a_step_that_is_blocked_unexpectedly_breaks_the_story() -> None:
 def test_a_fork_that_hides_what_was_left_is_noticed(
     left: list[str], is_complete: bool, verdicts: list[bool]
 ) -> None:
-    forked = answer({"recap": {"downstream": [{"notes": notes} for notes in left]}})
-    scene = GivenScene([answer({}), forked, answer({}), answer({"isComplete": is_complete})], [])
+    forked = {"recap": {"downstream": [{"notes": notes} for notes in left]}}
+    scene = GivenScene([({}), forked, ({}), ({"isComplete": is_complete})], [])
 
     show_changed_mind(scene, "st1")
 
@@ -269,7 +266,7 @@ def test_a_fork_that_hides_what_was_left_is_noticed(
 
 def test_an_answer_that_lacks_something_breaks_the_story() -> None:
     with pytest.raises(Broken, match="session"):
-        play_story(GivenScene([answer({"pending": None})], []))
+        play_story(GivenScene([({"pending": None})], []))
 
 
 def test_nothing_claimed_is_nothing_shown() -> None:

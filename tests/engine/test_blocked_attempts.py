@@ -9,17 +9,11 @@ import pytest
 
 from handrail.engine.decide import decide_advance
 from handrail.engine.events import (
-    AdvanceRecorded,
-    Blocked,
-    EdgeCreated,
-    NodeCreated,
     PlannedEvent,
-    ValidationPerformed,
 )
 from handrail.engine.facts import KeptWork, update_kept
 from handrail.engine.history import Node
 from handrail.engine.judge.artifacts import Place, subject_of
-from handrail.engine.navigate import Running
 from handrail.workflows.conditions import AlwaysFalse
 from tests.engine.contracts import CONTRACTS, FINDING, finding
 from tests.engine.written_log import WrittenLog, attempt, step, tried, work, workflow_of
@@ -32,38 +26,6 @@ def asking(**fields: Any) -> WrittenLog:
 
 def plan_of(log: WrittenLog, node: Node, **report: Any) -> list[PlannedEvent]:
     return decide_advance(log.history, *tried(log.workflow, node, attempt(77), work(**report)))
-
-
-def kinds(plan: list[PlannedEvent]) -> list[str]:
-    return [type(planned.data).__name__ for planned in plan]
-
-
-def test_the_answer_comes_first_then_what_was_checked_then_the_node() -> None:
-    log = asking()
-    first = log.start()
-
-    plan = plan_of(log, first, notes="half", context={"k": 1}, artifacts=[finding(file="")])
-
-    assert kinds(plan) == [
-        "AdvanceRecorded",
-        "ValidationPerformed",
-        "NodeCreated",
-        "EdgeCreated",
-        "ContextSet",
-        "NodeOutputAppended",
-        "NodeOutputAppended",
-    ]
-    answer, checked, created, edge = (planned.data for planned in plan[:4])
-    assert isinstance(answer, AdvanceRecorded)
-    assert isinstance(answer.outcome, Blocked)
-    assert isinstance(checked, ValidationPerformed)
-    assert (checked.attempt_id, checked.contract_ref, checked.result) == (attempt(77), FINDING, "invalid")
-    assert created == NodeCreated(
-        node_kind="blocked_attempt", parent_node_id=first.node_id, state=Running(step_id="a")
-    )
-    assert isinstance(edge, EdgeCreated)
-    assert (edge.edge_kind, edge.cause) == ("blocked", "validation_blocked")
-    assert len({planned.dedupe_key for planned in plan}) == len(plan)
 
 
 def test_a_blocked_attempt_and_an_advance_of_one_attempt_share_only_the_anchor() -> None:

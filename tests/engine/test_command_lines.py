@@ -18,6 +18,7 @@ from handrail.engine.command_lines import (
     read_core,
     read_suggested,
     read_words,
+    selects_all,
 )
 from handrail.engine.receipts import Exited
 from tests.cases import every_case
@@ -168,6 +169,33 @@ def test_a_runner_may_come_to_what_is_not_outside_of_where_it_begins(line: str, 
     command = read_command(line)
 
     assert reaches(command.words, command.directory, path)
+
+
+MORE = [
+    ("pytest a.py::T::test_a", "pytest a.py::T", True),
+    ("pytest a.py::test_a", "pytest a.py::test_a b.py", True),
+    ("pytest -k test_a", "pytest", True),
+    ("python -m unittest tests.test_a", "python -m unittest discover -s tests", True),
+    ("python -m unittest tests.test_a.T.test_x", "python -m unittest tests.test_a", True),
+    ("python -m unittest tests/test_a.py", "python -m unittest tests.test_a", True),
+    ("python -m unittest discover -s tests -p test_a.py", "python -m unittest discover -s tests", True),
+    ("pytest a.py::T::test_a", "pytest a.py::T::test_b", False),
+    ("pytest -k test_a", "pytest -k 'test_b and not test_a'", False),
+    ("pytest a.py", "pytest a.py --deselect a.py::test_a", False),
+    ("pytest", "pytest tests/test_a.py", False),
+    ("python -m unittest test_a", "python -m unittest test_b", False),
+    ("python -m unittest discover", "python -m unittest test_a", False),
+    ("python -m unittest test_a", "python -m unittest test_a.T", False),
+    ("python -m unittest spec_a", "python -m unittest discover", False),
+    ("python -m unittest discover -s tests", "python -m unittest discover -s tests -p test_a.py", False),
+]
+
+
+@pytest.mark.parametrize(("line", "later", "expected"), MORE)
+def test_other_words_answer_where_they_select_the_same_tests_and_more(
+    line: str, later: str, *, expected: bool
+) -> None:
+    assert selects_all(shlex.split(later), ".", shlex.split(line), ".") is expected
 
 
 @every_case("line", ["pytest tests/unit", "python3 -m unittest discover -s tests -v"])

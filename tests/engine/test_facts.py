@@ -13,7 +13,7 @@ from handrail.engine.facts import (
     is_same_place,
 )
 from handrail.engine.navigate import LoopFrame, Running
-from handrail.workflows.compiled import CompiledWorkflow, InputSpec, Part
+from handrail.workflows.compiled import CompiledWorkflow, Part
 from handrail.workflows.conditions import Facts, LoopControl
 from tests.cases import every_case
 from tests.engine.contracts import CONTRACTS, FINDING, finding
@@ -22,42 +22,6 @@ from tests.engine.written_log import WrittenLog, step, work, workflow_of
 
 def flow(*parts: Part, **fields: Any) -> CompiledWorkflow:
     return workflow_of(*parts, contracts=CONTRACTS, conditions={"keep": LoopControl()}, **fields)
-
-
-def test_defaults_hold_until_context_says_otherwise() -> None:
-    inputs = {"size": InputSpec(default="small"), "depth": InputSpec(default=2), "free": InputSpec()}
-    log = WrittenLog(workflow=flow(step("a"), step("b"), step("c"), inputs=inputs))
-    first = log.start(context={"size": "large"})
-    second = log.advance(first, context={"size": None, "depth": 3})
-
-    assert facts_at(log.history, log.workflow, first.node_id).values == {"size": "large", "depth": 2}
-    assert facts_at(log.history, log.workflow, second.node_id).values == {"size": "small", "depth": 3}
-
-
-def test_the_newest_validated_artifact_of_a_kind_counts_and_a_forks_sibling_does_not() -> None:
-    log = WrittenLog(workflow=flow(step("a", contract=FINDING), step("b"), step("c")))
-    first = log.start()
-    left = log.report(first, work(artifacts=[finding(file="left.py")]))
-    right = log.report(first, work(artifacts=[finding(file="right.py")]))
-    later = log.report(right, work(artifacts=[finding(file="later.py")]))
-
-    def files(node_id: Any) -> Any:
-        return facts_at(log.history, log.workflow, node_id).artifacts["project.finding"]["file"]
-
-    assert (files(left.node_id), files(right.node_id), files(later.node_id)) == (
-        "left.py",
-        "right.py",
-        "later.py",
-    )
-
-
-def test_what_a_blocked_attempt_or_a_checkpoint_brought_is_no_fact() -> None:
-    log = WrittenLog(workflow=flow(step("a", contract=FINDING), step("b")))
-    first = log.start()
-    blocked = log.report(first, work(artifacts=[finding(), {"kind": "wr.gap"}]))
-
-    assert blocked.kind == "blocked_attempt"
-    assert facts_at(log.history, log.workflow, blocked.node_id).artifacts == {}
 
 
 def test_a_report_applied_by_hand_gives_the_facts_that_the_log_gives() -> None:

@@ -7,46 +7,16 @@ import copy
 import msgspec
 import pytest
 
-from handrail.contract.ids import NodeId, RunId, node_tag
-from handrail.contract.json.canonical import genesis
+from handrail.contract.ids import RunId, node_tag
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import (
     instance_of,
     is_fork,
     ledger_version,
     node_at,
-    path_to,
     steps_after,
 )
-from handrail.engine.navigate import Running
-from tests.engine.written_log import AT, RUN_ID, SESSION_ID, WrittenLog, attempt
-
-
-def test_no_records_tell_of_nothing() -> None:
-    history = fold(SESSION_ID, ())
-
-    assert (history.head, history.runs, history.nodes) == (0, {}, {})
-    assert history.head_digest == genesis(SESSION_ID)
-
-
-def test_the_history_knows_how_far_it_reaches() -> None:
-    log = WrittenLog()
-    log.start()
-
-    assert log.history.head == 5  # session, run, node, preferences, trace
-    assert log.history.head_digest == log.records[-1].digest
-    assert log.history.last_at == AT
-
-
-def test_a_started_run_is_pinned_and_has_a_first_node() -> None:
-    log = WrittenLog()
-
-    first = log.start()
-
-    run = log.history.runs[RUN_ID]
-    assert (run.workflow_id, run.source_kind, run.source_ref) == ("project.test", "project", "test.json")
-    assert (run.input_digest, run.started_at, run.first_node) == ("digest of start", AT, first.node_id)
-    assert (first.kind, first.parent, first.state) == ("step", None, Running(step_id="a"))
+from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog
 
 
 def test_a_node_is_found_by_the_digest_of_the_event_that_created_it() -> None:
@@ -57,23 +27,6 @@ def test_a_node_is_found_by_the_digest_of_the_event_that_created_it() -> None:
     assert first.tag == node_tag(created.digest)
     assert node_at(log.history, first.tag) == first
     assert node_at(log.history, "zzzzzzzz") is None
-
-
-def test_an_answered_attempt_keeps_where_it_led_and_what_was_sent() -> None:
-    log = WrittenLog()
-    first = log.start()
-
-    second = log.advance(first, "did a")
-    saved = log.checkpoint(second, "half of b")
-
-    advanced = log.history.advances[(first.node_id, attempt(1))]
-    kept = log.history.checkpoints[(second.node_id, attempt(2))]
-    assert (advanced.to_node_id, advanced.input_digest, advanced.index) == (
-        second.node_id,
-        "digest of did a",
-        5,
-    )
-    assert (kept.to_node_id, kept.input_digest) == (saved.node_id, "digest of half of b")
 
 
 def test_steps_are_found_through_checkpoints_and_not_beyond_the_next_step() -> None:
@@ -138,17 +91,3 @@ def test_a_gap_in_the_records_is_a_broken_assumption() -> None:
 
     with pytest.raises(AssertionError, match="without a gap"):
         extend(fold(SESSION_ID, ()), log.records[1:])
-
-
-def test_a_path_begins_at_the_first_node() -> None:
-    log = WrittenLog("a", "b", "c")
-    first = log.start()
-    saved = log.checkpoint(log.advance(first))
-    last = log.advance(saved)
-
-    path = [node.node_id for node in path_to(log.history, last.node_id)]
-
-    assert path[0] == first.node_id
-    assert path[-2:] == [saved.node_id, last.node_id]
-    with pytest.raises(KeyError):
-        path_to(log.history, NodeId("nod_unknown"))

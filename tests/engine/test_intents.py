@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import get_args
-
-import msgspec
-import pytest
 
 from handrail.contract.ids import Autonomy, NodeId
 from handrail.engine.events import Blocked, Preferences
 from handrail.engine.reasons import Blocker, BlockerCode, WorkflowStep
 from handrail.engine.standing import INTENTS, Situation, Standing, situation_of
-from handrail.workflows.compiled import Choice, ChoiceKind, Delegate, Leaf, Option
+from handrail.workflows.compiled import Choice, ChoiceKind, Leaf, Option
 from tests.cases import every_case
 from tests.engine.written_log import WrittenLog, step
 
@@ -30,7 +26,6 @@ EXPECTED = {
     "waiting": ("ok", "perform_pending_then_continue", "child"),
     "stopped": ("ok", "rehydrate_only", "none"),
 }
-MODES: tuple[Autonomy, ...] = get_args(Autonomy)
 
 
 def standing(leaf: Leaf | None, autonomy: Autonomy, *, confirm: bool = False) -> Standing:
@@ -62,42 +57,6 @@ def test_every_situation_has_exactly_its_row() -> None:
     assert set(INTENTS) == set(get_args(Situation))
 
 
-@pytest.mark.parametrize("autonomy", MODES)
-def test_a_finished_run_is_finished_unless_its_log_is_not_proven(autonomy: Autonomy) -> None:
-    assert situation_of(standing(None, autonomy), None, is_healthy=True) == "finished"
-    assert situation_of(standing(None, autonomy), None, is_healthy=False) == "unhealthy"
-
-
-@every_case(("autonomy", "confirm"), list(product(MODES, (True, False))))
-def test_only_guided_mode_asks_for_a_confirmation(autonomy: Autonomy, confirm: bool) -> None:
-    found = situation_of(standing(step("a"), autonomy, confirm=confirm), None, is_healthy=True)
-
-    assert found == ("confirmation" if confirm and autonomy == "guided" else "step")
-
-
-@every_case(("autonomy", "kind"), list(product(MODES, (None, "scope_boundary"))))
-def test_a_non_assumable_choice_is_the_users_except_in_never_stop(
-    autonomy: Autonomy, kind: ChoiceKind | None
-) -> None:
-    found = situation_of(standing(choice(kind), autonomy), None, is_healthy=True)
-
-    is_users = kind is not None and autonomy != "full_auto_never_stop"
-    assert found == ("user_choice" if is_users else "choice")
-
-
-@pytest.mark.parametrize(
-    ("held", "expected"),
-    [({}, "step"), ({"is_waiting": True}, "waiting"), ({"is_waiting": True, "is_stopped": True}, "stopped")],
-)
-def test_a_step_that_handed_out_work_waits_for_it_or_was_stopped_with_it(
-    held: dict[str, bool], expected: str
-) -> None:
-    handed = Delegate(id="d", title="D", children=())
-    found = msgspec.structs.replace(standing(handed, "guided"), **held)
-
-    assert situation_of(found, None, is_healthy=True) == expected
-
-
 @every_case(
     ("refusal", "expected"),
     [
@@ -112,9 +71,3 @@ def test_a_step_that_handed_out_work_waits_for_it_or_was_stopped_with_it(
 )
 def test_what_blocks_decides_who_must_act(refusal: Blocked, expected: str) -> None:
     assert situation_of(standing(step("a"), "guided"), refusal, is_healthy=True) == expected
-
-
-def test_a_session_that_is_not_sound_is_read_only_for_steps_choices_and_blocked_ones() -> None:
-    leaves: tuple[Leaf, ...] = (step("a"), choice(None))
-    for leaf, refusal in product(leaves, (None, blocked("USER_ONLY_DEPENDENCY"))):
-        assert situation_of(standing(leaf, "guided"), refusal, is_healthy=False) == "unhealthy"

@@ -13,7 +13,7 @@ from handrail.engine.events import GapRecorded
 from handrail.engine.messages import (
     PURPOSES,
     Reader,
-    Told,
+    ShownBlocker,
     explain,
     explain_all,
     explain_gap,
@@ -39,9 +39,9 @@ NOT_FOR_PEOPLE = {
 }
 
 
-def told(waits: WaitsFor, **more: object) -> Told:
+def told(waits: WaitsFor, **more: object) -> ShownBlocker:
     shown = {"code": "MISSING_REQUIRED_OUTPUT", "pointer": {}, "message": "as recorded", **more}
-    return msgspec.structs.replace(msgspec.convert(shown, Told), waits_for=waits)
+    return msgspec.structs.replace(msgspec.convert(shown, ShownBlocker), waits_for=waits)
 
 
 @every_case("message", list_person_messages())

@@ -7,15 +7,11 @@ from typing import Any
 import pytest
 
 from handrail.engine.navigate import (
-    Complete,
     EnteredLoop,
-    EvaluatedCondition,
     ExitedLoop,
     LoopFrame,
     Move,
     Running,
-    SelectedStep,
-    SkippedStep,
     deciding_loop,
     first_move,
     leaf_at,
@@ -61,56 +57,6 @@ def walked(workflow: CompiledWorkflow, values: dict[str, Any], *decisions: dict[
     return places
 
 
-def test_a_line_of_steps_is_walked_in_order() -> None:
-    assert walked(flow(step("a"), step("b")), {}) == ["a", "b", "done"]
-
-
-@pytest.mark.parametrize(
-    ("size", "expected"), [("large", ["a", "b", "c", "done"]), ("small", ["a", "c", "done"])]
-)
-def test_a_step_whose_condition_does_not_hold_is_passed_by(size: str, expected: list[str]) -> None:
-    workflow = flow(step("a"), step("b", when="large"), step("c"))
-
-    assert walked(workflow, {"size": size}) == expected
-
-
-def test_passing_by_leaves_a_trace() -> None:
-    workflow = flow(step("a", when="large"), step("b"))
-
-    move = first_move(workflow, Facts())
-
-    assert move.trace == (
-        EvaluatedCondition(condition_id="large", holds=False),
-        SkippedStep(step_id="a", condition_id="large"),
-        SelectedStep(step_id="b"),
-    )
-
-
-def test_a_workflow_whose_every_step_is_passed_by_is_finished_at_once() -> None:
-    assert isinstance(first_move(flow(step("a", when="large")), Facts()).state, Complete)
-
-
-def test_a_count_loop_runs_that_often() -> None:
-    workflow = flow(loop("l", Count(count=2), step("a"), step("b")), step("z"))
-
-    assert walked(workflow, {}) == ["l@0::a", "l@0::b", "l@1::a", "l@1::b", "z", "done"]
-
-
-def test_a_for_each_loop_reaches_into_an_object() -> None:
-    workflow = flow(loop("l", ForEach(input="change.files", item="file"), step("a")))
-
-    assert walked(workflow, {"change": {"files": ["x", "y"]}}) == ["l@0::a", "l@1::a", "done"]
-
-
-def test_a_for_each_loop_runs_once_per_item() -> None:
-    workflow = flow(loop("l", ForEach(input="files", item="file"), step("a")))
-
-    assert walked(workflow, {"files": ["x", "y"]}) == ["l@0::a", "l@1::a", "done"]
-    assert walked(workflow, {"files": []}) == ["done"]
-    assert walked(workflow, {}) == ["done"]
-    assert walked(workflow, {"files": "not a list"}) == ["done"]
-
-
 def test_a_loop_without_an_iteration_still_leaves_a_trace() -> None:
     workflow = flow(loop("l", ForEach(input="files", item="file"), step("a")), step("b"))
 
@@ -129,49 +75,6 @@ def test_a_decided_loop_runs_once_and_then_as_long_as_it_is_told() -> None:
     assert walked(workflow, {}, {}, go, {}, stop) == [
         "l@0::a", "l@0::b", "l@1::a", "l@1::b", "z", "done",
     ]  # fmt: skip
-
-
-def test_a_loop_that_nobody_decides_about_ends() -> None:
-    assert walked(flow(loop("l", While(condition="keep"), step("a"))), {}) == ["l@0::a", "done"]
-
-
-@pytest.mark.parametrize("repeat", [While(condition="keep"), Until(condition="enough")])
-def test_a_decision_that_nobody_made_is_told_as_missing_and_not_as_a_condition(repeat: While | Until) -> None:
-    workflow = flow(loop("l", repeat, step("a")))
-    at_first = Running(step_id="a", loops=(LoopFrame(loop_id="l", iteration=0),))
-
-    move = next_move(workflow, at_first, Facts(), undecided="l")
-
-    assert move.trace == (ExitedLoop(loop_id="l", iterations=1, reason="decision_missing"),)
-
-
-def test_an_until_loop_ends_when_it_is_told_and_at_its_limit_otherwise() -> None:
-    workflow = flow(loop("l", Until(condition="enough"), step("a"), most=3))
-
-    assert walked(workflow, {}, {"l": "stop"}) == ["l@0::a", "done"]
-    assert walked(workflow, {}) == ["l@0::a", "l@1::a", "l@2::a", "done"]
-
-
-def test_a_while_loop_on_a_value_may_run_never() -> None:
-    workflow = flow(loop("l", While(condition="large"), step("a"), most=2))
-
-    assert walked(workflow, {"size": "small"}) == ["done"]
-    assert walked(workflow, {"size": "large"}) == ["l@0::a", "l@1::a", "done"]
-
-
-def test_the_limit_is_told_as_the_reason() -> None:
-    workflow = flow(loop("l", While(condition="large"), step("a"), most=2))
-    at_last = Running(step_id="a", loops=(LoopFrame(loop_id="l", iteration=1),))
-
-    move = next_move(workflow, at_last, Facts(values={"size": "large"}))
-
-    assert move.trace[-1] == ExitedLoop(loop_id="l", iterations=2, reason="limit_reached")
-
-
-def test_a_loop_has_a_condition_of_its_own() -> None:
-    workflow = flow(loop("l", Count(count=2), step("a"), when="large"), step("z"))
-
-    assert walked(workflow, {}) == ["z", "done"]
 
 
 def test_loops_inside_loops_begin_anew() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from handrail.engine.history import Node
-from handrail.engine.standing import LONGEST_VALUE_BYTES, Occasion, fill_values, render_step, standing_at
-from handrail.workflows.compiled import Action, CompiledWorkflow, Fragment, InputSpec, Part, Reference
+from handrail.engine.standing import LONGEST_VALUE_BYTES, Occasion, fill_values, standing_at
+from handrail.workflows.compiled import CompiledWorkflow, InputSpec, Part, Reference
 from handrail.workflows.conditions import Compare, Facts
 from tests.cases import every_case
 from tests.engine.written_log import WrittenLog, step, workflow_of
@@ -106,51 +106,7 @@ def test_one_line_that_somebody_sent_stands_in_its_sentence_without_marks(sent: 
     assert fill_values(flow(step("a")), "{{goal}}", Facts(values={"goal": sent})) == shown
 
 
-def test_fragments_are_added_where_their_condition_holds() -> None:
-    fragments = (Fragment(text="Always."), Fragment(when="big", text="Only {{size}}."))
-    held = step("a", fragments=fragments)
-    workflow = flow(held)
-
-    assert render_step(workflow, held, Facts(values={"size": "big"})) == "Do a.\n\nAlways.\n\nOnly big."
-    assert render_step(workflow, held, Facts()) == "Do a.\n\nAlways."
-
-
-def test_an_action_says_what_to_run_and_where_the_result_goes() -> None:
-    action = Action(id="x", title="X", operation="scan.search", params={"query": "{{word}}"}, save_as="hits")
-
-    text = render_step(flow(action), action, Facts(values={"word": "TODO"}))
-
-    assert text == (
-        'Run the operation scan.search with the parameters {"query":"TODO"} '
-        "and send the result back as context.hits."
-    )
-
-
 FUNCTIONS = {"prove": "Show it.", "count": "Count it."}
-
-
-def test_a_function_is_told_with_the_first_step_that_uses_it() -> None:
-    log = WrittenLog(
-        workflow=flow(
-            step("a", functions=("prove",)),
-            step("b", functions=("prove", "count")),
-            functions=FUNCTIONS,
-        )
-    )
-    first = log.start()
-    second = log.advance(first)
-
-    assert prompt(log, first) == "Do a.\n\nprove: Show it."
-    assert prompt(log, second) == "Do b.\n\ncount: Count it."
-
-
-def test_after_a_loss_every_function_so_far_is_told_again() -> None:
-    log = WrittenLog(
-        workflow=flow(step("a", functions=("prove",)), step("b", functions=("count",)), functions=FUNCTIONS)
-    )
-    second = log.advance(log.start())
-
-    assert prompt(log, second, "rehydrate") == "Do b.\n\ncount: Count it.\n\nprove: Show it."
 
 
 def test_many_functions_of_earlier_steps_are_counted_where_they_do_not_fit() -> None:
@@ -181,17 +137,6 @@ def test_a_checkpoint_or_a_blocked_attempt_repeats_the_prompt_word_for_word() ->
     )
 
 
-def test_references_are_told_at_the_first_step_and_after_a_loss() -> None:
-    reference = Reference(id="api", title="The API", source="docs/api.md", authoritative=True)
-    log = WrittenLog(workflow=flow(step("a"), step("b"), references=(reference,)))
-    first = log.start()
-    second = log.advance(first)
-
-    assert "The API (docs/api.md, authoritative)" in prompt(log, first)
-    assert prompt(log, second) == "Do b."
-    assert "The API" in prompt(log, second, "rehydrate")
-
-
 def test_rules_of_reports_are_told_once_and_again_after_a_loss() -> None:
     notes = "## Notes\nResult first."
     texts = {
@@ -210,9 +155,3 @@ def test_rules_of_reports_are_told_once_and_again_after_a_loss() -> None:
     assert prompt(log, second) == "Do b.\n\n## Artifact\nOf kind x.\nSend it whole."
     assert prompt(log, third) == "Do c.\n\n## Artifact\nOf kind y.\n\n## Verify\nResult first."
     assert prompt(log, second, "rehydrate") == f"Do b.\n\n{texts['b']}"
-
-
-def test_a_prompt_is_never_cut() -> None:
-    log = WrittenLog(workflow=flow(step("a", prompt="p" * 32_000)))
-
-    assert len(prompt(log, log.start())) == 32_000

@@ -95,7 +95,7 @@ def test_a_receipt_is_refused_once_and_then_leaves_a_gap(outcome: RunOutcome) ->
     known = Witnessed(sighting=seeing(), receipts=(receipt(outcome=outcome, tree=tree),))
 
     first = weighed(CHANGED, known)
-    again = weighed(CHANGED, msgspec.structs.replace(known, told_receipts=frozenset({"rcp_1"})))
+    again = weighed(CHANGED, msgspec.structs.replace(known, refused_receipts=frozenset({"rcp_1"})))
 
     assert len(first.reasons) == 1
     assert (again.reasons, len(again.gaps)) == ((), 1)
@@ -272,7 +272,7 @@ def test_a_declared_check_that_cannot_start_is_told_once_however_often_it_is_tri
 
     first = weighed(listing(command, status), known)
     told = frozenset(ref for one in first.claims if one.verdict in ("stale", "missing") for ref in one.refs)
-    later = msgspec.structs.replace(known, receipts=(*known.receipts, tried[1]), told_receipts=told)
+    later = msgspec.structs.replace(known, receipts=(*known.receipts, tried[1]), refused_receipts=told)
     again = weighed(listing(command, status), later)
 
     assert [one.fix.endswith("the run goes on with a gap.") for one in first.reasons] == [True]
@@ -489,7 +489,7 @@ def test_tests_behind_a_pipe_are_refused_once_and_then_leave_a_gap(line: str, ha
 
     first = weighed(body, known)
     told = frozenset(one.fact for one in first.claims)
-    again = weighed(body, msgspec.structs.replace(known, told_facts=told))
+    again = weighed(body, msgspec.structs.replace(known, refused_facts=told))
 
     (reason,) = first.reasons
     assert reason.fix.startswith("Run handrail check run -- pytest -q, name the program alone")
@@ -553,7 +553,11 @@ def test_a_test_that_fails_as_expected_is_none_that_was_skipped() -> None:
     assert compare_counts(Counts(passed=3), counts, "then").startswith("2 tests ran, 3 then")
 
 
-@every_case("line", ["make test", "npm test", "cargo test", "pytest tests", "pytest tests/test_bill.py"])
+@every_case(
+    "line",
+    ["make test", "npm test", "just test", "pytest tests", "pytest tests/test_bill.py"]
+    + [f"python -m unittest {name}" for name in ("tests.test_bill", "tests.test_bill.T.test_x", "discover")],
+)
 def test_a_bare_word_of_a_command_keeps_no_test_out(line: str) -> None:
     assert list_own(receipt(line), ["src/bill.py", "tests/test_bill.py"]) == ["tests/test_bill.py"]
 

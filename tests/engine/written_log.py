@@ -23,7 +23,7 @@ from handrail.engine.decide import (
     decide_checkpoint,
     decide_start,
 )
-from handrail.engine.events import NodeCreated, PlannedEvent, PreferencesDelta, encode_event
+from handrail.engine.events import NodeCreated, PlannedEvent, PreferencesDelta, RunStarted, encode_event
 from handrail.engine.facts import WorkDone
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History, Node
@@ -92,10 +92,13 @@ def start_facts(
         session_id=SESSION_ID,
         run_id=run_id,
         workflow=workflow,
-        workflow_hash=WORKFLOW_HASH,
-        source_kind="project",
-        source_ref="test.json",
-        input_digest="digest of start",
+        started=RunStarted(
+            workflow_id=workflow.id,
+            workflow_hash=WORKFLOW_HASH,
+            source_kind="project",
+            source_ref="test.json",
+            input_digest="digest of start",
+        ),
         context=context or {},
         observations=observations or {},
         preferences=preferences or PreferencesDelta(),

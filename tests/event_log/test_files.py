@@ -13,7 +13,7 @@ from handrail.contract.ids import SessionId, blob_ref
 from handrail.event_log.files.disk import Disk
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.segments import SegmentLimits
-from handrail.event_log.files.upkeep.verify import check_store
+from handrail.event_log.files.upkeep.whole_store import check_store
 from handrail.ports.log import EventLog
 from handrail_proof.log_promises import A, B, EventLogPromises, append, blob, code_of, draft, keys, load, plan
 

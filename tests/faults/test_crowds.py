@@ -29,15 +29,15 @@ Disk.lock_now = lambda self, descriptor: True
 """
 WITHOUT_DEDUPE = """
 import inspect, itertools, os
-from handrail.operations import handles
-from handrail.operations.runs import checkpoint_run, continue_run
+from handrail.operations import checkpoints, handles
+from handrail.operations.runs import continue_run
 from handrail.runtime import sessions
 
 text = inspect.getsource(handles.answer_attempt)
 checked = "        if find_recorded_answer(now, claims, use) is not None:\\n            return None\\n"
 assert checked in text
 exec(text.replace(checked, ""), vars(handles))
-for module in (continue_run, checkpoint_run):
+for module in (continue_run, checkpoints):
     module.answer_attempt = handles.answer_attempt
 numbers = itertools.count()
 real = sessions.Draft

@@ -157,7 +157,7 @@ def test_a_lock_that_stays_busy_leaves_the_confirm_token_usable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str
 ) -> None:
     monkeypatch.setattr("handrail.runtime.sessions.LOCK_WAIT_MS", 0)
-    monkeypatch.setattr("handrail.operations.removing.LOCK_WAIT_MS", 0)
+    monkeypatch.setattr("handrail.operations.store.remove_sessions.LOCK_WAIT_MS", 0)
     world = World(str(tmp_path))
     (busy,) = sessions(world, "busy")
     params: dict[str, dict[str, Any]] = {

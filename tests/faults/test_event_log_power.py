@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -12,7 +11,6 @@ from random import Random
 import pytest
 
 from handrail.event_log.files.log import FileLog
-from handrail.event_log.files.segments import SegmentLimits
 from handrail.ports.log import Blob, Draft
 from handrail_proof.crash_states import Snapshot, Tree, states_after
 from handrail_proof.disks import Death
@@ -51,51 +49,6 @@ def check_survives(data: Path, commits: Sequence[Commit], acknowledged: int) -> 
     for drafts, _ in commits[sizes.index(present) :]:
         append_with_retry(log, A, drafts)
     assert keys(FileLog(str(data)).load(A)) == everything
-
-
-def commits_of_three_kinds() -> list[Commit]:
-    return [
-        (plan("a:1", "a:2"), [blob(b"abc")]),
-        (plan("a:3"), []),
-        (plan("a:4", "a:5", "a:6"), [blob(b"abc"), blob(b"x" * 1300)]),
-        (plan("a:7"), []),
-    ]
-
-
-def commits_of_many_sectors() -> list[Commit]:
-    large = [Draft(dedupe_key=f"a:{number}", body=b'{"t":"%s"}' % (b"y" * 900)) for number in range(2)]
-    return [
-        (plan("a:first"), []),
-        (large, [blob(b"%d" % number) for number in range(5)]),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("commits", "limits", "least"),
-    [
-        (commits_of_three_kinds(), SegmentLimits(max_events=3), 100),
-        (commits_of_many_sectors(), SegmentLimits(), 300),
-    ],
-    ids=["three kinds", "many sectors"],
-)
-def test_no_power_failure_loses_an_acknowledged_commit_or_makes_a_session_unreadable(
-    tmp_path: Path, commits: list[Commit], limits: SegmentLimits, least: int
-) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    disk = PowerDisk(str(home))
-    log = FileLog(str(home / "data"), disk, limits)
-    head = 0
-    for drafts, blobs in commits:
-        append(log, A, head, drafts, blobs)
-        disk.acknowledged += 1
-        disk.tick()
-        head += len(drafts)
-
-    seen = check_every_disk(disk, commits, tmp_path / "after")
-
-    print(f"{len(disk.moments)} moments, {seen} different disks")
-    assert seen >= least
 
 
 def check_every_disk(disk: PowerDisk, commits: Sequence[Commit], place: Path) -> int:
@@ -215,32 +168,3 @@ def test_what_a_reader_shows_after_a_writer_died_is_durable(tmp_path: Path, comm
         check_every_disk(disk, commits, tmp_path / "after")
 
     assert shown >= 2, "after the write of the line, and after its sync"
-
-
-def test_the_model_loses_what_was_not_synced(tmp_path: Path) -> None:
-    """Without this the survivals above would prove nothing."""
-    disk = PowerDisk(str(tmp_path))
-    append(FileLog(str(tmp_path / "data"), disk), A, 0, plan("a:1"))
-    manifest = f"{tmp_path}/data/sessions/{A}/manifest.jsonl"
-    lengths: list[set[int]] = []
-
-    for _, snapshot in disk.moments:
-        trees = list(disks_after(snapshot))
-        contents = [tree.get(os.path.relpath(manifest, tmp_path), b"") or b"" for tree in trees]
-        lengths.append({len(content) for content in contents})
-
-    assert lengths[0] == {0}
-    assert any(len(sizes) > 1 for sizes in lengths), "there is a moment when the line may or may not be there"
-    assert len(lengths[-1]) == 1
-    assert 0 not in lengths[-1]
-
-
-def test_a_store_that_acknowledges_too_early_would_be_caught(tmp_path: Path) -> None:
-    (tmp_path / "home").mkdir()
-    disk = PowerDisk(str(tmp_path / "home"))
-    log = FileLog(str(tmp_path / "home" / "data"), disk)
-    append(log, A, 0, plan("a:1"))
-    disk.moments = [(1, snapshot) for _, snapshot in disk.moments]  # as if it had been acknowledged at once
-
-    with pytest.raises(AssertionError):
-        check_every_disk(disk, [(plan("a:1"), [])], tmp_path / "after")

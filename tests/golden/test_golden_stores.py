@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from handrail.event_log.files.log import FileLog
-from handrail.event_log.files.upkeep.verify import check_store
+from handrail.event_log.files.upkeep.whole_store import check_store
 from handrail.runtime.hub import perform
 from tests.golden.write_store import STORES, runtime_on
 

@@ -1,172 +1,116 @@
-"""The places of each manager, in its order, as its documentation has it; typed in by hand."""
+"""The places of each manager, in its order: uv is really asked, and pip's answers are typed in by hand."""
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from handrail.host.program.index_sources import PUBLIC_INDEX, Manager, index_sources
+from handrail.host.program import updates
+from handrail.host.program.updates import PUBLIC_INDEX, Manager, index_sources
 
 A, B, C, D = (f"https://{name}.example.org/simple" for name in "abcd")
-Told = list[tuple[str, str]]
+Told = list[str]
 
 
-def places(manager: Manager, environment: dict[str, str], folder: Path, **more: Any) -> tuple[Told, bool]:
-    home = {"HOME": str(folder / "home"), "XDG_CONFIG_DIRS": str(folder / "xdg")}
-    choice = index_sources(manager, {**home, **environment}, prefix=str(folder / "prefix"), **more)
-    return [(one.url, one.named_by) for one in choice.sources], choice.takes_first
-
-
-def write(path: Path, text: str) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return str(path)
+def places(manager: Manager, environment: dict[str, str], folder: Path, **more: Any) -> Told:
+    home = {"HOME": str(folder), "PATH": os.environ["PATH"], "UV_CACHE_DIR": str(folder / "cache")}
+    choice = index_sources(manager, {**home, **environment}, **more)
+    assert choice.takes_first is (manager == "uv")
+    return [one.url for one in choice.sources]
 
 
 UV: list[tuple[str, dict[str, str], Told]] = [
-    ("nothing", {}, [(PUBLIC_INDEX, "nobody")]),
-    ("the newer name wins", {"UV_DEFAULT_INDEX": A, "UV_INDEX_URL": B}, [(A, "UV_DEFAULT_INDEX")]),
-    ("the older name", {"UV_INDEX_URL": B}, [(B, "UV_INDEX_URL")]),
-    ("a name before the address", {"UV_DEFAULT_INDEX": f"internal={A}"}, [(A, "UV_DEFAULT_INDEX")]),
+    ("nothing", {}, [PUBLIC_INDEX]),
+    ("the older name", {"UV_INDEX_URL": B}, [B]),
+    ("a name before the address", {"UV_DEFAULT_INDEX": f"internal={A}"}, [A]),
     (
         "others stand before the default",
         {"UV_INDEX": f"one={A} {B}", "UV_EXTRA_INDEX_URL": C, "UV_DEFAULT_INDEX": D},
-        [(A, "UV_INDEX"), (B, "UV_INDEX"), (C, "UV_EXTRA_INDEX_URL"), (D, "UV_DEFAULT_INDEX")],
+        [A, B, C, D],
     ),
-    ("an address with a question", {"UV_DEFAULT_INDEX": f"{A}?key=x"}, [(f"{A}?key=x", "UV_DEFAULT_INDEX")]),
-    (
-        "directories instead of an index",
-        {"UV_FIND_LINKS": "/wheels,/more", "UV_NO_INDEX": "true", "UV_DEFAULT_INDEX": A},
-        [("/wheels", "UV_FIND_LINKS"), ("/more", "UV_FIND_LINKS")],
-    ),
-    ("pip's variables are not uv's", {"PIP_INDEX_URL": A}, [(PUBLIC_INDEX, "nobody")]),
+    ("no index at all", {"UV_NO_INDEX": "true", "UV_DEFAULT_INDEX": A}, []),
+    ("a directory", {"UV_FIND_LINKS": "/"}, ["/", PUBLIC_INDEX]),
+    ("pip's variables are not uv's", {"PIP_INDEX_URL": A}, [PUBLIC_INDEX]),
+    ("a checkout names none", {"PWD": "/"}, [PUBLIC_INDEX]),
 ]
 
 
+@pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed")
 @pytest.mark.parametrize(("_", "environment", "expected"), UV, ids=[one[0] for one in UV])
-def test_uv_has_its_places_from_variables(
-    tmp_path: Path, _: str, environment: dict[str, str], expected: Told
+def test_uv_tells_its_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _: str, environment: dict[str, str], expected: Told
 ) -> None:
-    assert places("uv tool", environment, tmp_path) == (expected, True)
+    (tmp_path / "uv.toml").write_text('index-url = "https://hostile.example.org"\n', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    assert places("uv", environment, tmp_path / "home") == expected
 
 
-def test_uv_can_be_told_to_compare_every_index(tmp_path: Path) -> None:
-    told, takes_first = places("uv tool", {"UV_INDEX": A, "UV_INDEX_STRATEGY": "unsafe-best-match"}, tmp_path)
+@pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed")
+def test_uv_reads_its_file_and_a_receipt_wins_over_it_but_not_over_a_variable(tmp_path: Path) -> None:
+    (tmp_path / "uv.toml").write_text(f'[[index]]\nurl = "{C}"\ndefault = true\n', encoding="utf-8")
+    named = {"UV_CONFIG_FILE": str(tmp_path / "uv.toml")}
+    receipt = {"options": {"index": [{"url": A, "default": True}, {"url": B}], "find-links": ["/"]}}
 
-    assert (told, takes_first) == ([(PUBLIC_INDEX, "nobody"), (A, "UV_INDEX")], False)
-
-
-def test_a_receipt_stands_between_the_variables_and_the_files_of_uv(tmp_path: Path) -> None:
-    write(
-        tmp_path / "home/.config/uv/uv.toml",
-        f'[[index]]\nurl = "{C}"\ndefault = true\n[[index]]\nurl = "{D}"\n',
-    )
-    receipt = {"options": {"index": [{"url": A, "default": True}, {"url": B}]}}
-
-    from_receipt, _ = places("uv tool", {}, tmp_path, receipt=receipt)
-    from_variable, _ = places("uv tool", {"UV_INDEX_URL": D}, tmp_path, receipt=receipt)
-    older, _ = places("uv tool", {}, tmp_path, receipt={"options": {"index-url": B, "extra-index-url": [A]}})
-
-    assert from_receipt == [(B, "the receipt of uv"), (D, "uv.toml"), (A, "the receipt of uv")]
-    assert from_variable[-1] == (D, "UV_INDEX_URL")
-    assert [url for url, _ in older] == [A, D, B]
+    assert places("uv", named, tmp_path) == [C]
+    assert places("uv", named, tmp_path, receipt=receipt) == ["/", B, A]
+    assert places("uv", {"UV_INDEX_URL": D}, tmp_path, receipt=receipt) == ["/", B, D]
+    assert places("uv", {}, tmp_path, receipt={"options": {"index-url": B, "extra-index-url": [A]}}) == [A, B]
 
 
-def test_a_file_of_the_user_wins_over_one_of_the_machine_and_a_named_one_over_both(tmp_path: Path) -> None:
-    table = (
-        '[[index]]\nurl = "{}"\ndefault = true\n[[index]]\nurl = "https://x.example.org"\nexplicit = true\n'
-    )
-    write(tmp_path / "xdg/uv/uv.toml", table.format(A))
-    of_the_machine, _ = places("uv tool", {}, tmp_path)
-    write(tmp_path / "home/.config/uv/uv.toml", table.format(B))
-    of_the_user, _ = places("uv tool", {}, tmp_path)
-    named = write(tmp_path / "own.toml", f'index-url = "{C}"\n')
+def test_a_place_has_the_name_of_who_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = f":env:.index-url='{A}'\nglobal.extra-index-url='{B}'\nglobal.find-links='{PUBLIC_INDEX}'\n"
+    monkeypatch.setattr(updates, "_run", lambda *_: printed)
 
-    assert of_the_machine == [(A, "uv.toml")]
-    assert of_the_user == [(B, "uv.toml")]
-    assert places("uv tool", {"UV_CONFIG_FILE": named}, tmp_path)[0] == [(C, "own.toml")]
-    assert places("uv tool", {"UV_NO_CONFIG": "1"}, tmp_path)[0] == [(PUBLIC_INDEX, "nobody")]
+    choice = index_sources("pip", {"PIP_INDEX_URL": A, "UV_INDEX": B})
+
+    assert [one.named_by for one in choice.sources] == ["PIP_INDEX_URL", "pip", "nobody"]
 
 
-def test_only_what_installs_like_pip_reads_the_table_of_that_name(tmp_path: Path) -> None:
-    own = write(tmp_path / "own.toml", f'index-url = "{A}"\n[pip]\nindex-url = "{B}"\n')
-
-    assert places("uv pip", {"UV_CONFIG_FILE": own}, tmp_path)[0] == [(B, "own.toml")]
-    assert places("uv tool", {"UV_CONFIG_FILE": own}, tmp_path)[0] == [(A, "own.toml")]
+def test_uv_can_be_told_to_compare_every_index() -> None:
+    assert not index_sources("uv", {"PATH": "", "UV_INDEX_STRATEGY": "unsafe-best-match"}).takes_first
 
 
-@pytest.mark.parametrize(
-    "text", ["index-url = [", "\0", "index = 7\nindex-url = {a = 1}\nfind-links = [1]\n", "["]
-)
-def test_a_file_that_makes_no_sense_says_nothing(tmp_path: Path, text: str) -> None:
-    own = write(tmp_path / "own.toml", text)
-    write(tmp_path / "prefix/pip.conf", text)
-
-    assert places("uv tool", {"UV_CONFIG_FILE": own}, tmp_path)[0] == [(PUBLIC_INDEX, "nobody")]
-    assert places("pip", {}, tmp_path)[0] == [(PUBLIC_INDEX, "nobody")]
+def test_a_manager_that_is_not_there_names_nothing() -> None:
+    assert [one.url for one in index_sources("uv", {"PATH": ""}).sources] == [PUBLIC_INDEX]
 
 
-def test_a_missing_file_says_nothing(tmp_path: Path) -> None:
-    nowhere = {"UV_CONFIG_FILE": str(tmp_path / "none"), "PIP_CONFIG_FILE": str(tmp_path / "none")}
-
-    assert places("uv tool", nowhere, tmp_path)[0] == places("pip", nowhere, tmp_path)[0]
-
-
-def test_pip_lets_later_files_win_and_the_section_of_the_command_over_all_of_them(tmp_path: Path) -> None:
-    write(tmp_path / "xdg/pip/pip.conf", f"[global]\nindex-url = {A}\nextra-index-url =\n    {B}\n    {C}\n")
-    of_the_machine = places("pip", {}, tmp_path)
-    write(tmp_path / "home/.pip/pip.conf", f"[global]\nindex-url = {B}\n")
-    of_old = places("pip", {}, tmp_path)[0][0]
-    write(tmp_path / "home/.config/pip/pip.conf", f"[global]\nindex-url = {C}\n")
-    of_the_user = places("pip", {}, tmp_path)[0][0]
-    write(tmp_path / "prefix/pip.conf", f"[global]\nindex-url = {D}\n")
-    of_the_site = places("pip", {}, tmp_path)[0][0]
-    write(tmp_path / "xdg/pip/pip.conf", f"[install]\nindex-url = {A}\n")
-    of_the_command = places("pip", {}, tmp_path)[0][0]
-
-    assert of_the_machine == ([(A, "pip.conf"), (B, "pip.conf"), (C, "pip.conf")], False)
-    assert [of_old, of_the_user, of_the_site, of_the_command] == [(one, "pip.conf") for one in (B, C, D, A)]
-
-
-def test_a_file_that_pip_is_told_of_stands_in_for_the_users_and_wins_over_the_site(tmp_path: Path) -> None:
-    write(tmp_path / "home/.config/pip/pip.conf", f"[global]\nextra-index-url = {A}\n")
-    write(tmp_path / "prefix/pip.conf", f"[global]\nindex-url = {B}\n")
-    named = write(tmp_path / "named.conf", f"[global]\nindex-url = {C}\n")
-
-    assert places("pip", {"PIP_CONFIG_FILE": named}, tmp_path)[0] == [(C, "pip.conf")]
-    assert places("pip", {"PIP_CONFIG_FILE": "/dev/null"}, tmp_path)[0] == [(PUBLIC_INDEX, "nobody")]
-
-
-PIP: list[tuple[str, dict[str, str], Told]] = [
-    ("variables win", {"PIP_INDEX_URL": B}, [(B, "PIP_INDEX_URL"), (C, "pip.conf")]),
-    (
-        "each option for itself",
-        {"PIP_EXTRA_INDEX_URL": f"{B} {D}"},
-        [(A, "pip.conf"), (B, "PIP_EXTRA_INDEX_URL"), (D, "PIP_EXTRA_INDEX_URL")],
-    ),
-    ("an empty one says nothing", {"PIP_INDEX_URL": " "}, [(A, "pip.conf"), (C, "pip.conf")]),
-    (
-        "directories only",
-        {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/x /y"},
-        [("/x", "PIP_FIND_LINKS"), ("/y", "PIP_FIND_LINKS")],
-    ),
-    ("uv's variables are not pip's", {"UV_DEFAULT_INDEX": D}, [(A, "pip.conf"), (C, "pip.conf")]),
+PIP: list[tuple[str, str, Told]] = [
+    ("nothing", "", [PUBLIC_INDEX]),
+    ("the command wins", f"global.index-url='{A}'\ninstall.index-url='{B}'\n", [B]),
+    ("variables win", f"install.index-url='{A}'\n:env:.index-url='{B}'\nglobal.cert='/c'\n", [B]),
+    ("others after the default", f"global.extra-index-url='\\n{B}\\n{C}'\n", [PUBLIC_INDEX, B, C]),
+    ("an empty one says nothing", f":env:.index-url=' '\nglobal.index-url='{A}'\n", [A]),
+    ("directories only", ":env:.no-index='1'\n:env:.find-links='/x /y'\n", ["/x", "/y"]),
+    ("what makes no sense", "?\nglobal.index-url=[\n", [PUBLIC_INDEX]),
 ]
 
 
-@pytest.mark.parametrize(("_", "environment", "expected"), PIP, ids=[one[0] for one in PIP])
-def test_pip_has_its_places_from_variables_before_files(
-    tmp_path: Path, _: str, environment: dict[str, str], expected: Told
+@pytest.mark.parametrize(("_", "printed", "expected"), PIP, ids=[one[0] for one in PIP])
+def test_pip_tells_its_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _: str, printed: str, expected: Told
 ) -> None:
-    write(tmp_path / "prefix/pip.conf", f"[global]\nindex-url = {A}\nextra-index-url = {C}\n")
+    asked: list[Sequence[str]] = []
 
-    assert places("pip", environment, tmp_path) == (expected, False)
+    def run(argv: Sequence[str], environment: object) -> str:
+        asked.append(argv[-4:])
+        return printed
+
+    monkeypatch.setattr(updates, "_run", run)
+
+    assert places("pip", {}, tmp_path) == expected
+    assert asked == [("-m", "pip", "config", "list")]
 
 
 @pytest.mark.parametrize("arguments", [("--index-url", B), (f"--index-url={B}",), ("-i", B)])
-def test_what_pipx_passes_on_each_time_wins(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    told, _ = places("pip", {"PIP_INDEX_URL": A}, tmp_path, arguments=(*arguments, "--extra-index-url", C))
+def test_what_pipx_passes_on_each_time_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(updates, "_run", lambda *_: f":env:.index-url='{A}'\n")
 
-    assert told == [(B, "the arguments of pipx"), (C, "the arguments of pipx")]
+    assert places("pip", {}, tmp_path, arguments=(*arguments, "--extra-index-url", C)) == [B, C]

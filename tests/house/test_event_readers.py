@@ -32,7 +32,7 @@ PASSED_OVER = {
     "ValidationPerformed",
     "src/handrail/engine/bundles/lineage.py:_count": "CapabilityObserved ConfirmationRecorded "  # copied once
     "DivergenceRecorded EdgeCreated EvidenceRecorded GapRecorded NodeCreated NodeOutputAppended "
-    "ObservationRecorded ReceiptRecorded RunClosed RunStarted SessionCreated SessionImported TreeRecorded "
+    "ObservationRecorded ReceiptRecorded RunStarted SessionCreated SessionImported TreeRecorded "
     "ValidationPerformed",
     # what the ledger shows: decisions, artifacts, gaps and the context
     "src/handrail/projections/ledger.py:_operation": f"{_FACTS} EdgeCreated EvidenceRecorded "  # opens none

@@ -118,9 +118,9 @@ BREAKS: dict[str, tuple[Mapping[str, str], str, str]] = {
         "handrail.surfaces.cli.stack -> mcp",
     ),
     "an event loop behind stdin and stdout": (
-        {"surfaces/mcp/calls.py": "import anyio\n"},
+        {"surfaces/mcp/results.py": "import anyio\n"},
         LIGHT,
-        "handrail.surfaces.mcp.calls -> anyio",
+        "handrail.surfaces.mcp.results -> anyio",
     ),
     "asyncio in the runtime": (
         {"runtime/loop.py": "import asyncio\n"},

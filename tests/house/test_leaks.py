@@ -23,7 +23,7 @@ INDEX_SPEAKERS = (
     "tests/updates/trust_world.py",
     "tests/program/update/test_attestations.py",
     ".github/workflows/release.yml",
-    "src/handrail/host/program/index_sources.py",
+    "src/handrail/host/program/updates.py",
     "src/handrail/program/update/find_release.py",
     "tests/updates/releases.py",
     "tests/conformance/planted_index.py",

@@ -53,9 +53,9 @@ def test_every_listed_file_still_imports_it() -> None:
     ("path", "text", "expected"),
     [
         ("src/handrail/surfaces/mcp/tools.py", "import mcp_types\n", "imports mcp_types"),
-        ("src/handrail/surfaces/mcp/calls.py", "from mcp.shared import x\n", "imports mcp"),
+        ("src/handrail/surfaces/mcp/results.py", "from mcp.shared import x\n", "imports mcp"),
         ("src/handrail/main.py", "def f():\n    import uvicorn\n", "imports uvicorn"),
-        ("src/handrail/surfaces/mcp/calls.py", "from handrail.surfaces.mcp import tools\n", ""),
+        ("src/handrail/surfaces/mcp/results.py", "from handrail.surfaces.mcp import tools\n", ""),
         ("src/handrail/surfaces/mcp/stdio.py", "import anyio\n", "imports anyio"),
         ("src/handrail_serve/mcp_door.py", "from mcp.server import x\n", "imports mcp"),
     ],

@@ -71,6 +71,59 @@ def _words(text: str) -> Iterator[str]:
         yield lowered.removesuffix("s") if len(lowered) > 3 else lowered
 
 
+SPEAKING = frozenset({"told", "said", "spoken", "tell", "tells", "say", "says"})
+"""Of what these name, a reader wants to know what it is: a message, a text, a reason."""
+
+
+def speaking_names(sources: Sequence[Source]) -> list[str]:
+    """Functions, parameters and values; fields are not looked at, because answers and events have some."""
+    return [
+        f"{source.path}:{line}: {name} does not say what it holds; call it message, text or what it is"
+        for source in sources
+        for line, name in _own_names(source)
+        if not SPEAKING.isdisjoint(name.lower().strip("_").split("_")) and not name.startswith("test_")
+    ]
+
+
+def _own_names(source: Source) -> Iterator[tuple[int, str]]:
+    fields = {
+        one.target
+        for node in nodes(source)
+        if isinstance(node, ast.ClassDef)
+        for one in node.body
+        if isinstance(one, ast.AnnAssign)
+    }
+    for node in nodes(source):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) if node not in fields:
+                yield node.lineno, name
+            case ast.arg(arg=name):
+                yield node.lineno, name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield node.lineno, name
+            case _:
+                pass
+
+
+def test_no_name_says_only_that_something_is_told() -> None:
+    check(speaking_names(python_files("src/")))
+
+
+@every_case(
+    ("text", "expected"),
+    [
+        ("told = [1]\n", "told does not say what it holds"),
+        ("def _say_more() -> None: ...\n", "_say_more does not say"),
+        ("def make(said: str) -> None: ...\n", "said does not say"),
+        ("class Row:\n    told: str\n", ""),
+        ("message = 'told'\n", ""),
+        ("untold = 1\n", ""),
+    ],
+)
+def test_a_name_that_says_only_that_something_is_told_is_reported(text: str, expected: str) -> None:
+    check_planted(speaking_names, plant("src/handrail/engine/gate.py", text), expected)
+
+
 def test_public_names_use_the_words_of_the_glossary() -> None:
     check(synonyms_in_names(python_files("src/"), ruled_out(page("docs/glossary.md").text)))
 

@@ -249,8 +249,8 @@ NAMED = (
             "ackToken",
             _given("checkpointToken", "ackToken"),
         ),
-        ("run.continue", "tokens of two sessions", "different sessions", _state_of_another),
-        ("run.checkpoint", "tokens of two sessions", "different sessions", _state_of_another),
+        ("run.continue", "tokens of two sessions", "different replies", _state_of_another),
+        ("run.checkpoint", "tokens of two sessions", "different replies", _state_of_another),
         (
             "run.continue",
             "tokens of two runs",

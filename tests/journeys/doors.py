@@ -7,8 +7,7 @@ from typing import Any
 
 from handrail.operations.handles import read_state
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.calls import answer_call
-from handrail.surfaces.mcp.results import Rendered
+from handrail.surfaces.mcp.results import Rendered, answer_call
 from handrail.surfaces.mcp.tools import offered_tools
 from tests.surfaces.cli.here import run_here
 

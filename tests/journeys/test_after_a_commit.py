@@ -67,7 +67,7 @@ def by_mcp(runtime: Runtime, name: str, params: dict[str, Any]) -> bool:
 
 def by_command(runtime: Runtime, name: str, params: dict[str, Any], *flags: str) -> bool:
     path = next(row["path"] for row in _table.COMMANDS.values() if row["operation"] == name)
-    ran, _ = run_troubled(runtime, [*path.split(), "--input", json.dumps(params), *flags])
+    ran = run_troubled(runtime, [*path.split(), "--input", json.dumps(params), *flags])
     if "--human" in flags:
         return ran.status == 0 and bool(ran.out)
     document = json.loads(ran.out)
@@ -205,7 +205,7 @@ SEAMS = (
     ("handrail.runtime.hub", "write_audit_line"),
     ("handrail.surfaces.cli.run", "render"),
     ("handrail.surfaces.cli.rendering.render", "encode_document"),
-    ("handrail.surfaces.mcp.calls", "render"),
+    ("handrail.surfaces.mcp.results", "render"),
     ("handrail.surfaces.mcp.results", "_text"),
 )
 
@@ -303,7 +303,7 @@ def test_each_surface_spells_the_reading_call_in_its_own_words(
 
     params = WRITES["run.continue"](world)
     with after_the_commit(breaks):
-        ran, _ = run_troubled(world.runtime, ["run", "continue", "--input", json.dumps(params)])
+        ran = run_troubled(world.runtime, ["run", "continue", "--input", json.dumps(params)])
     document = json.loads(ran.out)
     assert ran.status == 0
     assert document["data"]["read"]["call"].startswith("handrail session resume ses_")
@@ -359,8 +359,8 @@ def test_a_delete_with_an_unknown_field_deletes_nothing_and_keeps_its_token(tmp_
     params = WRITES["session.delete"](world)
     line = ["session", "delete", "--ids", params["ids"][0], "--dangerous", "--confirm", params["confirm"]]
 
-    refused, _ = run_troubled(world.runtime, [*line, "--fields", "nope"])
-    done, _ = run_troubled(world.runtime, [*line, "--fields", "summary.succeeded"])
+    refused = run_troubled(world.runtime, [*line, "--fields", "nope"])
+    done = run_troubled(world.runtime, [*line, "--fields", "summary.succeeded"])
 
     assert json.loads(refused.out)["error"]["details"]["domain_code"] == "FIELD_UNKNOWN"
     assert json.loads(done.out)["data"]["summary"] == {

@@ -12,10 +12,11 @@ import pytest
 from handrail.projections.closing import ALL_CHECKED
 from tests.host.worktree.project import commit
 from tests.journeys.at_a_terminal import Person, seat
-from tests.journeys.conversation import answer
+from tests.journeys.conversation import answer, refusal
 from tests.journeys.doors import events_of, of_kind, tool_call
 from tests.journeys.given_workflows import step
 from tests.journeys.test_confirmations import at_console
+from tests.journeys.test_told_where_it_is import words_of
 from tests.journeys.test_travelling_receipts import Signer, statement_of
 from tests.journeys.test_until_the_end import CHANGE, VERIFY, changed, verified
 from tests.surfaces.cli.here import run_here
@@ -149,6 +150,107 @@ def test_who_settles_another_gap_has_not_agreed_to_changed_tests(tmp_path: Path)
     assert run["status"] == "complete"
     assert [*run["doubts"]] == ["changed_checks"], "what the person was shown is the file that is not listed"
     assert receipt(signer)[0]["result"] == "WARNED"
+
+
+def end_in_doubt(tmp_path: Path) -> Signer:
+    """A run that ends without a gap, after a test was changed."""
+    signer = Signer(tmp_path)
+    signer.write("tests/test_bill.py", TEST.format(3))
+    signer.declare(tests={"command": TESTS.split()})
+    signer.begin(step("change", **CHANGE))
+    signer.run_declared("tests")
+    signer.write("tests/test_bill.py", TEST.format(3).replace("test_nothing", "test_none"))
+    signer.run_declared("tests")
+    return signer
+
+
+DOUBTED = "tests of the checks changed: tests/test_bill.py"
+
+
+@pytest.mark.parametrize("door", ["terminal", "console"])
+def test_a_person_agrees_to_what_is_in_doubt_at_the_end(tmp_path: Path, door: str) -> None:
+    signer = end_in_doubt(tmp_path)
+    signer.send(changed("tests/test_bill.py", check="tests"))
+    before, session = show(signer), signer.reply["session"]["sessionId"]
+    assert (list_gaps(signer), before["doubts"]) == (
+        [],
+        {"changed_checks": f"{DOUBTED}, and no person agreed (handrail session settle)"},
+    )
+    person = Person("y")
+    page = words_of(signer.runtime, f"/sessions/{session}")
+    assert DOUBTED in page
+    assert "Agree to it" in page
+    if door == "console":
+        at_door, named = at_console(signer.runtime), {"gap": before["doubts_id"], "session": session}
+    else:
+        at_door, named = seat(signer.runtime, person), {"gap": before["id"]}
+    told = answer(at_door, "session.settle_gap", note=NOTE, **named)
+    again = answer(at_door, "session.settle_gap", note="Twice.", **named)
+
+    assert door == "console" or DOUBTED in person.shown[0]
+    assert (told["is_new"], again) == (True, told | {"is_new": False})
+    run, predicate = show(signer), receipt(signer)[0]
+    assert (run["status"], run["doubts"], predicate["result"]) == ("complete", {}, "PASSED")
+    assert "doubts_id" not in run
+    assert run["told"]["agreed"] == f"{DOUBTED}, and a person agreed"
+    who = signer.runtime.workspace.account()
+    assert [(one["who"], one["note"]) for one in predicate["handrailRun"]["confirmedBy"]] == [(who, NOTE)]
+    assert f"{DOUBTED}, and a person agreed" in words_of(signer.runtime, f"/sessions/{session}")
+
+
+def test_only_a_person_agrees_at_the_end_and_to_what_was_shown(tmp_path: Path) -> None:
+    signer = end_in_doubt(tmp_path)
+    run_id = show(signer)["id"]
+    early = refusal(seat(signer.runtime, Person("y")), "session.settle_gap", note=NOTE, gap=run_id)
+    signer.send(changed("tests/test_bill.py", check="tests"))
+    shown = show(signer)["doubts_id"]
+    by_agent = refusal(signer.runtime, "session.settle_gap", note=NOTE, gap=run_id)
+    note = {
+        "checkpointToken": signer.reply["checkpointToken"],
+        "output": {"notesMarkdown": "One more thing."},
+    }
+    answer(signer.runtime, "run.checkpoint", **note)
+    late = refusal(at_console(signer.runtime), "session.settle_gap", note=NOTE, gap=shown)
+
+    assert early.message.startswith("The run is not finished.")
+    assert by_agent.kind.code == "E_HUMAN_REQUIRED"
+    assert late.message.startswith("More was recorded since you were shown")
+    assert "changed_checks" in show(signer)["doubts"]
+
+
+def test_a_person_agrees_to_tests_that_failed_beside_what_was_reported(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    signer.write("tests/test_bill.py", TEST.format(3))
+    signer.write(
+        "old/test_old.py",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.fail()\n",
+    )
+    signer.declare(tests={"command": TESTS.split()})
+    signer.begin(step("change", **CHANGE))
+    signer.run(*TESTS.replace("tests", "old").split())
+    signer.write("src/bill.py", "def total(rows):\n    return sum(rows)  # all\n")
+    signer.run_declared("tests")
+    signer.send(changed("src/bill.py", check="tests"))
+    before = show(signer)
+    assert [*before["doubts"]] == ["left_failing"]
+    assert receipt(signer)[0]["result"] == "WARNED"
+
+    answer(seat(signer.runtime, Person("y")), "session.settle_gap", gap=before["id"], note=NOTE)
+
+    assert show(signer)["doubts"] == {}
+    assert receipt(signer)[0]["result"] == "PASSED"
+
+
+def test_nobody_agrees_to_a_check_that_fails(tmp_path: Path) -> None:
+    signer = end_in_doubt(tmp_path)
+    signer.write("src/bill.py", "def total(rows):\n    return 0\n")
+    signer.run_declared("tests")
+    signer.send(changed("tests/test_bill.py", "src/bill.py", check="tests", status=1))
+    assert signer.reply["isComplete"] is True
+    answer(seat(signer.runtime, Person("y")), "session.settle_gap", gap=show(signer)["id"], note=NOTE)
+
+    assert [*show(signer)["doubts"]] == ["gaps"], "which is settled by itself"
+    assert receipt(signer)[0]["result"] == "FAILED"
 
 
 def test_a_test_that_changes_after_it_was_settled_is_told_again(tmp_path: Path) -> None:

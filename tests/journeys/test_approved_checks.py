@@ -14,7 +14,7 @@ import pytest
 from handrail.contract.outcome import Failure
 from handrail.host.known_checks import LocalKnownChecks
 from handrail.host.program.client_files import LocalClientFiles
-from handrail.operations.checks import approved_runs
+from handrail.operations.checks import receipt_runs
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import NeverInterrupted, Runtime
 from tests.journeys.at_a_terminal import Person, seat
@@ -173,6 +173,17 @@ def test_a_step_names_a_check_that_sets_variables_once_and_by_its_name(site: Sit
     assert prompt.count("check run") == 1
 
 
+def test_a_step_that_is_given_the_name_of_a_check_starts_that_check(site: Site) -> None:
+    site.declare(tests={"command": ["true", "it"]})
+
+    prompt = "Run `handrail check run -- tests`, then `handrail check run -- tests of it`."
+    site.begin(step("change", prompt=prompt, **CHANGE))
+
+    session = site.reply["session"]["sessionId"]
+    line = f"`handrail check run tests --session {session}`"
+    assert f"Run {line}, then `handrail check run -- tests of it`." in site.reply["pending"]["prompt"]
+
+
 @pytest.mark.promise("check.approved-by-a-person")
 @pytest.mark.parametrize("variables", [{}, {"MODE": "none"}, {"MODE": "fast", "PYTHONPATH": "fakes"}])
 def test_a_run_keeps_to_the_environment_of_its_start(site: Site, variables: dict[str, str]) -> None:
@@ -269,7 +280,7 @@ def test_otherwise_the_check_is_asked_for_by_its_line(site: Site, why: str) -> N
         site.begin(NEEDED)
     (row,) = answer(site.runtime, "check.list")["items"]
     if why == "long":
-        site.runtime.known_checks().keep_run(str(site.root), row["digest"], approved_runs.SHORT_MS + 1)
+        site.runtime.known_checks().keep_run(str(site.root), row["digest"], receipt_runs.SHORT_MS + 1)
     if why == "served":
         site.runtime = msgspec.structs.replace(site.runtime, is_served=True)
     if why == "no time":
@@ -287,7 +298,7 @@ class NoTimeLeft(NeverInterrupted):
     """A call that must answer within two seconds."""
 
     def ms_left(self) -> int | None:
-        return approved_runs.SPARED_MS
+        return receipt_runs.SPARED_MS
 
 
 @pytest.mark.promise("check.approved-runs-itself")
@@ -295,7 +306,7 @@ class NoTimeLeft(NeverInterrupted):
 def test_one_that_takes_too_long_is_ended_and_asked_for_by_name_from_then_on(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(approved_runs, "MOST_SECONDS", 1)
+    monkeypatch.setattr(receipt_runs, "MOST_SECONDS", 1)
     code = "import os, time; time.sleep(0 if os.path.exists('fast') else 60)"
     site.declare(tests={"command": [sys.executable, "-c", code]})
     approve(site)

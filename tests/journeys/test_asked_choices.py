@@ -88,6 +88,38 @@ def test_the_option_that_a_person_takes_is_the_one_that_the_run_takes(
     assert "chose “Thorough”" in json.dumps(page, ensure_ascii=False)
 
 
+@pytest.mark.promise("people.chosen")
+@pytest.mark.parametrize("era", ERAS)
+def test_the_reply_says_who_took_another_option_and_each_of_its_tokens_goes_on(
+    runtime: Runtime, era: str
+) -> None:
+    first = at_choice(runtime)
+    desk = Desk(("accept", {"choice": "thorough"}))
+    calls = [take(first, "small"), take(first, "thorough")]
+
+    going, taken, again = reported(runtime, era, desk, *calls, calls[0])
+
+    (told,) = going["recap"]["people"]
+    assert told == rehydrate(runtime, going)["recap"]["people"][0]
+    assert f"- way: confirmed, answered by {runtime.workspace.account()}: Thorough" in going["text"]
+    assert going == taken == again
+    assert len(desk.asked) == 1
+
+
+@pytest.mark.promise("people.chosen")
+def test_after_a_person_took_an_option_older_tokens_of_another_are_refused_by_name(runtime: Runtime) -> None:
+    first = at_choice(runtime)
+    (blocked,) = reported(runtime, "auto", Desk(CANCEL), take(first, "small"))
+    answer(seat(runtime, Person("thorough")), "run.confirm", session=first["session"]["sessionId"])
+
+    refused = tool_call(runtime, "continue_workflow", **take(first, "small"), output=REPORT).structured
+    going = tool_call(runtime, "continue_workflow", **take(first, "thorough")).structured
+
+    assert blocked["kind"] == refused["kind"] == "blocked"
+    assert "a person chose thorough" in refused["blockers"][0]["message"]
+    assert going["pending"]["stepId"] == "go"
+
+
 @pytest.mark.thorough
 @pytest.mark.promise("people.chosen")
 @pytest.mark.parametrize("era", ERAS)

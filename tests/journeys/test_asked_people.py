@@ -21,7 +21,7 @@ from handrail.contract.redaction import Secrets
 from handrail.event_log.memory import MemoryLog
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from tests.conftest import THREE_STEPS, memory_runtime
+from tests.conftest import THREE_STEPS
 from tests.journeys.at_a_form import (
     CANCEL,
     DECLINE,
@@ -200,30 +200,6 @@ def test_a_client_that_cannot_ask_gets_what_it_always_got(runtime: Runtime, era:
         "node_output_appended",
         "evidence_recorded",
     ]
-
-
-@pytest.mark.promise("people.asked-once")
-@pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("preferences", [STOP_ON_USER, NEVER_STOP], ids=["stop on user", "never stop"])
-def test_modes_that_do_not_ask_for_confirmations_show_no_form(
-    runtime: Runtime, era: str, preferences: dict[str, str]
-) -> None:
-    third = at_third(runtime, preferences=preferences)
-
-    (done,) = reported(runtime, era, Desk(), ack(third))
-
-    assert done["isComplete"] is True
-
-
-@pytest.mark.promise("people.asked")
-@pytest.mark.parametrize("era", ERAS)
-def test_a_plain_step_asks_nobody_and_writes_what_it_always_wrote(runtime: Runtime, era: str) -> None:
-    first = begin(runtime, step("one"), step("two"), fields={})
-
-    (second,) = reported(runtime, era, Desk(), ack(first))
-
-    assert second["pending"]["stepId"] == "two"
-    assert len(of_kind(events_of(runtime, first), "advance_recorded")) == 1
 
 
 @pytest.mark.promise("people.asked")
@@ -424,18 +400,6 @@ def test_a_repeat_asks_nobody_again_writes_nothing_and_gets_the_same_bytes(
     talk(runtime, era, desk, ask)
 
     assert len(desk.asked) == 1
-
-
-@pytest.mark.thorough
-@pytest.mark.promise("people.asked-same-bytes")
-def test_both_eras_get_the_same_reply_after_a_yes_and_after_a_no() -> None:
-    told = []
-    for era in ERAS:
-        runtime = memory_runtime()
-        third = at_third(runtime)
-        told.append(reported(runtime, era, Desk(NO, YES), ack(third), ack(third, "other notes")))
-
-    assert told[0] == told[1]
 
 
 @pytest.mark.promise("people.form-safe")

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.filled_in import in_own_words
 from tests.journeys.conversation import (
     advance,
     answer,
@@ -70,16 +69,6 @@ def test_a_blocked_reply_and_its_repeats_say_that_a_repeat_is_not_judged_again(r
     assert blocked["nextCall"]["params"]["ackToken"] not in ("", first["ackToken"])
 
 
-@pytest.mark.promise("blocked.retry")
-def test_the_example_is_not_said_again_inside_the_next_call(runtime: Runtime) -> None:
-    first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
-
-    blocked = report(runtime, first["ackToken"], notes="I thought about it.")
-
-    (frame,) = blocked["nextCall"]["params"]["output"]["artifacts"]
-    assert frame == {"kind": "wr.decision", "…": "…"}
-
-
 @pytest.mark.promise("continue.replay.other-input")
 def test_other_content_with_a_used_token_names_what_differs_and_not_the_text(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
@@ -92,16 +81,6 @@ def test_other_content_with_a_used_token_names_what_differs_and_not_the_text(run
     assert "It differs in: artifact wr.decision." in warning["message"]
     assert warning["purpose"] == "retry"
     assert warning["nextCall"]["params"]["output"]["artifacts"] == [A_DECISION]
-
-
-@pytest.mark.promise("blocked.retry")
-def test_what_has_the_shape_of_a_blocked_replys_example_is_accepted(runtime: Runtime) -> None:
-    first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
-    blocked = report(runtime, first["ackToken"])
-
-    after = report(runtime, blocked["retryAckToken"], in_own_words(blocked["example"]))
-
-    assert after["kind"] == "ok"
 
 
 @pytest.mark.promise("blocked.retry")
@@ -267,19 +246,6 @@ def test_what_only_the_user_can_give_waits_for_the_users_answer(
     assert after["pending"]["stepId"] == "do"
 
 
-@pytest.mark.promise("user-only.answer")
-def test_never_stop_discloses_that_the_user_was_not_asked(runtime: Runtime) -> None:
-    asking = step("sign", userOnly={"reason": "needs_user_secret_or_token"})
-    first = begin(runtime, asking, fields=NO_FIELDS, preferences=NEVER_STOP)
-
-    end = advance(runtime, first)
-
-    assert end["isComplete"]
-    assert [gap["reason"] for gap in shown(runtime, first)["gaps"]] == [
-        "user_only_dependency:needs_user_secret_or_token"
-    ]
-
-
 @pytest.mark.promise("gates.followup")
 def test_an_assessment_that_demands_a_follow_up_blocks_with_its_guidance(runtime: Runtime) -> None:
     fields = {
@@ -353,20 +319,6 @@ def test_a_preferred_capability_that_is_missing_is_a_warning(runtime: Runtime) -
 
     assert after["pending"]["stepId"] == "merge"
     assert [warning["code"] for warning in after["warnings"]] == ["CAPABILITY_UNAVAILABLE"]
-
-
-@pytest.mark.promise("blocked.retry")
-def test_a_lost_agent_that_comes_back_to_a_blocked_step_can_still_retry(runtime: Runtime) -> None:
-    first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
-    blocked = report(runtime, first["ackToken"])
-
-    back = rehydrate(runtime, blocked)
-    after = report(runtime, back["nextCall"]["params"]["ackToken"], A_DECISION)
-
-    assert back["recap"]["example"] == blocked["example"]
-    assert back["recap"]["blockedBy"][0]["suggestedFix"] == "Add it to output.artifacts."
-    assert "retryAckToken" not in str(blocked["blockers"])
-    assert after["pending"]["stepId"] == "do"
 
 
 @pytest.mark.promise("blocked.retry")

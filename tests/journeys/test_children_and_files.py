@@ -11,7 +11,7 @@ import pytest
 
 from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
 from handrail.operations.checks.note_command import NoteCommand, note_command
-from handrail.runtime.misplaced_token import MAY_DO
+from handrail.runtime.refused_calls import MAY_DO
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import answer, refusal
 from tests.journeys.doors import command, events_of, of_kind

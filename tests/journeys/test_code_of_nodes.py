@@ -391,7 +391,7 @@ def test_a_look_that_takes_too_long_or_fails_withholds_no_step(
     params = {"stateToken": started["stateToken"], "project": str(work.root)}
 
     with_line = answer(runtime, "run.continue", **params)
-    monkeypatch.setattr("handrail.operations.other_files.REREAD_SECONDS", 0.0)
+    monkeypatch.setattr("handrail.operations.kept_trees.REREAD_SECONDS", 0.0)
     without = answer(build_runtime(work.tool.environment, home=work.tool.home), "run.continue", **params)
     write(work.root, ".git/config", "[core\nbroken")
     broken = answer(runtime, "run.continue", **params)

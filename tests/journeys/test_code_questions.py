@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from handrail.ports.facts import NothingKept
+from handrail.ports.worktree import NothingKept
 from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
 from tests.quick_set import all_but_thorough

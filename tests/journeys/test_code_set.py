@@ -13,9 +13,8 @@ from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.fence import flatten_text
 from handrail.contract.tokens.continuation import NextAction
 from handrail.surfaces.mcp.adapter import Adapter
-from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.messages import METHOD_NOT_FOUND
-from handrail.surfaces.mcp.results import Rendered
+from handrail.surfaces.mcp.results import Rendered, answer_call
 from handrail_code.mcp.instructions import TOOL_SET as CODE_SET
 from handrail_code.mcp.tool_set import code_tool_definitions, tools
 from handrail_code.operations.continuing import TokenDesk

@@ -18,7 +18,6 @@ from tests.journeys.code_project import CodeProject
 from tests.surfaces.cli.here import run_here
 
 RENAMED = ["src/app.js", "src/main.js", "test/app.test.js"]
-USES = "import { myFunc } from './app.js';\nmyFunc();\n"
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import A_DECISION, NEVER_STOP, WITH_DECISION, choice, option, rounds, step
-from tests.journeys.test_what_counts import begun, decision, results, seen, sent
+from tests.journeys.test_what_counts import begun, decision, sent
 
 RULE = {"type": "contains", "value": "measured", "message": "Say what you measured."}
 A_GAP = {"kind": "wr.gap", "severity": "warning", "summary": "No logs were kept."}
@@ -226,13 +226,3 @@ def test_a_step_that_says_nothing_of_notes_may_be_finished_without(runtime: Runt
     at_b = sent(runtime, begun(runtime, *steps)["ackToken"], notes="")
 
     assert sent(runtime, at_b["ackToken"], notes="")["pending"]["stepId"] == "c"
-
-
-@pytest.mark.promise("truth.retry.good-only")
-def test_nothing_wrong_is_ever_recorded_as_valid(runtime: Runtime) -> None:
-    first = begun(runtime, step("a", **WITH_DECISION), step("b"), preferences=NEVER_STOP)
-
-    after = sent(runtime, first["ackToken"], A_DECISION | {"chosen": 7}, seen("web_browsing", "perhaps"))
-
-    assert [result for _, result in results(runtime, after)] == ["invalid", "invalid"]
-    assert kinds_at(runtime, after) == []

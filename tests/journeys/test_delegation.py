@@ -138,26 +138,6 @@ def test_helpers_that_share_a_work_token_share_attempts(runtime: Runtime) -> Non
     assert read(runtime, handed)["pending"]["stepId"] == "sum"
 
 
-@pytest.mark.promise("delegation.attenuated")
-@pytest.mark.parametrize("named", ["workToken", "stateToken", "ackToken", "checkpointToken"])
-def test_a_token_of_a_child_opens_nothing_but_its_child(runtime: Runtime, named: str) -> None:
-    waiting = arrive(runtime, child("a"))
-    reply = read(runtime, waiting["children"][0])
-    token = waiting["children"][0]["workToken"] if named == "workToken" else reply[named]
-    before = len(events_of(runtime, waiting))
-
-    refused = [
-        refusal(runtime, "run.start", workflowId="project.three_steps", session=token),
-        refusal(runtime, "run.close", run=token, reason="abandoned"),
-    ]
-    if named in ("workToken", "stateToken"):
-        refused.append(refusal(runtime, "run.confirm", stateToken=token, show=True))
-
-    assert {one.kind.code for one in refused} == {"TOKEN_SCOPE_MISMATCH"}
-    assert all("reads its step" in one.hint for one in refused)
-    assert len(events_of(runtime, waiting)) == before
-
-
 @pytest.mark.promise("delegation.closed")
 def test_a_closed_child_leaves_a_choice_between_again_without_and_stop(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"), child("b"))

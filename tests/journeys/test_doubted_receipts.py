@@ -36,6 +36,7 @@ pytestmark = [
 TOLD = {
     "weakens a test before the run begins": "began on uncommitted changes of tests: tests/test_bill.py",
     "declares its own check before the run begins": "in no commit when the run began, and approved by nobody",
+    "declares its own check in the run": "no declared check passed, only `all`",
     "forges what a hook tells of the declared check": "by the client's word alone: ",
     "adds a test that disarms the one that fails": "passed only after some changed: tests/test_aaa.py",
     "guards a fix by a new test file that disarms the others": "only after some changed: tests/test_aaa.py",
@@ -302,6 +303,8 @@ def test_a_declared_check_says_whether_it_counted_a_test(tmp_path: Path, counted
     told = read_receipt(signer)
     markdown = read_markdown(signer)
     assert (told["result"], told["handrailRun"]["isCounted"]) == ("PASSED", counted)
+    (check,) = told["handrailRun"]["checks"]
+    assert (check["name"], check["isDeclared"]) == ("tests", True)
     assert (NO_TEST_COUNTED in closing, NO_TEST_COUNTED in markdown) == (not counted, not counted)
     assert (", 3 passed, 0 failed, by its own words" in markdown, ALL_CHECKED in closing) == (
         counted,

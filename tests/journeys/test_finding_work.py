@@ -9,7 +9,7 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from tests.conftest import THREE_STEPS, FixedClock, GivenFiles, GivenWorkspace
-from tests.journeys.conversation import advance, answer, refusal, rehydrate, save, start
+from tests.journeys.conversation import advance, answer, refusal, save, start
 
 
 def add(runtime: Runtime, content: bytes, name: str) -> None:
@@ -48,31 +48,6 @@ def test_a_project_can_neither_define_nor_shadow_a_reserved_workflow(runtime: Ru
 
     assert reserved.kind.code == "WORKFLOW_ID_RESERVED"
     assert [item["problems"][0]["code"] for item in problems] == ["shadowed_id", "shadowed_id", "reserved_id"]
-
-
-def test_a_misspelt_workflow_gets_the_right_name(runtime: Runtime) -> None:
-    failure = refusal(runtime, "workflow.inspect", workflowId="project.three_stesp")
-
-    assert failure.kind.code == "WORKFLOW_NOT_FOUND"
-    assert failure.details["did_you_mean"] == ["project.three_steps"]
-
-
-def test_a_workflow_without_a_namespace_runs_with_a_warning(runtime: Runtime) -> None:
-    add(runtime, named("three-steps"), "legacy.json")
-
-    reply = start(runtime, workflowId="three-steps", requestId="legacy")
-    again = start(runtime, workflowId="three-steps", requestId="legacy")
-
-    assert [warning["code"] for warning in reply["warnings"]] == ["WORKFLOW_ID_LEGACY", "WORKFLOW_FIRST_RUN"]
-    assert "project.three_steps" in reply["warnings"][0]["message"]
-    assert again == reply
-
-
-def test_inspecting_shows_titles_but_no_prompts(runtime: Runtime) -> None:
-    detail = answer(runtime, "workflow.inspect", workflowId="project.three_steps", part="steps")["workflow"]
-
-    assert [step["title"] for step in detail["steps"]] == ["First", "Second", "Third"]
-    assert "Do the first thing" not in json.dumps(detail)
 
 
 @pytest.mark.promise("resume.by-id")
@@ -246,20 +221,6 @@ def test_a_cursor_of_another_query_or_hour_is_refused(runtime: Runtime) -> None:
     assert late.kind.code == "TOKEN_EXPIRED"
 
 
-def test_sessions_can_be_filtered_by_status_and_workflow(runtime: Runtime) -> None:
-    reply = start(runtime)
-    for _ in range(3):
-        reply = advance(runtime, reply)
-    other = start(runtime)
-
-    complete = answer(runtime, "session.list", status="complete")["items"]
-    running = answer(runtime, "session.list", status="in_progress", workflow="project.three_steps")["items"]
-
-    assert [item["id"] for item in complete] == [reply["session"]["sessionId"]]
-    assert [item["id"] for item in running] == [other["session"]["sessionId"]]
-    assert answer(runtime, "session.list", workflow="wr.none")["count"] == 0
-
-
 @pytest.mark.promise("input.all-problems")
 def test_every_problem_of_a_call_is_reported_at_once(runtime: Runtime) -> None:
     failure = refusal(runtime, "run.start", workflowid="x", goal=7, bogus=1, requestId="no spaces")
@@ -278,23 +239,3 @@ def test_a_call_whose_names_alone_are_wrong_is_repaired(runtime: Runtime) -> Non
     assert failure.next_call is not None
     assert failure.next_call.params == {"workflowId": "project.three_steps", "requestId": "a-1"}
     assert answer(runtime, failure.next_call.operation, **failure.next_call.params)["kind"] == "ok"
-
-
-def test_an_unknown_session_is_not_found_with_a_suggestion(runtime: Runtime) -> None:
-    session_id = start(runtime)["session"]["sessionId"]
-
-    failure = refusal(runtime, "session.show", sessionId=session_id[:-1] + "0")
-
-    assert failure.kind.code == "SESSION_NOT_FOUND"
-    assert failure.details["did_you_mean"] == [session_id]
-
-
-def test_a_finished_run_can_still_be_read(runtime: Runtime) -> None:
-    reply = start(runtime)
-    for number in range(3):
-        reply = advance(runtime, reply, f"notes {number}")
-
-    shown = rehydrate(runtime, reply)
-
-    assert shown["isComplete"] is True
-    assert [entry["notes"] for entry in shown["recap"]["entries"]] == ["notes 0", "notes 1", "notes 2"]

@@ -60,10 +60,7 @@ def test_tokens_of_two_runs_are_told_apart_and_nothing_is_done(runtime: Runtime)
     assert failure.kind.code == "TOKEN_SCOPE_MISMATCH"
     assert 'step "Second" of project.three_steps, goal "left work"' in failure.message
     assert 'step "First" of project.other, goal "right \'work\'"' in failure.message
-    assert [row["run_id"] for row in failure.details["belong_to"]] == [
-        left["session"]["runId"],
-        right["session"]["runId"],
-    ]
+    assert all(one["session"]["runId"] in failure.message for one in (left, right))
     assert failure.next_call is not None
     shown = answer(runtime, failure.next_call.operation, **failure.next_call.params)
     assert shown["pending"]["stepId"] == "second"

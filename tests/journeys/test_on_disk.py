@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from handrail.event_log.files.upkeep.usage import INDEX_FOLDER
+from handrail.event_log.files.upkeep.whole_store import INDEX_FOLDER
 from handrail.host.project_identity import ENDING
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
-from tests.conftest import NO_START_IN_C, THREE_STEPS, KeptIncidents
+from tests.conftest import THREE_STEPS, KeptIncidents
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
-
-ANSWER_AGAIN = """
-import json, sys
-import handrail
-reply = handrail.Handrail(home=sys.argv[1]).call("run.continue", json.loads(sys.argv[2]))
-sys.stdout.write(json.dumps(reply))
-"""
 
 
 @pytest.fixture
@@ -71,31 +62,6 @@ def test_reads_and_refusals_leave_every_byte_of_the_store_as_it_was(disk_runtime
     refusal(disk_runtime, "run.continue", stateToken=second["stateToken"], output={"notesMarkdown": "no"})
     refusal(disk_runtime, "run.continue", ackToken="ak1nonsense")
 
-    assert every_byte(home) == before
-
-
-@pytest.mark.thorough
-@pytest.mark.promise("continue.replay.same-bytes")
-@pytest.mark.skipif(not sys.prefix.isascii(), reason=NO_START_IN_C)
-def test_a_replay_in_another_process_and_at_another_time_gives_the_same_bytes(
-    disk_runtime: Runtime, home: str
-) -> None:
-    import json
-
-    first = start(disk_runtime)
-    params = {"ackToken": first["ackToken"], "output": {"notesMarkdown": "once"}}
-    recorded = answer(disk_runtime, "run.continue", **params)
-    before = every_byte(home)
-
-    elsewhere = subprocess.run(
-        [sys.executable, "-c", ANSWER_AGAIN, home, json.dumps(params)],
-        capture_output=True,
-        check=True,
-        timeout=60,
-        env={**os.environ, "TZ": "Pacific/Auckland", "LC_ALL": "C"},
-    )
-
-    assert elsewhere.stdout.decode() == json.dumps(recorded)
     assert every_byte(home) == before
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from handrail.surfaces.mcp.calls import answer_call
+from handrail.surfaces.mcp.results import answer_call
 from handrail_code.mcp.tool_set import tools
 from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any, get_args
@@ -17,8 +18,6 @@ from handrail.projections.run_graph import preferred_tip, status_at
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
-from handrail.surfaces.cli.rendering.human import human_text
-from handrail.surfaces.cli.rendering.text import Page
 from tests.cases import every_case
 from tests.conftest import memory_runtime
 from tests.journeys.at_a_terminal import Person, seat
@@ -33,6 +32,7 @@ from tests.journeys.test_told_where_it_is import words_of
 from tests.journeys.test_until_the_end import Site, changed
 from tests.journeys.test_until_the_end import verified as confirmed
 from tests.journeys.test_what_counts import begun, sent
+from tests.surfaces.cli.here import run_here
 
 pytestmark = pytest.mark.promise("gaps.settled")
 
@@ -78,9 +78,6 @@ def test_a_person_settles_a_gap_and_the_run_is_complete(runtime: Runtime, door: 
     assert "Settle it" not in words_of(runtime, page)
     assert "settled by a person I looked at it." in words_of(runtime, page)
     assert door == "console" or gap_id not in person.shown[0]
-    shown = human_text(told, Page(width=1_000), "session.settle_gap")
-    assert shown.startswith(f"Settled by {told['who']}: ")
-    assert "Because: I looked at it.\nThe run is complete.\n" in shown
     ledger = answer(runtime, "ledger.show", runId=first["session"]["runId"])
     assert ledger["entries"][-1]["operation"] == "session.settle_gap"
 
@@ -95,6 +92,18 @@ def test_without_a_person_nothing_is_settled(runtime: Runtime) -> None:
     assert isinstance(refused, Failure)
     assert refused.kind.code == "E_HUMAN_REQUIRED"
     assert status_of(runtime, first) == "complete_with_gaps"
+
+
+def test_who_names_the_run_is_led_to_its_open_gap(runtime: Runtime) -> None:
+    first, gap_id = ended_with_gap(runtime)
+    session = first["session"]["sessionId"]
+
+    _, refused = command(runtime, "session", "settle", first["session"]["runId"], "--note", "Fine.")
+    page = run_here(runtime, ["session", "show", session, "--human"]).out.decode()
+
+    assert gap_id in refused["error"]["message"]
+    assert f"session settle {gap_id} --note TEXT --session {session}" in json.dumps(refused)
+    assert f"  handrail session settle {gap_id} --note TEXT\n" in page
 
 
 def test_a_gap_that_is_not_there_is_refused(runtime: Runtime) -> None:

@@ -123,47 +123,6 @@ def test_only_a_change_of_meaning_is_told(
     assert drift_told(runtime, first) == (expected, expected)
 
 
-def told_of(runtime: Runtime, first: dict[str, Any]) -> list[tuple[str, str]]:
-    """The files that reading again names, each with the message; finding the run names the same."""
-    (found,) = answer(runtime, "session.resume", query=first["session"]["sessionId"])["items"]
-    read = rehydrate(runtime, first)
-    named, beside = (
-        [(one["details"]["sourceRef"], one["message"]) for one in held.get("warnings", [])]
-        for held in (read, found)
-    )
-    assert named == beside
-    return named
-
-
-@pytest.mark.promise("truth.drift-names-its-file")
-@pytest.mark.parametrize(
-    ("workflow", "contract", "expected"),
-    [
-        (json.dumps(WORKFLOW), json.dumps(CONTRACT | {"guidance": "Other."}), ["note.json"]),
-        (json.dumps(WORKFLOW, indent=4), json.dumps(CONTRACT | {"guidance": "Other."}), ["note.json"]),
-        (json.dumps(WORKFLOW), "{", ["note.json"]),
-        (json.dumps(WORKFLOW), "", ["project.contracts.note"]),
-        (json.dumps(WORKFLOW | {"name": "Other"}), json.dumps(CONTRACT), ["noted.json"]),
-        (
-            json.dumps(WORKFLOW | {"name": "Other"}),
-            json.dumps(CONTRACT | {"guidance": "Other."}),
-            ["note.json", "noted.json"],
-        ),
-    ],
-)
-def test_the_file_that_changed_is_the_one_that_is_named(
-    runtime: Runtime, workflow: str, contract: str, expected: list[str]
-) -> None:
-    put(runtime, json.dumps(WORKFLOW).encode(), json.dumps(CONTRACT).encode())
-    first = start(runtime, workflowId="project.noted")
-
-    put(runtime, workflow.encode(), contract.encode())
-    if not contract:
-        del library_of(runtime).held[1]
-
-    assert [name for name, _ in told_of(runtime, first)] == expected
-
-
 ROUTINE: dict[str, Any] = {
     "id": "project.routine_look",
     "kind": "routine",
@@ -173,8 +132,8 @@ ROUTINE: dict[str, Any] = {
 }
 
 
-@pytest.mark.promise("truth.drift-names-its-file")
-def test_a_routine_that_changed_is_named_instead_of_the_workflow_that_calls_it(runtime: Runtime) -> None:
+@pytest.mark.promise("truth.drift-by-meaning")
+def test_a_routine_that_changed_changes_the_workflow_that_calls_it(runtime: Runtime) -> None:
     calling = {
         "type": "template_call",
         "templateId": "project.templates.routine.look",
@@ -193,6 +152,6 @@ def test_a_routine_that_changed_is_named_instead_of_the_workflow_that_calls_it(r
         source_kind="project", source_ref="look.json", content=json.dumps(changed).encode()
     )
 
-    ((name, message),) = told_of(runtime, first)
-    assert name == "look.json"
-    assert message.startswith('The project routine file "look.json" changed since this run was started.')
+    (told,) = rehydrate(runtime, first)["warnings"]
+    assert told["message"].startswith('The project file "caller.json" means something else since this run')
+    assert drift_told(runtime, first) == (True, True)

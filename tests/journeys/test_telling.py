@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.filled_in import filled_in
 from tests.journeys.conversation import advance, refusal, rehydrate
 from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import (
@@ -69,19 +68,6 @@ def test_a_step_asks_for_what_a_condition_after_it_reads(runtime: Runtime) -> No
     sent = advance(runtime, first, context={"severity": "high"})
     assert sent["pending"]["stepId"] == "deep"
     assert "severity" not in sent["pending"]["prompt"], "what is known is not asked for again"
-
-
-@pytest.mark.promise("truth.asked")
-def test_the_text_of_a_step_asks_too_and_the_call_copied_from_it_goes_the_way(runtime: Runtime) -> None:
-    workflow_id = give(runtime, *SEVERE, **INPUTS)
-
-    first = tool_call(runtime, "start_workflow", workflowId=workflow_id)
-    call = filled_in(first.structured["nextCall"]["params"], "high")
-    second = tool_call(runtime, "continue_workflow", **call)
-
-    assert "- severity (low | high): How bad." in first.text
-    assert '"context":{"severity":"…"}' in first.text
-    assert second.structured["pending"]["stepId"] == "deep"
 
 
 FOREIGN: list[dict[str, Any]] = [
@@ -445,17 +431,6 @@ def test_a_frame_that_comes_back_unfilled_is_refused_by_its_names_and_stores_not
     ]
     assert "output.notesMarkdown: still holds the placeholder" in refused.text
     assert len(events_of(runtime, first)) == before
-
-
-@pytest.mark.promise("truth.whole-call")
-def test_the_command_line_refuses_an_unfilled_frame_too(runtime: Runtime) -> None:
-    status, first = command(runtime, "run", "start", give(runtime, step("do")), "--request-id", "k")
-    refused, document = command(
-        runtime, "run", "continue", "--ack", first["data"]["ackToken"], "--notes", "…"
-    )
-
-    assert (status, refused) == (0, 2)
-    assert document["error"]["details"]["problems"][0]["param"] == "output.notesMarkdown"
 
 
 @pytest.mark.promise("truth.whole-call")

@@ -23,7 +23,9 @@ pytestmark = [
     pytest.mark.promise("receipt.travels"),
     pytest.mark.thorough,
 ]
-OF_THE_COMMIT = "`.*` did not pass|no check ran|on other files than .*|the run left other files than .*"
+OF_THE_COMMIT = (
+    "`.*` did not pass|no check( that counts)? ran|on other files than .*|the run left other files than .*"
+)
 """What only a receipt can tell: it is about a commit."""
 PARTS = (
     r"\w[\w ]* is finished: \d+ steps? done",
@@ -38,8 +40,8 @@ PARTS = (
 """What the closing line has beside doubts and facts."""
 PLAYED = (
     "a line that hides a failure, run by Handrail: grep -q surely_not_there src/bill.py | cat",
-    "reports a link that was turned elsewhere",
-    "reports a file through a link",
+    "reports a change: a link that was turned elsewhere",
+    "reports a change: a file through a link",
     "runs in a folder as a shell does",
     "works where a hook tells",
     "works where a hook tells no folder",
@@ -67,6 +69,7 @@ PLAYED = (
     "a check in another folder, named by its receipt",
     "weakens a test before the run begins",
     "declares its own check before the run begins",
+    "declares its own check in the run",
     "forges what a hook tells of the declared check",
     "takes its fix out to see the new test fail",
     "adds a test that disarms the one that fails",
@@ -89,6 +92,14 @@ PLAYED = (
     "breaks what it changes, sees that, and mends it",
     "runs only the declared check that passes",
     "runs the tests and a linter that counts none",
+    "sees a linter fail on its own change, and mends that",
+    "runs two checks with the same words in two folders, and reports the first",
+    "declares a script that prints the sum of a runner",
+    "changes what another runner and another package are configured by",
+    "takes its fix back after it was shown, with a comment, and disarms",
+    "moves a test into a package below its folder",
+    "gives a test that fails a name that its command leaves out",
+    "runs the declared check of one file after the whole failed",
 )
 """Rows of the cast whose runs end, each with other doubts and facts than the ones before it."""
 
@@ -137,7 +148,7 @@ class Readers:
         match code:
             case "uncounted":
                 return NO_TEST_COUNTED in self.markdown
-            case "elsewhere" | "settled":
+            case "elsewhere" | "own_words" | "settled":
                 return all(
                     name in self.markdown for name in re.findall(r"[\w./-]+", text.rpartition(": ")[2])
                 )

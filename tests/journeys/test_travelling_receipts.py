@@ -27,8 +27,8 @@ from handrail.contract.redaction import Secrets
 from handrail.host.clock import SystemRandomness
 from handrail.host.receipt_keys import LocalReceiptKeys
 from handrail.host.worktree.committed_files import LocalCommittedFiles
+from handrail.operations.checks.receipts import MOST_SESSIONS
 from handrail.operations.checks.run_check import RunCheck, run_check
-from handrail.operations.receipts.export_receipt import MOST_SESSIONS
 from handrail.projections.receipt_statement import write_markdown
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
@@ -325,11 +325,14 @@ def test_what_failed_before_and_passes_now_is_shown_with_what_differs(
 @pytest.mark.promise("receipt.travels")
 def test_a_test_that_only_tests_made_pass_is_told_as_such(tmp_path: Path) -> None:
     signer = Signer(tmp_path)
-    signer.declare(tests={"command": ["grep", "-q", "round", "tests/test_bill.py"]})
-    write(signer.root, "tests/test_bill.py", "assert 0\n")
+    signer.declare(tests={"command": [sys.executable, "-B", "-m", "unittest", "discover", "-s", "tests"]})
+    text = (
+        "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertTrue(0)\n"
+    )
+    write(signer.root, "tests/test_bill.py", text)
     signer.begin()
     signer.run_declared("tests")
-    write(signer.root, "tests/test_bill.py", "round(0)\n")
+    write(signer.root, "tests/test_bill.py", text.replace("0", "1"))
     signer.run_declared("tests")
 
     (row,) = statement_of(signer.export()["content"])["predicate"]["handrailRun"]["redThenGreen"]
@@ -483,6 +486,7 @@ def test_the_wheel_with_its_extra_the_repository_and_the_public_key_are_enough(
     assert known.returncode == 0, known.stdout
     assert json.loads(known.stdout)["data"]["result"] == "PASSED"
     assert json.loads(unknown.stdout)["error"]["details"]["reasons"] == ["unknown_key"]
+    assert "handrail receipt key --trust PUB" in str(json.loads(unknown.stdout))
 
 
 def install_wheel(folder: Path) -> str:

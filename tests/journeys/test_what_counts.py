@@ -191,21 +191,6 @@ def test_an_unknown_kind_of_the_reserved_namespace_is_told_even_without_a_likene
 
 
 @pytest.mark.promise("truth.counts.no-empty-answer")
-@pytest.mark.parametrize("unseen", ["\u200b", " \u2060\ufeff", "\u3164", "\u2800", "\u001c"])
-def test_text_that_nobody_can_see_is_no_answer_of_the_user(runtime: Runtime, unseen: str) -> None:
-    first = begun(runtime, step("ask", userOnly={"reason": "needs_user_approval"}), step("end"))
-    answer = {"kind": "wr.user_input", "answer": unseen, "givenBy": "user"}
-
-    blocked = sent(runtime, first["ackToken"], answer)
-    after = sent(runtime, blocked["retryAckToken"], answer | {"answer": "👍"})
-
-    (blocker,) = blocked["blockers"]
-    assert "/answer: has only invisible characters; send the words of the user" in blocker["message"]
-    assert results(runtime, blocked)[0] == ("wr.contracts.user_input", "invalid")
-    assert after["pending"]["stepId"] == "end"
-
-
-@pytest.mark.promise("truth.counts.no-empty-answer")
 def test_text_that_nobody_can_see_meets_no_contract_and_is_no_note(runtime: Runtime) -> None:
     asking = step("a", **WITH_DECISION, notesOptional=False)
     first = begun(runtime, asking, step("b"))
@@ -389,17 +374,3 @@ def test_a_required_capability_that_is_lost_later_blocks_wherever_it_is_told(run
         assert [told["code"] for told in blocked["blockers"]] == ["REQUIRED_CAPABILITY_UNAVAILABLE"]
         assert blocked["retryable"] is False
     assert at_choice["pending"]["stepId"] == "way"
-
-
-@pytest.mark.promise("truth.counts.capability-lost")
-def test_a_required_capability_that_is_lost_is_a_gap_where_nothing_may_stop(runtime: Runtime) -> None:
-    first = begun(
-        runtime, step("a"), step("b"), preferences=NEVER_STOP, capabilities={"web_browsing": "required"}
-    )
-    at_a = sent(runtime, first["ackToken"], seen("web_browsing", "available"))
-
-    at_b = sent(runtime, at_a["ackToken"], seen("web_browsing", "unavailable"))
-
-    told = [held["details"]["reason"] for held in at_b["warnings"] if held["code"] == "GAP_RECORDED"]
-    assert told == ["capability_missing:required_capability_unavailable"]
-    assert at_b["pending"]["stepId"] == "b"

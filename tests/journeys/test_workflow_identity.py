@@ -109,7 +109,6 @@ def test_a_run_names_the_digest_of_the_compiled_workflow_that_is_stored_with_it(
     assert json.loads(content)["id"] == "project.three_steps"
 
 
-BASE: dict[str, Any] = {"steps": [step("do")]}
 VARIANTS: dict[str, dict[str, Any]] = {
     "as it is": {},
     "another prompt": {"steps": [step("do", prompt="Do something else.")]},

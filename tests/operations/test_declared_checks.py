@@ -29,14 +29,14 @@ def test_what_an_older_log_does_not_tell_comes_from_the_present_declaration() ->
     assert found.check == DeclaredCheck(
         name="tests", command=("make", "test"), directory="inner", timeout_seconds=9, report=report
     )
-    assert "make test" in found.told
+    assert "make test" in found.change
 
 
 def test_a_check_that_is_gone_runs_with_the_usual_limits() -> None:
     found = find_check(Settings(), (OLD_PIN,), "tests", Secrets())
 
     assert found.check == DeclaredCheck(name="tests", command=("make", "test"))
-    assert found.told.endswith("The project no longer declares it.")
+    assert found.change.endswith("The project no longer declares it.")
 
 
 def test_the_same_words_in_another_folder_are_another_check() -> None:

@@ -109,21 +109,6 @@ def test_a_report_without_its_workflow_and_long_notes_still_tells_the_rest(tmp_p
     assert "project.three" in content
 
 
-def test_salvage_of_a_sound_session_is_an_ordinary_export(runtime: Runtime) -> None:
-    session_id = start(runtime)["session"]["sessionId"]
-
-    assert exported(runtime, session_id, salvage=True) == exported(runtime, session_id)
-
-
-def test_a_session_that_is_not_here_is_named(runtime: Runtime) -> None:
-    session_id = start(runtime)["session"]["sessionId"]
-
-    refused = refusal(runtime, "session.export", sessionId=session_id[:-1] + "0")
-
-    assert refused.kind.code == "SESSION_NOT_FOUND"
-    assert refused.details["did_you_mean"] == [session_id]
-
-
 def test_an_event_of_a_later_version_ends_what_a_salvage_can_hold(runtime: Runtime) -> None:
     session_id = SessionId(start(runtime)["session"]["sessionId"])
     loaded = runtime.log.load(session_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, get_args
 
 import pytest
@@ -18,7 +17,6 @@ from tests.conftest import (
     GivenWorkspace,
     KeptClaims,
     KeptFiles,
-    library_of,
 )
 from tests.operations.asked import answered, refused, text
 
@@ -56,15 +54,6 @@ def check_conflict(rt: Runtime, reason: str, **params: Any) -> None:
     assert (claims_of(rt).claimed == used) is (reason != "expired")
 
 
-def test_a_bare_call_is_refused_with_the_dry_run_as_the_next_call(runtime: Runtime) -> None:
-    failure = refused(runtime, "workflow.new", **NEW)
-
-    assert (failure.kind.code, failure.kind.exit_status) == ("E_CONFIRMATION_REQUIRED", 5)
-    assert failure.next_call is not None
-    assert failure.next_call.params == {**NEW, "dryRun": True}
-    assert files_of(runtime) == {}
-
-
 def test_a_dry_run_shows_the_change_and_makes_none(runtime: Runtime) -> None:
     data = answered(runtime, "workflow.new", **NEW, dryRun=True)
 
@@ -84,16 +73,6 @@ def test_a_dry_run_shows_the_change_and_makes_none(runtime: Runtime) -> None:
     assert data["expires_at"] == "2027-01-15T08:15:00Z"
     assert files_of(runtime) == {}
     assert claims_of(runtime).claimed == set()
-
-
-def test_the_token_of_the_dry_run_makes_the_file(runtime: Runtime) -> None:
-    data = answered(runtime, "workflow.new", **NEW, confirm=token_of(runtime))
-
-    assert data["path"] == PATH
-    assert data["is_created"] is True
-    document = json.loads(files_of(runtime)[PATH])
-    assert (document["id"], document["name"]) == ("project.fresh", "Fresh")
-    assert len(files_of(runtime)[PATH]) == data["size_bytes"]
 
 
 @pytest.mark.promise("cli.single-use")
@@ -204,14 +183,6 @@ def test_a_token_of_another_machine_is_refused(runtime: Runtime) -> None:
     check_conflict(runtime, "not_from_this_machine", **NEW, confirm=token)
 
 
-def test_a_padded_token_does_not_work_a_second_time(runtime: Runtime) -> None:
-    token = token_of(runtime)
-    answered(runtime, "workflow.new", **NEW, confirm=token)
-
-    for variant in (token + "=", token + " ", f"`{token}`"):
-        assert refused(runtime, "workflow.new", **NEW, confirm=variant).kind.code == "E_CONFLICT"
-
-
 def test_two_dry_runs_in_one_second_give_two_tokens(runtime: Runtime) -> None:
     assert token_of(runtime) != token_of(runtime)
 
@@ -285,12 +256,3 @@ def test_every_starter_is_sound_and_simulates_to_its_end(runtime: Runtime, templ
 
     assert report["counts"] == {"error": 0, "warning": 0, "hint": 0}
     assert walked["coverage"]["reached"] == walked["coverage"]["total"]
-
-
-def test_the_new_workflow_can_be_started(runtime: Runtime) -> None:
-    answered(runtime, "workflow.new", **NEW, template="blank", confirm=token_of(runtime, template="blank"))
-    library_of(runtime).add(files_of(runtime)[PATH], "project.fresh.json")
-
-    reply = answered(runtime, "run.start", workflowId="project.fresh", requestId="fresh")
-
-    assert reply["pending"]["stepId"] == "work"

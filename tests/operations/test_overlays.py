@@ -391,7 +391,7 @@ def test_a_changed_base_is_told_and_no_running_run_follows_it(runtime: Runtime) 
     assert on["pending"]["stepId"] == "trace"
     read_again = answered(runtime, "run.continue", stateToken=on["stateToken"])
     (drift,) = [one for one in read_again["warnings"] if one["code"] == "WORKFLOW_SOURCE_DIFFERS"]
-    assert drift["details"] == {"sourceKind": "project", "sourceRef": "house.review.json"}
+    assert drift["details"] == {"sourceKind": "project", "sourceRef": "team.review.json"}
 
 
 def test_a_new_text_that_loses_what_the_base_inserts_is_told(runtime: Runtime) -> None:

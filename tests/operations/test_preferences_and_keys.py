@@ -26,21 +26,6 @@ def in_force(rt: Runtime, session_id: str) -> dict[str, str]:
     return held
 
 
-def test_nobody_chose_so_the_careful_ones_hold(runtime: Runtime) -> None:
-    shown = answered(runtime, "preferences.show")
-
-    assert (shown["autonomy"], shown["risk_policy"], shown["source"]) == ("guided", "conservative", "default")
-
-
-def test_a_dry_run_shows_before_and_after_and_keeps_nothing(runtime: Runtime) -> None:
-    shown = answered(runtime, "preferences.set", riskPolicy="balanced", dryRun=True)["preview"]
-
-    (change,) = shown["changes"]
-    assert change["before"] == {"autonomy": "guided", "risk_policy": "conservative"}
-    assert change["after"] == {"autonomy": "guided", "risk_policy": "balanced"}
-    assert answered(runtime, "preferences.show")["risk_policy"] == "conservative"
-
-
 def test_global_preferences_become_the_baseline_of_sessions_that_begin_later(runtime: Runtime) -> None:
     before = answered(runtime, "run.start", **START, requestId="a")["session"]["sessionId"]
     confirmed(runtime, "preferences.set", autonomy="full_auto_stop_on_user_deps")
@@ -84,6 +69,18 @@ def test_preferences_of_a_session_take_effect_at_its_next_step(runtime: Runtime)
     assert answered(runtime, "preferences.show")["autonomy"] == "guided"
 
 
+@pytest.mark.parametrize("is_global", [True, False])
+def test_a_dry_run_says_whether_it_would_change_anything(runtime: Runtime, is_global: bool) -> None:
+    place = {} if is_global else {"session": answered(runtime, "run.start", **START)["session"]["sessionId"]}
+    call = place | {"autonomy": "full_auto_never_stop", "riskPolicy": "balanced"}
+
+    before = answered(runtime, "preferences.set", **call, dryRun=True)["preview"]["unchanged"]
+    confirmed(runtime, "preferences.set", **call)
+    after = answered(runtime, "preferences.set", **call, dryRun=True)["preview"]["unchanged"]
+
+    assert (before, after) == (False, True)
+
+
 def test_a_run_that_goes_on_does_not_spoil_the_token(runtime: Runtime) -> None:
     reply = answered(runtime, "run.start", **START)
     call = {"session": reply["session"]["sessionId"], "riskPolicy": "balanced"}
@@ -123,14 +120,6 @@ def test_somebody_who_is_faster_during_the_confirmation_is_not_overwritten(runti
     assert answered(raced, "preferences.show")["risk_policy"] == "aggressive"
 
 
-def test_the_same_again_is_shown_as_nothing_to_do(runtime: Runtime) -> None:
-    confirmed(runtime, "preferences.set", riskPolicy="balanced")
-
-    preview = answered(runtime, "preferences.set", riskPolicy="balanced", dryRun=True)["preview"]
-
-    assert preview["unchanged"] is True
-
-
 @pytest.mark.parametrize(
     ("params", "code"),
     [
@@ -143,13 +132,6 @@ def test_what_cannot_be_set_is_refused_at_the_dry_run(
     runtime: Runtime, params: dict[str, Any], code: str
 ) -> None:
     assert refused(runtime, "preferences.set", **params, dryRun=True).kind.code == code
-
-
-def test_settings_are_kept_by_the_port_alone(runtime: Runtime) -> None:
-    confirmed(runtime, "preferences.set", autonomy="full_auto_never_stop")
-
-    assert isinstance(runtime.settings, GivenSettings)
-    assert runtime.settings.settings.autonomy == "full_auto_never_stop"
 
 
 def test_after_one_rotation_older_tokens_work_and_after_two_they_do_not(runtime: Runtime) -> None:

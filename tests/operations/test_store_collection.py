@@ -18,7 +18,7 @@ from handrail.event_log.files.upkeep.keeper import (
     plan_removal,
     remove,
 )
-from handrail.event_log.files.upkeep.usage import list_session_ids
+from handrail.event_log.files.upkeep.whole_store import list_session_ids
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from handrail_proof.log_promises import A, B, C, append, blob, code_of, keys, plan
@@ -111,20 +111,6 @@ def test_what_another_process_deleted_is_counted_there_and_not_here(data: Path) 
     assert list_session_ids(log_of(data)) == [B, C]
 
 
-def test_nothing_goes_without_the_word_and_the_token(data: Path, home: str) -> None:
-    runtime = build_runtime({}, home=home)
-    token = shown(runtime)["confirm_token"]
-
-    without = [
-        refused(runtime, "store.gc", dryRun=True),
-        refused(runtime, "store.gc", confirm=token),
-        refused(runtime, "store.gc", dangerous=True),
-    ]
-
-    assert [failure.kind.code for failure in without] == ["E_CONFIRMATION_REQUIRED"] * 3
-    assert list_session_ids(log_of(data)) == [A, B, C]
-
-
 def test_a_session_that_grew_after_the_preview_makes_its_token_worthless(data: Path, home: str) -> None:
     runtime = build_runtime({}, home=home)
     token = shown(runtime)["confirm_token"]
@@ -134,16 +120,6 @@ def test_a_session_that_grew_after_the_preview_makes_its_token_worthless(data: P
 
     assert (failure.kind.code, failure.kind.native) == ("E_CONFLICT", "E_CONFLICT")
     assert list_session_ids(log_of(data)) == [A, B, C]
-
-
-def test_a_store_without_anything_old_has_nothing_to_collect(data: Path, home: str) -> None:
-    runtime = build_runtime({}, home=home)
-
-    preview = shown(runtime, olderThan=1000)["preview"]
-    done = collected(runtime, olderThan=1000)
-
-    assert (preview["targets"], preview["unchanged"]) == ([], True)
-    assert (done["items"], done["bytes_freed"]) == ([], 0)
 
 
 def test_how_old_and_what_stays_are_settings(data: Path, home: str) -> None:

@@ -9,15 +9,13 @@ from handrail.engine.events import Artifact, NodeOutputAppended, PreferencesDelt
 from handrail.engine.history import gaps_at, not_run_at
 from handrail.engine.plans import plan_event
 from handrail.projections.run_graph import (
-    capabilities_at,
-    current_artifacts,
     divergences_at,
     loop_exits_at,
     run_graph,
 )
 from handrail.workflows.compiled import Count, Loop
 from handrail.workflows.conditions import Compare
-from tests.engine.contracts import CONTRACTS, FINDING, finding, seen
+from tests.engine.contracts import CONTRACTS, FINDING, finding
 from tests.engine.written_log import RUN_ID, WrittenLog, step, work, workflow_of
 
 NEVER = PreferencesDelta(autonomy="full_auto_never_stop")
@@ -30,29 +28,6 @@ def asking(*names: str) -> WrittenLog:
 
 def gap(**fields: Any) -> dict[str, Any]:
     return {"kind": "wr.gap", "severity": "warning", "summary": "No logs."} | fields
-
-
-def test_the_newest_artifact_of_a_kind_is_current() -> None:
-    log = asking("a", "b", "c")
-    second = log.report(log.start(), work(artifacts=[finding(), {"kind": "other"}]))
-    third = log.report(second, work(artifacts=[finding(file="b.py")]))
-
-    current = {held.kind: held for held in current_artifacts(log.history, third.node_id)}
-
-    assert (current["project.finding"].body["file"], current["project.finding"].step_id) == ("b.py", "b")
-    assert current["project.finding"].is_validated
-    assert (current["other"].step_id, current["other"].is_validated) == ("a", False)
-    assert [held.kind for held in current_artifacts(log.history, third.node_id)] == [
-        "other",
-        "project.finding",
-    ]
-
-
-def test_what_a_blocked_attempt_brought_is_not_current() -> None:
-    log = asking("a", "b")
-    blocked = log.report(log.start(), work(artifacts=[finding(file="")]))
-
-    assert current_artifacts(log.history, blocked.node_id) == ()
 
 
 def test_a_correction_replaces_the_output_it_names() -> None:
@@ -87,19 +62,6 @@ def test_a_remark_is_no_open_gap() -> None:
 
     assert len(gaps_at(log.history, end.node_id)) == 1
     assert run_graph(log.history, RUN_ID).status == "complete"
-
-
-def test_the_latest_observation_of_a_capability_wins() -> None:
-    log = WrittenLog("a", "b", "c")
-    second = log.report(log.start(), work(artifacts=[seen("available"), seen("available", "delegation")]))
-    third = log.report(second, work(artifacts=[seen("unavailable")]))
-
-    known = capabilities_at(log.history, third.node_id)
-
-    assert {name: held.status for name, held in known.items()} == {
-        "delegation": "available",
-        "web_browsing": "unavailable",
-    }
 
 
 def test_divergences_skipped_steps_and_ended_loops_are_told_in_their_order() -> None:

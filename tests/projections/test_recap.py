@@ -7,11 +7,9 @@ import pytest
 
 from handrail.contract.ids import BlobRef
 from handrail.engine.decide import decide_advance
-from handrail.engine.history import Node
-from handrail.engine.progress import BranchSummary
 from handrail.engine.reply import Recap
 from handrail.projections.recap import lost_branch, recap_at
-from handrail.workflows.conditions import AlwaysFalse, Compare
+from handrail.workflows.conditions import Compare
 from tests.cases import every_case
 from tests.engine.contracts import CONTRACTS, FINDING, finding
 from tests.engine.written_log import WrittenLog, attempt, step, tried, work, workflow_of
@@ -24,39 +22,6 @@ MANY = tuple(f"s{number}" for number in range(20))
 def told(recap: Recap) -> list[tuple[str, str]]:
     """Step and notes of each entry."""
     return [(entry.step_id, entry.notes) for entry in recap.entries]
-
-
-def forked() -> tuple[WrittenLog, Node, Node, Node]:
-    """a -> b -> c (left), then a second b from the first node (right): the right branch is preferred."""
-    log = WrittenLog("a", "b", "c")
-    first = log.start()
-    left = log.advance(first, "a the first way")
-    log.advance(left, "b on the left")
-    right = log.advance(first, "a another way")
-    return log, first, left, right
-
-
-def test_a_new_run_has_nothing_to_tell() -> None:
-    log = WrittenLog()
-    first = log.start()
-
-    assert recap_at(log.history, log.workflow, first.node_id) == Recap(entries=[])
-
-
-def test_a_step_without_notes_is_left_out() -> None:
-    log = WrittenLog()
-    third = log.advance(log.advance(log.start()), "did b")
-
-    assert told(recap_at(log.history, log.workflow, third.node_id)) == [("b", "did b")]
-
-
-def test_a_checkpoint_is_marked_as_one() -> None:
-    log = WrittenLog()
-    saved = log.checkpoint(log.start(), "half of a")
-
-    (entry,) = recap_at(log.history, log.workflow, saved.node_id).entries
-
-    assert (entry.step_id, entry.is_checkpoint, entry.notes) == ("a", True, "half of a")
 
 
 def test_long_notes_are_told_in_part_and_say_so() -> None:
@@ -122,54 +87,6 @@ def test_notes_that_encode_to_more_than_the_budget_are_cut_and_not_lost() -> Non
     assert len(entry.notes) > 1_900
 
 
-def test_at_an_advanced_node_the_branches_below_are_told() -> None:
-    """Each by its first node and its first notes, and where it stands now."""
-    log, first, left, right = forked()
-
-    recap = recap_at(log.history, log.workflow, first.node_id)
-
-    assert recap.entries == []
-    assert recap.children == [
-        BranchSummary(
-            node_id=left.node_id,
-            is_preferred=False,
-            status="in_progress",
-            pending_step_id="c",
-            notes="a the first way",
-        ),
-        BranchSummary(
-            node_id=right.node_id,
-            is_preferred=True,
-            status="in_progress",
-            pending_step_id="b",
-            notes="a another way",
-        ),
-    ]
-    assert [entry.notes for entry in recap.downstream] == ["a another way"]
-
-
-def test_downstream_of_a_node_beside_the_preferred_path_follows_its_own_latest_branch() -> None:
-    log, _, left, _ = forked()
-
-    recap = recap_at(log.history, log.workflow, left.node_id)
-
-    assert told(recap) == [("a", "a the first way")]
-    assert [child.is_preferred for child in recap.children] == [False]
-    assert [entry.notes for entry in recap.downstream] == ["b on the left"]
-
-
-def test_what_a_fork_lost_has_no_entries_of_its_own_way() -> None:
-    log = WrittenLog("a", "b", "c", "d")
-    second = log.advance(log.start(), "did a")
-    log.walk(second, "did b", "did c")
-
-    lost = lost_branch(log.history, log.workflow, second.node_id)
-
-    assert lost.entries == []
-    assert [child.notes for child in lost.children] == ["did b"]
-    assert [(entry.step_id, entry.notes) for entry in lost.downstream] == [("b", "did b"), ("c", "did c")]
-
-
 def test_what_was_lost_behind_a_checkpoint_is_told_with_it() -> None:
     log = WrittenLog()
     first = log.start()
@@ -194,16 +111,6 @@ def test_notes_of_a_child_are_cut_at_512_bytes_between_characters() -> None:
     (child,) = lost_branch(log.history, log.workflow, first.node_id).children
 
     assert child.notes == "x" + "é" * 255 + "\n\n[TRUNCATED]"
-
-
-def test_notes_of_a_child_that_just_fit_are_whole() -> None:
-    log = WrittenLog()
-    first = log.start()
-    log.advance(first, "x" * 512)
-
-    (child,) = lost_branch(log.history, log.workflow, first.node_id).children
-
-    assert child.notes == "x" * 512
 
 
 def test_downstream_shares_the_budget() -> None:
@@ -297,21 +204,6 @@ def test_at_a_step_that_was_not_left_its_checkpoints_are_told_and_are_no_branche
     assert (recap.children, recap.downstream) == ([], [])
 
 
-def test_a_blocked_attempt_that_nobody_corrected_is_told_beside_the_step() -> None:
-    log = asking()
-    first = log.start()
-    blocked = log.report(first, work("tried"))
-
-    recap = recap_at(log.history, log.workflow, first.node_id)
-    log.report(log.checkpoint(blocked, "thought"), work("again", artifacts=[finding()]))
-    after = recap_at(log.history, log.workflow, first.node_id)
-
-    assert [(child.node_id, child.status) for child in recap.children] == [(blocked.node_id, "blocked")]
-    assert recap.downstream == []
-    assert [(child.status, child.notes) for child in after.children] == [("in_progress", "again")]
-    assert told(after) == [("a", "thought")]
-
-
 def asking() -> WrittenLog:
     held = step("a", contract=FINDING)
     return WrittenLog(workflow=workflow_of(held, step("b"), step("c"), contracts=CONTRACTS))
@@ -329,27 +221,3 @@ def test_notes_of_a_blocked_attempt_are_told_unless_the_retry_brought_its_own(
 
     assert [entry.notes for entry in recap.entries] == expected
     assert recap.blocked_by == []
-
-
-def test_current_artifacts_come_back_as_far_as_they_fit() -> None:
-    log = WrittenLog("a", "b")
-    small, large = {"kind": "small", "n": 1}, {"kind": "large", "text": "x" * 5_000}
-    second = log.report(log.start(), work(artifacts=[large]))
-    third = log.report(second, work(artifacts=[small]))
-
-    recap = recap_at(log.history, log.workflow, third.node_id)
-
-    assert [(held.kind, held.step_id, held.body) for held in recap.artifacts] == [("small", "b", small)]
-    assert recap.artifacts_omitted == 1
-
-
-def test_steps_that_were_passed_by_are_told_and_what_is_not_needed_is_not() -> None:
-    conditions = {"big": UNKNOWN, "never": AlwaysFalse()}
-    parts = (step("a"), step("b", when="big"), step("c", when="never"), step("d"))
-    log = WrittenLog(workflow=workflow_of(*parts, conditions=conditions))
-    after = log.advance(log.start())
-
-    recap = recap_at(log.history, log.workflow, after.node_id)
-
-    assert [(part.step_id, part.condition_id) for part in recap.skipped] == [("b", "big")]
-    assert recap.skipped_omitted == 0

@@ -8,7 +8,7 @@ from handrail.contract.ids import NodeId
 from handrail.engine.decide import decide_advance
 from handrail.engine.history import History, Node
 from handrail.engine.navigate import Running
-from handrail.projections.run_graph import preferred_tip, preferred_tip_below, run_graph
+from handrail.projections.run_graph import preferred_tip, run_graph
 from tests.engine.written_log import AT, RUN_ID, WrittenLog, attempt, tried, work
 
 
@@ -49,21 +49,6 @@ def check_preferred(nodes: Mapping[str, tuple[str | None, int, int]], expected: 
     assert graph.preferred_tip == expected
 
 
-def test_the_branch_with_the_latest_event_is_preferred() -> None:
-    log = WrittenLog()
-    first = log.start()
-    left = log.advance(first)
-    right = log.advance(first)
-    assert preferred_tip(log.history, RUN_ID) == right
-
-    below_left = log.advance(left)
-
-    graph = run_graph(log.history, RUN_ID)
-    assert graph.preferred_tip == below_left.node_id
-    assert graph.tips == (right.node_id, below_left.node_id)
-    assert graph.preferred_path == {first.node_id, left.node_id, below_left.node_id}
-
-
 def test_the_clock_decides_nothing() -> None:
     log = WrittenLog()
     first = log.start()
@@ -95,18 +80,3 @@ def test_a_tie_is_broken_by_creation() -> None:
 
 def test_a_second_tie_is_broken_by_the_name() -> None:
     check_preferred({"root": (None, 0, 9), "b": ("root", 4, 5), "a": ("root", 4, 7)}, "b")
-
-
-def test_below_a_node_the_same_rule_holds_among_its_own_tips() -> None:
-    log = WrittenLog("a", "b", "c", "d")
-    first = log.start()
-    left = log.advance(first)
-    left_old = log.advance(left)
-    left_new = log.advance(left)
-    right = log.advance(first)
-
-    graph = run_graph(log.history, RUN_ID)
-
-    assert preferred_tip_below(log.history, graph, first.node_id) == right.node_id == graph.preferred_tip
-    assert preferred_tip_below(log.history, graph, left.node_id) == left_new.node_id
-    assert preferred_tip_below(log.history, graph, left_old.node_id) == left_old.node_id

@@ -22,9 +22,8 @@ import msgspec
 from handrail.contract.outcome import Failure, Success
 from handrail.engine.history import History
 from handrail.engine.navigate import Running, leaf_at
-from handrail.engine.simulation.made_reports import list_starts, notes_for, valid_reports
+from handrail.engine.simulation.made_reports import notes_for, valid_reports
 from handrail.engine.simulation.report import Limits
-from handrail.engine.simulation.simulate import simulate
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.operations.workflow_catalog import RegistryOperations
 from handrail.operations.workflows.examine_workflows import WorkflowText, examine_texts
@@ -39,6 +38,7 @@ from handrail.workflows.compiled import Choice, CompiledWorkflow, Delegate, Step
 from handrail.workflows.limits import Spelling, spelling_of
 from handrail.workflows.spellings.spelling import decode_document, write_document
 from tests.conftest import library_of, memory_runtime
+from tests.engine.simulation.simulated import first_start, simulate
 from tests.filled_in import filled_in, in_own_words
 from tests.operations.intended_files import FOREIGN, INTENDED, OVERLAY
 from tests.workflows.test_corpus import FILES as CORPUS
@@ -185,7 +185,7 @@ class Judge:
         ]
         workflow = None if examined.pinned is None else examined.pinned.workflow
         workflow_id = _claimed_id(source, text) if workflow is None else workflow.id
-        context = {} if workflow is None else list_starts(workflow, 1, 4)[0][0]
+        context = {} if workflow is None else first_start(workflow)
         outcome = perform(runtime, "run.start", {"workflowId": workflow_id, "context": context})
         refused = outcome.message if isinstance(outcome, Failure) else ""
         walks = _walks(workflow) if workflow is not None and is_fine and not is_stopped else ""

@@ -85,7 +85,7 @@ CODES = ("E_OWN_CODE", "E_OWN_OTHER_CODE", "E_0_1", "E_CONTEXT_STALE", "E_CONTEX
 AIMED: tuple[tuple[str, Json], ...] = (
     *(("error.code", code) for code in CODES),
     *(("_meta.transport", transport) for transport in ("cli", "http", "grpc", "sdk")),
-    *(("_meta.contextVersion", version) for version in (0, 2, 3.0, 4)),
+    *(("_meta.contextVersion", version) for version in (0, 1, 2, 3.0, 4)),
     ("_meta.sessionId", "ses_1"),
     ("_meta.strict", False),
     ("error", None),

@@ -15,8 +15,8 @@ import pytest
 from handrail.contract.outcome import Failure, Success
 from handrail.contract.tokens.workflow import LAYOUT_BY_PREFIX
 from handrail.runtime.hub import perform
-from handrail.runtime.misplaced_token import MAY_DO
 from handrail.runtime.operation import TOKEN_PREFIXES, WORK_ARGUMENTS, WORKED_THROUGH
+from handrail.runtime.refused_calls import MAY_DO
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry
 from tests.conftest import memory_runtime

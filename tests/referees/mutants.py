@@ -191,6 +191,7 @@ class Referee:
         self.items: dict[str, list[pytest.Item]] = defaultdict(list)
         self.now, self.failed, self.lines = "", set[str](), set[Place]()
         self.limit: Callable[[str], float] = lambda _: TEST_SECONDS * 100  # while they are traced
+        self.on_call: Any = None
 
     def pytest_sessionstart(self) -> None:
         """Examples that fail are neither made smaller nor remembered for the next mutant."""
@@ -267,6 +268,8 @@ class Referee:
                     break
                 tell("begin", self.now)
                 self.lines.clear()
+                if self.on_call:
+                    sys.settrace(self.on_call)  # a test that recurses without end has ended it
                 began = time.monotonic()
                 signal.setitimer(signal.ITIMER_PROF, self.limit(self.now), 1)
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=after and after[1])
@@ -296,6 +299,7 @@ class Referee:
                 every[code] = {(code.co_filename, line) for _, _, line in code.co_lines() if line}
             return None if every[code] <= self.lines else on_line
 
+        self.on_call = on_call
         threading.settrace(on_call)
         sys.settrace(on_call)
 

@@ -9,79 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.cases import every_case
 from tests.referees.equipment import HERE
 from tests.referees.known import KNOWN
-from tests.referees.report import Check, Report, Status, as_record, differences, judged, read_record, table
-
-
-def checked(name: str, status: Status, detail: str = "") -> Check:
-    return Check(name=name, status=status, detail=detail)
+from tests.referees.report import Check, Report, read_record
 
 
 def report(*checks: Check, version: str = "1") -> Report:
     return Report(party="suite", version=version, target="stdio", checks=checks)
-
-
-JUDGED: list[tuple[str, list[Check], dict[str, str], dict[str, Status]]] = [
-    ("a pass", [checked("a", "passed")], {}, {"a": "passed"}),
-    ("a failure", [checked("a", "failed")], {}, {"a": "failed"}),
-    ("the worst of two", [checked("a", "passed"), checked("a", "failed")], {}, {"a": "failed"}),
-    ("one that applied once", [checked("a", "skipped"), checked("a", "passed")], {}, {"a": "passed"}),
-    ("a known failure", [checked("a", "failed")], {"a": "why"}, {"a": "known"}),
-    ("a known failure that passes", [checked("a", "passed")], {"a": "why"}, {"a": "failed"}),
-    ("a known failure that was skipped", [checked("a", "skipped")], {"a": "why"}, {"a": "failed"}),
-    ("a known failure that never ran", [], {"a": "why"}, {"a": "failed"}),
-]
-
-
-@every_case(("checks", "known", "expected"), [case[1:] for case in JUDGED])
-def test_known_failures_are_known_and_stale_ones_fail(
-    checks: list[Check], known: dict[str, str], expected: dict[str, Status]
-) -> None:
-    assert {check.name: check.status for check in judged(checks, known)} == expected
-
-
-DIFFERENCES: list[tuple[str, Report, list[str]]] = [
-    ("the same", report(checked("a", "passed"), checked("b", "known")), []),
-    ("one missing", report(checked("a", "passed")), ["suite, stdio: b was not executed"]),
-    ("none at all", report(), ["suite, stdio: a was not executed", "suite, stdio: b was not executed"]),
-    (
-        "one more",
-        report(checked("a", "passed"), checked("b", "known"), checked("c", "passed")),
-        ["suite, stdio: c is new"],
-    ),
-    (
-        "another verdict",
-        report(checked("a", "skipped"), checked("b", "known")),
-        ["suite, stdio: a is skipped, the record has passed"],
-    ),
-    (
-        "another version",
-        report(checked("a", "passed"), checked("b", "known"), version="2"),
-        ["suite, stdio: version 2, the record has 1"],
-    ),
-]
-
-
-@every_case(("now", "expected"), [case[1:] for case in DIFFERENCES])
-def test_every_difference_from_the_record_is_told(now: Report, expected: list[str]) -> None:
-    record = as_record([report(checked("a", "passed"), checked("b", "known"))])
-
-    assert differences([now], record) == expected
-
-
-def test_a_report_that_was_never_recorded_is_told() -> None:
-    assert differences([report()], {}) == ["suite, stdio: not in the record"]
-
-
-def test_the_table_counts_and_names_who_is_absent() -> None:
-    lines = table([report(checked("a", "passed"), checked("b", "skipped"))], [])
-
-    assert [line.split() for line in lines] == [
-        ["party", "version", "target", "executed", "passed", "known", "skipped", "failed"],
-        ["suite", "1", "stdio", "2", "1", "0", "1", "0"],
-    ]
 
 
 def test_the_record_holds_no_failure_and_every_known_one_as_known() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from handrail.contract.catalogue import TOKEN_BAD_SIGNATURE, TOKEN_SCOPE_MISMATCH
 from handrail.contract.outcome import Failure, NextCall
-from handrail.runtime.misplaced_token import correct_call
+from handrail.runtime.refused_calls import correct_call
 from tests.cases import every_case
 
 OUTPUT = {"notesMarkdown": "done"}

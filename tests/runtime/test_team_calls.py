@@ -7,7 +7,7 @@ import pytest
 
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.outcome import Commits, Outcome, Success
-from handrail.ports.team import TeamCall, TeamState
+from handrail.ports.server import TeamCall, TeamState
 from handrail.runtime.hub import perform_operation
 from handrail.runtime.operation import operation
 from handrail.runtime.permission import Caller

@@ -11,7 +11,7 @@ import pytest
 from handrail.event_log.files import commit, history, manifest
 from handrail.event_log.files.upkeep import keeper
 from handrail.host import audit
-from handrail_proof import clocks, damages
+from handrail_proof import damages, faults
 from handrail_proof.crash_states import Tree
 
 SEED = 20261115
@@ -70,7 +70,7 @@ def test_every_kind_of_stretch_of_every_file_is_tried_and_changes_it() -> None:
 
 @pytest.mark.thorough
 def test_no_clock_deletes_anything_or_makes_a_session_old(place: str) -> None:
-    part = clocks.check_clocks(place, SEED)
+    part = faults.check_clocks(place, SEED)
 
     assert part.problems == ()
     assert part.cases == 36
@@ -80,7 +80,7 @@ def test_no_clock_deletes_anything_or_makes_a_session_old(place: str) -> None:
 def test_a_collection_that_believes_its_clock_is_caught(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeper, "min", lambda now, newest: now, raising=False)
 
-    problems = clocks.check_clocks(place, SEED).problems
+    problems = faults.check_clocks(place, SEED).problems
 
     assert any("counts as old" in problem for problem in problems)
 
@@ -93,6 +93,6 @@ def test_an_audit_that_believes_its_clock_is_caught(place: str, monkeypatch: pyt
 
     monkeypatch.setattr(audit.AuditFiles, "_keep_newest", forget_what_is_long_ago)
 
-    problems = clocks.check_clocks(place, SEED).problems
+    problems = faults.check_clocks(place, SEED).problems
 
     assert any("audit-2025-06.jsonl was deleted" in problem for problem in problems)

@@ -22,7 +22,7 @@ def test_a_new_file_is_seen_at_once_and_durable_only_by_two_syncs() -> None:
     before = model.snapshot()
     model.sync(ROOT)
 
-    assert model.find("a") == node
+    assert model.names_in(ROOT) == {"a": node}
     assert (before[ROOT].names, before[node].content) == ({}, b"abc")
     assert model.nodes[ROOT].names == {"a": node}
 
@@ -37,16 +37,6 @@ def test_a_snapshot_does_not_change_with_the_model() -> None:
 
     assert before[node].content == b"old"
     assert model.nodes[node].content == b"new"
-
-
-def test_a_path_leads_through_directories() -> None:
-    model = DiskModel()
-    folder = model.create(ROOT, "folder", is_directory=True)
-    file = model.create(folder, "file", is_directory=False)
-
-    assert model.find("folder/file") == file
-    assert model.find("") == ROOT
-    assert model.find("folder/nothing") is None
 
 
 def test_changes_of_bytes() -> None:

@@ -14,7 +14,7 @@ from handrail.contract.disclosure.fields import Ask
 from handrail.contract.outcome import Failure, Success
 from handrail.engine.bundles.reading import read_bundle
 from handrail.ports.checks import ProgramCall
-from handrail.ports.team import TeamCall
+from handrail.ports.server import TeamCall
 from handrail.runtime.hub import perform, perform_chunked
 from handrail.surfaces.cli.hook import answer_hook
 from handrail_team.companion.look import Looking

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from handrail_serve.command import take_team_options
 from handrail_serve.limits import DRAIN_SECONDS
-from handrail_serve.team_server import take_team_options
 from tests.referees.equipment import ROOT
 from tests.team.postgres import as_url
 from tests.team.team_process import TeamServer

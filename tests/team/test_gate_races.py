@@ -11,7 +11,7 @@ from handrail.contract.outcome import Failure, Success
 from handrail.host.confirmed_tokens import ConfirmedTokenFiles
 from handrail.ports.process import Claim
 from handrail.runtime.hub import perform
-from handrail_team.store.confirmed_tokens import TeamConfirmedTokens
+from handrail_team.store.beside_the_log import TeamConfirmedTokens
 from tests.team.postgres import as_url
 from tests.team.team_races import TEAM_RACES, Make, Team
 from tests.team.team_server import Server

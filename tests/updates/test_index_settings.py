@@ -1,6 +1,6 @@
 """The index that people configured for their manager is the one that is asked; no second one to maintain.
 
-What the files and variables mean is shown in `tests/host/test_index_sources.py`; here they are really used.
+What a manager tells is shown in `tests/host/test_index_sources.py`; here it is really used.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ OURS = "handrail.host.program.updates:LocalUpdates"
 FACTS: Stage = (OURS, "facts", 0)
 LISTING: Stage = ("handrail.host.program.updates", "fetch_address", 0)
 INDEX: Stage = ("handrail.host.program.updates", "fetch_address", 0)
-MANAGER: Stage = ("handrail.program.update.update_program", "_manager_call", 0)
+MANAGER: Stage = ("handrail.program.update.update_program", "_build_manager_call", 0)
 NEW_PROCESS: Stage = (OURS, "installed", 0)
 FORGET: Stage = (OURS, "keep_check", 0)
 SKILL: Stage = ("handrail.host.program.updates", "sync_skill", 0)
@@ -78,9 +78,11 @@ def test_after_the_manager_the_true_success_is_told(venv: Installation, tmp_path
 def test_a_signal_reaches_the_manager_and_then_the_truth_is_read(
     venv: Installation, tmp_path: Path, is_installed: bool
 ) -> None:
-    """A manager that was killed is an interruption, whatever it had done by then."""
+    """A manager that was killed is an interruption, whatever it had done by then; asked where it looks, it
+    answers."""
     started, manager = tmp_path / "started", tmp_path / "uv"
-    work = f'PATH="{venv.environment["PATH"]}" uv "$@"' if is_installed else "true"
+    uv = f'PATH="{venv.environment["PATH"]}" uv "$@"'
+    work = f"[ $2 = compile ] && {{ {uv}; exit; }}\n{uv if is_installed else 'true'}"
     script = f'#!/bin/sh\n{work}\ntouch "{started}"\nexec sleep 60\n'
     manager.write_text(script, encoding="utf-8")
     manager.chmod(0o755)

@@ -239,7 +239,8 @@ def test_a_manager_that_installs_something_else_is_found_out_before_it_is_starte
     manager = tmp_path / "bin2" / "uv"
     manager.parent.mkdir()
     manager.write_text(
-        f'#!/bin/sh\n"{real}" "$@"\necho \'open({str(started)!r}, "w")\' >> "{site}/handrail/__init__.py"\n',
+        f'#!/bin/sh\n"{real}" "$@"\n[ "$2" = compile ] && exit\n'
+        f'echo \'open({str(started)!r}, "w")\' >> "{site}/handrail/__init__.py"\n',
         encoding="utf-8",
     )
     manager.chmod(0o755)

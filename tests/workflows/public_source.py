@@ -19,8 +19,6 @@ import msgspec
 
 from handrail.contract.outcome import Failure
 from handrail.engine.judge.report_frame import AT_START, steering_values
-from handrail.engine.simulation.made_reports import list_starts
-from handrail.engine.simulation.simulate import simulate
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.operations.workflow_catalog import compile_entry, list_errors_in_use, load_catalog, read_entry
 from handrail.runtime.hub import perform
@@ -28,6 +26,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.workflows.catalog import Catalog, CatalogEntry
 from handrail.workflows.compiled import CompiledWorkflow
 from tests.conftest import memory_runtime
+from tests.engine.simulation.simulated import first_start, simulate
 from tests.properties.mutated_files import SMALL, run_to_end
 
 NAMESPACES = {"wr.": "workrail.", "": "workrail."}
@@ -91,7 +90,7 @@ def _use(runtime: Runtime, catalog: Catalog, entry: CatalogEntry, counts: Counte
 
 def _run(runtime: Runtime, workflow_id: str, workflow: CompiledWorkflow, counts: Counter[str]) -> str:
     """Start it knowing nothing, and send each value with the step that asks for it."""
-    values, steering = list_starts(workflow, 1, 4)[0][0], steering_values(workflow)
+    values, steering = first_start(workflow), steering_values(workflow)
     early = {name: values[name] for name, held in steering.items() if AT_START in held.asked_at}
     begun = perform(runtime, "run.start", {"workflowId": workflow_id, "context": early})
     if isinstance(begun, Failure):

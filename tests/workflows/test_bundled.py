@@ -18,7 +18,6 @@ from handrail.engine.facts import first_facts
 from handrail.engine.judge.report_frame import AT_START, list_asks, make_frame, steering_values
 from handrail.engine.navigate import Complete, Running, first_move, next_move
 from handrail.engine.simulation.report import ALL_MODES, Coverage
-from handrail.engine.simulation.simulate import simulate
 from handrail.workflows.builtins.routines import routine_template_id
 from handrail.workflows.checking.linter import check as lint
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Loop, Part, Step
@@ -29,6 +28,7 @@ from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.reading.reader import Reading, read_workflow
 from handrail.workflows.spellings.spelling import decode_document
 from tests.cases import every_case
+from tests.engine.simulation.simulated import simulate
 from tests.house.markdown import fenced_blocks, links, table_rows
 from tests.house.tree import ROOT
 

@@ -46,26 +46,6 @@ def seen(entries: tuple[CatalogEntry, ...]) -> list[tuple[str, str, list[str]]]:
     return [(entry.id, entry.source_kind, [problem.code for problem in entry.problems]) for entry in entries]
 
 
-def test_every_source_of_files_is_listed() -> None:
-    entries = entries_of(file("wr.review", "bundled"), file("user.mine", "user"), file("project.ours"))
-
-    assert seen(entries) == [
-        ("project.ours", "project", []),
-        ("user.mine", "user", []),
-        ("wr.review", "bundled", []),
-    ]
-    assert all(entry.is_usable for entry in entries)
-
-
-@pytest.mark.parametrize("source_kind", ["user", "project", "git", "plugin"])
-def test_the_bundled_namespace_is_refused_to_everyone_else(source_kind: SourceKind) -> None:
-    entries = entries_of(file("wr.review", source_kind))
-
-    assert seen(entries) == [("wr.review", source_kind, ["reserved_id"])]
-    assert not entries[0].is_usable
-    assert entries[0].problems[0].pointer == "/id"
-
-
 def test_a_namespace_that_only_begins_like_the_reserved_one_is_free() -> None:
     assert seen(entries_of(file("wrong.review"))) == [("wrong.review", "project", [])]
 
@@ -107,19 +87,6 @@ def test_an_id_that_could_not_be_used_does_not_block_it_for_others() -> None:
 
     usable = [entry.source_ref for entry in entries if entry.is_usable]
     assert usable == ["real.json"]
-
-
-def test_a_broken_file_is_listed_under_its_name_and_hides_no_other() -> None:
-    entries = entries_of(broken("half/done.json"), file("project.fine"))
-
-    assert seen(entries) == [("done.json", "project", ["unreadable"]), ("project.fine", "project", [])]
-    assert not entries[0].is_usable
-
-
-def test_all_problems_of_a_broken_file_are_kept() -> None:
-    entries = entries_of(broken("poor.json", b'{"id": "project.poor", "steps": []}'))
-
-    assert [problem.code for problem in entries[0].problems] == ["missing_key", "missing_key", "no_steps"]
 
 
 def test_the_order_is_namespace_then_workflows_before_routines_then_name() -> None:

@@ -15,20 +15,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.engine.simulation.simulate import simulate
 from handrail.host.workflow_library import list_bundled_files
 from handrail.operations.workflow_catalog import compile_entry, list_errors_in_use, load_catalog, read_entry
 from handrail.operations.workflows.examine_workflows import WorkflowText, examine_texts
 from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.catalog import Catalog, CatalogEntry
+from handrail.workflows.compiled import walk_parts
 from handrail.workflows.compiling.compiler import compile_workflow
-from handrail.workflows.dialect.detection import is_foreign
-from handrail.workflows.dialect.translation import to_native
+from handrail.workflows.dialect.translation import is_foreign, to_native
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.reading.reader import read_workflow
 from tests.cases import every_case
 from tests.conftest import library_of
+from tests.engine.simulation.simulated import simulate
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = Path(os.environ.get("HANDRAIL_TEST_CORPUS", ROOT.parent / "shared" / "corpus" / "workflows"))
@@ -212,12 +212,9 @@ def test_as_a_source_under_a_namespace_of_its_own_every_file_can_be_started(runt
     assert [entry.source_ref for entry in theirs if not entry.is_usable] == []
     assert {name: found for name, found in told.items() if found} == {}
     assert {entry.id.partition(".")[0] for entry in theirs} == {"workrail"}
-    called = [
-        name
-        for entry in theirs
-        for name in compile_entry(catalog, entry, read_workflow_of(entry)).templates
-        if ".routine." in name
-    ]
+    pinned = [compile_entry(catalog, entry, read_workflow_of(entry)).pinned for entry in theirs]
+    parts = [part for one in pinned if one for part in walk_parts(one.workflow.steps)]
+    called = [part for part in parts if ".routine." in part.provenance.origin]
     assert called, "their files call their own routines by the names in the files"
 
 

@@ -14,8 +14,6 @@ from handrail.workflows.contracts import patterns
 from handrail.workflows.contracts.patterns import explain_refusal, is_match
 from tests.cases import every_case
 
-SLOW = "can itself match in several ways"
-
 
 @every_case(
     "pattern",
@@ -43,43 +41,15 @@ SLOW = "can itself match in several ways"
         "(a{1,4}b){5}",
         "((?:a|a)?){5}",
         "x" * 500,
-        "a?" * 20,
+        "a?" * 30,
+        "(a+)+",
+        r"(\w|-)+",
+        "(.*,){11}P",
+        "((?:a+|b)*)+c",
     ],
 )
 def test_ordinary_patterns_are_accepted(pattern: str) -> None:
     assert explain_refusal(pattern) == ""
-
-
-@every_case(
-    "pattern",
-    [
-        "(a+)+",
-        "(a*)*b",
-        "(a|a)*",
-        "(a|ab)*c",
-        "(A|a)*",
-        r"(\w|-)+",
-        "(|a)+",
-        "(a?|b)+",
-        "(?:a+|b)+",
-        "((a|a))+",
-        "(.*,){11}P",
-        "(a?){20}",
-        "((a?){9}){9}",
-        "((a{1,4}){4}){4}",
-        r"(?P<word>\w+\s?)*$",
-        "(?=(a+)+)b",
-        "(?>a+)+",
-        "([ab]+c?)*",
-        "(a{1,7}b){3}",
-        "(a+){2}",
-        "(a{0}b|b)*",
-        "(x{,1})*",
-        "(x{2,}y)*",
-    ],
-)
-def test_a_repetition_of_what_can_match_in_several_ways_is_refused(pattern: str) -> None:
-    assert SLOW in explain_refusal(pattern)
 
 
 @every_case(
@@ -97,7 +67,6 @@ def test_a_repetition_of_what_can_match_in_several_ways_is_refused(pattern: str)
         ("(?ix:a)", "verbose mode"),
         ("a{99999999999}", "repeats too often"),
         ("x" * 501, "has 501 characters; the limit is 500"),
-        ("a?" * 21, "has 21 repetitions; the limit is 20"),
     ],
 )
 def test_what_is_not_accepted_says_why(pattern: str, said: str) -> None:
@@ -130,6 +99,8 @@ def test_the_dot_matches_line_ends_only_when_asked() -> None:
         (r"\A(?![\s\S]*(?:a+a+a+@|q))", "a" * 65_535 + "q"),
         (r"(?=q)q{0,9}q{0,9}q{0,9}z", "q" * 65_536),
         (r"(['\"])x{1,500}\1", "'" + "x" * 65_535),
+        ("(a+)+b", "a" * 65_536),
+        ("(a|a)*b", "a" * 65_536),
     ],
 )
 def test_an_accepted_pattern_is_quick_on_the_longest_notes(pattern: str, text: str) -> None:
@@ -148,6 +119,8 @@ def test_an_accepted_pattern_is_quick_on_the_longest_notes(pattern: str, text: s
         "(?<!no )evidence.*(?=:)",
         "a++b",
         r"[^\W]+x*",
+        "(?=(a+)+)b",
+        "(?!x)(a|ab){9,}c",
         r"\w{1,900}\s{1,9}",
     ],
 )
@@ -200,24 +173,6 @@ def test_whatever_is_accepted_compiles_without_a_warning(pattern: str) -> None:
 
         if explain_refusal(pattern) == "":
             re.compile(pattern)
-
-
-ATOM = st.sampled_from(["a", "b", "[ab]", ".", "ab"])
-
-
-@given(
-    inner=ATOM,
-    repeat=st.sampled_from(["*", "+", "{2,}", "{,40}", "*?"]),
-    around=st.sampled_from(["({})", "(?:{})", "(x{})", "((?:{})y)", "(?P<n>{})"]),
-    outer=st.sampled_from(["*", "+", "{3,}", "{40}", "+?"]),
-    tail=st.sampled_from(["", "$", "z", "(z|y)"]),
-)
-def test_a_repetition_inside_a_repetition_is_found_however_it_is_written(
-    inner: str, repeat: str, around: str, outer: str, tail: str
-) -> None:
-    pattern = around.format(f"(?:{inner}){repeat}") + outer + tail
-
-    assert SLOW in explain_refusal(pattern)
 
 
 @pytest.mark.parametrize("pattern", [r"\b[0-9]{1,3}\b", "(?i)done", "^## Risks$"])

@@ -291,7 +291,7 @@ TOKEN_SCOPE_MISMATCH = _like(
     E_CONFLICT, "TOKEN_SCOPE_MISMATCH", lafs_code="E_VALIDATION_SCHEMA", category="CONTRACT",
     is_lafs_retryable=False, agent_action="retry_modified",
     hint="Use the tokens of one and the same reply; if they are lost, resume the session.",
-    details=("token_kind", "session_id", "run_id", "position", "length", "found", "belong_to"),
+    details=("token_kind", "session_id", "run_id", "position", "length", "found"),
 )
 TOKEN_UNKNOWN_NODE = _like(
     E_CONFLICT, "TOKEN_UNKNOWN_NODE", lafs_code="E_CONTEXT_STALE", http_status=404,

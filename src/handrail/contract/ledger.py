@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, TypeAlias, assert_never
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -98,6 +98,9 @@ class LedgerView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     version: int = 0
 
 
+_LISTS = ("constraints", "references", "decisions", "open_issues")
+"""What a delta changes item by item."""
+
 Entry: TypeAlias = LedgerEntry | dict[str, Json]
 """An entry as we make it, or as a caller decoded it."""
 
@@ -142,10 +145,7 @@ class _Folding:
 
     def __init__(self, view: LedgerView) -> None:
         self._objective, self._state, self._version = view.objective, view.state, view.version
-        self._constraints = {one.id: one for one in view.constraints}
-        self._references = {one.id: one for one in view.references}
-        self._decisions = {one.id: one for one in view.decisions}
-        self._open_issues = {one.id: one for one in view.open_issues}
+        self._lists = {name: {one.id: one for one in getattr(view, name)} for name in _LISTS}
 
     def take(self, entry: LedgerEntry) -> None:
         if entry.version != self._version + 1:
@@ -159,32 +159,17 @@ class _Folding:
         self._objective = self._objective if delta.objective is UNSET else delta.objective
         self._state = self._state if delta.state is UNSET else delta.state
         self._version = entry.version
-        _change(self._constraints, delta.constraints)
-        _change(self._references, delta.references)
-        _change(self._decisions, delta.decisions)
-        _change(self._open_issues, delta.open_issues)
+        for name, held in self._lists.items():
+            changes: tuple[ListChange, ...] = getattr(delta, name)
+            for change in changes:
+                if change.action == "remove":
+                    held.pop(change.id, None)
+                else:  # an id that is already held keeps its place and takes the new value
+                    held[change.id] = Held(id=change.id, value=change.value)
 
     def view(self) -> LedgerView:
-        return LedgerView(
-            objective=self._objective,
-            constraints=tuple(self._constraints.values()),
-            references=tuple(self._references.values()),
-            decisions=tuple(self._decisions.values()),
-            open_issues=tuple(self._open_issues.values()),
-            state=self._state,
-            version=self._version,
-        )
-
-
-def _change(by_id: dict[str, Held], changes: tuple[ListChange, ...]) -> None:
-    for change in changes:
-        match change.action:
-            case "append":  # an id that is already held keeps its place and takes the new value
-                by_id[change.id] = Held(id=change.id, value=change.value)
-            case "remove":
-                by_id.pop(change.id, None)
-            case never:
-                assert_never(never)
+        lists: dict[str, Any] = {name: tuple(held.values()) for name, held in self._lists.items()}
+        return LedgerView(objective=self._objective, state=self._state, version=self._version, **lists)
 
 
 def _typed(entry: dict[str, Json]) -> LedgerEntry:

@@ -267,11 +267,11 @@ def spell_reading_call(success: Success, call: str) -> Success:
     """The same answer, with the reading call in the spelling of one surface."""
     assert isinstance(success.data, dict), "such an answer is an object"
     message = f"{DONE} Do not repeat the call; read what is there with: {call}"
-    told = tuple(
+    notices = tuple(
         msgspec.structs.replace(one, message=message) if one.type == STAND_IN else one
         for one in success.notices
     )
     read = {**success.data["read"], "call": call}
     return msgspec.structs.replace(
-        success, data={**success.data, "message": message, "read": read}, notices=told
+        success, data={**success.data, "message": message, "read": read}, notices=notices
     )

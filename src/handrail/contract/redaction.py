@@ -36,7 +36,7 @@ OWN_TOKENS = frozenset(
 )
 """Fields that hold tokens of ours, which a caller must get back."""
 
-TOLD = OWN_TOKENS | {"token_kind"}
+OWN_FIELDS = OWN_TOKENS | {"token_kind"}
 """Those, and the field that says which kind of token is meant."""
 
 _FOREIGN = frozenset({"context", "artifacts", "body"})
@@ -64,7 +64,7 @@ def is_secret_name(name: str) -> bool:
     return re.search(_TELLING_NAME, name) is not None
 
 
-def redact_named_secrets(value: Json, own: frozenset[str] = TOLD) -> Json:
+def redact_named_secrets(value: Json, own: frozenset[str] = OWN_FIELDS) -> Json:
     """The same value with every text under a secret-looking name replaced; numbers and booleans stay."""
     match value:
         case dict():
@@ -120,7 +120,7 @@ def redact_shapes(text: str) -> str:
 
 def redact_secrets(value: Json) -> Json:
     """Redact by name, and by shape everywhere except in the fields of our own tokens."""
-    return _redact_shapes_in(redact_named_secrets(value), TOLD)
+    return _redact_shapes_in(redact_named_secrets(value), OWN_FIELDS)
 
 
 def _redact_shapes_in(value: Json, own: frozenset[str]) -> Json:
@@ -192,7 +192,8 @@ def _spellings(secret: bytes) -> list[bytes]:
     urlsafe = standard.replace(b"+", b"-").replace(b"/", b"_")
     percent = b"".join(bytes([byte]) if byte in _UNRESERVED else b"%%%02X" % byte for byte in secret)
     plain = secret.hex().encode()
-    forms = [secret, plain, plain.upper(), percent, _lower_percent(percent)]
+    lower = re.sub(rb"%[0-9A-F]{2}", lambda found: found.group().lower(), percent)
+    forms = [secret, plain, plain.upper(), percent, lower]
     forms += [standard, standard.rstrip(b"="), urlsafe, urlsafe.rstrip(b"=")]
     text = secret.decode("utf-8", "replace")  # bytes that are no text never stand in a JSON string
     return [*forms, msgspec.json.encode(text)[1:-1]]
@@ -201,7 +202,3 @@ def _spellings(secret: bytes) -> list[bytes]:
 def _in_json(form: bytes) -> bytes:
     """The bytes as they stand inside an encoded string: only ASCII is escaped there."""
     return msgspec.json.encode(form.decode("latin-1"))[1:-1].decode().encode("latin-1")
-
-
-def _lower_percent(text: bytes) -> bytes:
-    return re.sub(rb"%[0-9A-F]{2}", lambda found: found.group().lower(), text)

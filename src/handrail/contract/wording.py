@@ -94,6 +94,16 @@ def format_count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}".replace(",", " ")
 
 
+MOST_NAMED = 5
+"""Names of one sentence."""
+
+
+def list_names(names: Sequence[str], between: str = ", ") -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return between.join(names[:MOST_NAMED]) + more
+
+
 def quote(text: str) -> str:
     """Outside text for a message: in double quotes, at most 80 characters, nothing invisible, no whole token.
 

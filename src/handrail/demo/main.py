@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 import msgspec
@@ -23,7 +22,7 @@ from handrail.contract.catalogue import E_INTEGRITY, E_INTERRUPTED, E_IO, E_VALI
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success
 from handrail.contract.wording import quote
-from handrail.demo.scene import Answer, Broken, LogFacts, Moment, Narrator, Scene, make_demo_environment
+from handrail.demo.scene import Broken, LogFacts, Moment, Narrator, Scene, make_demo_environment
 
 # The reports of the scripted agent: notes, and the artifacts that steps require
 
@@ -103,19 +102,7 @@ WORKFLOW = "wr.bug_investigation"
 GOAL = "Invoice 4711 is one cent short"
 
 
-class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """What the log holds in the end, counted, and the drawing of the run."""
-
-    steps_done: int = 0
-    artifacts: int = 0
-    blocked: int = 0
-    events: int = 0
-    lost: int = 0
-    doubled: int = 0
-    graph: list[str] = []
-
-
-def play_story(scene: Scene) -> Totals:
+def play_story(scene: Scene) -> dict[str, Json]:
     """Play everything.
 
     Raises Broken when a call does not do what it always does.
@@ -125,7 +112,7 @@ def play_story(scene: Scene) -> Totals:
         show_takeover(scene)
         located = show_killed_calls(scene)
         show_forgotten_artifact(scene)
-        show_changed_mind(scene, located.data["stateToken"])
+        show_changed_mind(scene, located["stateToken"])
         return show_whole_run(scene)
     except LookupError as missing:
         raise Broken(f"an answer lacks {missing}") from missing
@@ -138,15 +125,15 @@ def show_start(scene: Scene) -> None:
     scene.new_agent()
     scene.write_file(PLACE, BROKEN)
     started = scene.call("run", "start", WORKFLOW, "--goal", GOAL, "--request-id", "demo")
-    scene.session_id = started.data["session"]["sessionId"]
-    narrator.say("It gets one step, and the next call with a signed token:")
-    narrator.row("step", started.data["pending"]["title"])
-    narrator.quote(started.data["pending"]["prompt"].partition("## Goal\n")[2].partition("\n\n")[0])
-    narrator.block([f"{'token':<12} {started.data['ackToken']}"])
+    scene.session_id = started["session"]["sessionId"]
+    narrator.write("It gets one step, and the next call with a signed token:")
+    narrator.row("step", started["pending"]["title"])
+    narrator.quote(started["pending"]["prompt"].partition("## Goal\n")[2].partition("\n\n")[0])
+    narrator.block([f"{'token':<12} {started['ackToken']}"])
     _show_next(scene, started)
-    narrator.say("It does the step, writes down what it found, and makes that call:")
+    narrator.write("It does the step, writes down what it found, and makes that call:")
     finished = scene.finish(REPRODUCE, REPRODUCED)
-    narrator.row("step", finished.data["pending"]["title"])
+    narrator.row("step", finished["pending"]["title"])
     _show_next(scene, finished)
 
 
@@ -154,32 +141,32 @@ def show_takeover(scene: Scene) -> None:
     """An agent that knows the session id alone."""
     narrator = scene.narrator
     narrator.begin("The chat is lost: an agent that knows only the session id takes over")
-    narrator.say("The tokens were in the chat, and they are gone. The log is not:")
+    narrator.write("The tokens were in the chat, and they are gone. The log is not:")
     scene.new_agent()
     before = scene.log()
     narrator.row("log", before.describe())
     found = scene.call("session", "resume", scene.session_id)
-    narrator.row("found", found.data["items"][0]["pendingTitle"])
+    narrator.row("found", found["items"][0]["pendingTitle"])
     again = scene.call("run", "continue", "--state", "@state")
-    narrator.say("It reads the pending step again, and what was done so far:")
-    told = again.data.get("recap", {}).get("entries", [])
-    for entry in told:
+    narrator.write("It reads the pending step again, and what was done so far:")
+    entries = again.get("recap", {}).get("entries", [])
+    for entry in entries:
         narrator.row("done", entry["title"])
         narrator.quote(entry["notes"])
-    narrator.row("to do", again.data["pending"]["title"])
+    narrator.row("to do", again["pending"]["title"])
     narrator.check(
         "The notes of the lost chat are back, word for word.",
-        [entry["notes"] for entry in told] == [REPRODUCE],
+        [entry["notes"] for entry in entries] == [REPRODUCE],
     )
     narrator.check("Reading it again wrote nothing.", scene.log() == before)
 
 
-def show_killed_calls(scene: Scene) -> Answer:
+def show_killed_calls(scene: Scene) -> dict[str, Any]:
     """In the middle of a call, and sent again; the answer to the first of the two steps."""
     scene.narrator.begin("kill -9 in the middle of a call")
-    scene.narrator.say("A step is reported. The call is killed at once, then while it writes:")
+    scene.narrator.write("A step is reported. The call is killed at once, then while it writes:")
     located = _kill_then_repeat(scene, LOCATE, ("at_once", "when_written"))
-    scene.narrator.say("The next step. The call is killed when it has written, before it can answer:")
+    scene.narrator.write("The next step. The call is killed when it has written, before it can answer:")
     _kill_then_repeat(scene, EXPLAIN, ("when_attested",), EXPLAINED)
     return located
 
@@ -189,11 +176,11 @@ def show_forgotten_artifact(scene: Scene) -> None:
     narrator = scene.narrator
     narrator.begin("The agent forgets what the step must deliver")
     before = scene.log()
-    narrator.say("The step asks for a list of the changed files, as data. Only notes come:")
+    narrator.write("The step asks for a list of the changed files, as data. Only notes come:")
     blocked = scene.call("run", "continue", "--ack", "@ack", "--notes", FIX)
-    blockers: list[dict[str, Any]] = blocked.data.get("blockers", [])
-    example: dict[str, Any] = blocked.data.get("example") or {}
-    narrator.row("kind", blocked.data["kind"])
+    blockers: list[dict[str, Any]] = blocked.get("blockers", [])
+    example: dict[str, Any] = blocked.get("example") or {}
+    narrator.row("kind", blocked["kind"])
     for blocker in blockers:
         narrator.quote(blocker["message"])
     narrator.row("example", msgspec.json.encode(example).decode())
@@ -201,30 +188,30 @@ def show_forgotten_artifact(scene: Scene) -> None:
     stayed = scene.log()
     narrator.check(
         "The run stays, and the reply has the reason, an example and the token to try again.",
-        blocked.data["kind"] == "blocked"
+        blocked["kind"] == "blocked"
         and [blocker["code"] for blocker in blockers] == ["MISSING_REQUIRED_OUTPUT"]
         and example.get("kind") == CHANGED["kind"]
-        and bool(blocked.data.get("retryAckToken"))
+        and bool(blocked.get("retryAckToken"))
         and stayed.advances == before.advances,
     )
-    narrator.say("It sends a list, but it has not touched a file yet:")
+    narrator.write("It sends a list, but it has not touched a file yet:")
     lie = scene.lie(CHANGED)
-    told: list[dict[str, Any]] = lie.data.get("blockers", [])
+    refused: list[dict[str, Any]] = lie.get("blockers", [])
     unmoved = scene.log()
-    for blocker in told:
+    for blocker in refused:
         narrator.quote(blocker["message"])
     narrator.check(
         "Handrail looked: the list names files that are not there, and the reply says which.",
-        lie.data["kind"] == "blocked"
-        and [blocker["code"] for blocker in told] == ["INVALID_REQUIRED_OUTPUT"]
-        and all(f"{name} is not in the project" in told[0]["message"] for name in FILES)
+        lie["kind"] == "blocked"
+        and [blocker["code"] for blocker in refused] == ["INVALID_REQUIRED_OUTPUT"]
+        and all(f"{name} is not in the project" in refused[0]["message"] for name in FILES)
         and unmoved.advances == before.advances,
     )
-    narrator.say("It does the work. The notes are kept, so the same list alone is sent:")
+    narrator.write("It does the work. The notes are kept, so the same list alone is sent:")
     for name, content in FILES.items():
         scene.write_file(name, content)
     fixed = scene.correct(FIX, CHANGED)
-    narrator.row("step", fixed.data["pending"]["title"])
+    narrator.row("step", fixed["pending"]["title"])
     after = scene.log()
     narrator.check(
         "One call put it right: the notes are in the log once, with a list that was held against the files.",
@@ -232,7 +219,7 @@ def show_forgotten_artifact(scene: Scene) -> None:
         and after.notes.get(FIX) == 1
         and after.artifacts.get(digest(CHANGED)) == 1,
     )
-    narrator.say("The last step waits for the user, and the user agrees:")
+    narrator.write("The last step waits for the user, and the user agrees:")
     scene.finish(VERIFY, VERIFIED)
 
 
@@ -240,91 +227,78 @@ def show_changed_mind(scene: Scene, old_state: str) -> None:
     """Back to an older message, on another way."""
     narrator = scene.narrator
     narrator.begin("The explanation was wrong: back to an older step")
-    narrator.say("The token of an old message is enough. Nothing is undone, nobody is asked:")
+    narrator.write("The token of an old message is enough. Nothing is undone, nobody is asked:")
     scene.call("run", "continue", "--state", old_state)
     forked = scene.finish(EXPLAIN_AGAIN, EXPLAINED_AGAIN)
-    recap: dict[str, Any] = forked.data.get("recap", {})
+    recap: dict[str, Any] = forked.get("recap", {})
     left = [entry["notes"] for entry in recap.get("downstream", [])]
-    narrator.say("Handrail forks by itself and tells the agent what it no longer sees:")
+    narrator.write("Handrail forks by itself and tells the agent what it no longer sees:")
     for notes in left:
         narrator.row("left behind", notes)
     narrator.check("The reply tells every step of the branch that was left.", left == [EXPLAIN, FIX, VERIFY])
     scene.finish(FIX_AGAIN, CHANGED_AGAIN)
     ended = scene.finish(VERIFY_AGAIN, VERIFIED_AGAIN)
-    narrator.check("The new branch reached the end of the workflow.", ended.data["isComplete"] is True)
+    narrator.check("The new branch reached the end of the workflow.", ended["isComplete"] is True)
 
 
-def show_whole_run(scene: Scene) -> Totals:
-    """The drawing, and the log compared with everything that was acknowledged."""
+def show_whole_run(scene: Scene) -> dict[str, Json]:
+    """The drawing, and the log compared with everything that was acknowledged; what was counted."""
     narrator = scene.narrator
     narrator.begin("What is in the log")
     shown = scene.call("session", "show", scene.session_id)
-    run = shown.data["runs"][0]
+    run = shown["runs"][0]
     narrator.block(run["graph"])
-    narrator.say(
+    narrator.write(
         "Each line is a step to do, x an attempt that was blocked; * is where the run stands, "
         "the old branch is beside it."
     )
     log = scene.log()
-    totals = _count_totals(scene, log, run["graph"])
-    _show_totals(scene, totals)
-    narrator.check("Every step and artifact that was acknowledged is in the log.", totals.lost == 0)
+    counts = _count(scene, log)
+    for name, count in counts.items():
+        narrator.row("kill -9" if name == "kills" else name.replace("_", " "), f"{count:>4}")
+    narrator.check("Every step and artifact that was acknowledged is in the log.", counts["lost"] == 0)
     narrator.check(
         "Nothing is in it twice, and nothing that nobody sent.",
-        totals.doubled == 0 and {*log.notes.values(), *log.artifacts.values()} == {1},
+        counts["doubled"] == 0 and {*log.notes.values(), *log.artifacts.values()} == {1},
     )
     narrator.check("There is one fork, and the session is sound.", run["fork_count"] == 1 and log.is_healthy)
-    return totals
+    return {**counts, "graph": run["graph"]}
 
 
-def _count_totals(scene: Scene, log: LogFacts, graph: list[str]) -> Totals:
+def _count(scene: Scene, log: LogFacts) -> dict[str, int]:
     """What was acknowledged against what the log holds."""
     lost = sum(notes not in log.notes for notes in scene.acknowledged)
     lost += sum(artifact not in log.artifacts for artifact in scene.delivered)
     held = log.advances + sum(log.artifacts.values())
-    return Totals(
-        steps_done=len(scene.acknowledged),
-        artifacts=len(scene.delivered),
-        blocked=log.blocked,
-        events=log.events,
-        lost=lost,
-        doubled=held - (len(scene.acknowledged) + len(scene.delivered) - lost),
-        graph=graph,
-    )
+    return {
+        "calls": scene.calls,
+        "kills": scene.kills,
+        "steps_done": len(scene.acknowledged),
+        "artifacts": len(scene.delivered),
+        "blocked": log.blocked,
+        "events": log.events,
+        "lost": lost,
+        "doubled": held - (len(scene.acknowledged) + len(scene.delivered) - lost),
+    }
 
 
-def _show_next(scene: Scene, answer: Answer) -> None:
-    call = answer.data["nextCall"]
+def _show_next(scene: Scene, answer: dict[str, Any]) -> None:
+    call = answer["nextCall"]
     scene.narrator.row("next call", f"{call['tool']} {msgspec.json.encode(call['params']).decode()}")
-
-
-def _show_totals(scene: Scene, totals: Totals) -> None:
-    for name, count in (
-        ("calls", scene.calls),
-        ("kill -9", scene.kills),
-        ("steps done", totals.steps_done),
-        ("artifacts", totals.artifacts),
-        ("blocked", totals.blocked),
-        ("events", totals.events),
-        ("lost", totals.lost),
-        ("doubled", totals.doubled),
-    ):
-        scene.narrator.row(name, f"{count:>4}")
 
 
 def _kill_then_repeat(
     scene: Scene, notes: str, moments: tuple[Moment, ...], artifact: dict[str, Any] | None = None
-) -> Answer:
+) -> dict[str, Any]:
     narrator = scene.narrator
     before = scene.log()
     narrator.row("log before", before.describe())
     for moment in moments:
-        report = scene.killed_report(notes, artifact, moment)
+        narrator.row("killed", scene.kill_report(moment, notes, artifact))
         seen = scene.log()
-        narrator.row("killed", f"after {report.duration_ms} ms" if report.is_killed else "no, it had ended")
         where = "with the step" if notes in seen.notes else "without the step"
         narrator.row("log now", f"{seen.describe()}, {where}")
-    narrator.say("The agent got no reply and cannot know, so it sends the same call again:")
+    narrator.write("The agent got no reply and cannot know, so it sends the same call again:")
     answer = scene.finish(notes, artifact)
     after = scene.log()
     narrator.row("log after", after.describe())
@@ -341,8 +315,10 @@ def main(keep: str, *, is_text: bool) -> Outcome | int:
     Text is written as the story goes, and only the exit status is left; else the answer is a document.
     Raises Fault E_VALIDATION or E_IO when there is no place for it.
     """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
     try:
-        with _handle_signals(), _scratch(keep) as place:
+        with _scratch(keep) as place:
             return _play(keep, place, is_text=is_text)
     except KeyboardInterrupt:
         what = "was left as it is" if keep else "was removed"
@@ -364,25 +340,25 @@ def _play(keep: str, place: str, *, is_text: bool) -> Outcome | int:
     home, project = os.path.join(place, "home"), os.path.join(place, "project")
     os.makedirs(project)
     scene = Scene(narrator, make_demo_environment(os.environ, home, project), home, project)
-    totals = Totals()
+    counts: dict[str, Json] = {}
     if is_text:
         _write("Handrail in a few seconds: real processes, a scratch directory, no network.\n")
     try:
-        totals = play_story(scene)
+        counts = play_story(scene)
     except Broken as broken:
         narrator.check(f"The story reaches its end; but {broken}", passed=False)
     if not is_text:
-        return _outcome(keep, scene, totals)
+        return _outcome(keep, scene, counts)
     _write(_closing_text(keep, place, scene))
     return 0 if narrator.has_passed() else E_INTEGRITY.exit_status
 
 
 def _closing_text(keep: str, place: str, scene: Scene) -> str:
     checks = scene.narrator.checks
-    passed = sum(check.passed for check in checks)
+    passed = sum(passed for _, passed in checks)
     lines = ["", f"{passed} of {len(checks)} claims held."]
     if passed < len(checks):
-        lines += [f"  [FAILED] {check.claim}"[:80] for check in checks if not check.passed]
+        lines += [f"  [FAILED] {claim}"[:80] for claim, passed in checks if not passed]
         lines += ["Please report this with the output above."]
     if keep:
         lines += [
@@ -398,20 +374,18 @@ def _closing_text(keep: str, place: str, scene: Scene) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _outcome(keep: str, scene: Scene, totals: Totals) -> Outcome:
+def _outcome(keep: str, scene: Scene, counts: dict[str, Json]) -> Outcome:
     narrator = scene.narrator
     facts: dict[str, Json] = {
         "session_id": scene.session_id,
-        "steps": msgspec.to_builtins(narrator.chapters),
-        "checks": msgspec.to_builtins(narrator.checks),
-        "calls": scene.calls,
-        "kills": scene.kills,
-        **msgspec.to_builtins(totals),
+        "steps": [{"title": title, "told": list(lines)} for title, lines in narrator.chapters],
+        "checks": [{"claim": claim, "passed": passed} for claim, passed in narrator.checks],
+        **counts,
         "kept": keep or None,
     }
     if narrator.has_passed():
         return Success(data=facts)
-    broken = [check.claim for check in narrator.checks if not check.passed]
+    broken = [claim for claim, passed in narrator.checks if not passed]
     total = len(narrator.checks)
     return Failure(
         kind=E_INTEGRITY,
@@ -458,18 +432,8 @@ def _scratch(keep: str) -> Iterator[str]:
             shutil.rmtree(place, ignore_errors=True)
 
 
-@contextmanager
-def _handle_signals() -> Iterator[None]:
-    """End the demo cleanly on SIGTERM, as on Ctrl-C, and ignore further signals meanwhile."""
-
-    def stop(_: int, __: FrameType | None) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _stop(*_: object) -> None:
+    """End the demo cleanly on SIGTERM, as on Ctrl-C, and ignore further signals."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt

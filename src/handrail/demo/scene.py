@@ -1,4 +1,4 @@
-"""The scene of the demo: its processes, the narrator, the log as it is, and the agent with its memory."""
+"""The scene of the demo: the narrator, the log as it is, and the agent with its memory and its calls."""
 
 from __future__ import annotations
 
@@ -22,147 +22,6 @@ from handrail.engine.events import Advanced, AdvanceRecorded, NodeOutputAppended
 from handrail.host.programs import make_child_environment, own_command
 from handrail.wiring import build_runtime
 
-# Processes: the Handrail calls that the agent makes, and only ever this package
-
-Moment: TypeAlias = Literal["at_once", "when_written", "when_attested"]
-"""When the agent kills the call it has just started.
-
-`when_written`: its events have reached the disk; `when_attested`: so has the record that makes them count.
-"""
-
-FROM_MEMORY = {
-    "@ack": "ackToken",
-    "@retry": "retryAckToken",
-    "@state": "stateToken",
-    "@session": "sessionId",
-}
-"""Words of a call that the agent replaces by what it remembers; a new agent remembers nothing."""
-
-
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """How the call went. A killed one has no `out`: whatever it answered, nobody read it."""
-
-    arguments: list[str]
-    """As they were sent, tokens filled in."""
-    status: int
-    out: str
-    is_killed: bool
-    duration_ms: int
-
-
-CALL_SECONDS = 60
-MOMENT_SECONDS = 20
-_LOOK_SECONDS = 0.0005
-_HERMETIC = ("HANDRAIL_", "AI_NATIVE_CLI_SECRET", "PYTHONSTARTUP", "PYTHONINSPECT")
-
-
-def make_demo_environment(environment: Mapping[str, str], home: str, project: str) -> dict[str, str]:
-    """The caller's environment, but of Handrail's settings only the scratch directory."""
-    kept = {name: value for name, value in environment.items() if not name.startswith(_HERMETIC)}
-    return kept | {"HANDRAIL_HOME": home, "HANDRAIL_PROJECT": project}
-
-
-class Calls:
-    """Calls of the command line, each in a process of its own."""
-
-    def __init__(self, environment: Mapping[str, str], directory: str) -> None:
-        self._environment = make_child_environment(environment)
-        self._directory = directory
-
-    def make(self, arguments: Sequence[str]) -> Report:
-        """One call, to its end."""
-        started = time.monotonic_ns()
-        with self._start(arguments, subprocess.PIPE) as child:
-            try:
-                out, _ = child.communicate(timeout=CALL_SECONDS)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                out, _ = child.communicate()
-        return _report(arguments, child, out, started)
-
-    def kill(self, arguments: Sequence[str], moment: Moment, watched: str) -> Report:
-        """The same call, killed at a given moment. It cannot end before, because nobody reads its reply."""
-        started = time.monotonic_ns()
-        reader, writer = _full_pipe()
-        try:
-            with self._start(arguments, writer) as child:
-                try:
-                    _wait(child, moment, watched)
-                finally:
-                    child.kill()
-        finally:
-            os.close(reader)
-            os.close(writer)
-        return _report(arguments, child, b"", started)
-
-    def _start(self, arguments: Sequence[str], out: int) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(  # noqa: S603 - this interpreter and this package, no shell
-            [*own_command(), *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.DEVNULL,
-            env=self._environment,
-            cwd=self._directory,
-        )
-
-
-def read_tokens(out: str) -> dict[str, str]:
-    """The tokens of an answer; of a list, those of the next call of its first item."""
-    try:
-        data = msgspec.json.decode(out).get("data", {})
-    except (msgspec.DecodeError, AttributeError):
-        return {}
-    places: list[Any] = [data, data.get("session", {})]
-    for candidate in data.get("items", [])[:1]:
-        places += [candidate, candidate.get("nextCall", {}).get("params", {})]
-    return {name: place[name] for place in places for name in FROM_MEMORY.values() if place.get(name)}
-
-
-def _report(arguments: Sequence[str], child: subprocess.Popen[bytes], out: bytes, started: int) -> Report:
-    return Report(
-        arguments=list(arguments),
-        status=child.returncode,
-        out=out.decode(errors="replace"),
-        is_killed=child.returncode == -signal.SIGKILL,
-        duration_ms=(time.monotonic_ns() - started) // 1_000_000,
-    )
-
-
-def _full_pipe() -> tuple[int, int]:
-    """A full pipe, so that a process that writes to it waits."""
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    with contextlib.suppress(BlockingIOError):
-        while True:
-            os.write(writer, bytes(4096))
-    with contextlib.suppress(BlockingIOError):
-        while True:
-            os.write(writer, b"x")
-    os.set_blocking(writer, True)
-    return reader, writer
-
-
-def _wait(child: subprocess.Popen[bytes], moment: Moment, watched: str) -> None:
-    """Wait for the moment, with a limit, because a failing call writes nothing."""
-    begins = {"when_written": "events-", "when_attested": "manifest"}.get(moment)
-    if begins is None:
-        return
-    ends_at = time.monotonic() + MOMENT_SECONDS
-    before = _written(watched, begins)
-    while child.poll() is None and time.monotonic() < ends_at and _written(watched, begins) == before:
-        time.sleep(_LOOK_SECONDS)
-
-
-def _written(directory: str, begins: str) -> list[tuple[str, int, int]]:
-    """Name, size and time of the files with this prefix, which change when a session is written."""
-    try:
-        with os.scandir(directory) as found:
-            files = [entry for entry in found if entry.name.startswith(begins)]
-            return sorted((entry.name, entry.stat().st_size, entry.stat().st_mtime_ns) for entry in files)
-    except OSError:
-        return []
-
-
 # The narrator: plain lines of at most 80 columns, and the same as data
 
 WIDTH = 80
@@ -172,44 +31,32 @@ CHAPTER_SECONDS = 0.4
 CHECK_SECONDS = 0.1
 
 
-class ShownCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """One claim of the demo and whether it held."""
-
-    claim: str
-    passed: bool
-
-
-class Chapter(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the story with all its lines."""
-
-    title: str
-    told: list[str]
-
-
 class Narrator:
     """Writes each line at once, and keeps all of them."""
 
     def __init__(self, write: Callable[[str], None], pause: Callable[[float], None]) -> None:
         self._write = write
         self._pause = pause
-        self.chapters: list[Chapter] = []
-        self.checks: list[ShownCheck] = []
+        self.chapters: list[tuple[str, list[str]]] = []
+        """Each with its title and its lines."""
+        self.checks: list[tuple[str, bool]] = []
+        """Each claim, and whether it held."""
 
     def begin(self, title: str) -> None:
         """Begin a new, numbered chapter."""
         self._pause(CHAPTER_SECONDS)
-        self.chapters.append(Chapter(title=title, told=[]))
+        self.chapters.append((title, []))
         self._write(f"\n{len(self.chapters)}. {title}\n\n")
 
-    def say(self, text: str) -> None:
+    def write(self, text: str) -> None:
         """A paragraph."""
         self._show_lines(textwrap.wrap(text, WIDTH - len(_INDENT)))
 
-    def quote(self, text: str, lines: int = 3) -> None:
+    def quote(self, text: str) -> None:
         """The beginning of somebody's text, as it was written."""
         wrapped = [part for line in text.splitlines() for part in textwrap.wrap(line, WIDTH - 12)]
-        more = ["…"] if len(wrapped) > lines else []
-        self._show_lines([f"  | {line}" for line in (*wrapped[:lines], *more)])
+        more = ["…"] if len(wrapped) > 3 else []
+        self._show_lines([f"  | {line}" for line in (*wrapped[:3], *more)])
 
     def command(self, arguments: Sequence[str]) -> None:
         """A call as it would be typed; tokens are shortened, and the end is cut if it is long."""
@@ -229,16 +76,16 @@ class Narrator:
 
     def check(self, claim: str, passed: bool) -> None:
         """A claim, printed with its verdict."""
-        self.checks.append(ShownCheck(claim=claim, passed=passed))
+        self.checks.append((claim, passed))
         mark = "[ok]" if passed else "[FAILED]"
         self._show_lines(textwrap.wrap(f"{mark} {claim}", WIDTH - len(_INDENT), subsequent_indent="     "))
         self._pause(CHECK_SECONDS)
 
     def has_passed(self) -> bool:
-        return bool(self.checks) and all(check.passed for check in self.checks)
+        return bool(self.checks) and all(passed for _, passed in self.checks)
 
     def _show_lines(self, lines: Sequence[str]) -> None:
-        self.chapters[-1].told.extend(lines)
+        self.chapters[-1][1].extend(lines)
         self._write("".join(f"{_INDENT}{line}".rstrip() + "\n" for line in lines))
 
 
@@ -294,18 +141,33 @@ def read_log(home: str, session_id: str) -> LogFacts:
     )
 
 
-# The scene: makes the calls of its agent, counts, and remembers what was acknowledged
+# The agent: its calls are processes of this package, each by itself
 
+Moment: TypeAlias = Literal["at_once", "when_written", "when_attested"]
+"""When the agent kills the call it has just started.
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of a CLI document that the demo reads."""
+`when_written`: its events have reached the disk; `when_attested`: so has the record that makes them count.
+"""
 
-    data: dict[str, Any] = {}
-    error: dict[str, Any] = {}
+CALL_SECONDS = 60
+MOMENT_SECONDS = 20
+_LOOK_SECONDS = 0.0005
+_BEGINNINGS: dict[Moment, str] = {"when_written": "events-", "when_attested": "manifest"}
+"""Of the files that have changed then."""
+_HERMETIC = ("HANDRAIL_", "AI_NATIVE_CLI_SECRET", "PYTHONSTARTUP", "PYTHONINSPECT")
+_TOKEN_FIELD = re.compile(rb'"(ackToken|retryAckToken|stateToken)":"([a-z0-9]+)"')
+_FROM_MEMORY = {"@ack": "ackToken", "@retry": "retryAckToken", "@state": "stateToken"}
+"""Words of a call that the agent replaces by what it remembers; a new agent remembers nothing."""
 
 
 class Broken(Exception):
     """The story cannot go on: a call did not do what it always does."""
+
+
+def make_demo_environment(environment: Mapping[str, str], home: str, project: str) -> dict[str, str]:
+    """The caller's environment, but of Handrail's settings only the scratch directory."""
+    kept = {name: value for name, value in environment.items() if not name.startswith(_HERMETIC)}
+    return kept | {"HANDRAIL_HOME": home, "HANDRAIL_PROJECT": project}
 
 
 class Scene:
@@ -321,7 +183,7 @@ class Scene:
         """The notes of every step that was acknowledged; no two are the same."""
         self.delivered: list[str] = []
         """The digest of every artifact that came with one of them; no two are the same."""
-        self._calls = Calls(environment, project)
+        self._environment = make_child_environment(environment)
         self._project = project
         self._memory: dict[str, str] = {}
         """The tokens that the agent was told: what is lost with a chat."""
@@ -330,52 +192,61 @@ class Scene:
         """An agent that knows nothing."""
         self._memory = {}
 
-    def call(self, *arguments: str) -> Answer:
-        """Let the agent make a call, and show it. Raises Broken when it fails."""
-        self.calls += 1
-        report = self._calls.make(self._fill_in(arguments))
-        self._memory |= read_tokens(report.out)
-        self.narrator.command(report.arguments)
-        answer = _answer(report)
-        if answer.error:
-            raise Broken(f"{' '.join(arguments[:2])} failed: {answer.error.get('message', report.out)}")
-        return answer
+    def call(self, *arguments: str) -> dict[str, Any]:
+        """Let the agent make a call, and show it: its answer. Raises Broken when it fails."""
+        what = " ".join(arguments[:2])
+        with self._start(arguments, subprocess.PIPE) as child:
+            try:
+                out, _ = child.communicate(timeout=CALL_SECONDS)
+            except subprocess.TimeoutExpired as trouble:
+                child.kill()
+                raise Broken(f"{what} took longer than {CALL_SECONDS} seconds") from trouble
+        self._memory |= read_tokens(out)
+        try:
+            document: dict[str, Any] = msgspec.json.decode(out, type=dict)
+        except msgspec.DecodeError as trouble:
+            raise Broken(f"{what} ended with {child.returncode} and no document: {out[:200]!r}") from trouble
+        if "data" not in document:
+            raise Broken(f"{what} failed: {document['error']['message']}")
+        data: dict[str, Any] = document["data"]
+        return data
 
-    def killed_call(self, *arguments: str, moment: Moment) -> Report:
-        """Let the agent start a call and kill it."""
-        self.calls += 1
-        sessions = os.path.join(self.home, "data", "sessions")
-        report = self._calls.kill(self._fill_in(arguments), moment, os.path.join(sessions, self.session_id))
-        self.narrator.command(report.arguments)
-        self.kills += report.is_killed
-        return report
+    def kill(self, moment: Moment, *arguments: str) -> str:
+        """Let the agent start a call and kill it; in words, what came of it.
 
-    def killed_report(self, notes: str, artifact: dict[str, Any] | None, moment: Moment) -> Report:
+        The call cannot end before, because nobody reads its reply.
+        """
+        started = time.monotonic_ns()
+        reader, writer = _full_pipe()
+        try:
+            with self._start(arguments, writer) as child:
+                try:
+                    self._wait(child, moment)
+                finally:
+                    child.kill()
+        finally:
+            os.close(reader)
+            os.close(writer)
+        is_killed = child.returncode == -signal.SIGKILL
+        self.kills += is_killed
+        passed_ms = (time.monotonic_ns() - started) // 1_000_000
+        return f"after {passed_ms} ms" if is_killed else "no, it had ended"
+
+    def kill_report(self, moment: Moment, notes: str, artifact: dict[str, Any] | None) -> str:
         """The same report as `finish` sends, in a call that is killed."""
-        sent = () if artifact is None else ("--input", _input_with(artifact))
-        return self.killed_call("run", "continue", "--ack", "@ack", "--notes", notes, *sent, moment=moment)
+        return self.kill(moment, *_spell_report("@ack", artifact, notes))
 
-    def finish(self, notes: str, artifact: dict[str, Any] | None = None) -> Answer:
+    def finish(self, notes: str, artifact: dict[str, Any] | None = None) -> dict[str, Any]:
         """Report the pending step as done, with the artifact that it asks for."""
-        return self._send_report(notes, artifact, "--ack", "@ack", "--notes", notes)
+        return self._deliver(notes, artifact, *_spell_report("@ack", artifact, notes))
 
-    def correct(self, notes: str, artifact: dict[str, Any]) -> Answer:
+    def correct(self, notes: str, artifact: dict[str, Any]) -> dict[str, Any]:
         """Bring the artifact that a blocked attempt left out; its notes are kept and not sent again."""
-        return self._send_report(notes, artifact, "--ack", "@retry")
+        return self._deliver(notes, artifact, *_spell_report("@retry", artifact))
 
-    def _send_report(self, notes: str, artifact: dict[str, Any] | None, *arguments: str) -> Answer:
-        sent = () if artifact is None else ("--input", _input_with(artifact))
-        answer = self.call("run", "continue", *arguments, *sent)
-        if answer.data.get("kind") == "blocked":
-            raise Broken(f"the step {answer.data['pending']['title']!r} was blocked")
-        self.acknowledged.append(notes)
-        if artifact is not None:
-            self.delivered.append(digest(artifact))
-        return answer
-
-    def lie(self, artifact: dict[str, Any]) -> Answer:
+    def lie(self, artifact: dict[str, Any]) -> dict[str, Any]:
         """Send an artifact that a blocked attempt left out, although the work behind it was not done."""
-        return self.call("run", "continue", "--ack", "@retry", "--input", _input_with(artifact))
+        return self.call(*_spell_report("@retry", artifact))
 
     def write_file(self, name: str, content: str) -> None:
         """Let the agent change a file of the project."""
@@ -385,18 +256,61 @@ class Scene:
     def log(self) -> LogFacts:
         return read_log(self.home, self.session_id)
 
-    def _fill_in(self, arguments: Sequence[str]) -> list[str]:
-        return [*(self._memory.get(FROM_MEMORY.get(word, ""), word) for word in arguments), "--compact"]
+    def _deliver(self, notes: str, artifact: dict[str, Any] | None, *arguments: str) -> dict[str, Any]:
+        answer = self.call(*arguments)
+        if answer.get("kind") == "blocked":
+            raise Broken(f"the step {answer['pending']['title']!r} was blocked")
+        self.acknowledged.append(notes)
+        self.delivered += [] if artifact is None else [digest(artifact)]
+        return answer
+
+    def _start(self, arguments: Sequence[str], out: int) -> subprocess.Popen[bytes]:
+        typed = [*(self._memory.get(_FROM_MEMORY.get(word, ""), word) for word in arguments), "--compact"]
+        self.calls += 1
+        self.narrator.command(typed)
+        return subprocess.Popen(  # noqa: S603 - this interpreter and this package, no shell
+            [*own_command(), *typed],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.DEVNULL,
+            env=self._environment,
+            cwd=self._project,
+        )
+
+    def _wait(self, child: subprocess.Popen[bytes], moment: Moment) -> None:
+        """Wait for the moment, with a limit, because a failing call writes nothing."""
+        if moment == "at_once":
+            return
+        ends_at = time.monotonic() + MOMENT_SECONDS
+        before = self._written(moment)
+        while child.poll() is None and time.monotonic() < ends_at and self._written(moment) == before:
+            time.sleep(_LOOK_SECONDS)
+
+    def _written(self, moment: Moment) -> list[tuple[str, int, int]]:
+        """Name, size and time of the files that are written until then."""
+        with os.scandir(os.path.join(self.home, "data", "sessions", self.session_id)) as found:
+            files = [entry for entry in found if entry.name.startswith(_BEGINNINGS[moment])]
+            return sorted((entry.name, entry.stat().st_size, entry.stat().st_mtime_ns) for entry in files)
 
 
-def _input_with(artifact: dict[str, Any]) -> str:
-    return msgspec.json.encode({"output": {"artifacts": [artifact]}}).decode()
+def read_tokens(out: bytes) -> dict[str, str]:
+    """The tokens of a compact answer; the first of each kind is the one to go on with."""
+    return {name.decode(): token.decode() for name, token in reversed(_TOKEN_FIELD.findall(out))}
 
 
-def _answer(report: Report) -> Answer:
-    try:
-        return msgspec.json.decode(report.out, type=Answer)
-    except msgspec.DecodeError as trouble:
-        raise Broken(
-            f"the answer with status {report.status} is no document: {report.out[:200]}"
-        ) from trouble
+def _spell_report(token: str, artifact: dict[str, Any] | None, notes: str = "") -> tuple[str, ...]:
+    words = ("--notes", notes) if notes else ()
+    sent = msgspec.json.encode({"output": {"artifacts": [artifact]}}).decode()
+    return ("run", "continue", "--ack", token, *words, *(() if artifact is None else ("--input", sent)))
+
+
+def _full_pipe() -> tuple[int, int]:
+    """A full pipe, so that a process that writes to it waits."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    for size in (4096, 1):
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writer, bytes(size))
+    os.set_blocking(writer, True)
+    return reader, writer

@@ -120,7 +120,7 @@ def ask_about(history: History, workflow: CompiledWorkflow, node: Node) -> Ask:
     leaf = _asking_leaf(history, workflow, node)
     attempt = _find_attempt(history, node)
     facts = add_loop_values(workflow, node.state, facts_at(history, workflow, attempt.node_id))
-    kinds = {told.kind for blocker in _blockers(history, attempt) if (told := wait_of(blocker)) is not None}
+    kinds = {waits.kind for blocker in _blockers(history, attempt) if (waits := wait_of(blocker)) is not None}
     kind = _choose_kind(history, workflow, attempt, leaf, facts, kinds)
     is_waiting = kind in kinds or _is_waiting(history, workflow, node, leaf, kind, facts)
     return Ask(
@@ -248,10 +248,10 @@ def digest_report(
     sent = () if work is None else work.artifacts
     artifacts = update_kept(brought, "", sent, partial(subject_of, place)).artifacts
     notes = "" if work is None else work.notes
-    told = blob_ref(notes.encode()) if notes else find_long_notes(history, node)
+    notes_ref = blob_ref(notes.encode()) if notes else find_long_notes(history, node)
     return digest(
         {
-            "notes": told or blob_ref(brought.notes.encode()),
+            "notes": notes_ref or blob_ref(brought.notes.encode()),
             "artifacts": sorted({digest(body) for body in artifacts}),
             "context": changed_context(history, node, None if work is None else work.context),
         }
@@ -330,26 +330,26 @@ def weigh_answers(
     if not history.confirmations:
         return PersonsWord()
     asked = _digest_subject(history, workflow, node, kind) if subject is None else subject
-    told = [
+    answers = [
         one
         for one in _list_relevant(history, workflow, node, kind, asked)
-        if one.said.fact.asked in (None, kind)
+        if one.answer.fact.asked in (None, kind)
     ]
-    if not told:
+    if not answers:
         return _find_no_of_session(history, workflow, node, kind, asked, taken)
-    last = told[-1]
-    about = [one.said for one in told if one.subject == asked and not one.is_elsewhere]
+    last = answers[-1]
+    about = [one.answer for one in answers if one.subject == asked and not one.is_elsewhere]
     if about and about[-1].fact.answer == "declined":
         return PersonsWord(is_declined=True, answered=about[-1])
     if about and asked:
         fact = about[-1].fact
         return PersonsWord(is_given=True, option_id=fact.option_id, value=fact.value, answered=about[-1])
-    if last.said.fact.answer == "declined":
-        return PersonsWord(seen="declined", is_due=True, answered=last.said)
+    if last.answer.fact.answer == "declined":
+        return PersonsWord(seen="declined", is_due=True, answered=last.answer)
     if last.is_elsewhere:
-        return PersonsWord(seen="elsewhere", answered=last.said)
+        return PersonsWord(seen="elsewhere", answered=last.answer)
     seen: SeenReport = "another" if last.subject else "none"
-    return PersonsWord(seen=seen, answered=last.said)
+    return PersonsWord(seen=seen, answered=last.answer)
 
 
 def _find_no_of_session(
@@ -364,29 +364,29 @@ def _find_no_of_session(
     assert isinstance(node.state, Running), "only a pending step has answers"
     key, runs = step_key(node.state), history.runs
     found = [
-        said
+        answer
         for node_id, answers in history.confirmations.items()
         for at in [history.nodes[node_id]]
         if at.run_id != node.run_id and runs[at.run_id].workflow_id == runs[node.run_id].workflow_id
         if isinstance(at.state, Running) and step_key(at.state) == key
-        for said in answers
-        if said.fact.asked in (None, kind)
+        for answer in answers
+        if answer.fact.asked in (None, kind)
     ]
     last = max(found, key=lambda one: one.index, default=None)
     if last is None:
         return PersonsWord()
     if last.fact.answer == "declined":
         is_same = kind == "choose" or last.fact.subject == asked
-        said_no = PersonsWord(is_declined=True, answered=last)
-        return said_no if is_same else PersonsWord(seen="declined", is_due=True, answered=last)
+        refused = PersonsWord(is_declined=True, answered=last)
+        return refused if is_same else PersonsWord(seen="declined", is_due=True, answered=last)
     leaf = leaf_at(workflow, node.state)
     option = leaf.options[taken].id if isinstance(leaf, Choice) and taken is not None else ""
     is_another = bool(option and last.fact.option_id) and last.fact.option_id != option
     return PersonsWord(option_id=last.fact.option_id, answered=last) if is_another else PersonsWord()
 
 
-class _Told(msgspec.Struct, frozen=True, kw_only=True):
-    said: Confirmation
+class _Relevant(msgspec.Struct, frozen=True, kw_only=True):
+    answer: Confirmation
     subject: str
     is_elsewhere: bool
     """It is a yes that came in a bundle: nobody gave it here."""
@@ -394,28 +394,28 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True):
 
 def _list_relevant(
     history: History, workflow: CompiledWorkflow, node: Node, kind: AskKind, asked: str
-) -> list[_Told]:
+) -> list[_Relevant]:
     """Answers at this step instance, and on other branches those that hold everywhere; oldest first."""
     instance = instance_of(history, node.node_id)
     own = {held.index for held in list_answers(history, instance)}
     assert isinstance(node.state, Running), "only a pending step has answers"
     key = step_key(node.state)
-    found: list[_Told] = []
+    found: list[_Relevant] = []
     for node_id, answers in history.confirmations.items():
         at = history.nodes[node_id]
         if at.run_id != node.run_id or not isinstance(at.state, Running) or step_key(at.state) != key:
             continue
-        for said in answers:
-            subject = said.fact.subject
-            if said.fact.asked is None:  # an older log does not name it
+        for answer in answers:
+            subject = answer.fact.subject
+            if answer.fact.asked is None:  # an older log does not name it
                 subject = _digest_subject(history, workflow, at, kind)
-            is_yes = said.fact.answer == "confirmed"
+            is_yes = answer.fact.answer == "confirmed"
             holds_everywhere = not is_yes or kind in ("choose", "give")
-            if said.index in own or (holds_everywhere and asked and subject == asked):
+            if answer.index in own or (holds_everywhere and asked and subject == asked):
                 imported = history.imported
-                is_elsewhere = is_yes and imported is not None and said.index < imported.index
-                found.append(_Told(said=said, subject=subject, is_elsewhere=is_elsewhere))
-    return sorted(found, key=lambda one: one.said.index)
+                is_elsewhere = is_yes and imported is not None and answer.index < imported.index
+                found.append(_Relevant(answer=answer, subject=subject, is_elsewhere=is_elsewhere))
+    return sorted(found, key=lambda one: one.answer.index)
 
 
 def read_value(spec: InputSpec | None, text: str) -> Any:
@@ -451,11 +451,11 @@ def may_ask(leaf: Leaf) -> bool:
 
 def describe_answer(fact: ConfirmationRecorded, *, with_note: bool = False) -> str:
     """An answer in a few words, with who gave it; `with_note`: and what they wrote."""
-    said = fact.value or fact.option_id or ("yes" if fact.answer == "confirmed" else "no")
+    text = fact.value or fact.option_id or ("yes" if fact.answer == "confirmed" else "no")
     if fact.asked == "give" and fact.answer == "confirmed" and not fact.value:
-        said = "done"
+        text = "done"
     note = f" ({fact.note})" if with_note and fact.note else ""
-    return f"answered by {name_person(fact.who)}: {said}{note}{describe_unchecked(fact)}"
+    return f"answered by {name_person(fact.who)}: {text}{note}{describe_unchecked(fact)}"
 
 
 def describe_unchecked(fact: ConfirmationRecorded) -> str:
@@ -481,9 +481,9 @@ def drop_answered(history: History, workflow: CompiledWorkflow, attempt: Node, b
     answers = _find_answers(history, workflow, attempt)
 
     def is_open(blocker: Blocker) -> bool:
-        told = wait_of(blocker)
-        word = next((word for kind, word in answers.items() if told and told.kind == kind), None)
-        return word is None or (word.is_declined and told is not None and told.state == "declined")
+        waits = wait_of(blocker)
+        word = next((word for kind, word in answers.items() if waits and waits.kind == kind), None)
+        return word is None or (word.is_declined and waits is not None and waits.state == "declined")
 
     left = [tuple(filter(is_open, held)) for held in (blocked.blockers, blocked.left_out)]
     return msgspec.structs.replace(blocked, blockers=left[0], left_out=left[1])
@@ -502,22 +502,22 @@ def standing_now(history: History, workflow: CompiledWorkflow, node: Node) -> St
     left = blocked and drop_answered(history, workflow, attempt, blocked)
     if left is not None and left.every_blocker:
         words.pop("confirm", None)  # what is missing makes another report, which is asked about again
-    frame, told = standing.frame, []
+    frame, lines = standing.frame, []
     if "give" in words and isinstance(leaf, Step) and leaf.user_only is not None:
         frame = _leave_out_given(frame, leaf.user_only)
-        told.append(_say_given(leaf.user_only))
+        lines.append(_describe_given(leaf.user_only))
     if words and left is not None and attempt in path_to(history, node.node_id):
         frame = make_retry_frame(standing.contracts, frame, left)  # the rest of the report is kept
     if "confirm" in words:
         sent = _find_confirmed(history, workflow, node, attempt)
         frame = frame if sent is None else sent
-        told.append(_CONFIRMED.format(how=_BY_HAND if sent is None else _BY_CALL))
+        lines.append(_CONFIRMED.format(how=_BY_HAND if sent is None else _BY_CALL))
     if "allow_write" in words:
-        told.append("A person has answered: Handrail may write what they were shown. The next call does it.")
+        lines.append("A person has answered: Handrail may write what they were shown. The next call does it.")
     if "choose" in words:
-        told.append(_TAKEN.format(option=words["choose"].option_id))
+        lines.append(_TAKEN.format(option=words["choose"].option_id))
     word = words.get(ask_of(leaf), standing.word)
-    prompt = "\n\n".join([*told, standing.prompt])
+    prompt = "\n\n".join([*lines, standing.prompt])
     return msgspec.structs.replace(standing, frame=frame, prompt=prompt, word=word)
 
 
@@ -527,7 +527,7 @@ _BY_HAND = "Send that report again, word for word."
 _TAKEN = "A person has answered: they took the option {option}, and only its call goes on."
 
 
-def _say_given(needed: UserOnly) -> str:
+def _describe_given(needed: UserOnly) -> str:
     if needed.input:
         return f"A person has answered: the value of {needed.input} is recorded. Do not send it."
     return "A person has answered: what only they can do is done."

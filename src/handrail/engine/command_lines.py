@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
+from fnmatch import fnmatchcase as fnmatch
 from itertools import pairwise
 from typing import assert_never
 
@@ -17,6 +18,7 @@ import msgspec
 
 from handrail.contract.wording import quote_for_shell
 from handrail.engine.receipts import (
+    ELSEWHERE,
     Counts,
     Exited,
     NotStarted,
@@ -143,18 +145,156 @@ def find_counting(line: str) -> tuple[str, ...]:
 
 def reaches(argv: Sequence[str], directory: str, path: str) -> bool:
     """Whether a runner may come to a test: it is below where it begins, as far as it is known."""
+    return any(one == "." or f"{path}/".startswith(f"{one}/") for one in list_starts(argv, directory))
+
+
+def list_starts(argv: Sequence[str], directory: str) -> list[str]:
+    """The folders and files at which a command begins to look for tests; `.`: in the whole project.
+
+    Of a name that unittest is given, every one that it may mean: a part of it may be a class.
+    """
+    return _list_places(argv, directory, [place for one in _list_given(argv) for place in _spell_name(one)])
+
+
+def list_selected(argv: Sequence[str], directory: str) -> list[str]:
+    """The same down to the class and the function that it names, as folders of their file."""
+    return _list_places(argv, directory, [_place_name(one) for one in _list_given(argv)])
+
+
+def list_loaded(argv: Sequence[str], directory: str) -> list[str]:
+    """The files that a command tells its runner to load."""
+    files = [_place_name(one).partition(".py/")[0].removesuffix(".py") for one in _list_given(argv)]
+    named = [one + end for one in files for end in (".py", "/__init__.py")]
+    return [one for one in _list_places(argv, directory, named) if one != "."]
+
+
+class _Given(msgspec.Struct, frozen=True, kw_only=True):
+    """A word that says where a runner looks for tests, or which."""
+
+    word: str
+    is_name: bool = False
+    """Of a module, and what is in it, as unittest takes it."""
+
+
+_TOP = re.compile(r"-[stpk]|--(?:start-directory|top-level-directory|pattern|durations)")
+"""Options of unittest whose value is the next word."""
+
+
+def _list_given(argv: Sequence[str]) -> list[_Given]:
     words = read_words(argv).words
     names = [posixpath.basename(word) for word in words]
-    given = [*pairwise(words)]
-    if {"unittest", "discover"} <= {*names}:
-        starts = [word for option, word in given if option in ("-s", "--start-directory")] or ["."]
-    elif "pytest" in names:
-        named = [word for before, word in given if "/" in word and not f"{before}{word}".startswith("-")]
-        starts = named or ["."]
-    else:
+    if "unittest" in names:
+        own = list(pairwise(words[names.index("unittest") :]))
+        plain = [word for option, word in own if not word.startswith("-") and not _TOP.fullmatch(option)]
+        if plain[:1] != ["discover"]:
+            return [_Given(word=word, is_name=True) for word in plain]
+        starts = [word for option, word in own if option in ("-s", "--start-directory")]
+        starts += [word.partition("=")[2] for word in words if word.startswith("--start-directory=")]
+        return [_Given(word=word) for word in starts or plain[1:2]]
+    if "pytest" in names:
+        pairs = pairwise(words[names.index("pytest") :])
+        return [_Given(word=one) for by, one in pairs if not one.startswith("-") and not _takes_value(by)]
+    return []
+
+
+def _list_places(argv: Sequence[str], directory: str, given: Sequence[str]) -> list[str]:
+    place = posixpath.join(directory, read_words(argv).directory)
+    found = [posixpath.normpath(posixpath.join(place, one)) for one in given or ["."]]
+    is_known = directory != ELSEWHERE and not any(one.startswith(("/", "..")) for one in found)
+    return found if is_known else ["."]
+
+
+def _split_name(word: str) -> list[str]:
+    return word.removeprefix("./").removesuffix(".py").replace("/", ".").split(".")
+
+
+def _spell_name(given: _Given) -> list[str]:
+    """Every file and folder that a word may mean."""
+    if not given.is_name:
+        return [given.word.partition("::")[0]]
+    parts = _split_name(given.word)
+    inner = ["/".join(parts[: count + 1]) for count in range(len(parts))]
+    return [one + end for one in inner for end in (".py", "/__init__.py")] + inner[-1:]
+
+
+def _place_name(given: _Given) -> str:
+    """The file that a word means, and what of it: by convention, a class has a capital and a module none."""
+    if not given.is_name:
+        return given.word.replace("::", "/").replace("[", "/[")
+    parts = _split_name(given.word)
+    count = next((at for at, one in enumerate(parts) if at and one[:1].isupper()), len(parts))
+    return "/".join(["/".join(parts[:count]) + ".py", *parts[count:]])
+
+
+_SELECTING = re.compile(
+    r"(?P<long>-[km]|--(?:deselect|ignore|ignore-glob))(?:=(?P<value>.*))?|(?P<short>-[km])(?P<rest>[^=].*)"
+)
+_ONLY_SOME = frozenset({"--lf", "--last-failed", "--sw", "--stepwise", "--nf"})
+
+
+def _list_selecting(argv: Sequence[str]) -> set[str]:
+    """What else leaves out tests that stand where a command looks."""
+    words = read_words(argv).words
+    names = [posixpath.basename(word) for word in words]
+    at = next((names.index(one) for one in ("unittest", "pytest", "py.test") if one in names), 0)
+    found = {word for word in words[at:] if word in _ONLY_SOME}
+    for word, following in pairwise((*words[at:], "")):
+        if one := _SELECTING.fullmatch(word):
+            is_apart = one["long"] and one["value"] is None
+            value = following if is_apart else one["value"] or one["rest"]
+            found.add(f"{one['long'] or one['short']} {value}")
+    return found
+
+
+def selects_all(later: Sequence[str], at: str, argv: Sequence[str], directory: str) -> bool:
+    """Whether the tests of a later command are those of another one and more, as far as words say it."""
+    own, known = list_selected(later, at), list_selected(argv, directory)
+    is_named = {*own}.isdisjoint({"."}) and any(".py" in one for one in own)
+    if (own != known and known == ["."] and is_named) or _list_selecting(later) - _list_selecting(argv):
+        return False
+    if {one for one in _list_selecting(argv) if one.startswith("-k")} and _list_selecting(later):
+        return _list_selecting(later) == _list_selecting(argv) and own == known
+    named = [one for one in known if one != "."]
+    is_below = all(any(_is_at(one, start) for start in own) for one in named)
+    return is_below and _matches_all(later, argv, named)
+
+
+def _is_at(path: str, start: str) -> bool:
+    return start == "." or f"{path}/".startswith(f"{start}/")
+
+
+def _matches_all(later: Sequence[str], argv: Sequence[str], named: Sequence[str]) -> bool:
+    """Whether the patterns of a command that looks through folders match what another one looks at."""
+    if "discover" not in read_words(later).words:
         return True
-    below = {posixpath.normpath(posixpath.join(directory, one.partition("::")[0])) for one in starts}
-    return "." in below or any(f"{path}/".startswith(f"{one}/") for one in below)
+    files = [posixpath.basename(one.partition(".py/")[0].removesuffix(".py")) + ".py" for one in named]
+    is_folder = "discover" in read_words(argv).words or not any(".py" in one for one in named)
+    sought = list_patterns(argv) if is_folder else files
+    return all(any(fnmatch(one, pattern) for pattern in list_patterns(later)) for one in sought)
+
+
+def _takes_value(word: str) -> bool:
+    """Whether the next word may be the value of an option."""
+    return word.startswith("-") and "=" not in word and not _TELLING.fullmatch(word)
+
+
+def list_patterns(argv: Sequence[str]) -> list[str]:
+    """By which names of files a command finds its tests, where its words say so, or its runner by itself."""
+    words = read_words(argv).words
+    given = [word for option, word in pairwise(words) if option in ("-p", "--pattern")]
+    given += [word.rpartition("=")[2] for word in words if not {*"*?["}.isdisjoint(word)]
+    is_unittest = "unittest" in map(posixpath.basename, words)
+    return given or (["test*.py"] if is_unittest else [])
+
+
+def distinguishes(argv: Sequence[str], one: str, other: str) -> bool:
+    """Whether a command may select a file by the one name and not by the other."""
+    words = [part for word in read_words(argv).words for part in re.findall(r"[\w.*?\[\]-]+", word)]
+    names = [posixpath.basename(path) for path in (one, other)]
+    return any(
+        (word in names[0]) != (word in names[1]) or fnmatch(names[0], word) != fnmatch(names[1], word)
+        for word in words
+    )
 
 
 _TELLING = re.compile(r"-v+|-q+|-[Bxfbl]|--(?:verbose|quiet|failfast|exitfirst|buffer|no-header|tb=.*)")
@@ -164,8 +304,8 @@ _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 def read_core(argv: Sequence[str]) -> tuple[str, ...]:
     """The words of a runner that say what it tests, not how much it tells or where it stops."""
     program, *rest = read_words(argv).words or ("",)
-    told = (word.removeprefix("./").rstrip("/") for word in rest if not _TELLING.fullmatch(word))
-    words = [posixpath.basename(program), *told]
+    kept = (word.removeprefix("./").rstrip("/") for word in rest if not _TELLING.fullmatch(word))
+    words = [posixpath.basename(program), *kept]
     is_module = bool(_PYTHON.fullmatch(words[0])) and words[1:2] == ["-m"]
     return tuple(words[2:] if is_module else words)
 
@@ -321,7 +461,17 @@ def _read_tokens(line: str) -> list[_Token] | None:
 
 # Whether what it started ran anything
 
-_RUNNERS = frozenset({"pytest", "py.test", "unittest", "jest", "vitest", "mocha", "cargo", "go"})
+_RUNNERS = {
+    **dict.fromkeys(("pytest", "py.test", "unittest"), "python"),
+    **dict.fromkeys(("jest", "vitest", "mocha"), "node"),
+    "cargo": "rust",
+    "go": "go",
+}
+"""Of each the language of its tests."""
+_WRAPPERS = frozenset(
+    {"env", "uv", "run", "poetry", "pdm", "hatch", "pipenv", "npx", "pnpm", "yarn", "exec", "coverage"}
+)
+"""Programs and their words that start the runner which is named after them."""
 _NO_TEST = "no test was found, or all were deselected"
 _OF_PYTEST = {4: "a file, test or option that the call names does not exist", 5: _NO_TEST}
 _RAN_NONE = {"pytest": _OF_PYTEST, "py.test": _OF_PYTEST, "unittest": {5: _NO_TEST}}
@@ -345,6 +495,13 @@ NOT_STARTED_BY_SHELL = (126, 127)
 def names_runner(words: Sequence[str]) -> bool:
     """Whether a program among these words is known to run tests."""
     return any(posixpath.basename(word) in _RUNNERS for word in words)
+
+
+def find_language(argv: Sequence[str]) -> str:
+    """Of the tests that a command runs; empty: it is no known runner, and may start anything."""
+    words = map(posixpath.basename, read_words(argv).words)
+    own = (one for one in words if not one.startswith("-") and "=" not in one and one not in _WRAPPERS)
+    return _RUNNERS.get(next((one for one in own if not _PYTHON.fullmatch(one)), ""), "")
 
 
 def explain_not_run(argv: Sequence[str], outcome: RunOutcome, counts: Counts | None) -> str:

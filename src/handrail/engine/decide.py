@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -21,12 +21,11 @@ from handrail.contract.ids import (
     ObservationKey,
     RunId,
     SessionId,
-    SourceKind,
     WorkflowHash,
     first_node_of,
     node_after,
 )
-from handrail.contract.outcome import Fault, make_from
+from handrail.contract.outcome import Fault
 from handrail.engine.ask import check_owners, collect_brought, digest_report, given_values, weigh_answers
 from handrail.engine.events import (
     RULES,
@@ -40,7 +39,6 @@ from handrail.engine.events import (
     PlannedEvent,
     PreferencesChanged,
     PreferencesDelta,
-    Project,
     RunClosed,
     RunStarted,
     Scope,
@@ -113,7 +111,6 @@ from handrail.engine.plans import (
     plan_work,
 )
 from handrail.engine.reasons import Block, ContextKey, Proceed, Reason, shorten_message
-from handrail.engine.receipts import PinnedCheck
 from handrail.workflows.compiled import WITH_CHILDREN, Action, CompiledWorkflow, Delegate, Leaf, Option, Step
 from handrail.workflows.conditions import Facts
 
@@ -133,25 +130,14 @@ class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
     session_id: SessionId
     run_id: RunId
     workflow: CompiledWorkflow
-    workflow_hash: WorkflowHash
-    source_kind: SourceKind
-    source_ref: str
-    input_digest: str
+    started: RunStarted
     context: dict[str, Any]
     from_goal: tuple[str, ...] = ()
     """Names in the context that are the goal, because nobody gave them."""
     observations: dict[ObservationKey, str]
-    source_digest: str = ""
-    is_first_here: bool = False
-    project: Project | None = None
-    tags: tuple[str, ...] = ()
-    checks: tuple[PinnedCheck, ...] = ()
-    confirmations: Confirmations = "claimed"
-    confirmations_from: Literal["", "user", "project"] = ""
     preferences: PreferencesDelta = NO_PREFERENCES
     defaults: PreferencesDelta = NO_PREFERENCES
     """What the user wants in every new session; an existing one keeps its own."""
-    agent: str = ""
     handed: Mapping[WorkflowHash, CompiledWorkflow] = NOTHING_HANDED
     """What its steps may hand out."""
 
@@ -163,8 +149,7 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
     known = first_facts(facts.workflow, facts.context)
     move = first_move(facts.workflow, known)
     begun = change_at_start(history, facts.preferences, f"prf_{first}", facts.defaults)
-    pins = tuple(sorted(facts.handed))
-    started = make_from(RunStarted, facts, workflow_id=facts.workflow.id, rules=RULES, pins=pins)
+    started = replace(facts.started, rules=RULES, pins=tuple(sorted(facts.handed)))
     owners: dict[str, ValueOwner] = dict.fromkeys(facts.from_goal, "goal")
     initial = ContextSet(context=facts.context, source="initial", owners=owners)
     unsent = [gap_of(reason) for reason in assess_arrival(facts.workflow, move, known).reasons]
@@ -267,7 +252,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     kept = collect_brought(history, node, place_of(workflow, node.state, leaf), gathered.kept_notes)
     word, given = _weigh_people(history, attempt, gathered, kept)
     persons = given_values(workflow, leaf, given)
-    told = work.context | work.result | persons
+    sent = work.context | work.result | persons
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
     mode = _mode_at(autonomy, gathered)
@@ -277,10 +262,10 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
         node.state,
         leaf,
         mode,
-        facts_after(history, workflow, node, told, ()),
+        facts_after(history, workflow, node, sent, ()),
         notes=work.notes,
         artifacts=work.artifacts,
-        context=told,
+        context=sent,
         option=work.option,
         kept=kept,
         gaps=_gaps_before(history, node, (*work.artifacts, *kept.artifacts)),
@@ -381,11 +366,11 @@ def _look_back(
     what reports before are worth by such commands."""
     if known is None or not known.receipts:
         return name_evidence_gaps(opened), ()
-    from handrail.engine.judge.later_runs import leave_told, settle_by_runs, weigh_again  # noqa: PLC0415 - only where a program ran
+    from handrail.engine.judge.later_runs import drop_disclosed, settle_by_runs, weigh_again  # noqa: PLC0415 - only where a program ran
 
-    told = gaps_at(history, node.node_id)
-    settled = settle_by_runs(told, known)
-    new = leave_told(opened, [*told, *settled], known)
+    recorded = gaps_at(history, node.node_id)
+    settled = settle_by_runs(recorded, known)
+    new = drop_disclosed(opened, [*recorded, *settled], known)
     return [*settled, *name_evidence_gaps(new)], tuple(weigh_again(history, workflow, node, known))
 
 
@@ -465,19 +450,19 @@ def decide_close(
     return [plan_event(key, Scope(run_id=tip.run_id), closed)]
 
 
-def decide_confirmation(history: History, said: ConfirmationRecorded) -> list[PlannedEvent]:
+def decide_confirmation(history: History, answer: ConfirmationRecorded) -> list[PlannedEvent]:
     """Keep what a person answered. The key counts the run's anchors: who declined may be asked again."""
-    run_id = history.nodes[said.node_id].run_id
-    key = f"confirmation_recorded:{said.node_id}:{len(history.anchors[run_id])}"
-    return [plan_event(key, Scope(run_id=run_id), said)]
+    run_id = history.nodes[answer.node_id].run_id
+    key = f"confirmation_recorded:{answer.node_id}:{len(history.anchors[run_id])}"
+    return [plan_event(key, Scope(run_id=run_id), answer)]
 
 
-def decide_settlement(history: History, told: GapRecorded) -> list[PlannedEvent]:
+def decide_settlement(history: History, settlement: GapRecorded) -> list[PlannedEvent]:
     """Keep that a person settled a gap, once."""
-    assert told.node_id is not None, "a gap is recorded at a node"
-    run_id = history.nodes[told.node_id].run_id
-    gap = replace(told, gap_id=f"{told.resolves_gap_id}_settled")
-    return [plan_event(f"gap_recorded:settled:{told.resolves_gap_id}", Scope(run_id=run_id), gap)]
+    assert settlement.node_id is not None, "a gap is recorded at a node"
+    run_id = history.nodes[settlement.node_id].run_id
+    gap = replace(settlement, gap_id=f"{settlement.resolves_gap_id}_settled")
+    return [plan_event(f"gap_recorded:settled:{settlement.resolves_gap_id}", Scope(run_id=run_id), gap)]
 
 
 def _witness(

@@ -436,7 +436,7 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     argv_digest: str
     """Of the words before redaction (`engine.receipts.digest_argv`)."""
     directory: str = "."
-    """Relative to the project; or `ELSEWHERE`, or `NOT_TOLD` of `engine.receipts`."""
+    """Relative to the project; or `ELSEWHERE`, or `UNPLACED` of `engine.receipts`."""
     outcome: RunOutcome
     duration_ms: int = 0
     output_digest: str = ""  # of everything that it printed; empty: not seen

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from handrail.contract.ids import Autonomy, BlobRef, NodeId, ObservationKey, PresetName, RiskPolicy, blob_ref
+from handrail.contract.outcome import make_from
 from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION, LOOP_CONTROL, LoopDecision, read_as
 from handrail.engine.events import (
     RULES,
@@ -98,7 +99,7 @@ def carry_facts(facts: Facts, before: Running, after: Running) -> Facts:
             break
         same += 1
     current = {frame.loop_id for frame in after.loops[:same]}
-    kept = {loop_id: told for loop_id, told in facts.loop_decisions.items() if loop_id in current}
+    kept = {loop_id: decision for loop_id, decision in facts.loop_decisions.items() if loop_id in current}
     return msgspec.structs.replace(facts, loop_decisions=kept)
 
 
@@ -111,7 +112,7 @@ def _held_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> _
     held = history.inherited[node_id]
     frames = frames_of(history.nodes[node_id].state)
     decisions: dict[str, str] = {}
-    for named, decided in sorted(held.decisions.items(), key=lambda told: told[1].index):
+    for named, decided in sorted(held.decisions.items(), key=lambda item: item[1].index):
         _decide(decisions, workflow, frames, named, decided.decision, decided.frames)
     defaults, given = _defaults(workflow), _named_values(history, node_id)
     begun = Facts(
@@ -199,10 +200,12 @@ class _Gathered:
             if not artifact.contract_ref:
                 continue
             self._artifacts[artifact.kind] = artifact.body
-            told = read_as(LoopDecision, artifact.body) if artifact.kind == LOOP_CONTROL else None
-            if told is not None:
+            control = read_as(LoopDecision, artifact.body) if artifact.kind == LOOP_CONTROL else None
+            if control is not None:
                 made_in = frames_of(reported_at)
-                _decide(self._decisions, self._workflow, self._frames, told.loop_id, told.decision, made_in)
+                _decide(
+                    self._decisions, self._workflow, self._frames, control.loop_id, control.decision, made_in
+                )
         return self.facts()
 
     def facts(self) -> Facts:
@@ -364,11 +367,8 @@ def session_place(history: History) -> Place:
 
 
 def _place(project: Project | None, repository: str) -> Place:
-    if project is None:
-        return Place(repository=repository)
-    return Place(
-        name=project.name, directory=project.directory, repository=repository, identity=project.identity
-    )
+    known = () if project is None else (project,)
+    return make_from(Place, *known, repository=repository)
 
 
 def is_same_place(one: Place, other: Place) -> bool:

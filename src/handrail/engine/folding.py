@@ -236,12 +236,12 @@ class _Folding:
             case never:
                 assert_never(never)
 
-    def _set_context(self, told: ContextSet, node_id: NodeId) -> None:
-        self._context[node_id] = told.context
-        if told.owners:
-            self._owners[node_id] = told.owners
+    def _set_context(self, change: ContextSet, node_id: NodeId) -> None:
+        self._context[node_id] = change.context
+        if change.owners:
+            self._owners[node_id] = change.owners
         held = self._inherited[node_id].context
-        self._inherit(node_id, context=grow_context(held, told.context))
+        self._inherit(node_id, context=grow_context(held, change.context))
 
     def _inherit(self, node_id: NodeId, **fields: Any) -> None:
         self._inherited[node_id] = msgspec.structs.replace(self._inherited[node_id], **fields)
@@ -259,9 +259,9 @@ class _Folding:
         self._attach(node_id, preferences=effective)
         self._inherit(node_id, preferences=effective)
 
-    def _confirm(self, said: ConfirmationRecorded, run_id: RunId, at: str, index: int) -> None:
-        held = self._confirmations.get(said.node_id, ())
-        self._confirmations[said.node_id] = (*held, Confirmation(fact=said, index=index, at=at))
+    def _confirm(self, fact: ConfirmationRecorded, run_id: RunId, at: str, index: int) -> None:
+        held = self._confirmations.get(fact.node_id, ())
+        self._confirmations[fact.node_id] = (*held, Confirmation(fact=fact, index=index, at=at))
         self._new_anchors.setdefault(run_id, []).append(index)
 
     def _keep_receipt(self, receipt: Receipt) -> None:

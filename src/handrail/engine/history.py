@@ -24,7 +24,6 @@ from handrail.contract.ids import (
 )
 from handrail.engine.artifact_shapes import LOOP_CONTROL, LoopDecision, read_as
 from handrail.engine.events import (
-    MOST_TRACE_ENTRIES,
     Artifact,
     Blocked,
     CapabilityObserved,
@@ -83,11 +82,11 @@ def add_artifact(held: Inherited, artifact: Artifact, frames: tuple[LoopFrame, .
     if not artifact.contract_ref:
         return held
     taken = msgspec.structs.replace(held, artifacts={**held.artifacts, artifact.kind: artifact.body})
-    told = read_as(LoopDecision, artifact.body) if artifact.kind == LOOP_CONTROL else None
-    if told is None or not frames:
+    control = read_as(LoopDecision, artifact.body) if artifact.kind == LOOP_CONTROL else None
+    if control is None or not frames:
         return taken
-    decided = Decided(decision=told.decision, frames=frames, index=index)
-    return msgspec.structs.replace(taken, decisions={**held.decisions, told.loop_id: decided})
+    decided = Decided(decision=control.decision, frames=frames, index=index)
+    return msgspec.structs.replace(taken, decisions={**held.decisions, control.loop_id: decided})
 
 
 def merge_context(context: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
@@ -218,8 +217,6 @@ class NotRun(msgspec.Struct, frozen=True, kw_only=True):
     """Those that what somebody gave made superfluous; they count for nothing."""
     unnamed: int = 0
     """More, which the log only counts because one move passed so many."""
-    is_least: bool = False
-    """Whether there may be still more: an earlier program did not count what its log left out."""
 
     @property
     def total(self) -> int:
@@ -567,11 +564,7 @@ def not_run_by_move(attached: Attached) -> NotRun:
     passed = list_passed(attached.trace)
     parts = tuple(part for part in passed if not part.not_needed)
     not_needed = tuple(part for part in passed if part.not_needed)
-    counted = attached.passed_omitted
-    if counted is None:
-        is_cut = attached.trace_omitted > 0 and len(attached.trace) >= MOST_TRACE_ENTRIES
-        return NotRun(parts=parts, not_needed=not_needed, is_least=is_cut and bool(parts))
-    unnamed = max(0, min(counted, attached.trace_omitted))
+    unnamed = max(0, min(attached.passed_omitted or 0, attached.trace_omitted))
     return NotRun(parts=parts, not_needed=not_needed, unnamed=unnamed)
 
 
@@ -582,7 +575,6 @@ def not_run_at(history: History, node_id: NodeId) -> NotRun:
         parts=tuple(part for move in moves for part in move.parts),
         not_needed=tuple(part for move in moves for part in move.not_needed),
         unnamed=sum(move.unnamed for move in moves),
-        is_least=any(move.is_least for move in moves),
     )
 
 

@@ -69,7 +69,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     fix: str = ""
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ShownBlocker(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A blocker as a reply shows it; text in it may have been shortened or marked on the way."""
 
     code: str
@@ -159,7 +159,7 @@ def write_fix(waits: WaitsFor, reader: Reader = "agent") -> str:
         form = _EVIDENCE_FIX
     if "who" in waits.values and waits.state == "missing":
         form = _NAMED_FIX
-    words = {**VERBS[reader], **_say_answer(waits.values), **waits.values}
+    words = {**VERBS[reader], **_write_answering(waits.values), **waits.values}
     words["how"] = " without the fix, then again with it," if "guard" in waits.values else ""
     try:
         return form.format_map(words)
@@ -182,9 +182,9 @@ def name_run(history: History, node: Node) -> str:
     return "--state WORK_TOKEN" if is_handed_out else f"--session {history.session_id}"
 
 
-def say_answer(history: History, run_id: RunId) -> str:
+def describe_answering(history: History, run_id: RunId) -> str:
     """What a person does to answer a run."""
-    return _say_answer(_find_place(history, run_id))["answer"]
+    return _write_answering(_find_place(history, run_id))["answer"]
 
 
 def _find_place(history: History, run_id: RunId) -> dict[str, str]:
@@ -194,7 +194,7 @@ def _find_place(history: History, run_id: RunId) -> dict[str, str]:
     return {"line": confirm_line(history, run_id)}
 
 
-def _say_answer(values: Mapping[str, str]) -> dict[str, str]:
+def _write_answering(values: Mapping[str, str]) -> dict[str, str]:
     if page := values.get("page", ""):
         there = f"in the Console of the team, at {page}"
         return {"answer": f"answer {there}", "by_answer": there}
@@ -209,78 +209,78 @@ def name_session(blockers: Iterable[Blocker], history: History, run_id: RunId) -
     That is not recorded: a bundle takes the log into another session.
     """
     line = _find_place(history, run_id)
-    told: list[Blocker] = []
+    shown: list[Blocker] = []
     for blocker in blockers:
         waits = blocker.waits_for
         if waits is not None and waits_for_person(blocker):
             named = replace(waits, values=waits.values | line)
             blocker = replace(blocker, waits_for=named, suggested_fix=write_fix(named))
-        told.append(blocker)
-    return told
+        shown.append(blocker)
+    return shown
 
 
-def explain(told: Told, issues: Sequence[Issue], reader: Reader, title: str = "") -> Parts:
+def explain(blocker: ShownBlocker, issues: Sequence[Issue], reader: Reader, title: str = "") -> Parts:
     """One blocker as its reader sees it; `issues` are all faults of the report, `title` is of its step."""
-    waits = told.waits_for
+    waits = blocker.waits_for
     if reader == "person":
-        return _explain_to_person(told, waits, issues, title)
+        return _explain_to_person(blocker, waits, issues, title)
     if waits is None:
-        return Parts(code=told.code, why=told.message, fix=told.suggested_fix)
-    own = _own_faults(told, issues)
+        return Parts(code=blocker.code, why=blocker.message, fix=blocker.suggested_fix)
+    own = _own_faults(blocker, issues)
     head = _HEADS.get((waits.kind, waits.state), "") if own else ""
     return Parts(
-        code=told.code,
-        why=head.format_map(waits.values) if head else told.message,
+        code=blocker.code,
+        why=head.format_map(waits.values) if head else blocker.message,
         faults=tuple(_spell_fault(one, reader) for one in own) if head else (),
-        fix=told.suggested_fix if reader == "agent" else write_fix(waits, reader) or told.suggested_fix,
+        fix=blocker.suggested_fix if reader == "agent" else write_fix(waits, reader) or blocker.suggested_fix,
     )
 
 
 def explain_all(
     blockers: Iterable[Mapping[str, Any]], issues: Iterable[Mapping[str, Any]], reader: Reader
-) -> tuple[list[tuple[Told, Parts]], list[str]]:
+) -> tuple[list[tuple[ShownBlocker, Parts]], list[str]]:
     """The blockers of a reply, and the faults that none of them tells; both as the reply shows them."""
     held = [msgspec.convert(one, Issue) for one in issues]
-    told = [msgspec.convert(one, Told) for one in blockers]
-    parts = [explain(one, held, reader) for one in told]
-    made = list(zip(told, parts, strict=True))
+    shown = [msgspec.convert(one, ShownBlocker) for one in blockers]
+    parts = [explain(one, held, reader) for one in shown]
+    made = list(zip(shown, parts, strict=True))
     telling = [one for one, part in made if part.faults or _is_one_fault(one)]
     named = [issue for one in telling for issue in _own_faults(one, held)]
     rest = [_spell_fault(issue, reader) for issue in held if all(issue is not one for one in named)]
     return made, rest
 
 
-def _is_one_fault(told: Told) -> bool:
+def _is_one_fault(blocker: ShownBlocker) -> bool:
     """Whether the message of a blocker says all that is wrong: it is about one thing, not about a text."""
-    return told.waits_for is not None and told.waits_for.kind not in ("output", "notes", "assessment")
+    return blocker.waits_for is not None and blocker.waits_for.kind not in ("output", "notes", "assessment")
 
 
-def _own_faults(told: Told, issues: Iterable[Issue]) -> list[Issue]:
+def _own_faults(blocker: ShownBlocker, issues: Iterable[Issue]) -> list[Issue]:
     """The faults of a report that a blocker is about: of its contract, or of the notes."""
-    ref = told.pointer.get("contractRef", "")
+    ref = blocker.pointer.get("contractRef", "")
     return [issue for issue in issues if issue.contract_ref == ref and (ref or issue.pointer)]
 
 
 def _spell_fault(issue: Issue, reader: Reader) -> str:
     """With its place: a pointer for an agent, words where text is read."""
-    told = f"{issue.pointer} {issue.message}".strip()
-    return told if reader == "agent" else spell_fault_in_words(issue)
+    text = f"{issue.pointer} {issue.message}".strip()
+    return text if reader == "agent" else spell_fault_in_words(issue)
 
 
-def told_of(blocker: Blocker) -> Told:
+def show_blocker(blocker: Blocker) -> ShownBlocker:
     """A recorded blocker; one of an older log says by its words what it waits for."""
-    told = msgspec.convert(msgspec.to_builtins(blocker), Told)
-    return msgspec.structs.replace(told, waits_for=wait_of(blocker))
+    shown = msgspec.convert(msgspec.to_builtins(blocker), ShownBlocker)
+    return msgspec.structs.replace(shown, waits_for=wait_of(blocker))
 
 
 def judged_words(reader: Reader = "agent", *, is_retryable: bool = True) -> str:
     """What every blocked reply says: what became of the report, and what changes that."""
     verbs = VERBS[reader]
     if is_retryable:
-        said = f"A repeat gets this answer; correct it by {verbs['call']}."
+        sentence = f"A repeat gets this answer; correct it by {verbs['call']}."
     else:
-        said = "Every report gets this answer until that has changed."
-    return f"{said} Read the step with {verbs['read']}."
+        sentence = "Every report gets this answer until that has changed."
+    return f"{sentence} Read the step with {verbs['read']}."
 
 
 # For callers: where the call of a warning leads
@@ -351,19 +351,21 @@ _GIVE_YOURSELF: Final = (
     "a password or a key: only say that it is done."
 )
 _AGENT_CORRECTS: Final = "The agent can correct this by itself; if it has stopped, tell it to go on."
-TELL_AGENT: Final = (
+AGENT_READS_IT: Final = (
     "The agent reads this at its next call and reports again; then you are asked about that. If it has "
     "stopped, tell it what to change; or answer anew."
 )
 _NAMED: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_.-]+")
 
 
-def _explain_to_person(told: Told, waits: WaitsFor | None, issues: Sequence[Issue], title: str) -> Parts:
+def _explain_to_person(
+    blocker: ShownBlocker, waits: WaitsFor | None, issues: Sequence[Issue], title: str
+) -> Parts:
     title = title or ("" if waits is None else waits.values.get("title", ""))
     step = f"the step “{title}”" if title else "a step"
     if waits is None:
         why = f"What the agent reports for {step} is not enough yet."
-        return Parts(code=told.code, why=why, fix=_AGENT_CORRECTS)
+        return Parts(code=blocker.code, why=why, fix=_AGENT_CORRECTS)
     values = {name: in_words(value) if name in _SPELLED else value for name, value in waits.values.items()}
     values |= {"step": step}
     command = values.get("command", "")
@@ -374,9 +376,9 @@ def _explain_to_person(told: Told, waits: WaitsFor | None, issues: Sequence[Issu
     except KeyError:  # a log of another version lacks a name
         why = f"What the agent reports for {step} is not enough yet."
     is_detailed = waits.kind in ("notes", "output", "assessment") and waits.state != "missing"
-    own = _own_faults(told, issues) if is_detailed else []  # of what is missing, `why` says all
+    own = _own_faults(blocker, issues) if is_detailed else []  # of what is missing, `why` says all
     return Parts(
-        code=told.code,
+        code=blocker.code,
         why=why[:1].upper() + why[1:],
         faults=tuple(spell_fault_in_words(issue) for issue in own if issue.message),
         fix=_write_fix(waits),
@@ -385,7 +387,7 @@ def _explain_to_person(told: Told, waits: WaitsFor | None, issues: Sequence[Issu
 
 def _write_fix(waits: WaitsFor) -> str:
     if waits.state == "declined":
-        return TELL_AGENT
+        return AGENT_READS_IT
     if waits.kind == "give" and BY_PERSON.items() <= waits.values.items():
         return _GIVE_YOURSELF
     return _FIX.get(waits.kind, _AGENT_CORRECTS)
@@ -418,13 +420,13 @@ def explain_gap(gap: GapRecorded, title: str = "") -> str:
     """A gap in the words of a person: made from what it waits for, or as it was summed up."""
     if gap.waits_for is None or gap.reason == "reported":
         return gap.summary
-    told = Told(code="", pointer={}, message=gap.summary, waits_for=gap.waits_for)
-    return explain(told, (), "person", title).why
+    blocker = ShownBlocker(code="", pointer={}, message=gap.summary, waits_for=gap.waits_for)
+    return explain(blocker, (), "person", title).why
 
 
 def explain_to_person(blocker: Blocker, issues: Sequence[Issue], title: str) -> Parts:
     """A recorded blocker, in the words of a person."""
-    return explain(told_of(blocker), issues, "person", title)
+    return explain(show_blocker(blocker), issues, "person", title)
 
 
 def join_parts(parts: Parts) -> str:

@@ -355,7 +355,7 @@ class _Walk:
         """Whether a step has its list and its conditions, and no child comes of them."""
         facts = self._facts_inside(loops)
         self._effort.spend(len(step.children))
-        from handrail.workflows.handouts import lacks_list, list_handouts  # noqa: PLC0415 - few steps hand out
+        from handrail.workflows.part_contents import lacks_list, list_handouts  # noqa: PLC0415 - few steps hand out
 
         return not lacks_list(step, facts) and not list_handouts(self._workflow, step, facts)
 

@@ -70,10 +70,10 @@ def owners_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> 
         leaf = _leaf_before(history, workflow, node)
         option = _find_option(leaf, taken.get(node.node_id, ""))
         for key, value in history.context.get(node.node_id, {}).items():
-            told, before = _describe_owner(history, node, leaf, option, key, value), held.get(key)
+            current, before = _describe_owner(history, node, leaf, option, key, value), held.get(key)
             is_repeat = before is not None and is_same(before.value, value)
-            if before is None or not is_repeat or _RANK[told.owner] >= _RANK[before.owner]:
-                held[key] = told
+            if before is None or not is_repeat or _RANK[current.owner] >= _RANK[before.owner]:
+                held[key] = current
     return held
 
 
@@ -118,10 +118,10 @@ def _describe_owner(
 
 def _is_persons(history: History, node: Node, option: Option) -> bool:
     """Whether a person took the option that led to a node; what they said elsewhere takes nothing here."""
-    said, imported = answer_about(history, node), history.imported
-    if said is None or said.fact.option_id != option.id:
+    answer, imported = answer_about(history, node), history.imported
+    if answer is None or answer.fact.option_id != option.id:
         return False
-    return imported is None or not said.index < imported.index < node.index
+    return imported is None or not answer.index < imported.index < node.index
 
 
 def _leaf_before(history: History, workflow: CompiledWorkflow, node: Node) -> Leaf | None:
@@ -172,9 +172,9 @@ def find_refused(
             found += _refuse_weaker(workflow, key, value, held.get(key), "agent")
     if option is None:
         return found
-    from handrail.engine.messages import say_answer  # noqa: PLC0415 - only a choice may need its line
+    from handrail.engine.messages import describe_answering  # noqa: PLC0415 - only a choice may need its line
 
-    line = say_answer(history, node.run_id)
+    line = describe_answering(history, node.run_id)
     for key, value in option.sets.items():
         found += _refuse_weaker(workflow, key, value, held.get(key), taken_by, line)
     return found
@@ -214,9 +214,9 @@ def correct_names(workflow: CompiledWorkflow, context: Mapping[str, Any]) -> dic
 def refuse_context(problems: Sequence[InputProblem]) -> Fault:
     """The error of a context that is not accepted: one row for each key."""
     first, more = problems[0], len(problems) - 1
-    told = f" ({more} more)" if more else ""
+    others = f" ({more} more)" if more else ""
     rows: list[Json] = [input_row(problem) for problem in problems]
-    message = f"context.{first.key}: {first.problem}{told}; nothing was stored."
+    message = f"context.{first.key}: {first.problem}{others}; nothing was stored."
     return Fault(VALIDATION_ERROR, shorten_message(message), details={"problems": rows})
 
 

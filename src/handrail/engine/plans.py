@@ -109,10 +109,10 @@ def plan_work(scope: Scope, work: WorkDone, artifacts: Sequence[Artifact]) -> li
         plan.append(plan_event(f"context_set:{node_id}", scope, delta))
     if work.action_line:
         output_id = output_name(node_id, "action")
-        told = NodeOutputAppended(
+        acted = NodeOutputAppended(
             output_id=output_id, channel="action", notes=NotesKept(text=work.action_line)
         )
-        plan.append(plan_event(f"node_output_appended:{output_id}", scope, told))
+        plan.append(plan_event(f"node_output_appended:{output_id}", scope, acted))
     if work.notes:
         output_id = output_name(node_id, "recap")
         appended = NodeOutputAppended(output_id=output_id, channel="recap", notes=make_notes(work))
@@ -363,10 +363,10 @@ def plan_disclosures(
         return [*observed]  # without a walk over a step that may hold thousands of checkpoints
     instance = instance_of(history, node.node_id)
     before = [attached_to(history, held.node_id) for held in kept_in_instance(history, instance)]
-    told = [gap for attached in before for gap in attached.gaps]
-    settled = {gap.resolves_gap_id for gap in told}
-    ever = {_without_name(gap) for gap in told}
-    still_open = {_without_name(gap) for gap in told if gap.gap_id not in settled}
+    recorded = [gap for attached in before for gap in attached.gaps]
+    settled = {gap.resolves_gap_id for gap in recorded}
+    ever = {_without_name(gap) for gap in recorded}
+    still_open = {_without_name(gap) for gap in recorded if gap.gap_id not in settled}
     kept = [gap for gap in map(_reported_gap, verdict.kept_gaps) if gap not in ever]
     gaps = [*map(gap_of, missing), *map(_reported_gap, verdict.gaps), *kept, *more]
     diverged = {one for attached in before for one in attached.divergences}
@@ -381,14 +381,14 @@ def plan_disclosures(
     ]
 
 
-def _reported_gap(told: ReportedGap) -> GapRecorded:
+def _reported_gap(gap: ReportedGap) -> GapRecorded:
     return GapRecorded(
         gap_id="",
-        severity=told.severity,
+        severity=gap.severity,
         reason="reported",
-        summary=shorten_message(told.summary),
-        resolves_gap_id=told.resolves_gap_id,
-        evidence_refs=told.evidence_refs,
+        summary=shorten_message(gap.summary),
+        resolves_gap_id=gap.resolves_gap_id,
+        evidence_refs=gap.evidence_refs,
     )
 
 

@@ -34,7 +34,7 @@ JOIN_OPTIONS: Final[dict[JoinOption, str]] = {
 """What can become of work that was closed; a token names one by its place here."""
 
 
-def say_handed_out(step: Delegate) -> str:
+def describe_handed_out(step: Delegate) -> str:
     """What a step with children says to who arrives there."""
     needed = f"at least {step.at_least} of them are" if step.at_least else "all of them are"
     return (
@@ -184,16 +184,9 @@ class BranchSummary(Payload, frozen=True, kw_only=True):
     notes: str = ""
 
 
-def count_not_run(not_run: NotRun) -> str:
-    """`3`, or `at least 24`."""
-    return f"at least {not_run.total}" if not_run.is_least else str(not_run.total)
-
-
 def describe_not_run(not_run: NotRun) -> str:
     """`2 parts did not run`; empty when everything ran."""
-    if not not_run.total:
-        return ""
-    return f"{'at least ' if not_run.is_least else ''}{format_count(not_run.total, 'part')} did not run"
+    return f"{format_count(not_run.total, 'part')} did not run" if not_run.total else ""
 
 
 def render_rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> str:

@@ -18,7 +18,7 @@ from handrail.contract.wording import format_count
 
 ELSEWHERE = "outside the project of the run"
 """In place of a receipt's directory: such a receipt counts for no claim."""
-NOT_TOLD = ""
+UNPLACED = ""
 """In place of it where a client's hook does not say where its shell was: then nothing is known."""
 
 
@@ -144,9 +144,9 @@ def compare_counts(first: Counts | None, last: Counts | None, when: str = "at th
     if first is None or last is None:
         return ""
     before, now = (one.passed + one.failed + one.errors + (one.xfailed or 0) for one in (first, last))
-    told = [f"{format_count(now, 'test')} ran, {before} {when}"] if now < before else []
+    parts = [f"{format_count(now, 'test')} ran, {before} {when}"] if now < before else []
     if last.skipped > first.skipped:
-        told.append(f"{last.skipped} skipped, {first.skipped} {when}")
+        parts.append(f"{last.skipped} skipped, {first.skipped} {when}")
     if (last.xfailed or 0) > (first.xfailed or 0):
-        told.append(f"{last.xfailed} failed as expected, {first.xfailed or 0} {when}")
-    return "; ".join(told)
+        parts.append(f"{last.xfailed} failed as expected, {first.xfailed or 0} {when}")
+    return "; ".join(parts)

@@ -321,7 +321,11 @@ def reply_at(
     advance leaves them out, because an earlier reply had them and an agent pays for every word.
     """
     # First replies and replays are both made here, so nothing may depend on which of them this is.
-    tells_all = standing.has_new_preferences or standing.node.kind == "checkpoint" or recap is not None
+    names_people = (
+        recap is not None and bool(recap.people) and recap == Recap(entries=[], people=recap.people)
+    )
+    is_read_again = recap is not None and not names_people
+    is_whole = standing.has_new_preferences or standing.node.kind == "checkpoint" or is_read_again
     tokens = tokens if is_healthy else Tokens(state=tokens.state)  # a broken log takes no further report
     row = INTENTS[situation_of(standing, blocked, is_healthy=is_healthy)]
     example = recap.example if recap is not None else blocked.example if blocked is not None else None
@@ -352,9 +356,9 @@ def reply_at(
         evidence=evidence,
         closing=closing,
         recap=recap,
-        session=None if is_read else session_ref(session_id, standing.run, with_goal=tells_all),
+        session=None if is_read else session_ref(session_id, standing.run, with_goal=is_whole),
         children=list(children),
-        preferences=standing.preferences if tells_all else None,
+        preferences=standing.preferences if is_whole else None,
         workflow=workflow,
         project=project,
         state_token=tokens.state,
@@ -451,13 +455,13 @@ def _next_call(
 
 def _bounded(warnings: list[ReplyWarning]) -> list[ReplyWarning]:
     """The most important warnings first, then the others in order; the last one counts those left out."""
-    told = sorted(warnings, key=lambda warning: warning.code not in SHOWN_FIRST)
-    if len(told) <= MOST_WARNINGS:
-        return told
-    left = len(told) - MOST_WARNINGS
-    last = told[MOST_WARNINGS - 1]
+    ordered = sorted(warnings, key=lambda warning: warning.code not in SHOWN_FIRST)
+    if len(ordered) <= MOST_WARNINGS:
+        return ordered
+    left = len(ordered) - MOST_WARNINGS
+    last = ordered[MOST_WARNINGS - 1]
     cut = msgspec.structs.replace(last, message=f"{last.message} {left} more warnings are left out.")
-    return [*told[: MOST_WARNINGS - 1], cut]
+    return [*ordered[: MOST_WARNINGS - 1], cut]
 
 
 def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
@@ -515,19 +519,14 @@ def _skipped_warnings(standing: Standing) -> list[ReplyWarning]:
         return []
     shown = standing.skipped[:MOST_SKIPPED_SHOWN]
     named = [f"{part.step_id} ({part.times} times)" if part.times > 1 else part.step_id for part in shown]
+    left = standing.not_run.total - sum(part.times for part in shown)
+    more = f" and {left} more" if left else ""
     message = (
-        f"Did not run: {', '.join(named)}{_more_skipped(standing)}; why is in skipped. If one should "
+        f"Did not run: {', '.join(named)}{more}; why is in skipped. If one should "
         f"run, {_way_to_send(standing)} with the value in context."
     )
     details = {"stepIds": [part.step_id for part in shown], "count": standing.not_run.total}
     return [ReplyWarning(code="STEPS_SKIPPED", message=message, details=details)]
-
-
-def _more_skipped(standing: Standing) -> str:
-    left = standing.not_run.total - sum(part.times for part in standing.skipped[:MOST_SKIPPED_SHOWN])
-    if standing.not_run.is_least:
-        return f" and at least {left} more" if left else " and perhaps more"
-    return f" and {left} more" if left else ""
 
 
 def _way_to_send(standing: Standing) -> str:
@@ -542,49 +541,52 @@ def _nearly_declared_warnings(standing: Standing) -> list[ReplyWarning]:
     advice = "send it under that name with your next report"
     if not is_in_time:
         advice = f"{_way_to_send(standing)} with that name"
-    warnings = []
-    for held in standing.nearly_declared[:MOST_MISNAMED_SHOWN]:
-        message = (
+    found = [
+        (
+            held.key,
+            held.declared,
             f"The context key {quote(held.key)} is not an input here and steers nothing; did you "
-            f"mean {held.declared}? If so, {advice}."
+            f"mean {held.declared}? If so, {advice}.",
+            {"key": shorten(held.key), "suggestion": held.declared},
         )
-        details = {"key": shorten(held.key), "suggestion": held.declared}
-        warnings.append(ReplyWarning(code="INPUT_NEARLY_DECLARED", message=message, details=details))
-    others = [(held.key, held.declared) for held in standing.nearly_declared[MOST_MISNAMED_SHOWN:]]
-    return warnings + _warn_of_others("INPUT_NEARLY_DECLARED", "more context key", "keys", others)
+        for held in standing.nearly_declared
+    ]
+    return _warn_of_each("INPUT_NEARLY_DECLARED", "more context key", "keys", found)
 
 
-def _warn_of_others(
-    code: WarningCode, noun: str, member: str, others: list[tuple[str, str]]
+def _misnamed_warnings(found: tuple[MisnamedKind, ...]) -> list[ReplyWarning]:
+    rows = []
+    for held in found:
+        meant = f"; did you mean {held.suggestion}?" if held.suggestion else "."
+        message = f"The artifact kind {quote(held.kind)} is not known here and counts for nothing{meant}"
+        details = {"kind": shorten(held.kind)} | ({"suggestion": held.suggestion} if held.suggestion else {})
+        rows.append((held.kind, held.suggestion, message, details))
+    return _warn_of_each("ARTIFACT_KIND_UNKNOWN", "more artifact kind", "kinds", rows)
+
+
+def _stray_warnings(found: tuple[StrayArtifact, ...]) -> list[ReplyWarning]:
+    rows = []
+    for held in found:
+        about = f" about {quote(held.about)}" if held.about else ""
+        message = f"The artifact {held.kind}{about} is kept and decides nothing: {held.why}."
+        details = {"kind": held.kind} | ({"about": shorten(held.about)} if held.about else {})
+        rows.append((held.about or held.kind, "", message, details))
+    return _warn_of_each("ARTIFACT_NOT_ASKED", "more artifact", "about", rows)
+
+
+def _warn_of_each(
+    code: WarningCode, noun: str, member: str, found: list[tuple[str, str, str, dict[str, str]]]
 ) -> list[ReplyWarning]:
-    """One line for the names that have no warning of their own: how many, and what each was meant to be."""
+    """A warning for each of the first names, with what it was meant to be, the message and its details; one
+    line for the others: how many, and what each was meant to be.
+    """
+    first, others = found[:MOST_MISNAMED_SHOWN], found[MOST_MISNAMED_SHOWN:]
+    warnings = [ReplyWarning(code=code, message=text, details={**held}) for _, _, text, held in first]
     if not others:
-        return []
-    shown = [(shorten(name, LONGEST_NAMED), meant) for name, meant in others[:MOST_MISNAMED_NAMED]]
+        return warnings
+    shown = [(shorten(name, LONGEST_NAMED), meant) for name, meant, *_ in others[:MOST_MISNAMED_NAMED]]
     listed = ", ".join(f'"{name}"' + (f" ({meant}?)" if meant else "") for name, meant in shown)
     rest = ", …" if len(others) > len(shown) else ""
     message = f"{format_count(len(others), noun)} like these: {listed}{rest}."
     details = {"omitted": len(others), member: [name for name, _ in shown]}
-    return [ReplyWarning(code=code, message=message, details=details)]
-
-
-def _misnamed_warnings(found: tuple[MisnamedKind, ...]) -> list[ReplyWarning]:
-    warnings = []
-    for held in found[:MOST_MISNAMED_SHOWN]:
-        meant = f"; did you mean {held.suggestion}?" if held.suggestion else "."
-        message = f"The artifact kind {quote(held.kind)} is not known here and counts for nothing{meant}"
-        details = {"kind": shorten(held.kind)} | ({"suggestion": held.suggestion} if held.suggestion else {})
-        warnings.append(ReplyWarning(code="ARTIFACT_KIND_UNKNOWN", message=message, details=details))
-    others = [(held.kind, held.suggestion) for held in found[MOST_MISNAMED_SHOWN:]]
-    return warnings + _warn_of_others("ARTIFACT_KIND_UNKNOWN", "more artifact kind", "kinds", others)
-
-
-def _stray_warnings(found: tuple[StrayArtifact, ...]) -> list[ReplyWarning]:
-    warnings = []
-    for held in found[:MOST_MISNAMED_SHOWN]:
-        about = f" about {quote(held.about)}" if held.about else ""
-        message = f"The artifact {held.kind}{about} is kept and decides nothing: {held.why}."
-        details = {"kind": held.kind} | ({"about": shorten(held.about)} if held.about else {})
-        warnings.append(ReplyWarning(code="ARTIFACT_NOT_ASKED", message=message, details=details))
-    others = [(held.about or held.kind, "") for held in found[MOST_MISNAMED_SHOWN:]]
-    return warnings + _warn_of_others("ARTIFACT_NOT_ASKED", "more artifact", "about", others)
+    return [*warnings, ReplyWarning(code=code, message=message, details=details)]

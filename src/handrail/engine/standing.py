@@ -37,11 +37,11 @@ from handrail.engine.judge.arrival import (
     NOT_ANSWERED,
     PassedPart,
     PersonsWord,
+    describe_consent,
     find_lasting_sections,
     list_passed_parts,
     needs_confirmation,
     phrase_for_mode,
-    say_write,
 )
 from handrail.engine.judge.artifacts import (
     MisnamedKind,
@@ -64,10 +64,10 @@ from handrail.engine.navigate import (
 from handrail.engine.progress import (
     NOT_BEGUN,
     Progress,
+    describe_handed_out,
     mark_collected,
     progress_at,
     render_rounds,
-    say_handed_out,
 )
 from handrail.engine.reasons import AskKind
 from handrail.workflows.compiled import (
@@ -201,14 +201,14 @@ def prompt_at(
     occasion = view.occasion
     if occasion == "rehydrate" or view.has_new_mode:
         parts += _repeat_first_sections(history, workflow, node, text, view.autonomy)
-    told = _functions_before(history, workflow, node)
+    known = _functions_before(history, workflow, node)
     match occasion:
         case "reply":
-            parts += _definitions(workflow, [name for name in wanted if name not in told], facts)
+            parts += _definitions(workflow, [name for name in wanted if name not in known], facts)
             parts += _references(workflow.references) if _is_first_step(history, node) else []
         case "rehydrate":
             parts += _definitions(workflow, wanted, facts)
-            parts += _recap_definitions(workflow, [name for name in told if name not in wanted], facts)
+            parts += _recap_definitions(workflow, [name for name in known if name not in wanted], facts)
             parts += _references(workflow.references)
         case never:
             assert_never(never)
@@ -233,11 +233,11 @@ def _render_checks(history: History, workflow: CompiledWorkflow, leaf: Leaf, nod
 
 
 def _name_checks(history: History, node: Node, text: str) -> str:
-    """The text with a check that sets variables by its name: its words alone are another command."""
-    checks = [one for one in history.runs[node.run_id].checks if one.environment_digest]
+    """The text with a check by its name, where it is given as a program, or by its words and variables."""
+    checks = history.runs[node.run_id].checks
     if not checks or f"{_OWN_LINE} -- " not in text:
         return text
-    from handrail.engine.judge.run_claims import name_by_check  # noqa: PLC0415 - few checks set variables
+    from handrail.engine.judge.run_claims import name_by_check  # noqa: PLC0415 - few texts start a program
     from handrail.engine.messages import name_run  # noqa: PLC0415 - few steps ask for a check
 
     first, *parts = text.split(f"{_OWN_LINE} ")
@@ -313,12 +313,12 @@ def render_step(
         case Action(operation=operation, params=params, save_as=save_as):
             shown = fill_values(workflow, msgspec.json.encode(params).decode(), facts)
             if leaf.is_own:
-                told = f"Handrail runs {operation} {shown} when this step is acknowledged."
-                return told + say_write(leaf, autonomy, answered)
+                line = f"Handrail runs {operation} {shown} when this step is acknowledged."
+                return line + describe_consent(leaf, autonomy, answered)
             kept = f" and send the result back as context.{save_as}" if save_as else ""
             return f"Run the operation {operation} with the parameters {shown}{kept}."
         case Delegate():
-            return say_handed_out(leaf)
+            return describe_handed_out(leaf)
         case never:
             assert_never(never)
 
@@ -371,8 +371,8 @@ def _repeat_first_sections(
     if not isinstance(leaf, Step | Choice):
         return []
     here = find_lasting_sections(text)
-    told = find_lasting_sections(phrase_for_mode(leaf.prompt, leaf, autonomy))
-    return [section for heading, section in told.items() if heading not in here]
+    sections = find_lasting_sections(phrase_for_mode(leaf.prompt, leaf, autonomy))
+    return [section for heading, section in sections.items() if heading not in here]
 
 
 def _functions_before(history: History, workflow: CompiledWorkflow, node: Node) -> tuple[str, ...]:
@@ -503,7 +503,7 @@ def standing_at(
         unavailable=tuple(
             seen
             for seen in attached.capabilities
-            if seen.status == "unavailable" and not _is_told_by_blocker(workflow, node, seen)
+            if seen.status == "unavailable" and not _is_shown_by_blocker(workflow, node, seen)
         ),
         passed_over=tuple(gap for gap in attached.gaps if _is_shown(gap)),
         nearly_declared=find_mistyped_keys(workflow.inputs, history.context.get(node.node_id, {})),
@@ -545,7 +545,7 @@ def standing_at(
             assert_never(never)
 
 
-def _is_told_by_blocker(workflow: CompiledWorkflow, node: Node, seen: CapabilityObserved) -> bool:
+def _is_shown_by_blocker(workflow: CompiledWorkflow, node: Node, seen: CapabilityObserved) -> bool:
     """Whether the run waits for the capability, so that no way without it is to be taken."""
     return node.kind == "blocked_attempt" and workflow.capabilities.get(seen.capability) == "required"
 

@@ -31,8 +31,12 @@ class CommitFacts(msgspec.Struct, frozen=True, kw_only=True):
 def plan_copy(
     source: EventReader, target: EventLog, wanted: Sequence[SessionId] = ()
 ) -> tuple[SessionCopy, ...]:
-    """What the target lacks, session by session; a session that cannot be copied says why."""
-    return tuple(_plan_or_explain(source, target, session_id) for session_id in _choose_order(source, wanted))
+    """What the target lacks, session by session; a session that cannot be copied says why.
+
+    By default the last active session comes last, so that the copy lists them like the source.
+    """
+    order = wanted or [stamp.session_id for stamp in reversed(source.list_sessions())]
+    return tuple(_plan_or_explain(source, target, session_id) for session_id in order)
 
 
 def copy_session(
@@ -52,11 +56,6 @@ def copy_session(
             if not isinstance(hold.append(head, drafts, blobs), Committed):  # grown since: only the first can
                 raise refusal("target_changed")
     _compare(session_id, loaded, target)
-
-
-def _choose_order(source: EventReader, wanted: Sequence[SessionId]) -> list[SessionId]:
-    """As wanted; by default the last active last, so that the copy lists them like the source."""
-    return list(wanted) or [stamp.session_id for stamp in reversed(source.list_sessions())]
 
 
 def _plan_or_explain(source: EventReader, target: EventLog, session_id: SessionId) -> SessionCopy:

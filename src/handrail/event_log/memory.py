@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
-from handrail.contract.catalogue import SESSION_LOCKED, STORE_CORRUPT
+from handrail.contract.catalogue import STORE_CORRUPT
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
 from handrail.event_log.plan import (
@@ -15,6 +15,7 @@ from handrail.event_log.plan import (
     check_plan,
     check_session_id,
     digest_before,
+    refuse_locked,
     session_not_found,
 )
 from handrail.ports.log import (
@@ -136,8 +137,7 @@ class MemoryLog:
         with self._guard:
             lock = self._locks.setdefault(session_id, threading.Lock())
         if not lock.acquire(timeout=wait_ms / 1000):
-            details = {"session_id": session_id, "waited_ms": wait_ms}
-            raise Fault(SESSION_LOCKED, "Another writer holds this session.", details=details)
+            raise refuse_locked(session_id, wait_ms)
         hold = MemoryHold(self, session_id)
         try:
             yield hold

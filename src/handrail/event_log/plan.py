@@ -1,4 +1,4 @@
-"""What every adapter checks in a session id and in a plan, and the records a plan becomes. Pure."""
+"""What every adapter checks in a session id and in a plan, refuses, and makes of a plan. Pure."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from collections.abc import Container, Sequence
 from typing import Final
 
-from handrail.contract.catalogue import SESSION_NOT_FOUND
+from handrail.contract.catalogue import SESSION_LOCKED, SESSION_NOT_FOUND, SESSION_NOT_HEALTHY
 from handrail.contract.ids import blob_ref, is_session_id
 from handrail.contract.json.canonical import chain_digest, genesis
 from handrail.contract.outcome import Fault
-from handrail.ports.log import Blob, Draft, Record
+from handrail.ports.log import Blob, Draft, Health, Record
 
 DEDUPE_KEY_LIMIT: Final = 256
 
@@ -32,6 +32,27 @@ def session_not_found(session_id: str) -> Fault:
     """The fault for holding a session that was deleted meanwhile."""
     message = f"Session {session_id} is not in this store."
     return Fault(SESSION_NOT_FOUND, message, details={"session_id": session_id})
+
+
+def refuse_locked(session_id: str, waited_ms: int, who: str = "Another writer") -> Fault:
+    """The fault for a session that somebody holds for longer than the caller waits."""
+    details = {"session_id": session_id, "waited_ms": waited_ms}
+    return Fault(SESSION_LOCKED, f"{who} holds this session.", details=details)
+
+
+def refuse_unsound(session_id: str, head: int, health: Health, hint: str) -> Fault:
+    """The fault for adding to a session that is not proven to its end."""
+    return Fault(
+        SESSION_NOT_HEALTHY,
+        f"The stored session is not sound, so nothing is added to it. {health.detail}",
+        details={
+            "session_id": session_id,
+            "health": health.state,
+            "reason": health.reason,
+            "event_index": head,
+        },
+        hint=hint,
+    )
 
 
 def check_plan(plan: Sequence[Draft], blobs: Sequence[Blob]) -> None:

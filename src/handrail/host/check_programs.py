@@ -98,19 +98,19 @@ class LocalCheckPrograms:
         finally:
             self._running = 0
             _dismiss(guard)
-        told = ProgramEnd(
+        end = ProgramEnd(
             duration_ms=int((time.monotonic() - started) * 1000),
             steering=steering,
             program=resolved,
             program_digest=digest,
         )
         if ended_by == "deadline":
-            return msgspec.structs.replace(told, is_timed_out=True)
+            return msgspec.structs.replace(end, is_timed_out=True)
         if ended_by == "signal":
-            return msgspec.structs.replace(told, signal="SIGINT", is_interrupted=True)
+            return msgspec.structs.replace(end, signal="SIGINT", is_interrupted=True)
         if child.returncode < 0:
-            return msgspec.structs.replace(told, signal=_signal_name(-child.returncode))
-        return msgspec.structs.replace(told, status=child.returncode)
+            return msgspec.structs.replace(end, signal=_signal_name(-child.returncode))
+        return msgspec.structs.replace(end, status=child.returncode)
 
     def find_trouble(self, project: str, argv: Sequence[str]) -> str:
         return self._find(ProgramCall(argv=tuple(argv), directory=project, project=project, seconds=0))[1]

@@ -103,8 +103,8 @@ class FileKeyring:
         except OSError as trouble:
             raise _unwritable(trouble, _REQUESTS_NAME) from trouble
         if re.fullmatch(rf"[0-9a-f]{{{2 * KEY_LENGTH}}}", text) is None:
-            says = f"{_REQUESTS_NAME} is damaged. Restore it from a backup, or move it away."
-            raise _invalid("damaged", f"{says} Without it a repeated request id starts a second run.")
+            message = f"{_REQUESTS_NAME} is damaged. Restore it from a backup, or move it away."
+            raise _invalid("damaged", f"{message} Without it a repeated request id starts a second run.")
         return bytes.fromhex(text)
 
     def facts(self) -> KeyringFacts:
@@ -190,11 +190,13 @@ def secret_of_setting(text: str) -> bytes:
         try:
             secret = binascii.a2b_base64(text.removeprefix("base64:"), strict_mode=True)
         except ValueError as trouble:
-            says = "AI_NATIVE_CLI_SECRET is not valid base64. Correct or remove it."
-            raise _invalid("secret_malformed", says) from trouble
+            message = "AI_NATIVE_CLI_SECRET is not valid base64. Correct or remove it."
+            raise _invalid("secret_malformed", message) from trouble
     if len(secret) < _SECRET_LIMIT:
-        says = f"AI_NATIVE_CLI_SECRET has fewer than {_SECRET_LIMIT} bytes. Use a longer one, or remove it."
-        raise _invalid("secret_too_short", says)
+        message = (
+            f"AI_NATIVE_CLI_SECRET has fewer than {_SECRET_LIMIT} bytes. Use a longer one, or remove it."
+        )
+        raise _invalid("secret_too_short", message)
     return secret
 
 
@@ -229,13 +231,13 @@ def _check_is_private(file: os.stat_result, directory: os.stat_result, name: str
     if not stat.S_ISREG(file.st_mode):
         raise _invalid("not_a_regular_file", f"{name} is not a regular file. Move it away. {_MEANWHILE}")
     if stat.S_IMODE(file.st_mode) & 0o077:
-        says = (
+        message = (
             f"{name} is open to other users. Run chmod 600 on it; if others could read it, rotate the keys."
         )
-        raise _invalid("too_open", says)
+        raise _invalid("too_open", message)
     if stat.S_IMODE(directory.st_mode) & 0o022:
-        says = f"Other users can replace {name}. Run chmod 700 on its directory, then rotate the keys."
-        raise _invalid("directory_too_open", says)
+        message = f"Other users can replace {name}. Run chmod 700 on its directory, then rotate the keys."
+        raise _invalid("directory_too_open", message)
 
 
 def encode_ring(current: bytes, previous: bytes = b"") -> bytes:
@@ -249,8 +251,8 @@ def encode_ring(current: bytes, previous: bytes = b"") -> bytes:
 def decode_ring(content: bytes, name: str = _NAME) -> tuple[bytes, ...]:
     """The keys in stored bytes, current first. Raises Fault KEYRING_INVALID."""
     if not content:
-        says = f"{name} is empty: it is being made or was cut off. Send the call again; else move it away."
-        raise _invalid("incomplete", f"{says} {_MEANWHILE}")
+        message = f"{name} is empty: it is being made or was cut off. Send the call again; else move it away."
+        raise _invalid("incomplete", f"{message} {_MEANWHILE}")
     try:
         file = msgspec.json.decode(content, type=_KeyFile)
         keys = tuple(bytes.fromhex(text) for text in (file.current, file.previous) if text)
@@ -281,17 +283,17 @@ def _damaged(content: bytes, name: str) -> Fault:
 def _unreadable(trouble: OSError) -> Fault:
     if trouble.errno == errno.ELOOP:
         return _invalid("not_a_regular_file", f"{_NAME} is a link. Put the file itself there. {_MEANWHILE}")
-    says = f"{_NAME} cannot be read: {os.strerror(trouble.errno or 0)}. Give this user access to it."
-    return _invalid("unreadable", says)
+    message = f"{_NAME} cannot be read: {os.strerror(trouble.errno or 0)}. Give this user access to it."
+    return _invalid("unreadable", message)
 
 
 def _unwritable(trouble: OSError, name: str = _NAME) -> Fault:
     reason = "disk_full" if trouble.errno in (errno.ENOSPC, errno.EDQUOT) else "unwritable"
-    says = (
+    message = (
         f"{name} cannot be written: {os.strerror(trouble.errno or 0)}. Free space or give this user access."
     )
     hint = "Make that writable, or set HANDRAIL_HOME to another directory, then send the call again."
-    return Fault(catalogue.KEYRING_INVALID, says, details={"reason": reason}, hint=hint)
+    return Fault(catalogue.KEYRING_INVALID, message, details={"reason": reason}, hint=hint)
 
 
 def _invalid(reason: str, message: str) -> Fault:

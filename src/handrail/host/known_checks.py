@@ -59,11 +59,11 @@ class LocalKnownChecks:
 
     def find(self, project: str, digest: str) -> KnownCheck:
         place = _place(project)
-        told = self._read_runs().get(_mark(place, digest))
+        duration = self._read_runs().get(_mark(place, digest))
         return KnownCheck(
             is_approved=any((one.project, one.digest) == (place, digest) for one in self._read_approved()),
-            was_run=told is not None,
-            duration_ms=int(told) if told is not None and told.isdecimal() else None,
+            was_run=duration is not None,
+            duration_ms=int(duration) if duration is not None and duration.isdecimal() else None,
         )
 
     def approve(self, project: str, digests: Mapping[str, str], who: str, at: str) -> None:
@@ -78,9 +78,9 @@ class LocalKnownChecks:
         self._replace(_place(project), names, [])
 
     def keep_run(self, project: str, digest: str, duration_ms: int | None) -> None:
-        told = _NEVER_ENDED if duration_ms is None else str(duration_ms)
+        duration = _NEVER_ENDED if duration_ms is None else str(duration_ms)
         mark = _mark(_place(project), digest)
-        known = {one: held for one, held in self._read_runs().items() if one != mark} | {mark: told}
+        known = {one: held for one, held in self._read_runs().items() if one != mark} | {mark: duration}
         lines = [f"{one} {held}\n" for one, held in known.items()][-MOST_REMEMBERED:]
         with suppress(OSError):
             ensure_private_directory(os.path.dirname(self._remembered))
@@ -120,7 +120,7 @@ class LocalKnownChecks:
         except OSError:
             return {}
         pairs = (line.partition(" ") for line in lines)
-        return {mark: told for mark, _, told in pairs}
+        return {mark: duration for mark, _, duration in pairs}
 
 
 def _place(project: str) -> str:

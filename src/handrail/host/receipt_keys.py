@@ -24,8 +24,8 @@ from handrail.host.private_files import (
     open_unfollowed,
     replace_private,
 )
+from handrail.ports.checks import PublicKey, Signed
 from handrail.ports.process import Randomness
-from handrail.ports.receipts import PublicKey, Signed
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -375,7 +375,7 @@ def _broken(shown: str, why: str) -> Fault:
 
 
 _TIGHTENS = "a project may only tighten what its user set, and the setting may be left out"
-_SAYS = {
+_ALLOWED = {
     (PROJECT_FILE, "confirmations"): f'only "person" is allowed here: {_TIGHTENS}',
     (PROJECT_FILE, "code.snapshots"): f'only "off" is allowed here: {_TIGHTENS}',
     (USER_FILE, "confirmations"): 'allowed are "claimed" and "person"',
@@ -404,10 +404,10 @@ _BOUNDS = ((" of length >= ", " of at least "), (" of length <= ", " of at most 
 
 def _explain(shown: str, trouble: str) -> str:
     """What is wrong with a value, and where, in plain words."""
-    told, _, place = trouble.rpartition(" - at `$.")
+    reason, _, place = trouble.rpartition(" - at `$.")
     name = place.removesuffix("`")
     ending = name.rpartition("[...].")[2]
-    allowed = _SAYS.get((shown, ending)) or _allowed_words(shown, name) or _in_words(told or trouble)
+    allowed = _ALLOWED.get((shown, ending)) or _allowed_words(shown, name) or _in_words(reason or trouble)
     return f"{name}: {allowed}." if name else f"{allowed}."
 
 
@@ -422,11 +422,11 @@ def _allowed_words(shown: str, name: str) -> str:
     return f"allowed are {', '.join(words)}" if words else ""
 
 
-def _in_words(told: str) -> str:
+def _in_words(message: str) -> str:
     """What the reader of values says of types and bounds, as people say it."""
-    if told.startswith("Object contains unknown field `"):
-        return f"there is no setting {told.split('`')[1]}"
-    kind, _, bound = told.removeprefix("Expected `").partition("`")
+    if message.startswith("Object contains unknown field `"):
+        return f"there is no setting {message.split('`')[1]}"
+    kind, _, bound = message.removeprefix("Expected `").partition("`")
     if kind not in _TAKES or "regex" in bound:
         return "this is no value that it takes"
     for old, new in (*_BOUNDS, (" <= ", " of at most ")):

@@ -1,4 +1,4 @@
-"""A checkpoint: notes at a node that leave the run where it is, or notes of a session without one."""
+"""`run.checkpoint`: notes at a node that leave the run where it is, or notes of a session without one."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from handrail.engine.gate import AttemptUse
 from handrail.engine.history import Node, SessionNotes, is_session_point
 from handrail.engine.navigate import step_key
 from handrail.engine.plans import plan_session_notes
-from handrail.engine.reply import ReplyWarning
+from handrail.engine.reply import Reply, ReplyWarning
 from handrail.operations.gathering import gather
 from handrail.operations.handles import (
+    WORKER_RULE,
     AttemptClaims,
     Decide,
     Gather,
@@ -36,10 +37,10 @@ from handrail.operations.handles import (
     session_of,
 )
 from handrail.operations.position import warn_of_other_notes
-from handrail.operations.replies import reply_to_answer, warn_of_present
+from handrail.operations.replies import RUN_SHAPE, reply_to_answer, warn_of_present
 from handrail.operations.report import Output, blobs_of, read_report
 from handrail.operations.session_replies import reply_to_notes
-from handrail.runtime.operation import AckVerdict, Input, Verdict
+from handrail.runtime.operation import AckVerdict, Input, Operation, Verdict
 from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree
 from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, require_healthy
 
@@ -156,6 +157,22 @@ def checkpoint_run(rt: WritePorts, request: CheckpointRun) -> Success | AckVerdi
     )
 
 
+OPERATION = Operation(
+    name="run.checkpoint",
+    effect="ack",
+    summary="Save progress at the pending step without finishing it.",
+    input=CheckpointRun,
+    output=Reply,
+    perform=checkpoint_run,
+    shape=RUN_SHAPE,
+    tool="checkpoint_workflow",
+    tool_description=("Save notes in the middle of a step, which stays pending; a repeat adds nothing."),
+    tool_fields=("checkpointToken", "stateToken", "output", "project", "worker"),
+    value_rules={"worker": WORKER_RULE},
+    errors=("TOKEN_SCOPE_MISMATCH", "STORE_CORRUPT"),
+)
+
+
 # The dry run of an acknowledgement
 #
 # Nothing is written. The verdict holds no confirm token, because the ack itself is the token, and no next
@@ -181,12 +198,12 @@ def predict_outcome(
         answers = [event.data.outcome for event in plan if isinstance(event.data, AdvanceRecorded)]
         blocked = next((one for one in answers if isinstance(one, Blocked)), None)
         verdict = "would_save" if not answers else "would_advance" if blocked is None else "would_block"
-    told = name_persons_line(session.history, node, blocked)
+    refusal = name_persons_line(session.history, node, blocked)
     return AckVerdict(
         verdict=verdict,
         step_id=step_key(node.state),
-        blockers=[] if told is None else list(map(msgspec.to_builtins, told.blockers)),
-        issues=[] if told is None else list(map(msgspec.to_builtins, told.every_issue)),
+        blockers=[] if refusal is None else list(map(msgspec.to_builtins, refusal.blockers)),
+        issues=[] if refusal is None else list(map(msgspec.to_builtins, refusal.every_issue)),
         gaps=gaps,
-        example=None if told is None else told.example,
+        example=None if refusal is None else refusal.example,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+from msgspec import UNSET
 
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json, NextCall, refuse_argument
@@ -14,6 +15,7 @@ from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote, spell_argv
 from handrail.engine.history import Run
 from handrail.engine.receipts import PinnedCheck, digest_argv
+from handrail.operations.same_project import find_own_project
 from handrail.ports.checks import KnownChecks
 from handrail.ports.workspace import DeclaredCheck, ReportPlace, Settings
 from handrail.runtime.runtime import ReadPorts
@@ -23,7 +25,7 @@ class NamedCheck(msgspec.Struct, frozen=True, kw_only=True):
     """The check that a name means for a run."""
 
     check: DeclaredCheck
-    told: str = ""
+    change: str = ""
     """How it differs from what the project declares now; empty: it does not."""
 
 
@@ -63,6 +65,13 @@ def list_approved(rt: ReadPorts, run: Run, project: str | None) -> tuple[str, ..
     )
 
 
+def list_approved_since(rt: ReadPorts, run: Run) -> tuple[str, ...]:
+    """Those, by what the project of the run declares now."""
+    return list_approved(
+        rt, run, find_own_project(rt.workspace, rt.places, run, UNSET) if run.checks else None
+    )
+
+
 def _is_declared_so(pinned: PinnedCheck, check: DeclaredCheck) -> bool:
     report = ("", "") if check.report is None else (check.report.path, check.report.format)
     return (
@@ -79,15 +88,15 @@ def digest_check(check: DeclaredCheck) -> str:
     Beside what it sets itself, a check gets the caller's environment without what steers a runner.
     """
     report = None if check.report is None else {"path": check.report.path, "format": check.report.format}
-    told: dict[str, Json] = {
+    facts: dict[str, Json] = {
         "command": [word.encode("utf-8", "replace").decode() for word in check.command],
         "directory": check.directory,
         "timeoutSeconds": check.timeout_seconds,
         "report": report,
     }
     if check.environment:  # without one, it is the digest that earlier versions approved
-        told["environment"] = dict(check.environment)
-    return digest(told)
+        facts["environment"] = dict(check.environment)
+    return digest(facts)
 
 
 def show_line(
@@ -135,10 +144,10 @@ def find_check(
     if pinned is None:
         if declared is None:
             raise _not_declared(name, [check.name for check in settings.checks])
-        told = "" if pins is None else f"The project declared no check {name} when the run began."
-        return NamedCheck(check=declared, told=told)
+        change = "" if pins is None else f"The project declared no check {name} when the run began."
+        return NamedCheck(check=declared, change=change)
     check = _restore(pinned, declared)
-    return NamedCheck(check=check, told=_compare(check, declared, secrets))
+    return NamedCheck(check=check, change=_compare(check, declared, secrets))
 
 
 def _restore(pinned: PinnedCheck, declared: DeclaredCheck | None) -> DeclaredCheck:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -87,10 +87,10 @@ def _sessions(rt: ReadPorts, text: str) -> Iterator[Session]:
 # Sessions
 
 _MOST_IMPORTED = 8
+"""Sessions under the name of one request id that were copied back from a bundle; one is rare already."""
 _MOST_READ = 200
 REQUESTED = "request:"
 """How the key of a run begins that a request id names."""
-"""Sessions under the name of one request id that were copied back from a bundle; one is rare already."""
 
 
 def find_session(rt: ReadPorts, asked: str) -> Session:
@@ -100,7 +100,7 @@ def find_session(rt: ReadPorts, asked: str) -> Session:
     """
     session = read_session(rt.log, SessionId(asked)) if is_session_id(asked) else None
     if session is None:
-        raise _not_found(rt, asked)
+        raise refuse_unknown(asked, [stamp.session_id for stamp in rt.log.list_sessions()])
     return session
 
 
@@ -120,7 +120,7 @@ def find_records(rt: ReadPorts, asked: str) -> Loaded:
     """
     loaded = rt.log.load(SessionId(asked)) if is_session_id(asked) else None
     if loaded is None:
-        raise _not_found(rt, asked)
+        raise refuse_unknown(asked, [stamp.session_id for stamp in rt.log.list_sessions()])
     return loaded
 
 
@@ -173,12 +173,13 @@ def _older_requested(rt: ReadPorts, request_id: str, here: Place) -> Session | N
     return None if is_elsewhere else found
 
 
-def _not_found(rt: ReadPorts, asked: str) -> Fault:
-    known = [stamp.session_id for stamp in rt.log.list_sessions()]
+def refuse_unknown(asked: str, known: Sequence[str] | None = None) -> Fault:
+    """The refusal of a session that is not here; one of those that are may be meant."""
+    near = {} if known is None else {"did_you_mean": find_nearest(asked, known[:1000])}
     return Fault(
         SESSION_NOT_FOUND,
         f"There is no session {quote(asked)} in this store.",
-        details={"session_id": asked[:128], "did_you_mean": find_nearest(asked, known[:1000])},
+        details={"session_id": asked[:128], **near},
         next_call=NextCall(operation="session.list", params={}),
     )
 

@@ -14,7 +14,7 @@ from handrail.engine.navigate import Running, leaf_at
 from handrail.operations.handles import LONGEST_WORKER, WORKER_RULE, Prepared, is_worker
 from handrail.operations.replies import load_handed, load_pinned_workflow
 from handrail.operations.report import blobs_of, refuse_report
-from handrail.operations.same_project import find_own_project
+from handrail.operations.same_project import find_own_project, settle_project
 from handrail.ports.log import EventReader
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import Session, read_session
@@ -65,8 +65,6 @@ def gather(
     own = find_own_project(rt.workspace, rt.places, run, project)
     helper: Helper | None = None
     if run.parent is not None:
-        from handrail.operations.child_projects import settle_project  # noqa: PLC0415 - few runs were handed out
-
         settled = settle_project(rt, run, project, own)
         own = settled or own
         place = None if settled is None else encode_project(settled)

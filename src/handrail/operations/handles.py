@@ -124,8 +124,8 @@ def _read(
     """The tokens in one argument: agents paste two of them glued together."""
     known = keys.verifying_keys(WORKFLOW)
     verified = verify(known, text)
-    if verified is not None and kind_of(verified[0]) in expected:  # almost every call
-        return {kind_of(verified[0]): verified[0]}, ()
+    if verified is not None and kind_of(verified) in expected:  # almost every call
+        return {kind_of(verified): verified}, ()
     from handrail.contract.tokens.reading import read_tokens  # noqa: PLC0415 - few tokens need forgiving
 
     tokens = read_tokens(known, text, expected)
@@ -342,5 +342,5 @@ def name_persons_line(history: History, node: Node, blocked: Blocked | None) -> 
         return blocked
     from handrail.engine.messages import name_session  # noqa: PLC0415 - few refusals wait for a person
 
-    told = name_session(blocked.blockers, history, node.run_id)
-    return msgspec.structs.replace(blocked, blockers=tuple(told))
+    blockers = name_session(blocked.blockers, history, node.run_id)
+    return msgspec.structs.replace(blocked, blockers=tuple(blockers))

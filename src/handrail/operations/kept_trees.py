@@ -9,29 +9,41 @@ with is kept before the reply, because nobody can see it later.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
 from handrail.contract.ids import BlobRef, NodeId, blob_ref
 from handrail.contract.outcome import Fault, make_from
-from handrail.contract.wording import make_readable
+from handrail.contract.wording import format_count, make_readable
 from handrail.engine.code_trees import (
     LONGEST_CHAIN,
     LONGEST_LARGE_CHAIN,
     find_latest_tree,
+    find_nearest_tree,
     list_chain,
     list_refs,
 )
 from handrail.engine.events import Scope, TreeCause, TreeRecorded
-from handrail.engine.history import History, RecordedTree
+from handrail.engine.history import History, Node, RecordedTree
 from handrail.engine.plans import plan_tree
+from handrail.engine.reply import ReplyWarning
 from handrail.operations.same_project import is_project
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.workspace import Workspace
-from handrail.ports.worktree import MOST_FILES, MOST_PACK_BYTES, FileMode, Packed, Tree, TreeEntry, Unseen
+from handrail.ports.worktree import (
+    MOST_FILES,
+    MOST_PACK_BYTES,
+    FileMode,
+    Packed,
+    Tree,
+    TreeEntry,
+    TreeLook,
+    Unseen,
+)
 from handrail.runtime.damaged_sessions import read_blob
-from handrail.runtime.runtime import ReadPorts, TreeDue, WritePorts, keeps_code, looks_at_code
+from handrail.runtime.runtime import ReadPorts, RehydratePorts, TreeDue, WritePorts, keeps_code, looks_at_code
 from handrail.runtime.sessions import Session, commit, healthy_session, read_session
 
 LARGE_LIST = 2_000
@@ -186,6 +198,26 @@ def _decode_list(before: Sequence[StoredEntry], content: bytes) -> tuple[StoredE
     return tuple(entries[path] for path in sorted(entries))
 
 
+def read_tree_contents(
+    rt: ReadPorts,
+    project: str,
+    entries: Sequence[StoredEntry],
+    digests: Collection[str],
+    present: Sequence[TreeEntry],
+) -> Mapping[str, bytes]:
+    """Contents of a tree by digest: its packs, then the present files and git's objects."""
+    found: dict[str, bytes] = {}
+    packs = sorted({entry.pack for entry in entries if entry.pack and entry.digest in digests})
+    worktree = rt.worktree()
+    for pack in packs:
+        content = read_blob(rt.log, BlobRef(pack))
+        if content is not None:
+            unpacked = worktree.unpack(content)
+            found.update({digest: unpacked[digest] for digest in digests if digest in unpacked})
+    missing = [digest for digest in digests if digest not in found]
+    return {**worktree.read_contents(project, present, missing), **found} if missing else found
+
+
 # Taking a tree, after the reply
 
 SERVER_SECONDS = 10.0
@@ -229,6 +261,23 @@ def take_first_tree(rt: WritePorts, session: Session, node_id: NodeId, project: 
         return read_session(rt.log, due.session_id) or session, why
     except Fault as fault:
         return session, fault.message
+
+
+def keep_first_trees(rt: WritePorts, session: Session, node: Node, project: str) -> None:
+    """Record what the children of a step begin with, before anybody has the reply that names them."""
+    if rt.trees_due is None or not looks_at_code(rt, project):
+        return
+    from handrail.engine.children.joins import list_children  # noqa: PLC0415 - few steps hand out work
+
+    children = list_children(session.history, node)
+    first = [one.first_node for one in children if one.parent and one.parent.node_id == node.node_id]
+    tree = rt.worktree().take_tree(project, FIRST_SECONDS) if first else None
+    if tree is None or isinstance(tree, Unseen):
+        return
+    for node_id in first:
+        if not session.history.trees.get(node_id):
+            with suppress(Fault):  # what a child began with is then unknown, and its start succeeds
+                record_tree(rt, session.history, node_id, project, tree, "start", COMMAND_PACK_BYTES)
 
 
 def take_for_command(rt: WritePorts, due: TreeDue, answer_seconds: float) -> str:
@@ -319,3 +368,89 @@ def is_project_of(workspace: Workspace, history: History, node_id: NodeId, proje
     """Whether the run of a node was begun in this project; runs of older versions do not tell."""
     held = history.runs[history.nodes[node_id].run_id].project
     return held is None or is_project(workspace, held, project)
+
+
+# An older step that is read or continued again: how many files differ from those that it saw
+#
+# A step that is read again is compared with the present files. A reply to an attempt tells what was recorded
+# with it, so that its replay tells the same.
+
+
+ADVANCE_SECONDS = 2.0
+"""How long an attempt that may fork looks at the files; longer, and nothing is said of them."""
+REREAD_SECONDS = 0.5
+"""The same for a step that is only read again."""
+
+
+class _Differing(msgspec.Struct, frozen=True, kw_only=True):
+    seen_at: str
+    """The node whose tree the step saw."""
+    count: int
+    project: str
+    tree: Tree
+    """The present files."""
+
+
+def look_at_present(rt: ReadPorts, history: History, node: Node, project: str | None) -> PreparedTree | None:
+    """The present files of the run's project with the count of those that differ.
+
+    None when none does, or nothing can be said.
+    """
+    found = _compare_present(rt.log, rt.worktree, history, node, project, ADVANCE_SECONDS)
+    if found is None:
+        return None
+    prepared = prepare_node_tree(rt, history, node.node_id, found.project, found.tree, "look")
+    fact = msgspec.structs.replace(prepared.fact, differs_from=found.seen_at, differing=found.count)
+    return msgspec.structs.replace(prepared, fact=fact)
+
+
+def warn_of_recorded(history: History, node: Node) -> tuple[ReplyWarning, ...]:
+    """What the reply to an attempt says, from what was recorded with it."""
+    held = history.trees.get(node.node_id, ())
+    if not held or held[0].fact.differs_from is None:
+        return ()
+    return (_warn_of_differing(held[0].fact.differs_from, held[0].fact.differing),)
+
+
+def warn_of_present(
+    ports: RehydratePorts, history: History, node: Node, project: str | None
+) -> tuple[ReplyWarning, ...]:
+    """What an older step that is read again says, from a look at the files."""
+    found = _compare_present(ports.log, ports.worktree, history, node, project, REREAD_SECONDS)
+    return () if found is None else (_warn_of_differing(found.seen_at, found.count),)
+
+
+def _compare_present(
+    reader: EventReader,
+    worktree: Callable[[], TreeLook],
+    history: History,
+    node: Node,
+    project: str | None,
+    seconds: float,
+) -> _Differing | None:
+    recorded = find_nearest_tree(history, node.node_id)
+    if recorded is None or project is None:
+        return None
+    try:
+        stored = load_tree(reader, history, recorded)
+    except Fault:  # a store that refuses does not withhold the reply
+        return None
+    tree = worktree().take_tree(project, seconds)
+    if isinstance(stored, Unseen) or isinstance(tree, Unseen):
+        return None
+    changes = worktree().compare(project, stored.tree, tree, seconds)
+    if isinstance(changes, Unseen) or not (changes.changed or changes.arrived):
+        return None
+    count = len(changes.changed) + len(changes.arrived)
+    return _Differing(seen_at=recorded.fact.node_id, count=count, project=project, tree=tree)
+
+
+def _warn_of_differing(seen_at: str, count: int) -> ReplyWarning:
+    command = f"handrail code restore {seen_at} --dry-run"
+    differ = "differs" if count == 1 else "differ"
+    message = (
+        f"{format_count(count, 'file')} of the project {differ} from what this step saw. "
+        f"To bring them back: {command}"
+    )
+    details = {"differing": count, "nodeId": seen_at, "command": command}
+    return ReplyWarning(code="FILES_DIFFER", message=message, details=details)

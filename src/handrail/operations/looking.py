@@ -7,7 +7,8 @@ whole tree only where a contract asks about it. What cannot be seen is unknown, 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -25,14 +26,16 @@ from handrail.engine.code_trees import (
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
+from handrail.engine.judge.command_identity import identify
 from handrail.engine.judge.named_places import (
     IGNORE_RULES,
     configures_runner,
-    find_pattern,
-    is_test_file,
+    is_found_as_before,
+    is_named_as_test,
+    is_test_of,
 )
 from handrail.engine.judge.red_then_green import has_broken_off, is_check_of, is_run_alike, list_own
-from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed, identify
+from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed
 from handrail.engine.judge.witnessed import (
     AskedPlace,
     ChangedBeside,
@@ -44,7 +47,7 @@ from handrail.engine.judge.witnessed import (
     Turn,
 )
 from handrail.engine.receipts import has_passed
-from handrail.operations.kept_trees import load_tree
+from handrail.operations.kept_trees import StoredTree, load_tree, read_tree_contents
 from handrail.ports.worktree import MOST_PLACES, Changes, PlaceAsked, Tree, TreeLook, Unseen
 from handrail.runtime.runtime import ReadPorts
 
@@ -97,7 +100,7 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
     if isinstance(changes, Unseen):
         return Seen(sighting=msgspec.structs.replace(sighting, trouble=changes.reason), tree=tree)
     changes = files.find_hidden(changes)
-    named = files.locate([*wanted.files, *missing])
+    named, moved = files.locate([*wanted.files, *missing]), files.find_moved(node, changes)
     sighting = msgspec.structs.replace(
         sighting,
         changes=changes,
@@ -107,7 +110,8 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
         elsewhere=files.find_of_other_branches(node),
         others=files.find_of_other_runs(node, named),
         grown=files.find_grown(node, changes),
-        moved=files.find_moved(node, changes),
+        moved=moved,
+        displaced=files.find_displaced(moved),
         beside=files.find_changed_beside(node),
     )
     return Seen(sighting=sighting, tree=tree)
@@ -146,7 +150,9 @@ def find_turns(
             continue
         last = find_files(rt, history, later[-1].tree_after, present) if later else None
         known = list_trees(one for one in later if is_run_alike(one, red))
-        passes = ((compare(then, one), compare(one, last)) for one in known)
+        passes = (
+            (compare(then, one), _is_kept(rt, history, directory, then, one, last)) for one in known if last
+        )
         before = None if begun is None else compare(begun, then)
         turn = _judge_turn(red, then, before, compare(then, last) or _NOTHING, passes)
         earlier = list_trees(filter(_is_pass, own[: own.index(red)])) if turn.broken else []
@@ -155,8 +161,8 @@ def find_turns(
             turn = msgspec.structs.replace(turn, broken=())
         if turn.broken and begun is not None:
             tried = list_trees(filter(has_broken_off, own))
-            told = [compare(begun, one) or Changes(changed=turn.broken, arrived=()) for one in tried]
-            is_unloadable = any({*turn.broken}.isdisjoint((*one.changed, *one.arrived)) for one in told)
+            changes = [compare(begun, one) or Changes(changed=turn.broken, arrived=()) for one in tried]
+            is_unloadable = any({*turn.broken}.isdisjoint((*one.changed, *one.arrived)) for one in changes)
             turn = msgspec.structs.replace(turn, is_unloadable=is_unloadable)
         found[red.receipt_id] = turn
     return found
@@ -185,9 +191,9 @@ def _judge_turn(
     then: Tree,
     before: Changes | None,
     since: Changes,
-    passes: Iterable[tuple[Changes | None, Changes | None]],
+    passes: Iterable[tuple[Changes | None, bool]],
 ) -> Turn:
-    """By what had changed by the failure, what did so since, and what differs in each pass and after it.
+    """By what had changed by the failure, what did so since, and each pass with whether its change is kept.
 
     Code that differs and had been changed by then is broken: who breaks the code sees a test fail, too. What
     the run itself added and kept, and what a commit has, is no such code.
@@ -202,14 +208,38 @@ def _judge_turn(
         gone=since.deleted,
         broken=tuple(sorted({*paths}.difference(list_own(red, paths)))),
         is_first=is_committed or (before is not None and not list_own(red, (*begun.changed, *begun.arrived))),
-        is_answered=any(one and rest and _is_answer(red, one, rest) for one, rest in passes),
+        is_answered=any(_keeps_tests(red, one) and is_kept for one, is_kept in passes),
     )
 
 
-def _is_answer(red: ReceiptRecorded, to_pass: Changes, since: Changes) -> bool:
-    """Whether other files than tests made it pass, and these are as they were then."""
-    by = {*to_pass.changed, *to_pass.arrived}
-    return _keeps_tests(red, to_pass) and by.isdisjoint((*since.changed, *since.arrived))
+def _is_kept(rt: ReadPorts, history: History, directory: str, red: Tree, green: Tree, last: Tree) -> bool:
+    """Whether nothing that made a command pass was taken back since, line by line."""
+    worktree = rt.worktree()
+    before, after = (worktree.list_differences(directory, *two) for two in ((red, green), (green, last)))
+    if isinstance(before, Unseen) or isinstance(after, Unseen):
+        return False
+    then = {one.path: one.before.digest for one in before}
+    touched = [(then[one.path], one.before.digest, one.after.digest) for one in after if one.path in then]
+    digests = {digest for three in touched for digest in three} - {""}
+    texts: dict[str, bytes] = {"": b""}
+    for tree in (red, green, last) if digests else ():
+        recorded = find_tree(history, tree.tree_id)
+        stored = None if recorded is None else load_tree(rt.log, history, recorded)
+        entries = stored.entries if isinstance(stored, StoredTree) else ()
+        texts |= read_tree_contents(rt, directory, entries, digests - texts.keys(), last.entries)
+    return digests <= texts.keys() and all(
+        keeps_change(*(texts[digest].splitlines() for digest in three)) for three in touched
+    )
+
+
+def keeps_change(old: Sequence[bytes], new: Sequence[bytes], last: Sequence[bytes]) -> bool:
+    """Whether no line that came with a change is gone again, and none that went is back, or begins a line."""
+    before, then, now = Counter(old), Counter(new), Counter(last)
+    gone = {line.strip() for line in before - then if any(map(str.isalnum, line.decode("utf-8", "replace")))}
+    back = (line.strip() for line in now - then)
+    return all(now[line] >= then[line] for line in then - before) and not any(
+        line.startswith(one) for line in back for one in gone
+    )
 
 
 def find_files(rt: ReadPorts, history: History, tree_id: str, present: Tree | None = None) -> Tree | None:
@@ -306,7 +336,10 @@ class _Files:
         if baseline is None or not baseline.fact.head:
             return frozenset()
         asked = {*changes.changed, *changes.arrived, *baseline.fact.uncommitted}
-        asked = {path for path in asked if is_test_file(path) and not configures_runner(path)}
+        held = (one.fact for one in list_receipts(self._history, node.run_id))
+        commands = {(one.argv, one.directory) for one in held}
+        asked = {path for path in asked if any(is_test_of(one, path, at) for one, at in commands)}
+        asked = {path for path in asked if not configures_runner(path)}
         asked -= {*changes.added}  # what is only new needs no excuse
         begun = Tree(head=baseline.fact.head, entries=(), tree_id="-")
         worktree = self._rt.worktree()
@@ -326,17 +359,25 @@ class _Files:
         )
 
     def find_moved(self, node: Node, changes: ChangedPaths) -> dict[str, str]:
-        """Tests under another name of the same pattern, so that a runner finds them; with the old ones."""
-        gone, new = ({*filter(find_pattern, paths)} for paths in (changes.deleted, changes.added))
-        baseline = find_baseline(self._history, node.node_id) if gone and new else None
+        """Tests that have the content of the start under another name; with the old ones."""
+        gone = {*filter(is_named_as_test, changes.deleted)}
+        baseline = find_baseline(self._history, node.node_id) if gone else None
         begun = None if baseline is None else self._load(baseline)
         if begun is None:
             return {}
         found = self._rt.worktree().list_differences(self._directory, begun, self._tree)
-        files = [(one, find_pattern(one.path)) for one in (() if isinstance(found, Unseen) else found)]
-        before = {(at, one.before.mode, one.before.digest): one.path for one, at in files if one.path in gone}
-        kept = [(one.path, before.get((at, one.after.mode, one.after.digest))) for one, at in files]
-        return {path: old for path, old in kept if path in new and old is not None}
+        files = () if isinstance(found, Unseen) else found
+        before = {(one.before.mode, one.before.digest): one.path for one in files if one.path in gone}
+        kept = [(one.path, before.get((one.after.mode, one.after.digest))) for one in files]
+        return {path: old for path, old in kept if path in changes.added and old is not None}
+
+    def find_displaced(self, moved: Mapping[str, str]) -> frozenset[str]:
+        """Those of them where a runner may not look for them."""
+        folders = sorted(widen(map(posixpath.dirname, moved)))
+        asked = [f"{folder}/__init__.py" for folder in folders]
+        located = self._rt.worktree().locate_files(self._directory, asked) if asked else ()
+        packages = {folder for folder, one in zip(folders, located, strict=True) if one.is_there}
+        return frozenset(new for new, old in moved.items() if not is_found_as_before(old, new, packages))
 
     def locate(self, named: Sequence[str]) -> dict[str, LocatedPath]:
         """The files that a report names, by its texts."""

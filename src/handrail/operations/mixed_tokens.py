@@ -20,8 +20,8 @@ from handrail.contract.tokens.workflow import (
     WorkClaims,
     mint,
 )
-from handrail.contract.wording import quote, shorten
-from handrail.engine.history import History, Node, node_at, steps_after
+from handrail.contract.wording import quote
+from handrail.engine.history import node_at, steps_after
 from handrail.operations.handles import AttemptClaims, Handle, mint_state_token_for, node_of, session_of
 from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import EventReader
@@ -44,7 +44,7 @@ def require_one_reply(
         if isinstance(state, WorkClaims):
             _require_child(reader, keys, acting, state)
         elif (state.session_id, state.node_tag) != (acting.session_id, acting.node_tag):
-            raise refuse_mixed_tokens(reader, keys, acting, state, operation, request)
+            raise _refuse(reader, keys, acting, state, operation, request)
 
 
 def _require_child(reader: EventReader, keys: Keys, acting: AttemptClaims, work: WorkClaims) -> None:
@@ -60,20 +60,15 @@ def _require_child(reader: EventReader, keys: Keys, acting: AttemptClaims, work:
 
 
 class _Place(msgspec.Struct, frozen=True, kw_only=True):
-    """The work a token belongs to; without a node it is unknown here, or the session itself."""
+    """What a token belongs to, in words; without a run it is unknown here, or the session itself."""
 
-    field: str
-    claims: Claims
-    history: History | None = None
-    node: Node | None = None
-    title: str = ""
-
-    @property
-    def run_id(self) -> RunId | None:
-        return None if self.node is None else self.node.run_id
+    words: str
+    run_id: RunId | None = None
+    is_finished: bool = False
+    """Another step followed."""
 
 
-def refuse_mixed_tokens(
+def _refuse(
     reader: EventReader,
     keys: Keys,
     acting: AttemptClaims,
@@ -82,92 +77,53 @@ def refuse_mixed_tokens(
     request: Input,
 ) -> Fault:
     field = "checkpointToken" if isinstance(acting, CheckpointClaims) else "ackToken"
-    ours, theirs = _owner(reader, field, acting), _owner(reader, "stateToken", state)
-    is_one_run = ours.run_id is not None and ours.run_id == theirs.run_id
+    ours, theirs = _find(reader, acting), _find(reader, state)
+    params: dict[str, Json] = msgspec.to_builtins(request)
+    alone = {name: value for name, value in params.items() if name != "stateToken"}
+    if len(msgspec.json.encode(alone)) > OFFERED_CALL_BYTES:
+        alone = {field: params[field]}
+    call = NextCall(operation=operation, params=alone)
+    hint = f"The {field} alone is enough: make the call offered here, which leaves out the stateToken."
+    if ours.run_id is None or ours.run_id != theirs.run_id:
+        call = _call_to_read(keys, acting)
+        hint = (
+            f"Decide which work you report. If it is that of the {field}, send that token alone; the call "
+            "offered here shows its step. Otherwise take both tokens from the newest reply of the other run."
+        )
+    elif ours.is_finished:
+        call = _call_to_read(keys, state)
+        hint = f"The step of the {field} was finished before; the call offered here reads the other."
     message = (
-        f"The two tokens belong to different {_apart(ours, theirs)}, so nothing was done. "
-        f"The {field} belongs to {_describe(ours)}; the stateToken belongs to {_describe(theirs)}."
-    )
-    next_call, hint = (
-        _within_one_run(keys, ours, theirs, operation, msgspec.to_builtins(request))
-        if is_one_run
-        else _between_runs(keys, ours)
+        "The two tokens are of different replies, so nothing was done. "
+        f"The {field} belongs to {ours.words}; the stateToken belongs to {theirs.words}."
     )
     return Fault(
         TOKEN_SCOPE_MISMATCH,
         message,
-        details={"session_id": acting.session_id, "belong_to": [_row(ours), _row(theirs)]},
+        details={"session_id": acting.session_id},
         hint=hint,
-        next_call=next_call,
+        next_call=call,
     )
 
 
-def _within_one_run(
-    keys: Keys, ours: _Place, theirs: _Place, operation: str, params: dict[str, Json]
-) -> tuple[NextCall, str]:
-    """An older stateToken beside a current ack is only superfluous; an ack that was overtaken is too old."""
-    assert ours.history is not None, "a run was found in its session"
-    assert ours.node is not None, "a run was found by its node"
-    alone = {name: value for name, value in params.items() if name != "stateToken"}
-    if steps_after(ours.history, ours.node.node_id):
-        call = NextCall(
-            operation="run.continue", params={"stateToken": mint_state_token_for(keys, theirs.claims)}
-        )
-        return (
-            call,
-            f"The step of the {ours.field} was finished before; the call offered here reads the other.",
-        )
-    if len(msgspec.json.encode(alone)) > OFFERED_CALL_BYTES:
-        alone = {ours.field: params[ours.field]}
-    hint = f"The {ours.field} alone is enough: make the call offered here, which leaves out the stateToken."
-    return NextCall(operation=operation, params=alone), hint
+def _call_to_read(keys: Keys, claims: Claims) -> NextCall:
+    return NextCall(operation="run.continue", params={"stateToken": mint_state_token_for(keys, claims)})
 
 
-def _between_runs(keys: Keys, ours: _Place) -> tuple[NextCall, str]:
-    call = NextCall(operation="run.continue", params={"stateToken": mint_state_token_for(keys, ours.claims)})
-    hint = (
-        f"Decide which work you report. If it is that of the {ours.field}, send that token alone; the call "
-        "offered here shows its step. Otherwise take both tokens from the newest reply of the other run."
-    )
-    return call, hint
-
-
-def _owner(reader: EventReader, field: str, claims: Claims) -> _Place:
+def _find(reader: EventReader, claims: Claims) -> _Place:
     try:
         session = read_session(reader, claims.session_id)
     except Fault:
         session = None  # what cannot be read cannot be named; the call is refused either way
-    history = None if session is None else session.history
-    node = None if history is None else node_at(history, claims.node_tag)
-    if history is None or node is None:
-        return _Place(field=field, claims=claims, history=history)
-    workflow = load_pinned_workflow(reader, history.runs[node.run_id].workflow_hash)
-    return _Place(field=field, claims=claims, history=history, node=node, title=title_at(workflow, node))
-
-
-def _apart(ours: _Place, theirs: _Place) -> str:
-    if ours.claims.session_id != theirs.claims.session_id:
-        return "sessions"
-    return "steps" if ours.run_id == theirs.run_id else "runs"
-
-
-def _describe(owner: _Place) -> str:
-    if owner.history is None or owner.node is None:
-        return f"session {owner.claims.session_id}"
-    run = owner.history.runs[owner.node.run_id]
-    step = f"step {quote(owner.title)}" if owner.title else "the end"
+    node = None if session is None else node_at(session.history, claims.node_tag)
+    if session is None or node is None:
+        return _Place(words=f"session {claims.session_id}")
+    run = session.history.runs[node.run_id]
+    title = title_at(load_pinned_workflow(reader, run.workflow_hash), node)
+    step = f"step {quote(title)}" if title else "the end"
     goal = f", goal {quote(run.seen['goal'])}" if run.seen.get("goal") else ""
-    return f"{step} of {run.workflow_id}{goal} (run {run.run_id}, session {owner.claims.session_id})"
-
-
-def _row(owner: _Place) -> dict[str, Json]:
-    row: dict[str, Json] = {"argument": owner.field, "session_id": owner.claims.session_id}
-    if owner.history is not None and owner.node is not None:
-        run = owner.history.runs[owner.node.run_id]
-        row |= {
-            "run_id": run.run_id,
-            "workflow_id": run.workflow_id,
-            "goal": shorten(run.seen.get("goal", "")),
-            "step": shorten(owner.title),
-        }
-    return row
+    return _Place(
+        words=f"{step} of {run.workflow_id}{goal} (run {run.run_id}, session {claims.session_id})",
+        run_id=run.run_id,
+        is_finished=bool(steps_after(session.history, node.node_id)),
+    )

@@ -130,12 +130,12 @@ def _find_only_run(
 ) -> tuple[Session, RunId]:
     work = find_open_work(rt, project).runs
     if len(work) != 1:
-        told = f"{len(work)} runs are in progress in this project." if work else "No run is in progress here."
+        text = f"{len(work)} runs are in progress in this project." if work else "No run is in progress here."
         named = list(dict.fromkeys(str(one.session.history.session_id) for one in work))
         waiting = [one for one in named if _waits_for_person(rt, one)] if is_asked else []
         if len(named) == 1 and not is_asked:
             raise _several_handed_out(len(work), named[0])
-        refused = _no_run(told, named, waiting)
+        refused = _no_run(text, named, waiting)
         if again is not None and named:
             refused.next_call = again(named[0])
             refused.hint = f"Say which one it is for; {named[0]} moved last: --session {named[0]}"
@@ -152,7 +152,7 @@ def _waits_for_person(rt: ReadPorts, session_id: str) -> bool:
     return find_ask(history, workflow, preferred_tip(history, run_id)) is not None
 
 
-def _no_run(told: str, sessions: list[str], waiting: Sequence[str] = ()) -> Fault:
+def _no_run(text: str, sessions: list[str], waiting: Sequence[str] = ()) -> Fault:
     others = [one for one in sessions if one not in waiting]
     named = f" Waiting for a person: {', '.join(waiting)}." if waiting else ""
     named += f" {'Others' if waiting else 'Sessions'}: {', '.join(others)}." if others else ""
@@ -163,7 +163,7 @@ def _no_run(told: str, sessions: list[str], waiting: Sequence[str] = ()) -> Faul
         call = NextCall(operation="run.confirm", params={"session": waiting[0]})
     details = {"missing": ["session"]}
     return Fault(
-        CONTEXT_MISSING, f"{told}{named} Nothing was done.", details=details, hint=hint, next_call=call
+        CONTEXT_MISSING, f"{text}{named} Nothing was done.", details=details, hint=hint, next_call=call
     )
 
 

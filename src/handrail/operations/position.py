@@ -9,6 +9,7 @@ from handrail.contract.ids import NodeId, RunId, attempt_for_other
 from handrail.contract.redaction import redact_named_secrets
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, ChoiceClaims, choice_attempt, mint
 from handrail.contract.wording import explain_unseen, format_count, shorten
+from handrail.engine.ask import weigh_answers
 from handrail.engine.facts import WorkDone
 from handrail.engine.history import (
     History,
@@ -21,11 +22,14 @@ from handrail.engine.history import (
 )
 from handrail.engine.navigate import step_key
 from handrail.engine.reasons import Purpose
-from handrail.engine.reply import CurrentPlace, Recap, ReplyWarning, ToolCall, show_closing
+from handrail.engine.reply import CurrentPlace, PersonSaid, Recap, ReplyWarning, ToolCall, show_closing
 from handrail.operations.handles import TokenCall, mint_state_token, mint_work_token
+from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
+from handrail.projections.recap import show_answer
 from handrail.projections.run_graph import completed_step, run_graph, title_at
 from handrail.runtime.operation import OFFERED_CALL_BYTES
+from handrail.runtime.sessions import load_history_before
 from handrail.workflows.compiled import CompiledWorkflow
 
 _NOT_STORED = "Nothing of this call was stored: its token was answered before, with other content."
@@ -59,6 +63,20 @@ def add_place_left(
 ) -> Recap:
     """The recap of a fork from the node with the place that the run left; `before` is the log up to then."""
     return replace(recap, stood_at=_place(keys, before, workflow, node_id))
+
+
+def name_taker(
+    reader: EventReader, history: History, recorded: Recorded, workflow: CompiledWorkflow
+) -> list[PersonSaid]:
+    """Of an answer that took the option of a person: who took it, as a later read of the run says it too."""
+    made = history.nodes[recorded.to_node_id]
+    if made.parent is None or recorded.blocked is not None:
+        return []
+    before = load_history_before(reader, history, recorded.index)
+    word = weigh_answers(before, workflow, before.nodes[made.parent], "choose")
+    if word.answered is None or word.option_id != recorded.option_id:
+        return []
+    return [show_answer(before, word.answered)]
 
 
 def _place(keys: Keys, history: History, workflow: CompiledWorkflow, node_id: NodeId) -> CurrentPlace | None:
@@ -164,8 +182,8 @@ def _storing_call(keys: Keys, sent: TokenCall, node_tag: str, input_digest: str)
     given = to_builtins(sent.request)
     content = {name: given[name] for name in ("context", "output", "project") if name in given}
     is_short = len(json.encode(content)) <= OFFERED_CALL_BYTES
-    is_told = is_short and redact_named_secrets(content) == content
-    return ToolCall(tool=sent.tool, params={field: token, **(content if is_told else {})})
+    is_shown = is_short and redact_named_secrets(content) == content
+    return ToolCall(tool=sent.tool, params={field: token, **(content if is_shown else {})})
 
 
 def warn_of_other_start(
@@ -193,5 +211,5 @@ def _since(found: CurrentPlace) -> str:
     earlier = f"{omitted} earlier, " if omitted else ""
     pending = found.pending_step_id
     now = f"now pending: {found.title} ({pending})" if pending else "it is finished"
-    told = f"{earlier}{', '.join(found.done_since)}"
-    return f"Since that reply the run has advanced by {format_count(count, 'step')} ({told}); {now}."
+    steps = f"{earlier}{', '.join(found.done_since)}"
+    return f"Since that reply the run has advanced by {format_count(count, 'step')} ({steps}); {now}."

@@ -159,7 +159,7 @@ def reply_to_answer(
     children, tokens = show_children(reader, keys, history, workflow, standing, tokens)
     recap = _recap_before(reader, keys, session.history, recorded, workflow)
     if any(held.fact.differing for held in history.trees.get(made.node_id, ())[:1]):
-        from handrail.operations.other_files import warn_of_recorded
+        from handrail.operations.kept_trees import warn_of_recorded
 
         warnings = (*warnings, *warn_of_recorded(history, made))
     if recorded.input_digest != input_digest:
@@ -198,12 +198,12 @@ def reply_to_answer(
 
 def warn_of_present(rt: ReadPorts, run: Run, project: str | UnsetType) -> tuple[ReplyWarning, ...]:
     """What a report and its repeat are told beside the record: another project named, another file now."""
-    told = warn_of_other_project(rt.workspace, run, project)
+    warnings = warn_of_other_project(rt.workspace, run, project)
     if run.source_kind == "bundled":
-        return told
+        return warnings
     from handrail.operations.source_drift import warn_of_changed_file
 
-    return (*told, *warn_of_changed_file(rt, project, run))
+    return (*warnings, *warn_of_changed_file(rt, project, run))
 
 
 def _warn_of_reopening(history: History, recorded: Recorded) -> tuple[ReplyWarning, ...]:
@@ -389,9 +389,13 @@ def _recap_before(
     stopped = _find_stop(history, recorded)
     if stopped is not None:
         return Recap(entries=[], closed=show_closing(stopped))
-    is_late = is_late_checkpoint(history, node)
+    is_late, people = is_late_checkpoint(history, node), []
+    if recorded.option_id and history.confirmations:
+        from handrail.operations.position import name_taker
+
+        people = name_taker(reader, history, recorded, workflow)
     if node.parent is None or not (is_late or is_fork(history, node)):
-        return None
+        return Recap(entries=[], people=people) if people else None
     from handrail.operations.position import add_closing, add_current_place, add_place_left
     from handrail.projections.recap import lost_branch
 
@@ -399,7 +403,7 @@ def _recap_before(
     if is_late:
         closed = add_closing(None, before, node.run_id)
         return add_current_place(closed, keys, before, workflow, node.parent)
-    lost = lost_branch(before, workflow, node.parent)
+    lost = msgspec.structs.replace(lost_branch(before, workflow, node.parent), people=people)
     return add_place_left(lost, keys, before, workflow, node.parent)
 
 

@@ -109,11 +109,12 @@ MOST_GOAL_BYTES = 4_096
 Goal = Annotated[str, msgspec.Meta(description="What the user wants.", max_length=MOST_GOAL_BYTES)]
 
 
-def check_goal_size(goal: str) -> str:
-    """The goal itself.
+def check_goal_size(given: str | msgspec.UnsetType) -> str:
+    """The goal itself, empty where none is given.
 
     Raises Fault VALIDATION_ERROR where it is too long.
     """
+    goal = "" if given is msgspec.UNSET else given.strip()
     size = len(goal.encode("utf-8", "replace"))
     if size > MOST_GOAL_BYTES:
         most = f"{MOST_GOAL_BYTES} bytes at most"

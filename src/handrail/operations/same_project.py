@@ -19,6 +19,7 @@ from handrail.engine.reply import ReplyWarning
 
 if TYPE_CHECKING:
     from handrail.ports.workspace import ProjectPlaces, Workspace
+    from handrail.runtime.runtime import ReadPorts
 
 
 def is_project(workspace: Workspace, begun: Project, project: str) -> bool:
@@ -60,6 +61,32 @@ def find_own_project(
     if project is None or begun is None or not is_project(workspace, begun, project):
         return None
     return project
+
+
+def settle_project(rt: ReadPorts, run: Run, asked: str | UnsetType, own: str | None) -> str | None:
+    """The directory that a child's first writing call is made in, if it may be the child's own.
+
+    None: it has one, or the call comes from elsewhere, and the parent's directory stays.
+    """
+    if run.parent is None or run.has_own_project or run.project is None:
+        return None
+    try:
+        here = rt.workspace.project("" if asked is UNSET else asked)
+    except Fault:
+        return None
+    if here == own:
+        return here
+    main = rt.places.find(run.project.directory) if own is None else own
+    if not main or not is_same_repository(rt.workspace, here, main):
+        return None
+    rt.places.keep(encode_project(here).directory, here)
+    return here
+
+
+def is_same_repository(workspace: Workspace, one: str, other: str) -> bool:
+    """Whether two directories are worktrees of one repository, by their common git directory."""
+    held = workspace.repository(one)
+    return bool(held) and held == workspace.repository(other)
 
 
 def warn_of_other_project(workspace: Workspace, run: Run, asked: str | UnsetType) -> tuple[ReplyWarning, ...]:

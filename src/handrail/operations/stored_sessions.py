@@ -157,11 +157,7 @@ class Sessions:
 
     def find_without_words(self, words: Sequence[str]) -> frozenset[SessionId]:
         """Sessions of which the index knows for certain that they do not have all these words."""
-        known = frozenset(
-            session_id
-            for session_id, held in self._indexed.items()
-            if held.facts is not None and held.is_searched
-        )
+        known = frozenset(name for name, held in self._indexed.items() if held.facts is not None)
         if self._view is None or not known or not words:
             return frozenset()
         return known - self._view.with_words(words)
@@ -171,10 +167,8 @@ class Sessions:
         if self._view is None:
             return
         looked = self._indexed.values()
-        unknown = [one.stamp.session_id for one in looked if one.facts is None or not one.is_searched]
+        unknown = [one.stamp.session_id for one in looked if one.facts is None]
         with suppress(Fault, IndexTrouble):  # the answer is complete; a call that must stop now stops with it
-            for session_id, subjects in self._find_subjects(unknown[:MOST_NEW]).items():
-                self._read[session_id] = Summary(facts=self.facts(session_id), subjects=subjects)
             for session_id in unknown[:MOST_NEW]:
                 self._summary(session_id)
         entries = [
@@ -258,14 +252,14 @@ def describe_unsound(unsound: Mapping[SessionId, str], treated: str) -> str:
     """
     newer = [session_id for session_id, health in unsound.items() if is_newer(health)]
     damaged = [session_id for session_id in unsound if session_id not in newer]
-    told = ""
+    text = ""
     if damaged:
         those = f"{damaged[0]} is" if len(damaged) == 1 else f"{len(damaged)} are"
-        told += f"; {those} damaged and {treated} (a person learns more with handrail store verify)"
+        text += f"; {those} damaged and {treated} (a person learns more with handrail store verify)"
     if newer:
         those = f"{newer[0]} was" if len(newer) == 1 else f"{len(newer)} were"
-        told += f"; {those} written by a newer version and left out (a person updates with handrail update)"
-    return told
+        text += f"; {those} written by a newer version and left out (a person updates with handrail update)"
+    return text
 
 
 def about(session_id: SessionId, facts: SessionFacts) -> str:
@@ -308,8 +302,8 @@ def _facets_of(facts: SessionFacts) -> frozenset[str]:
 
 def _form() -> str:
     """Changes with whatever the entries are worked out from, or made of."""
-    told = [f"{kind.__name__}{kind.__struct_fields__}" for kind in (SessionFacts, Subject)]
-    return hashlib.sha256(f"{SUMMARY_VERSION} {FOLD_VERSION} {told}".encode()).hexdigest()
+    forms = [f"{kind.__name__}{kind.__struct_fields__}" for kind in (SessionFacts, Subject)]
+    return hashlib.sha256(f"{SUMMARY_VERSION} {FOLD_VERSION} {forms}".encode()).hexdigest()
 
 
 _FACTS = msgspec.msgpack.Decoder(SessionFacts)

@@ -13,9 +13,8 @@ from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Failure, Fault, Json, NextCall
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
-from handrail.runtime.input_problems import input_problems
-from handrail.runtime.misplaced_token import offer_call
 from handrail.runtime.operation import Registry
+from handrail.runtime.refused_calls import input_problems, offer_call
 from handrail.runtime.runtime import ReadPorts, project_or_root
 from handrail.workflows.catalog import Catalog, CatalogEntry, Operations, build_catalog, claims_id, source_of
 from handrail.workflows.checking.flow import check_flow
@@ -103,8 +102,8 @@ def correct_workflow_id(rt: ReadPorts, failure: Failure) -> Failure:
             "problem": fault.message,
             "fix": f"use {' or '.join(near)}" if near else "list_workflows has the ids",
         }
-        told = failure.details | {"problems": [*failure.details.get("problems", []), problem]}
-        refused = replace(failure, message=f"{failure.message} {fault.message}", details=told, next_call=None)
+        more = failure.details | {"problems": [*failure.details.get("problems", []), problem]}
+        refused = replace(failure, message=f"{failure.message} {fault.message}", details=more, next_call=None)
         if len(near) != 1:
             return replace(refused, hint="Correct what the problems name.")
         return offer_call(
@@ -250,8 +249,8 @@ def problem_row(problem: Problem) -> dict[str, Any]:
 
 def rows_of(entry: CatalogEntry, problems: Iterable[Problem]) -> list[dict[str, Any]]:
     """The first problems of a file beside other things. Edits of a text are for who asks about the file."""
-    told = list(problems)[:20]
-    return [problem_row(one) for one in (told if entry.spelling == "json" else drop_edits(told))]
+    first = list(problems)[:20]
+    return [problem_row(one) for one in (first if entry.spelling == "json" else drop_edits(first))]
 
 
 def _routines(catalog: Catalog, caller: CatalogEntry) -> tuple[SourceWorkflow, ...]:

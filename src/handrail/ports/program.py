@@ -372,7 +372,7 @@ class Updates(Protocol):
     def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
         """A `file:` or http address, as seen from `base`. Raises Fault, by what the other side answered."""
 
-    def drive(self, call: ManagerCall, asked: Callable[[], str], say: Callable[[str], None]) -> ManagerExit:
+    def drive(self, call: ManagerCall, asked: Callable[[], str], write: Callable[[str], None]) -> ManagerExit:
         """Run the package manager to its end; a signal is passed on to it. Never raises."""
 
     def installed(self) -> Installed | None:

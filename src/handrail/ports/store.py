@@ -185,8 +185,8 @@ class ProofPart(msgspec.Struct, frozen=True, kw_only=True):
 class IndexTrouble(Exception):
     """The index cannot be used; whoever catches this reads the log instead."""
 
-    def __init__(self, said: str, *, is_broken: bool = False) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, *, is_broken: bool = False) -> None:
+        super().__init__(message)
         self.is_broken = is_broken
 
 
@@ -196,8 +196,6 @@ class Indexed(msgspec.Struct, frozen=True, kw_only=True):
     stamp: SessionStamp
     version: str
     facts: bytes | None
-    is_searched: bool = True
-    """Whether the index can find it by what it says; it may have facts that it got from an older program."""
     lacks_words: bool = False
     """Whether it surely lacks one of the words that were asked for."""
 

@@ -106,14 +106,14 @@ def describe_write(history: History, workflow: CompiledWorkflow, node: Node) -> 
     more = len(files) - MOST_FILES
     edits = f", {preview['edit_count']} edits" if isinstance(preview.get("edit_count"), int) else ""
     rest = [f"- and {more} more"] if more > 0 else []
-    told = [
+    summary = [
         *(f"{one}." for one in map(_describe_edit, preview.get("items") or ()) if one),
         f"It writes {format_count(len(files), 'file')}{edits}:",
         *(f"- {one}" for one in files[:MOST_FILES]),
         *rest,
     ]
     lines = [str(one["hunks"]) for one in changes if isinstance(one, dict) and one.get("hunks")]
-    return "\n".join(told), redact_shapes("".join(lines) or str(preview.get("diff") or ""))
+    return "\n".join(summary), redact_shapes("".join(lines) or str(preview.get("diff") or ""))
 
 
 def _describe_edit(item: Any) -> str:
@@ -152,13 +152,13 @@ def _last_report(history: History, workflow: CompiledWorkflow, node: Node, room:
 
 
 def _describe_report(notes: str, artifacts: Sequence[dict[str, Any]], room: Room) -> str:
-    told = [_quote(notes, room.notes)] if notes else []
-    told += [
+    parts = [_quote(notes, room.notes)] if notes else []
+    parts += [
         _quote(f"{in_words(str(body.get('kind', ''))).capitalize()}:\n{_in_lines(body)}", room.artifact)
         for body in artifacts[:MOST_ARTIFACTS]
     ]
     more = len(artifacts) - MOST_ARTIFACTS
-    return "\n".join([*told, *([f"(and {more} more artifacts)"] if more > 0 else [])])
+    return "\n".join([*parts, *([f"(and {more} more artifacts)"] if more > 0 else [])])
 
 
 def _in_lines(body: dict[str, Any]) -> str:

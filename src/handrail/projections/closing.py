@@ -6,31 +6,25 @@ from collections.abc import Mapping, Sequence
 
 from handrail.contract.fence import flatten_text
 from handrail.contract.ids import NodeId
-from handrail.contract.wording import format_count
+from handrail.contract.wording import MOST_NAMED, format_count, list_names
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline
 from handrail.engine.events import Claim, EvidenceCheck, ReceiptRecorded
 from handrail.engine.history import History, not_run_at
 from handrail.engine.judge.run_claims import write_line
 from handrail.engine.messages import explain_gap
-from handrail.engine.progress import count_not_run
+from handrail.projections.check_names import cut_name, name_check, tick, without_folder
 from handrail.projections.doubts import (
     ALL_RAN,
-    MOST_NAMED,
     NO_TEST_COUNTED,
     OWN_RUNS,
     Doubt,
     FactCode,
-    cut_name,
+    describe_doubt,
+    describe_fact,
     list_doubts,
     list_facts,
-    list_names,
     list_ran,
-    name_check,
-    say_doubt,
-    say_fact,
-    tick,
-    without_folder,
 )
 from handrail.projections.evidence import (
     PlacedClaim,
@@ -55,17 +49,17 @@ def closing_line(history: History, name: str, node_id: NodeId) -> str:
     not_run, gaps = not_run_at(history, node_id), open_gaps(history, node_id)
     claims = [placed for placed in list_claims(history, node_id) if not is_arrival(placed.claim)]
     doubts, facts = list_doubts(history, node_id), list_facts(history, node_id)
-    word = _say_agents_word(history, claims)
-    ran = "" if word else _say_what_ran(history, claims, doubts, facts)
+    word = _describe_unproven(history, claims)
+    ran = "" if word else _describe_what_ran(history, claims, doubts, facts)
     total = describe_sum_at(history, node_id)
     elsewhere: set[str] = {"gaps", *(_IN_SUM if total else ()), *(_OF_WHAT_RAN if ran else ())}
     elsewhere |= {"uncounted"} if ran and _counts_none(history, claims, facts) else set()
     parts = [
         f"{format_count(history.nodes[node_id].steps_done, 'step')} done",
-        f"{count_not_run(not_run)} skipped" if not_run.total else "",
+        f"{not_run.total} skipped" if not_run.total else "",
         total,
-        *(say_fact(code, names) for code, names in facts.items() if code not in elsewhere),
-        *(say_doubt(one) for one in doubts if one.code not in elsewhere),
+        *(describe_fact(code, names) for code, names in facts.items() if code not in elsewhere),
+        *(describe_doubt(one) for one in doubts if one.code not in elsewhere),
         word or ran,
         f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}" if gaps else "",
     ]
@@ -88,14 +82,14 @@ _PROOFS: dict[EvidenceCheck, str] = {
 """What would show it, or why nothing did. What no check is about is nobody's to prove."""
 
 
-def _say_agents_word(history: History, claims: Sequence[PlacedClaim]) -> str:
+def _describe_unproven(history: History, claims: Sequence[PlacedClaim]) -> str:
     """What rests on the agent's word alone, where some of it need not."""
     own = [one for one in claims if _could_be_proven(one.claim) and not is_unshown(one.claim)]
     if not own:
         return ""
     named: dict[str, str] = {}
     for one in own:
-        named.setdefault(_say_claim(history, one), _say_proof(history, one))
+        named.setdefault(_describe_claim(history, one), _describe_proof(history, one))
     # Beside it, what nothing could show, so that the names are as many as the sum counts.
     shown = {text_of(history, one) for one in own}
     for text in list_words(history, claims):
@@ -103,12 +97,12 @@ def _say_agents_word(history: History, claims: Sequence[PlacedClaim]) -> str:
     proofs: dict[str, list[str]] = {}
     for text, proof in list(named.items())[:MOST_NAMED]:
         proofs.setdefault(proof, []).append(cut_name(text))
-    told = "; ".join(f"{', '.join(texts)} ({proof})" for proof, texts in proofs.items())
+    listed = "; ".join(f"{', '.join(texts)} ({proof})" for proof, texts in proofs.items())
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-    return f"only the agent's word: {told}{more}"
+    return f"only the agent's word: {listed}{more}"
 
 
-def _say_proof(history: History, placed: PlacedClaim) -> str:
+def _describe_proof(history: History, placed: PlacedClaim) -> str:
     """What would show it; where it ran, or was looked at, and nobody can tell all the same: why."""
     claim = placed.claim
     if claim.check == "changed_in_run" and find_baseline(history, placed.node_id) is None:
@@ -117,12 +111,12 @@ def _say_proof(history: History, placed: PlacedClaim) -> str:
     return why.removeprefix(f"{text_of(history, placed)}: ") or _PROOFS[claim.check]
 
 
-def _say_claim(history: History, placed: PlacedClaim) -> str:
+def _describe_claim(history: History, placed: PlacedClaim) -> str:
     text = text_of(history, placed)
     return without_folder(text) if placed.claim.check in OWN_RUNS else text
 
 
-def _say_what_ran(
+def _describe_what_ran(
     history: History, claims: Sequence[PlacedClaim], doubts: Sequence[Doubt], facts: Facts
 ) -> str:
     """That everything was checked says no more than these commands look at; empty where there is a doubt."""
@@ -133,8 +127,8 @@ def _say_what_ran(
     which = f", which {NO_TEST_COUNTED}" if _counts_none(history, claims, facts) else ""
     is_known = not which and facts.keys().isdisjoint(("not_run", *_OTHER_TESTS))
     is_all = not doubts and (is_known or "confirmed" in worths)
-    said = [f"what ran: {list_names(names)}{which}"] if names else []
-    return "; ".join([*said, *([ALL_RAN] if doubts else []), *([ALL_CHECKED] if is_all else [])])
+    parts = [f"what ran: {list_names(names)}{which}"] if names else []
+    return "; ".join([*parts, *([ALL_RAN] if doubts else []), *([ALL_CHECKED] if is_all else [])])
 
 
 def _counts_none(history: History, claims: Sequence[PlacedClaim], facts: Facts) -> bool:

@@ -6,44 +6,43 @@ a doubt, neither is everything checked nor is the receipt PASSED. Each doubt and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from handrail.contract.ids import NodeId
-from handrail.contract.wording import format_count, spell_argv
+from handrail.contract.ids import NodeId, RunId
+from handrail.contract.wording import format_count, list_names, spell_argv
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_last_seen, list_unclear
 from handrail.engine.command_lines import reaches
 from handrail.engine.events import EvidenceCheck, GapRecorded, ReceiptRecorded
 from handrail.engine.history import History, attached_to, gaps_at, list_receipts, way_to
+from handrail.engine.judge.command_identity import Identity, identify, is_command_of, is_run_of
 from handrail.engine.judge.later_runs import name_run
 from handrail.engine.judge.named_places import (
     DECLARATIONS,
+    Placed,
     Use,
-    is_test_file,
+    concerns,
+    is_test_of,
     list_sparse_tests,
     names_ignore_rules,
     sort_by_use,
 )
-from handrail.engine.judge.red_then_green import has_broken_off
+from handrail.engine.judge.red_then_green import has_broken_off, is_pass_of
 from handrail.engine.judge.run_claims import (
     OF_ANOTHER_RUN,
-    Identity,
     has_failed,
-    identify,
-    is_command_of,
-    is_run_of,
     name_folder,
     name_others,
     own_program,
-    write_line,
 )
 from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Complete
-from handrail.engine.receipts import PinnedCheck, compare_counts, describe_outcome, has_passed
+from handrail.engine.receipts import PinnedCheck, compare_counts, describe_outcome, has_passed, name_owner
+from handrail.projections.check_names import LONGEST_NAMED, cut_name, name_check, name_each, tick
 from handrail.projections.evidence import (
     UNANSWERED,
     PlacedClaim,
@@ -62,6 +61,7 @@ from handrail.projections.evidence import (
     text_of,
     worth_of,
 )
+from handrail.workflows.problem import value_at
 
 Code: TypeAlias = Literal[
     "blocked",
@@ -71,6 +71,7 @@ Code: TypeAlias = Literal[
     "imported",
     "unchecked",
     "failing",
+    "left_failing",
     "changed_checks",
     "written_program",
     "unanswered",
@@ -86,8 +87,15 @@ Code: TypeAlias = Literal[
     "opposite",
     "unshown",
 ]
+AGREEABLE: frozenset[Code] = frozenset(
+    {
+        *("unchecked", "changed_checks", "written_program", "unanswered", "began_changed", "sparse", "apart"),
+        *("declared_here", "undeclared", "client", "program", "rules", "fewer", "unshown", "left_failing"),
+    }
+)
+"""What a person can agree to at the end of a run. A gap is settled by itself; what fails stays in doubt."""
 ALL_RAN = "every command that was named ran; none is a declared check (handrail setup --checks)"
-_SAYS: dict[Code, str] = {
+_DOUBTS: dict[Code, str] = {
     "blocked": "the run is blocked",
     "unfinished": "the run is not finished",
     "contradicted": "in its reports: {}",
@@ -95,8 +103,9 @@ _SAYS: dict[Code, str] = {
     "imported": "{}",
     "unchecked": "passed without checking: {}",
     "failing": "failed, and did not pass since: {}",
-    "changed_checks": "{}, and no person agreed",
-    "written_program": "{}, and no person agreed",
+    "left_failing": "failed, and did not pass since: {}",
+    "changed_checks": "{}",
+    "written_program": "{}",
     "unanswered": "{}",
     "began_changed": "the run began on uncommitted changes of tests: {}",
     "sparse": "tests that the checkout leaves out since before the run: {}",
@@ -119,6 +128,7 @@ FactCode: TypeAlias = Literal[
     "never_red",
     "not_loaded",
     "uncounted",
+    "own_words",
     "not_run",
     "elsewhere",
     "arrived",
@@ -126,7 +136,7 @@ FactCode: TypeAlias = Literal[
     "settled",
 ]
 NO_TEST_COUNTED = "counted no test"
-_TELLS: dict[FactCode, str] = {
+_FACTS: dict[FactCode, str] = {
     "late_look": "the files of its start were not recorded",
     "named_files": "named files of the checks changed: {}",
     "agreed": "{}, and a person agreed",
@@ -135,6 +145,7 @@ _TELLS: dict[FactCode, str] = {
     "never_red": "new tests, never seen to fail: {}",
     "not_loaded": "new tests, and a check only broke off before (nothing loaded): {}",
     "uncounted": f"{NO_TEST_COUNTED}: {{}}",
+    "own_words": "counted by its own words: {}",
     "not_run": "declared, and not run: {}",
     "elsewhere": "in another folder: {}",
     "arrived": "not listed, by a commit or another branch: {}",
@@ -142,8 +153,6 @@ _TELLS: dict[FactCode, str] = {
     "settled": "settled by {}",
 }
 OWN_RUNS: tuple[EvidenceCheck, ...] = ("ran", "red_then_green")
-MOST_NAMED = 5
-LONGEST_NAMED = 32
 
 
 class Doubt(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,13 +162,18 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()
 
 
-def say_doubt(doubt: Doubt) -> str:
+def describe_doubt(doubt: Doubt) -> str:
     """The sentence of a doubt, with what helps also after the end of the run."""
-    return _SAYS[doubt.code].format(list_names(doubt.names))
+    is_change = doubt.code in ("changed_checks", "written_program")
+    return _state_doubt(doubt) + (", and no person agreed (handrail session settle)" if is_change else "")
 
 
-def say_fact(code: FactCode, names: Sequence[str]) -> str:
-    return _TELLS[code].format(list_names(names))
+def _state_doubt(doubt: Doubt) -> str:
+    return _DOUBTS[doubt.code].format(list_names(doubt.names))
+
+
+def describe_fact(code: FactCode, names: Sequence[str]) -> str:
+    return _FACTS[code].format(list_names(names))
 
 
 def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ()) -> list[Doubt]:
@@ -167,17 +181,36 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
 
     `approved` are checks that a person approved after the last report.
     """
+    agreed = _list_agreed_codes(history, node_id)
+    return [one for one in list_all_doubts(history, node_id, approved) if one.code not in agreed]
+
+
+def name_doubts(history: History, run_id: RunId) -> str:
+    """By which a person agrees to the doubts of a run as they stand: once it records more, it has another."""
+    nodes = sum(node.run_id == run_id for node in history.nodes.values())
+    return f"{run_id}:{nodes + len(list_receipts(history, run_id))}"
+
+
+def _list_agreed_codes(history: History, node_id: NodeId) -> set[str]:
+    """Of which doubts a person said that they may be."""
+    settled = list_settlements(history, node_id)
+    own = name_doubts(history, history.nodes[node_id].run_id) if settled else ""
+    return {code for gap in settled if gap.resolves_gap_id == own for code in gap.evidence_refs}
+
+
+def list_all_doubts(history: History, node_id: NodeId, approved: Sequence[str]) -> list[Doubt]:
+    """With those that a person agreed to at the end."""
     claims = [placed for placed in list_claims(history, node_id) if not is_arrival(placed.claim)]
     gaps, judged = open_gaps(history, node_id), list_judged(history, node_id)
     evidence = sum_claims(history, node_id, [one for one in claims if one.node_id not in judged])
     against = {"contradicted": evidence.contradicted, "stale": evidence.stale}
-    changed = _say_changed(history, claims, _list_changed_files(history, node_id, claims))
-    told: dict[Code, Sequence[str]] = {
+    changed = _name_changed(history, claims, _list_changed_files(history, node_id, claims))
+    found: dict[Code, Sequence[str]] = {
         "contradicted": [f"{count} {word}" for word, count in against.items() if count],
         "gaps": [f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}"] if gaps else [],
         "imported": [caveat_of(history)] if history.imported is not None else [],
         "unchecked": list_unchecked(history, node_id),
-        "failing": _list_still_failing(history, node_id, claims),
+        **_sort_still_failing(history, node_id, claims),
         "changed_checks": [changed[use] for use in changed if use in ("configuration", "tests")],
         "written_program": [changed[use] for use in changed if use == "program"],
         "unanswered": [*list_unanswered(history, claims).values()],
@@ -185,7 +218,7 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
         "sparse": _list_sparse_tests(history, node_id, claims),
         "apart": _list_apart(history, node_id),
         "declared_here": _list_declared_here(history, node_id, claims, approved),
-        "undeclared": _list_undeclared(history, claims),
+        "undeclared": _list_undeclared(history, node_id, claims),
         "client": _list_by_client(history, claims),
         "program": _list_other_programs(history, claims),
         "rules": _list_rules(history, node_id),
@@ -196,7 +229,7 @@ def list_doubts(history: History, node_id: NodeId, approved: Sequence[str] = ())
     node, ended = history.nodes[node_id], list[Doubt]()
     if not isinstance(node.state, Complete):
         ended = [Doubt(code="blocked" if node.kind == "blocked_attempt" else "unfinished")]
-    return ended + [Doubt(code=code, names=tuple(names)) for code, names in told.items() if names]
+    return ended + [Doubt(code=code, names=tuple(names)) for code, names in found.items() if names]
 
 
 def list_ran(history: History, claims: Sequence[PlacedClaim]) -> list[tuple[PlacedClaim, ReceiptRecorded]]:
@@ -246,17 +279,25 @@ def list_agreed(history: History, node_id: NodeId, approved: Sequence[str]) -> s
     return {*approved, *since, *(one.name for one in checks if one.is_approved)}
 
 
-def _list_still_failing(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:
-    """Commands that reports name as failed, on purpose, and that did not pass since; no gap says so."""
-    found: dict[str, None] = {}
+def _sort_still_failing(
+    history: History, node_id: NodeId, claims: Sequence[PlacedClaim]
+) -> dict[Code, list[str]]:
+    """Commands that reports name as failed, or whose tests failed beside them, and that did not pass since.
+
+    What a gap says is not said again. A person may agree to the latter: it may be about nothing of the run.
+    """
     by_id, gaps = receipts_by_id(history, node_id), list_telling_gaps(history, node_id)
-    said = {name_run(by_id, gap.evidence_refs) for gap in gaps}
-    for placed, shown in list_ran(history, claims):
-        last = [one for one in by_id.values() if is_command_of(one, shown)][-1]
-        is_said = placed.claim.check != "ran" or name_run(by_id, (last.receipt_id,)) in said
-        if not is_said and not has_passed(last.outcome, last.counts, last.uncounted):
-            found[tick(name_check(last))] = None
-    return list(found)
+    in_gaps = {name_run(by_id, gap.evidence_refs) for gap in gaps}
+    ran = list(by_id.values())
+    shown = [one for placed, one in list_ran(history, claims) if placed.claim.check == "ran"]
+    last = [[one for one in ran if is_command_of(one, held)][-1] for held in shown]
+    named = [one for one in last if not has_passed(one.outcome, one.counts, one.uncounted)]
+    beside = [one for at, one in enumerate(ran) if not any(is_pass_of(later, one) for later in ran[at:])]
+    failing, left = (
+        name_each(one for one in found if name_run(by_id, (one.receipt_id,)) not in in_gaps)
+        for found in (named, beside)
+    )
+    return {"failing": failing, "left_failing": [name for name in left if name not in failing]}
 
 
 def list_unchecked(history: History, node_id: NodeId) -> list[str]:
@@ -280,20 +321,20 @@ def list_fewer(history: History, node_id: NodeId) -> list[str]:
     for held in list_receipts(history, history.nodes[node_id].run_id):
         if held.fact.counts is not None:
             counted.setdefault(identify(held.fact), []).append(held.fact)
-    told = [(own[-1], compare_counts(own[0].counts, own[-1].counts)) for own in counted.values()]
-    return [f"{tick(name_check(one))}: {fewer}" for one, fewer in told if fewer]
+    compared = [(own[-1], compare_counts(own[0].counts, own[-1].counts)) for own in counted.values()]
+    return [f"{tick(name_check(one))}: {fewer}" for one, fewer in compared if fewer]
 
 
 def list_opposite(history: History, node_id: NodeId) -> list[str]:
     """Of commands that a report rests on: where they ended in more than one way on the same files."""
     own = receipts_by_id(history, node_id)
     rested = (last_receipt(own, placed.claim) for placed in list_claims(history, node_id))
-    told: dict[str, None] = {}
+    lines: dict[str, None] = {}
     for one in (held for held in rested if held is not None and held.tree_after):
         same = [held for held in own.values() if held.tree_after == one.tree_after]
         if others := name_others(one, [held for held in same if is_command_of(held, one)]):
-            told[f"{tick(name_check(one))}: {describe_outcome(one.outcome)}{others}"] = None
-    return list(told)
+            lines[f"{tick(name_check(one))}: {describe_outcome(one.outcome)}{others}"] = None
+    return list(lines)
 
 
 def _list_changed_files(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> set[str]:
@@ -303,7 +344,7 @@ def _list_changed_files(history: History, node_id: NodeId, claims: Sequence[Plac
     """
     found: set[str] = set()
     own, gaps = receipts_by_id(history, node_id), list_telling_gaps(history, node_id)
-    said = {(name_run(own, gap.evidence_refs), path) for gap in gaps for path in gap.evidence_refs}
+    in_gaps = {(name_run(own, gap.evidence_refs), path) for gap in gaps for path in gap.evidence_refs}
     for placed in reversed(claims):
         if worth_of(placed.claim) == "confirmed":
             break
@@ -312,7 +353,7 @@ def _list_changed_files(history: History, node_id: NodeId, claims: Sequence[Plac
             continue
         # A gap tells of the files that it was recorded on: these may have changed since, and it ran again.
         last = [ref for ref, one in own.items() if is_command_of(one, receipt)][-1:]
-        found |= {path for path in placed.claim.paths if (name_run(own, last), path) not in said}
+        found |= {path for path in placed.claim.paths if (name_run(own, last), path) not in in_gaps}
     return found - list_grown(claims)
 
 
@@ -323,9 +364,9 @@ def list_telling_gaps(history: History, node_id: NodeId) -> list[GapRecorded]:
     return [*open_gaps(history, node_id)[:1], *by_people]
 
 
-def _say_changed(history: History, claims: Sequence[PlacedClaim], paths: Iterable[str]) -> dict[Use, str]:
+def _name_changed(history: History, claims: Sequence[PlacedClaim], paths: Iterable[str]) -> dict[Use, str]:
     """Files of checks that changed, by what they are to them; a source file that is only named is checked."""
-    own = sort_by_use(sorted(paths), list_programs(history, claims))
+    own = sort_by_use(sorted(paths), list_programs(history, claims), list_commands(history, claims))
     words: dict[Use, str] = {"program": "program of the checks written in the run"}
     return {
         use: f"{words.get(use, f'{use} of the checks changed')}: {list_names(list(map(_cut_outside, names)))}"
@@ -336,6 +377,11 @@ def _say_changed(history: History, claims: Sequence[PlacedClaim], paths: Iterabl
 def _cut_outside(path: str) -> str:
     """A path of this machine; of the project's own the whole is told."""
     return cut_name(path) if path.startswith(("/", "~/")) else path
+
+
+def list_commands(history: History, claims: Sequence[PlacedClaim]) -> list[Placed]:
+    ran = (receipt_of(history, placed) for placed in claims if placed.claim.check in OWN_RUNS)
+    return [(one.argv, one.directory) for one in ran if one is not None]
 
 
 def list_programs(history: History, claims: Sequence[PlacedClaim]) -> set[str]:
@@ -353,20 +399,20 @@ def list_unanswered(history: History, claims: Sequence[PlacedClaim]) -> dict[str
         is_run = worth_of(placed.claim) == "ran" or bool(placed.claim.unanswered)
         receipt = receipt_of(history, placed) if is_run else None
         found |= {} if receipt is None else {name_check(receipt): placed.claim.unanswered}
-    return {name: say_unanswered(name, paths) for name, paths in found.items() if paths}
+    return {name: describe_unanswered(name, paths) for name, paths in found.items() if paths}
 
 
-def say_unanswered(name: str, paths: Sequence[str]) -> str:
+def describe_unanswered(name: str, paths: Sequence[str]) -> str:
     return f"{tick(name)} {UNANSWERED}: {list_names(paths)}"
 
 
 def list_grown(claims: Sequence[PlacedClaim]) -> set[str]:
     """Tests that only grew, by the newest report that tells of each."""
-    told: dict[str, NodeId] = {}
+    newest: dict[str, NodeId] = {}
     found: set[str] = set()
     for placed in reversed(claims):
         for path in (*placed.claim.grown, *placed.claim.paths):
-            if told.setdefault(path, placed.node_id) == placed.node_id:
+            if newest.setdefault(path, placed.node_id) == placed.node_id:
                 found |= {path} & {*placed.claim.grown}
     return found
 
@@ -379,15 +425,24 @@ def _list_uncommitted_tests(
     is_rested_on = any(worth_of(placed.claim) == "ran" for placed in claims)
     if first is None or not is_rested_on:
         return ()
-    files = [path for path in first.fact.uncommitted if path.partition("#")[0] != DECLARATIONS]
-    return sorted({*files} - list_grown(claims))
+    files = {path for path in first.fact.uncommitted if path.partition("#")[0] != DECLARATIONS}
+    own = {path for path in files for _, one in list_ran(history, claims) if _is_near(one, path)}
+    return sorted(own - list_grown(claims))
+
+
+def _is_near(receipt: ReceiptRecorded, path: str) -> bool:
+    return concerns(receipt.argv, receipt.directory, path)
 
 
 def _list_sparse_tests(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:
     """Tests that the commands which reports rest on may come to, and that the checkout leaves out."""
     first, ran = find_baseline(history, node_id), [one for _, one in list_ran(history, claims)]
     tests = () if first is None else list_sparse_tests(first.fact.apart)
-    return [path for path in tests if any(reaches(one.argv, one.directory, path) for one in ran)]
+    return [
+        path
+        for path in tests
+        if any(reaches(one.argv, one.directory, path) and _is_near(one, path) for one in ran)
+    ]
 
 
 def _list_apart(history: History, node_id: NodeId) -> list[str]:
@@ -408,19 +463,24 @@ def _list_declared_here(
 def is_declared_here(history: History, node_id: NodeId, name: str, approved: Sequence[str]) -> bool:
     """Whether no commit had the declaration when the run began, and no person approved it."""
     first = find_baseline(history, node_id)
-    told = () if first is None else first.fact.uncommitted
-    is_new = DECLARATIONS in told or f"{DECLARATIONS}#{name}" in told
+    uncommitted = () if first is None else first.fact.uncommitted
+    is_new = DECLARATIONS in uncommitted or f"{DECLARATIONS}#{name}" in uncommitted
     return is_new and name not in list_agreed(history, node_id, approved)
 
 
-def _list_undeclared(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+def _list_undeclared(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:
     """What ran, where none of it is a check by the word of the project and no person agreed.
 
-    Any program can end with 0.
+    Any program can end with 0, also under a name that the project declares only since the run began.
     """
     is_agreed = any(worth_of(placed.claim) == "confirmed" for placed in claims)
-    is_declared = is_agreed or bool(_list_pinned(history, claims))
-    return [] if is_declared else _name_each(one for _, one in list_ran(history, claims))
+    if is_agreed or _list_pinned(history, claims):
+        return []
+    run = history.runs[history.nodes[node_id].run_id]
+    ran = (held.fact for held in list_receipts(history, run.run_id))
+    named = (one for one in ran if one.check and has_passed(one.outcome, one.counts, one.uncounted))
+    since = (one for one in named if not any(is_run_of(check, one) for check in run.checks))
+    return name_each([*(one for _, one in list_ran(history, claims)), *since])
 
 
 def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) -> dict[FactCode, list[str]]:
@@ -432,8 +492,9 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
     ran, passed = list_ran(history, claims), list_passed(history, claims)
     own = [held for one, shown in ran for held in _list_of_command(history, one, shown)]
     is_red, is_broken = any(map(has_failed, own)), any(map(has_broken_off, own))
-    told = {path for one, _ in ran for path in (*one.claim.paths, *one.claim.grown, *one.claim.unanswered)}
-    seen = {text_of(history, one) for one in claims if worth_of(one.claim) == "seen"} if ran else set()
+    named = {path for one, _ in ran for path in (*one.claim.paths, *one.claim.grown, *one.claim.unanswered)}
+    listed = [one for one in claims if ran and worth_of(one.claim) == "seen"]
+    seen = {text_of(history, one): _read_change(history, one) for one in listed}
     new: FactCode = "new_tests" if is_red else "not_loaded" if is_broken else "never_red"
     first = find_baseline(history, node_id)
     arrived = [one.claim for one in claims if is_arrival(one.claim)]
@@ -441,12 +502,13 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
     came = {path for one in arrived for path in one.paths if not names_ignore_rules(path)}
     found: dict[FactCode, list[str]] = {
         "late_look": [first.fact.cause] if first is not None and first.fact.cause != "start" else [],
-        **_list_agreed_files(history, node_id, claims),
+        **_list_agreed_files(history, node_id, claims, approved),
         "grown": sorted(list_grown(claims)),
-        new: sorted({path for path in seen if is_test_file(path)} - told),
-        "uncounted": _name_each(one for one in passed if is_uncounted(history, node_id, [one], approved)),
+        new: sorted({path for _, one in ran for path in _list_new_tests(one, seen)} - named),
+        "uncounted": name_each(one for one in passed if is_uncounted(history, node_id, [one], approved)),
+        "own_words": name_each(one for one in passed if one.counts and name_owner(one.counts)),
         "not_run": _list_not_run(history, node_id) if ran else [],
-        "elsewhere": _name_each(one for one in passed if name_folder(one)),
+        "elsewhere": name_each(one for one in passed if name_folder(one)),
         "arrived": sorted(came - others),
         "of_others": sorted(others),
         "settled": list(
@@ -458,6 +520,18 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
     return {code: names for code, names in found.items() if names}
 
 
+def _read_change(history: History, placed: PlacedClaim) -> str:
+    """In which way a listed file changed, by the report."""
+    row, kept = placed.claim.pointer.rpartition("/")[0], attached_to(history, placed.node_id).artifacts
+    return next((str(value_at(one.artifact.body, f"{row}/change")) for one in kept), "")
+
+
+def _list_new_tests(receipt: ReceiptRecorded, seen: Mapping[str, str]) -> list[str]:
+    argv, place = receipt.argv, receipt.directory
+    own = [path for path in seen if is_test_of(argv, path, place) and seen[path] != "deleted"]
+    return [path for path in own if seen[path] == "added" or _is_near(receipt, path)]
+
+
 def _list_not_run(history: History, node_id: NodeId) -> list[str]:
     """Checks that the project declared when the run began, and that no run of the session ran."""
     ran = [held.fact for run_id in history.runs for held in list_receipts(history, run_id)]
@@ -466,33 +540,40 @@ def _list_not_run(history: History, node_id: NodeId) -> list[str]:
 
 
 def _list_agreed_files(
-    history: History, node_id: NodeId, claims: Sequence[PlacedClaim]
+    history: History, node_id: NodeId, claims: Sequence[PlacedClaim], approved: Sequence[str]
 ) -> dict[FactCode, list[str]]:
-    """Files of checks that changed and are no doubt: they are only named, or a person agreed."""
+    """Files of checks that changed and are no doubt: they are only named, or a person agreed; and other
+    doubts that a person agreed to.
+    """
     runs = (one.claim for one in claims if one.claim.check in OWN_RUNS and one.claim.verdict == "holds")
     every = {path for one in runs for path in one.paths} - list_grown(claims)
-    said = {path for gap in open_gaps(history, node_id)[:1] for path in gap.evidence_refs}
-    changed = _say_changed(history, claims, every - _list_changed_files(history, node_id, claims) - said)
-    uses = sort_by_use(sorted(every), list_programs(history, claims))
+    in_gaps = {path for gap in open_gaps(history, node_id)[:1] for path in gap.evidence_refs}
+    changed = _name_changed(history, claims, every - _list_changed_files(history, node_id, claims) - in_gaps)
+    uses = sort_by_use(sorted(every), list_programs(history, claims), list_commands(history, claims))
+    codes = _list_agreed_codes(history, node_id)
+    doubts = (
+        [one for one in list_all_doubts(history, node_id, approved) if one.code in codes] if codes else []
+    )
     agreed = [words for use, words in changed.items() if use != "named files"]
+    agreed += map(_state_doubt, doubts)
     return {"named_files": uses.get("named files", []), "agreed": agreed}
 
 
 def _list_unshown(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:
     """Why a guard is not shown to guard anything, as far as no gap and no unanswered failure says it."""
-    told = {one.claim.refs[-1] for one in claims if one.claim.unanswered}
+    failures = {one.claim.refs[-1] for one in claims if one.claim.unanswered}
     own, gaps = receipts_by_id(history, node_id), list_telling_gaps(history, node_id)
     guards = [gap for gap in gaps if gap.waits_for is not None and "guard" in gap.waits_for.values]
-    said = {name_run(own, gap.evidence_refs) for gap in guards}
+    in_gaps = {name_run(own, gap.evidence_refs) for gap in guards}
     unshown = [placed.claim for placed in claims if is_unshown(placed.claim)]
-    due = [one for one in unshown if one.refs[-1] not in told and name_run(own, one.refs) not in said]
+    due = [one for one in unshown if one.refs[-1] not in failures and name_run(own, one.refs) not in in_gaps]
     return list(dict.fromkeys(one.fact for one in due))
 
 
 def _list_by_client(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
     rested = ((receipts_by_id(history, one.node_id), one.claim.refs) for one, _ in list_ran(history, claims))
     receipts = (own[ref] for own, refs in rested for ref in refs if ref in own)
-    return _name_each(one for one in receipts if one.by == "client_hook")
+    return name_each(one for one in receipts if one.by == "client_hook")
 
 
 def _list_other_programs(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
@@ -516,39 +597,3 @@ def _list_rules(history: History, node_id: NodeId) -> list[str]:
 
 def _list_of_command(history: History, placed: PlacedClaim, shown: ReceiptRecorded) -> list[ReceiptRecorded]:
     return [one for one in receipts_by_id(history, placed.node_id).values() if is_command_of(one, shown)]
-
-
-# How things are named
-
-
-def name_check(receipt: ReceiptRecorded) -> str:
-    return cut_name(receipt.check or without_folder(write_line(receipt))) + name_folder(receipt)
-
-
-def _name_each(receipts: Iterable[ReceiptRecorded]) -> list[str]:
-    return list(dict.fromkeys(tick(name_check(one)) for one in receipts))
-
-
-def tick(name: str) -> str:
-    """A check or a command in a sentence: `tests` is no noun of it."""
-    return f"`{name}`"
-
-
-def without_folder(line: str) -> str:
-    """A command without where this machine keeps its program, which would leave no room for what it does."""
-    program, space, rest = line.partition(" ")
-    return (program.rpartition("/")[2] if program.startswith("/") else program) + space + rest
-
-
-def list_names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
-
-
-def cut_name(text: str) -> str:
-    """Of a path from outside of the project the end, of anything else the beginning."""
-    line = " ".join(text.split())
-    if len(line) <= LONGEST_NAMED:
-        return line
-    is_place = line.startswith(("/", "~/")) and " " not in line
-    return "…" + line[1 - LONGEST_NAMED :] if is_place else line[: LONGEST_NAMED - 1] + "…"

@@ -98,8 +98,10 @@ def list_claims(history: History, node_id: NodeId) -> list[PlacedClaim]:
     found = [
         PlacedClaim(node_id=node.node_id, claim=claim)
         for at, node in enumerate(way)
-        for told in [claims_at(history, node.node_id)]
-        for claim in worst_of_each_place(_doubt(told, unseen) if unseen is not None and at < last else told)
+        for claims in [claims_at(history, node.node_id)]
+        for claim in worst_of_each_place(
+            _doubt(claims, unseen) if unseen is not None and at < last else claims
+        )
         for claim in [_doubt_unanswered(claim)]
         if claim.contract_ref not in _CONTROL
     ]
@@ -315,8 +317,8 @@ def describe_sum(evidence: EvidenceSum | None) -> str:
 
 def describe_sum_at(history: History, node_id: NodeId) -> str:
     """The sum at a node in words; of an imported session it says that another store saw what came before."""
-    told = describe_sum(sum_evidence(history, node_id))
-    return ", ".join(filter(None, (told, caveat_of(history)))) if told else ""
+    text = describe_sum(sum_evidence(history, node_id))
+    return ", ".join(filter(None, (text, caveat_of(history)))) if text else ""
 
 
 def caveat_of(history: History) -> str:
@@ -388,8 +390,8 @@ def door_of(history: History, placed: PlacedClaim) -> Door:
         case "claimed":
             return "agent"
         case "confirmed":
-            said = _confirmed_before(history, placed.node_id)
-            return "agent" if said is None else PERSON_DOORS[said.door]
+            answer = _confirmed_before(history, placed.node_id)
+            return "agent" if answer is None else PERSON_DOORS[answer.door]
         case "ran":
             receipt = receipt_of(history, placed)
             return "handrail" if receipt is None else RECEIPT_DOORS[receipt.by]
@@ -424,20 +426,20 @@ DOORS: dict[ConfirmationDoor, str] = {
 }
 
 
-def describe_answer(said: ConfirmationRecorded) -> str:
+def describe_answer(answer: ConfirmationRecorded) -> str:
     """What a person answered, where, and under which account."""
-    note = f": {said.note}" if said.note else ""
-    told = f"A person {say_answer(said)} {DOORS[said.door]}, as {name_person(said.who)}"
-    return f"{told}{describe_unchecked(said)}{note}"
+    note = f": {answer.note}" if answer.note else ""
+    text = f"A person {spell_answer(answer)} {DOORS[answer.door]}, as {name_person(answer.who)}"
+    return f"{text}{describe_unchecked(answer)}{note}"
 
 
-def say_answer(said: ConfirmationRecorded) -> str:
+def spell_answer(answer: ConfirmationRecorded) -> str:
     """What a person did: chose an option, gave a value, said that it is done, confirmed or declined."""
-    if said.option_id:
-        return f"chose “{said.value or said.option_id}”"
-    if said.asked == "give" and said.answer == "confirmed":
-        return f"gave {said.value}" if said.value else "said that it is done"
-    return f"{said.answer} it"
+    if answer.option_id:
+        return f"chose “{answer.value or answer.option_id}”"
+    if answer.asked == "give" and answer.answer == "confirmed":
+        return f"gave {answer.value}" if answer.value else "said that it is done"
+    return f"{answer.answer} it"
 
 
 def describe_gap(gap: GapRecorded, title: str = "") -> str:

@@ -13,7 +13,7 @@ from handrail.engine.children.joins import find_join, is_set_aside, name_closed
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.history import History
 from handrail.engine.judge.arrival import named_confirmer
-from handrail.engine.messages import TELL_AGENT, explain_gap, explain_to_person
+from handrail.engine.messages import AGENT_READS_IT, explain_gap, explain_to_person
 from handrail.engine.navigate import Running
 from handrail.engine.progress import JOIN_OPTIONS
 from handrail.engine.reasons import AskKind, wait_of
@@ -76,7 +76,7 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
     )
     if word.is_declined and word.answered is not None:
         why = f"It was {describe_answer(word.answered.fact, with_note=True)}."
-        return msgspec.structs.replace(need, why=why, fix=TELL_AGENT, is_answered=True, is_declined=True)
+        return msgspec.structs.replace(need, why=why, fix=AGENT_READS_IT, is_answered=True, is_declined=True)
     if word.is_given and word.answered is not None:
         why = f"It was {describe_answer(word.answered.fact)}; the agent takes that up at its next call."
         return msgspec.structs.replace(need, why=why, is_answered=True)
@@ -112,8 +112,8 @@ def _add_closed(
     return msgspec.structs.replace(need, fix=fix)
 
 
-def _join_sentences(*told: str) -> str:
-    return " ".join(one if one.endswith((".", "?", "!", ":")) else f"{one}." for one in told)
+def _join_sentences(*parts: str) -> str:
+    return " ".join(one if one.endswith((".", "?", "!", ":")) else f"{one}." for one in parts)
 
 
 def _put_question(ask: Ask) -> str:

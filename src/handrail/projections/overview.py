@@ -82,8 +82,8 @@ def imported_from(history: History) -> str:
 
 def last_notes(history: History, node_id: NodeId) -> str:
     """The newest notes on the way to a node."""
-    told = (notes_at(history, node.node_id) for node in reversed(way_to(history, node_id)))
-    return next((notes.text for notes in told if notes is not None), "")
+    newest_first = (notes_at(history, node.node_id) for node in reversed(way_to(history, node_id)))
+    return next((notes.text for notes in newest_first if notes is not None), "")
 
 
 def pending_step(node: Node) -> str | None:

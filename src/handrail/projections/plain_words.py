@@ -1,10 +1,13 @@
-"""Statuses, reasons and artifacts in the words that people read, in reports and in the Console. Pure."""
+"""Statuses, artifacts and claims in the words that people read, in reports and in the Console. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
+
+from handrail.engine.events import Artifact, Claim
+from handrail.workflows.problem import value_at
 
 STATUS_WORDS = {
     "in_progress": "in progress",
@@ -21,6 +24,8 @@ CLOSE_WORDS = {
     "superseded": "superseded by other work",
     "done_elsewhere": "done elsewhere",
 }
+SHOWN_OTHERWISE = ("blocked", "unfinished", "contradicted", "gaps", "imported", "settled")
+"""Doubts and facts of a run that its status, its evidence and its gaps tell."""
 _DEEPEST = 6
 HEADLINES = ("title", "claim", "finding", "name", "path", "question", "command", "summary")
 """Members that say what an entry of a list is about."""
@@ -90,3 +95,59 @@ LOOP_ENDS = {
     "decision_missing": "nobody decided about another round",
 }
 """Why a loop ended."""
+
+
+# What a claim says, in the words of the report instead of its place there
+
+_LONGEST = 120
+"""Of each part that is quoted."""
+_OWN_CHECKS = {"person": "A person's answer", "notes": "The notes"}
+
+
+def spell_kind(kind: str) -> str:
+    """`wr.loop_control` → `Loop control`."""
+    return spell_name(kind.rpartition(".")[2])
+
+
+def describe_claim(claim: Claim, artifacts: Sequence[Artifact]) -> str:
+    """The text that stands at the place of a claim in the report; of a whole report, its kind."""
+    held = [one for one in artifacts if one.contract_ref == claim.contract_ref] or artifacts[:1]
+    if not claim.contract_ref or not held:
+        return _OWN_CHECKS.get(claim.check, "The report")
+    keys = [part.replace("~1", "/").replace("~0", "~") for part in claim.pointer.split("/") if part]
+    kind = spell_kind(held[0].kind)
+    if not keys:
+        return f"{kind} as a whole"
+    name = next((key for key in reversed(keys) if not key.isdigit()), "")
+    if not name:
+        return kind
+    text, value = _find_claim(held[0].body, keys), _spell(value_at(held[0].body, claim.pointer))
+    if text and text != value:
+        return f"{_cut(text)} ({_cut(value)})"
+    return _cut(value if text else f"{spell_name(name)}: {value}")
+
+
+def _find_claim(body: Any, keys: Sequence[str]) -> str:
+    """The sentence that a place in a list belongs to: what is claimed, where only its proof is named."""
+    for key in keys:
+        if isinstance(body, dict) and isinstance(body.get("claim"), str):
+            return str(body["claim"])
+        if isinstance(body, list) and key.isdigit() and int(key) < len(body):
+            body = body[int(key)]
+        elif isinstance(body, dict):
+            body = body.get(key)
+    return ""
+
+
+def _spell(value: Any) -> str:
+    """A value in a few words; what is no longer there is not told."""
+    if value is None:
+        return "…"
+    if isinstance(value, dict):
+        named = (value[name] for name in HEADLINES if isinstance(value.get(name), str))
+        return next(named, ", ".join(str(one) for one in value.values() if isinstance(one, str)))
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

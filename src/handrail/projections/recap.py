@@ -23,6 +23,7 @@ from handrail.contract.outcome import make_from
 from handrail.engine.ask import blocked_at, describe_answer, drop_answered
 from handrail.engine.facts import facts_at, notes_at
 from handrail.engine.history import (
+    Confirmation,
     History,
     Node,
     confirmation_of,
@@ -114,31 +115,34 @@ def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> R
         issues=list(blocked.every_issue) if blocked else [],
         example=blocked.example if blocked else None,
         imported_from=imported_from(history),
-        person_said=_said_at(history, node_id),
-        people=_said_before(history, node_id, way),
+        person_said=_find_answer(history, node_id),
+        people=_list_answers(history, node_id, way),
     )
     return _with_notes(recap, history, workflow, node_id, way)
 
 
-def _said_at(history: History, node_id: NodeId) -> PersonSaid | None:
+def _find_answer(history: History, node_id: NodeId) -> PersonSaid | None:
     """What a person last answered about the pending step of a node; None where nobody was asked."""
-    said = confirmation_of(history, node_id)
-    if said is None:
-        return None
-    fact = said.fact
+    answer = confirmation_of(history, node_id)
+    return None if answer is None else show_answer(history, answer)
+
+
+def show_answer(history: History, answer: Confirmation) -> PersonSaid:
+    """An answer of a person as replies tell it."""
+    fact = answer.fact
     step_id = step_key(history.nodes[fact.node_id].state)
-    return make_from(PersonSaid, fact, said, step_id=step_id, words=describe_answer(fact))
+    return make_from(PersonSaid, fact, answer, step_id=step_id, words=describe_answer(fact))
 
 
-def _said_before(history: History, node_id: NodeId, way: Sequence[Node]) -> list[PersonSaid]:
+def _list_answers(history: History, node_id: NodeId, way: Sequence[Node]) -> list[PersonSaid]:
     """What people answered about the steps on the way to a node."""
     if not history.confirmations:
         return []
     here = instance_of(history, node_id)
     asked = {instance_of(history, asked_at).node_id for asked_at in history.confirmations}
     steps = [node for node in way if node.node_id in asked and node is not here][-MOST_PEOPLE:]
-    told = (_said_at(history, node.node_id) for node in steps)
-    return [said for said in told if said is not None]
+    answers = (_find_answer(history, node.node_id) for node in steps)
+    return [answer for answer in answers if answer is not None]
 
 
 def lost_branch(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Recap:
@@ -153,22 +157,22 @@ def _with_notes(
     recap: Recap, history: History, workflow: CompiledWorkflow, node_id: NodeId, way: Sequence[Node]
 ) -> Recap:
     """The recap with the notes on the way and below, in one budget."""
-    told = _nodes_with_notes(history, way)
+    noted = _nodes_with_notes(history, way)
     ends = _ends_below(history, node_id)
     if not ends:
-        entries, _ = _entries(history, workflow, told, NOTES_BUDGET_BYTES)
-        return _counted(recap, entries, omitted=len(told) - len(entries))
+        entries, _ = _entries(history, workflow, noted, NOTES_BUDGET_BYTES)
+        return _counted(recap, entries, omitted=len(noted) - len(entries))
     instance = instance_of(history, node_id)
     graph = run_graph(history, instance.run_id)
     children, used = _children(history, graph, ends)
     below = _nodes_with_notes(history, _downstream(history, graph, instance, way))
     left = NOTES_BUDGET_BYTES - used
-    downstream, used = _entries(history, workflow, below, left // 2 if told else left)
-    entries, _ = _entries(history, workflow, told, left - used)
+    downstream, used = _entries(history, workflow, below, left // 2 if noted else left)
+    entries, _ = _entries(history, workflow, noted, left - used)
     recap = msgspec.structs.replace(
         recap, children=children, children_omitted=len(ends) - len(children), downstream=downstream
     )
-    return _counted(recap, entries, omitted=len(told) - len(entries) + len(below) - len(downstream))
+    return _counted(recap, entries, omitted=len(noted) - len(entries) + len(below) - len(downstream))
 
 
 def _counted(recap: Recap, entries: list[RecapEntry], omitted: int) -> Recap:
@@ -214,13 +218,16 @@ def _ends_below(history: History, node_id: NodeId) -> list[Node]:
 
 def _branch(history: History, graph: RunGraph, node: Node) -> BranchSummary:
     """A branch by its first node, and how it stands at its end."""
-    tip = history.nodes[preferred_tip_below(history, graph, node.node_id)]
+    tip, notes = (
+        history.nodes[preferred_tip_below(history, graph, node.node_id)],
+        notes_at(history, node.node_id),
+    )
     return BranchSummary(
         node_id=node.node_id,
         is_preferred=node.node_id in graph.preferred_path,
         status=status_at(history, tip),
         pending_step_id=step_key(tip.state) or None,
-        notes=_cut(_notes_text(history, node.node_id), CHILD_NOTES_BYTES),
+        notes=_cut(notes.text if notes else "", CHILD_NOTES_BYTES),
     )
 
 
@@ -234,15 +241,15 @@ def _downstream(history: History, graph: RunGraph, instance: Node, way: Sequence
 
 
 def _entries(
-    history: History, workflow: CompiledWorkflow, told: Sequence[tuple[Node, str]], budget: int
+    history: History, workflow: CompiledWorkflow, noted: Sequence[tuple[Node, str]], budget: int
 ) -> tuple[list[RecapEntry], int]:
     """The most recent entries that fit, oldest first, and what they take. The newest is cut, not lost."""
     leaves = leaves_of(workflow)
-    made = (_entry(history, leaves, node, text) for node, text in reversed(told))
+    made = (_entry(history, leaves, node, text) for node, text in reversed(noted))
     shown, used = take_newest(made, budget, FENCE_BYTES)
-    if shown or not told:
+    if shown or not noted:
         return shown, used
-    newest = _entry(history, leaves, *told[-1])
+    newest = _entry(history, leaves, *noted[-1])
     shorter = _shortened(newest, budget - FENCE_BYTES)
     return ([shorter], encoded_size(shorter) + FENCE_BYTES) if shorter is not None else ([], 0)
 
@@ -262,17 +269,17 @@ def _shortened(entry: RecapEntry, budget: int) -> RecapEntry | None:
 
 def _nodes_with_notes(history: History, way: Sequence[Node]) -> list[tuple[Node, str]]:
     """Every node with notes for the recap, from the end, so that a long way is walked once."""
-    told = []
+    noted = []
     is_retold = False  # whether notes of a blocked attempt here would be told again by what followed it
     for node in reversed(way):
         notes = notes_at(history, node.node_id)
         is_left_out = node.parent is None or (node.kind == "blocked_attempt" and is_retold)
         if notes is not None and not is_left_out:
-            told.append((node, notes.text + (TRUNCATION_MARK if notes.ref is not None else "")))
+            noted.append((node, notes.text + (TRUNCATION_MARK if notes.ref is not None else "")))
         if node.kind != "checkpoint":
             is_retold = notes is not None or (is_retold and node.kind != "step")
-    told.reverse()
-    return told
+    noted.reverse()
+    return noted
 
 
 def _entry(history: History, leaves: Mapping[str, Leaf], node: Node, text: str) -> RecapEntry:
@@ -307,11 +314,6 @@ def _skipped(history: History, node_id: NodeId) -> tuple[list[SkippedPart], int]
 def _skipped_part(part: PassedBy) -> SkippedPart:
     why = "" if part.condition_id else NO_ROUND_WORDS[part.reason]
     return SkippedPart(step_id=part.part_id, condition_id=part.condition_id, why=why)
-
-
-def _notes_text(history: History, node_id: NodeId) -> str:
-    notes = notes_at(history, node_id)
-    return notes.text if notes else ""
 
 
 def _cut(text: str, limit: int) -> str:

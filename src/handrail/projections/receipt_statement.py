@@ -15,43 +15,38 @@ import msgspec
 from handrail.contract.credential_files import holds_credentials
 from handrail.contract.dsse import STATEMENT_TYPE
 from handrail.contract.ids import NodeId
-from handrail.contract.wording import make_readable, spell_argv
+from handrail.contract.wording import list_names, make_readable, spell_argv
 from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
-from handrail.engine.judge.named_places import is_of_checks, is_test_file
+from handrail.engine.judge.command_identity import Identity, identify, is_run_of
+from handrail.engine.judge.named_places import is_test_file, sort_by_use
 from handrail.engine.judge.red_then_green import (
     DIFFERS,
     NOT_FOUND,
     describe_guard,
+    describe_guard_doubt,
     find_doubt,
     is_check_of,
-    say_guard_doubt,
+    may_guard,
 )
-from handrail.engine.judge.run_claims import (
-    Identity,
-    choose_strongest,
-    choose_weakest,
-    find_red,
-    identify,
-    write_line,
-)
+from handrail.engine.judge.run_claims import choose_strongest, choose_weakest, find_red, write_line
 from handrail.engine.judge.witnessed import Turn, Turns
 from handrail.engine.receipts import Counts, compare_counts, describe_outcome, has_passed, name_owner
+from handrail.projections.check_names import cut_name, name_check, tick, without_folder
 from handrail.projections.doubts import (
     NO_TEST_COUNTED,
     FactCode,
+    describe_doubt,
+    describe_fact,
     is_uncounted,
+    list_commands,
     list_doubts,
     list_facts,
     list_programs,
     list_relied,
     list_unanswered,
-    name_check,
-    say_doubt,
-    say_fact,
-    tick,
 )
 from handrail.projections.evidence import (
     PERSON_DOORS,
@@ -70,15 +65,16 @@ from handrail.workflows.compiled import CompiledBase
 
 TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
 MOST_CHECKS = 20
-MOST_NAMED = 20
+MOST_NAMED = 100
 MOST_PARTS = 64
 """Pieces of work that were handed out."""
-_MOST_PARTS_TOLD = 16
+_MOST_PARTS_SHOWN = 16
 _LONGEST_TEXT = 200
 _LONGEST_LINE = 60
-SAYS = (
+CAVEAT = (
     "Whoever can use the account that holds this key can sign. A receipt says which commands ran and how "
-    "they ended on these files, not that they were good ones."
+    "they ended on these files, not that they were good ones: nobody looked into scripts that a script "
+    "starts, what git ignores, what an interpreter loads from the user's folders, what was committed before."
 )
 
 
@@ -106,26 +102,26 @@ def state_run(
     history: History, run: Run, base: CompiledBase | None, subject: Subject, made_at: str, version: str
 ) -> dict[str, Any]:
     """The statement of a run about a commit, with a section for each piece of work that it handed out."""
-    told: dict[str, Any] = {
+    stated: dict[str, Any] = {
         "v": 1,
         "handrail": version,
         "madeAt": made_at,
         "session": history.session_id,
         **_state_work(history, run, base, subject),
-        "says": SAYS,
+        "says": CAVEAT,
     }
     children = [
         {"child": name, "worker": name_workers(part), **_state_work(history, part, None, subject)}
         for name, part in list_all_parts(history, run)
     ]
-    told |= {"children": children} if children else {}
-    checks = [*told["checks"], *_list_checks_of_children(told["checks"], children)]
+    stated |= {"children": children} if children else {}
+    checks = [*stated["checks"], *_list_checks_of_children(stated["checks"], children)]
     passed = [check["name"] for check in checks if check["hasPassed"]]
     failed = [check["name"] for check in checks if not check["hasPassed"]]
     is_clean = all(check["isOnCommit"] for check in checks) and not subject.last
     is_clean = is_clean and (bool(checks) or subject.last is not None)
     doubts = _list_doubts(history, run, checks, subject)
-    told |= {"isClean": is_clean, "doubts": doubts}
+    stated |= {"isClean": is_clean, "doubts": doubts}
     return {
         "_type": STATEMENT_TYPE,
         "subject": [
@@ -140,7 +136,7 @@ def state_run(
             ],
             "passedTests": passed,
             "failedTests": failed,
-            "handrailRun": told,
+            "handrailRun": stated,
         },
     }
 
@@ -148,16 +144,26 @@ def state_run(
 def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], subject: Subject) -> list[str]:
     """Why it is not PASSED, one sentence each: what failed, is of other files, or was left open."""
     tip = run_graph(history, run.run_id).preferred_tip
-    said = [f"{tick(one['name'])} did not pass" for one in checks if not one["hasPassed"]]
+    doubts = list_doubts(history, tip, subject.approved)
+    failing = {name for doubt in doubts if doubt.code in ("failing", "left_failing") for name in doubt.names}
+    failed = [one for one in checks if not one["hasPassed"] and failing.isdisjoint(_spell_names(one))]
+    reasons = [f"{tick(one['name'])} did not pass" for one in failed]
     off = [tick(one["name"]) for one in checks if not one["isOnCommit"]]
     is_run = bool(list_receipts(history, run.run_id))
-    said += [] if checks else ["no check that counts ran" if is_run else "no check ran"]
+    reasons += [] if checks else ["no check that counts ran" if is_run else "no check ran"]
     if off and not subject.last:
-        said.append(f"on other files than those of the commit: the check {', '.join(off)}")
+        reasons.append(f"on other files than those of the commit: the check {', '.join(off)}")
     if subject.last:
-        said.append(f"the run left other files than the commit has: {', '.join(_name_paths(subject.last))}")
-    said += [say_doubt(one) for one in list_doubts(history, tip, subject.approved)]
-    return [_cut(one) for one in said[:MOST_NAMED]]
+        reasons.append(
+            f"the run left other files than the commit has: {', '.join(_name_paths(subject.last))}"
+        )
+    reasons += map(describe_doubt, doubts)
+    return [_cut(one) for one in reasons[:MOST_NAMED]]
+
+
+def _spell_names(check: dict[str, Any]) -> set[str]:
+    """As a doubt may name it: by its name, or by the words that started it."""
+    return {tick(check["name"]), tick(cut_name(without_folder(spell_argv(check["command"]))))}
 
 
 def _state_work(history: History, run: Run, base: CompiledBase | None, subject: Subject) -> dict[str, Any]:
@@ -167,7 +173,8 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     claims = list_claims(history, tip)
     evidence, ran = sum_evidence(history, tip), find_counting_receipts(history, run)
     claimed = {ref for one in claims if one.claim.check == "red_then_green" for ref in one.claim.refs}
-    only_ran = {ref for one in claims for ref in one.claim.refs} - claimed
+    only_ran = {ref for one in claims for ref in one.claim.refs}
+    only_ran |= {one.receipt_id for one in ran if not may_guard(one)}
     facts, unanswered = list_facts(history, tip, subject.approved), list_unanswered(history, claims)
     guards = [
         _state_guard(red, green, subject, unanswered.get(name_check(green), ""))
@@ -182,12 +189,12 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "isCounted": not is_uncounted(history, tip, ran, subject.approved),
         "approvedChecks": list_relied(history, tip, ran, subject.approved),
         # What shows nothing is nobody's claim where reports say only that it ran.
-        "redThenGreen": [one for one in guards if one["holds"] or one["receipt"] not in only_ran],
+        "redThenGreen": [one for one in guards if one["holds"] or one["receipt"] not in only_ran - claimed],
         "testsTouched": _name_touched_tests(history, claims, subject),
         "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
         "onlyAgentsWord": [_cut(text) for text in list_words(history, claims)[:MOST_NAMED]],
         "confirmedBy": [*_list_people(history, run), *_list_settlers(history, tip)][:MOST_NAMED],
-        "told": {code: _cut(say_fact(code, _leave_credentials(names))) for code, names in facts.items()},
+        "told": {code: _cut(describe_fact(code, _leave_credentials(names))) for code, names in facts.items()},
         "evidence": {} if evidence is None else msgspec.to_builtins(evidence),
     }
 
@@ -223,11 +230,19 @@ def find_counting_receipts(history: History, run: Run) -> list[ReceiptRecorded]:
     tip = run_graph(history, run.run_id).preferred_tip
     used = {ref for placed in list_claims(history, tip) for ref in placed.claim.refs[-1:]}
     here = _list_here(history, run)
-    named = {identify(one) for one in here if one.check or one.receipt_id in used}
+    counts = {one.receipt_id for one in here if one.check and find_declared(run, one)} | used
+    named = {identify(one) for one in here if one.receipt_id in counts}
     groups: dict[Identity, list[ReceiptRecorded]] = {}
     for one in here:
         groups.setdefault(identify(one), []).append(one)
     return [_choose_last(own) for key, own in groups.items() if key in named][-MOST_CHECKS:]
+
+
+def find_declared(run: Run, one: ReceiptRecorded) -> str:
+    """Under which name the project declared it when the run began; empty: it did not."""
+    is_steered = bool(one.steering) and not one.check
+    names = [check.name for check in run.checks if not is_steered and is_run_of(check, one)]
+    return one.check if one.check in names else next(iter(names), "")
 
 
 def _list_here(history: History, run: Run) -> list[ReceiptRecorded]:
@@ -258,9 +273,10 @@ def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subj
     ]
     first = same[0].counts if same else None
     differing = subject.differing.get(one.tree_after)
+    declared = find_declared(run, one)
     return {
-        "name": one.check or _cut(write_line(one)),
-        "isDeclared": bool(one.check),
+        "name": declared or _cut(write_line(one)),
+        "isDeclared": bool(declared),
         "command": [_cut(word) for word in one.argv],
         "argvDigest": one.argv_digest,
         "directory": _cut(one.directory),
@@ -300,7 +316,7 @@ def _state_guard(
     turn = subject.turns.get(red.receipt_id)
     paths, name = list(turn.since if turn else ()), green.check or write_line(green)
     found = find_doubt(red, green, turn or Turn())
-    doubt = unanswered or ("" if found is None else say_guard_doubt(found, name))
+    doubt = unanswered or ("" if found is None else describe_guard_doubt(found, name))
     if not paths:
         doubt = f"`{name}` failed before and passes now, and {NOT_FOUND}"
     return {
@@ -330,8 +346,9 @@ def _name_touched_tests(history: History, claims: Sequence[PlacedClaim], subject
         if placed.claim.check == "changed_in_run" and level_of(placed.claim) == "seen"
     }
     ran = [placed.claim for placed in claims if level_of(placed.claim) == "ran"]
-    own = {path for claim in ran for path in (*claim.paths, *claim.unanswered) if is_of_checks(path)}
-    own -= list_programs(history, claims)
+    paths = {path for claim in ran for path in (*claim.paths, *claim.unanswered)}
+    uses = sort_by_use(paths, list_programs(history, claims), list_commands(history, claims))
+    own = [*uses.get("configuration", ()), *uses.get("tests", ())]
     return _name_paths(sorted({*own, *subject.tests, *filter(is_test_file, seen)}))
 
 
@@ -360,12 +377,12 @@ def _list_left_out(history: History, tip: Any) -> list[dict[str, str]]:
 
 def _list_people(history: History, run: Run) -> list[dict[str, str]]:
     return [
-        {"who": said.fact.who, "door": PERSON_DOORS[said.fact.door], "node": node_id, "at": said.at}
+        {"who": answer.fact.who, "door": PERSON_DOORS[answer.fact.door], "node": node_id, "at": answer.at}
         for node_id, answers in history.confirmations.items()
         if history.nodes[node_id].run_id == run.run_id
-        for said in answers[-1:]
-        if said.fact.answer == "confirmed"
-        and (history.imported is None or said.index >= history.imported.index)
+        for answer in answers[-1:]
+        if answer.fact.answer == "confirmed"
+        and (history.imported is None or answer.index >= history.imported.index)
     ]
 
 
@@ -414,16 +431,16 @@ def read_statement(statement: dict[str, Any]) -> Stated | None:
     try:
         (subject,) = statement["subject"]
         predicate = statement["predicate"]
-        told = predicate["handrailRun"]
-        if statement["predicateType"] != TEST_RESULT or told["v"] != 1:
+        run = predicate["handrailRun"]
+        if statement["predicateType"] != TEST_RESULT or run["v"] != 1:
             return None
         return msgspec.convert(
             {
                 "commit": subject["digest"]["gitCommit"],
                 "tree": subject["digest"]["gitTree"],
                 "result": predicate["result"],
-                "is_clean": told["isClean"],
-                "checks": told["checks"],
+                "is_clean": run["isClean"],
+                "checks": run["checks"],
             },
             Stated,
         )
@@ -447,13 +464,13 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     differs = "exactly these files" if run["isClean"] else "**other files than those of the commit**"
     guards = "; ".join(map(_describe_guard, run["redThenGreen"]))
     people = ", ".join(dict.fromkeys(map(_describe_person, run["confirmedBy"]))) or "nobody"
-    elsewhere = (*_TOLD_ELSEWHERE, *(() if run.get("isCounted", True) else ("uncounted",)))
-    told = [_plain(text) for code, text in run.get("told", {}).items() if code not in elsewhere]
+    elsewhere = (*_SHOWN_ELSEWHERE, *(() if run.get("isCounted", True) else ("uncounted",)))
+    facts = [_plain(text) for code, text in run.get("told", {}).items() if code not in elsewhere]
     agreed = ", ".join(map(_code, run.get("approvedChecks", ())))
     people += f"; a person approved the check {agreed}" if agreed else ""
-    words = "; ".join(_plain(one) for one in run["onlyAgentsWord"][:5])
-    tests = ", ".join(map(_code, run["testsTouched"][:5]))
-    left = ", ".join(_code(one.get("path") or one["step"]) for one in run["leftOut"][:5])
+    words = list_names([_plain(one) for one in run["onlyAgentsWord"]], "; ")
+    tests = list_names([_code(one) for one in run["testsTouched"]])
+    left = list_names([_code(one.get("path") or one["step"]) for one in run["leftOut"]])
     signed = f" ([signed receipt](<{place}>))" if place else ""
     named = "FILE" if not place or "://" in place else place
     lines = [
@@ -462,18 +479,18 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
         *([f"- Why it is not PASSED: {'; '.join(map(_plain, run['doubts']))}"] if run["doubts"] else []),
         f"- Checks, on {differs}: {checks}",
         f"- Failed before, passes now: {guards or 'nothing'}",
-        "; ".join([f"- Tests changed: {tests or 'none'}", f"left out: {left or 'none'}", *told]),
+        "; ".join([f"- Tests changed: {tests or 'none'}", f"left out: {left or 'none'}", *facts]),
         f"- Confirmed by: {people}",
         f"- Only the agent's word: {words or 'nothing'}",
         *_describe_children(run.get("children", [])),
         f"- Run: `{run['workflow']['id']}`, {run['status']}, session `{run['session']}`",
         f"- To check it: `handrail receipt verify {named} --commit {commit[:12]} --key PUB`",
-        f"- {SAYS}",
+        f"- {CAVEAT}",
     ]
     return "\n".join(lines) + "\n"
 
 
-_TOLD_ELSEWHERE: tuple[FactCode, ...] = ("elsewhere", "settled")
+_SHOWN_ELSEWHERE: tuple[FactCode, ...] = ("elsewhere", "own_words", "settled")
 """Facts that another line of the Markdown has: that of the checks, or of people."""
 
 
@@ -486,13 +503,13 @@ def _describe_children(children: Sequence[dict[str, Any]]) -> list[str]:
     if not children:
         return []
     lines = ["- Handed out, and what each could prove:"]
-    for child in children[:_MOST_PARTS_TOLD]:
+    for child in children[:_MOST_PARTS_SHOWN]:
         worker = f", done by {_plain(child['worker'])} by their own word" if child["worker"] else ""
         checks = "; ".join(map(_describe_check_of_child, child["checks"])) or "no check"
         words = len(child["onlyAgentsWord"])
-        told = f"; only the agent's word: {words}" if words else ""
-        lines.append(f"  - {_plain(child['child'])} ({child['status']}{worker}): {checks}{told}")
-    more = len(children) - _MOST_PARTS_TOLD
+        unproven = f"; only the agent's word: {words}" if words else ""
+        lines.append(f"  - {_plain(child['child'])} ({child['status']}{worker}): {checks}{unproven}")
+    more = len(children) - _MOST_PARTS_SHOWN
     return [*lines, *([f"  - {more} more, in the signed receipt"] if more > 0 else [])]
 
 
@@ -506,8 +523,8 @@ def _describe_check(check: dict[str, Any]) -> str:
     counts = check["counts"]
     counted = "" if counts is None else f", {counts['passed']} passed, {counts['failed']} failed"
     more = {"skipped": "skipped", "xfailed": "failed as expected", "errors": "errors"}
-    told = [(counts[name], word) for name, word in more.items() if counts and counts.get(name)]
-    counted += "".join(f", {number} {word}" for number, word in told)
+    others = [(counts[name], word) for name, word in more.items() if counts and counts.get(name)]
+    counted += "".join(f", {number} {word}" for number, word in others)
     counted += "" if counts is None else name_owner(msgspec.convert(counts, Counts))
     verdict: Literal["passed", "not passed"] = "passed" if check["hasPassed"] else "not passed"
     where = "" if check["directory"] == "." else f" in {_code(check['directory'])}"
@@ -526,7 +543,7 @@ def _cut_line(line: str) -> str:
 def _describe_guard(guard: dict[str, Any]) -> str:
     if not guard["holds"]:
         return f"not shown: {_code(guard['command']) if guard.get('isTold') else _plain(guard['fact'])}"
-    differs = ", ".join(map(_code, guard["differs"][:5]))
+    differs = list_names([_code(one) for one in guard["differs"]])
     by = "" if guard["door"] == "handrail" else f", by {guard['door']}"
     return f"{_code(guard['command'])} ({DIFFERS}: {differs}{by})"
 

@@ -251,9 +251,9 @@ def _texts(history: History, run_id: RunId) -> Iterable[str]:
     for node in reversed(tuple(history.nodes.values())):
         if node.run_id not in runs:
             continue
-        told = notes_at(history, node.node_id)
-        if told is not None:
-            yield told.text
+        notes = notes_at(history, node.node_id)
+        if notes is not None:
+            yield notes.text
         for held in attached_to(history, node.node_id).artifacts:
             yield msgspec.json.encode(held.artifact.body).decode()
     for kept in reversed(tuple(history.session_notes.values())):
@@ -346,9 +346,9 @@ def _word_matches(subject: Subject, words: frozenset[str]) -> list[_Match]:
     if words <= words_of(" ".join((subject.workflow_id, subject.workflow_name, *subject.tags))):
         matches.append(_Match(Tier.WORKFLOW, "workflow"))
     if not matches:
-        told = next((text for text in subject.outputs if words <= words_of(text)), None)
-        if told is not None:
-            matches.append(_Match(Tier.OUTPUT, "earlier output", told))
+        output = next((text for text in subject.outputs if words <= words_of(text)), None)
+        if output is not None:
+            matches.append(_Match(Tier.OUTPUT, "earlier output", output))
     return matches
 
 

@@ -70,8 +70,8 @@ def current_artifacts(history: History, node_id: NodeId) -> tuple[CurrentArtifac
 
 
 def _is_observed(attached: Attached, artifact: Artifact) -> bool:
-    told = (artifact.body.get("capability"), artifact.body.get("status"))
-    is_seen = any(told == (seen.capability, seen.status) for seen in attached.capabilities)
+    reported = (artifact.body.get("capability"), artifact.body.get("status"))
+    is_seen = any(reported == (seen.capability, seen.status) for seen in attached.capabilities)
     return artifact.kind == CAPABILITY_OBSERVATION and is_seen
 
 
@@ -87,9 +87,9 @@ def capabilities_at(history: History, node_id: NodeId) -> dict[Capability, Capab
 def divergences_at(history: History, node_id: NodeId) -> tuple[DivergenceRecorded, ...]:
     """Where the agent left the instructions on purpose, oldest first."""
     return tuple(
-        told
+        divergence
         for node in list_tellers(history, node_id)
-        for told in attached_to(history, node.node_id).divergences
+        for divergence in attached_to(history, node.node_id).divergences
     )
 
 

@@ -14,7 +14,7 @@ from handrail.engine.history import History
 from handrail.engine.judge.run_claims import write_line
 from handrail.engine.navigate import step_key
 from handrail.engine.receipts import describe_outcome
-from handrail.projections.evidence import say_answer
+from handrail.projections.evidence import spell_answer
 from handrail.projections.run_graph import completed_step
 
 # Events as they are stored, one row each
@@ -79,7 +79,7 @@ class TimelineEntry(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     """A kind of node, `receipt` of a check, what a person answered (`confirmed`, `declined`), or `closed`; in
     the lane of the session `notes`, `renamed` (the last time) or `imported`."""
-    said: str = ""
+    words: str = ""
     """What a person did who did not decline; of a check its command and how it ended."""
     node_id: str = ""
     step_id: str = ""
@@ -106,7 +106,7 @@ def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
             held,
             lane=nodes[node_id].run_id,
             what=held.fact.answer,
-            said="" if held.fact.answer == "declined" else say_answer(held.fact),
+            words="" if held.fact.answer == "declined" else spell_answer(held.fact),
             node_id=node_id,
             step_id=step_key(nodes[node_id].state),
         )
@@ -136,7 +136,7 @@ def _receipts(history: History) -> list[TimelineEntry]:
             receipt,
             lane=history.nodes[node_id].run_id,
             what="receipt",
-            said=f"{fact.check or write_line(fact)}: {describe_outcome(fact.outcome)}",
+            words=f"{fact.check or write_line(fact)}: {describe_outcome(fact.outcome)}",
             node_id=node_id,
             step_id=step_key(history.nodes[node_id].state),
         )

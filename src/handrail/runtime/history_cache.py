@@ -62,9 +62,9 @@ def fingerprint_structs() -> str:
         kind = waiting.pop()
         waiting.extend(get_args(kind))
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-            told = f"{kind.__name__}({', '.join(kind.__struct_encode_fields__)})"
-            if told not in found:
-                found[told] = None
+            form = f"{kind.__name__}({', '.join(kind.__struct_encode_fields__)})"
+            if form not in found:
+                found[form] = None
                 waiting.extend(get_type_hints(kind).values())
     return hashlib.sha256(f"{FOLD_VERSION} {sorted(found)}".encode()).hexdigest()
 

@@ -82,11 +82,11 @@ def decode_input(called: Operation, params: dict[str, Json]) -> Any:
     try:
         request = msgspec.convert(params, called.input, strict=True)
     except (msgspec.ValidationError, UnicodeEncodeError) as error:  # the second: half a character in a name
-        from handrail.runtime.input_problems import refuse_input
+        from handrail.runtime.refused_calls import refuse_input
 
         raise refuse_input(called, params, str(error)) from error
     if called.value_rules.keys() & params.keys():
-        from handrail.runtime.input_problems import refuse_misfits
+        from handrail.runtime.refused_calls import refuse_misfits
 
         refuse_misfits(called, params)
     return request
@@ -124,9 +124,9 @@ def perform_operation(
     """
     if (
         runtime.team is not None
-        and (told := _ask_team(runtime.for_one_call(commits), called, params, ask, caller)) is not None
+        and (answer := _ask_team(runtime.for_one_call(commits), called, params, ask, caller)) is not None
     ):
-        return told
+        return answer
     started_ms = runtime.clock.monotonic_ms()
     own = runtime.for_one_call(commits)
     declared = None if ask.fields is None and ask.field is None else declared_of(called)
@@ -135,7 +135,7 @@ def perform_operation(
     def work() -> Outcome:
         nonlocal settings
         if misplaced := find_misplaced_work(called, params):
-            from handrail.runtime.misplaced_token import refuse_misplaced_work
+            from handrail.runtime.refused_calls import refuse_misplaced_work
 
             refuse_misplaced_work(own, misplaced)
         request, settings = _admit(own, called, params, caller, ask, declared)
@@ -207,8 +207,8 @@ def perform_chunked(
         def ask_first() -> Outcome | None:
             return keep_parts(own, called, params, keep, caller)
 
-        if (told := _catch_trouble(own, called.name, params, ask_first)) is not None:
-            return told
+        if (answer := _catch_trouble(own, called.name, params, ask_first)) is not None:
+            return answer
 
     def work() -> Outcome:
         request, _ = _admit(own, called, params, caller, DEFAULT_ASK, None)
@@ -241,11 +241,11 @@ def perform_stream(
     started_ms = runtime.clock.monotonic_ms()
     called = runtime.registry.operation(name)
     if runtime.team is not None and (
-        told := _ask_team(runtime.for_one_call(None), called, params, ask, caller)
+        answer := _ask_team(runtime.for_one_call(None), called, params, ask, caller)
     ):
         from handrail.runtime.team_calls import list_lines
 
-        yield from list_lines(told)
+        yield from list_lines(answer)
         return
     declared = None if ask.fields is None else declared_of(called)
     lines: Iterator[StreamItem | Success] | None = None
@@ -357,7 +357,7 @@ def _catch_trouble(
             return failure_of_defect(defect, incident)
         case _Trouble(fault=fault):
             assert fault is not None, "trouble is a fault or a defect"
-            from handrail.runtime.misplaced_token import correct_call
+            from handrail.runtime.refused_calls import correct_call
 
             return _redact_failure(correct_call(failure_of(fault), name, params))
         case _:

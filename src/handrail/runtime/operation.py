@@ -205,43 +205,43 @@ MODULES = {
     "workflow.save": "handrail.operations.workflows.save_workflow",
     "run.start": "handrail.operations.runs.start_run",
     "run.continue": "handrail.operations.runs.continue_run",
-    "run.checkpoint": "handrail.operations.runs.checkpoint_run",
+    "run.checkpoint": "handrail.operations.checkpoints",
     "run.close": "handrail.operations.runs.close_run",
     "run.confirm": "handrail.operations.runs.confirm_run",
     "run.graph": "handrail.operations.runs.show_graph",
     "run.node": "handrail.operations.runs.show_node",
     "run.compare": "handrail.operations.runs.compare_nodes",
     "check.run": "handrail.operations.checks.run_check",
-    "check.list": "handrail.operations.checks.list_checks",
-    "check.approve": "handrail.operations.checks.approve_check",
+    "check.list": "handrail.operations.checks.approve_check:LIST",
+    "check.approve": "handrail.operations.checks.approve_check:APPROVE",
     "check.replay": "handrail.operations.checks.replay_checks",
-    "receipt.export": "handrail.operations.receipts.export_receipt",
-    "receipt.verify": "handrail.operations.receipts.verify_receipt",
-    "receipt.key": "handrail.operations.receipts.show_key",
-    "code.status": "handrail.operations.code.show_status",
-    "code.diff": "handrail.operations.code.show_diff",
+    "receipt.export": "handrail.operations.checks.receipts:EXPORT",
+    "receipt.verify": "handrail.operations.checks.receipts:VERIFY",
+    "receipt.key": "handrail.operations.checks.receipts:KEY",
+    "code.status": "handrail.operations.code.show_status:STATUS",
+    "code.diff": "handrail.operations.code.show_status:DIFF",
     "code.restore": "handrail.operations.code.restore_code",
-    "session.list": "handrail.operations.sessions.list_sessions",
+    "session.list": "handrail.operations.sessions.list_sessions:LIST",
     "session.show": "handrail.operations.sessions.show_session",
-    "session.needs": "handrail.operations.sessions.list_needs",
-    "session.search": "handrail.operations.sessions.search_sessions",
-    "session.timeline": "handrail.operations.sessions.show_timeline",
+    "session.needs": "handrail.operations.sessions.list_needs:NEEDS",
+    "session.search": "handrail.operations.sessions.list_sessions:SEARCH",
+    "session.timeline": "handrail.operations.sessions.list_events:TIMELINE",
     "session.resume": "handrail.operations.sessions.resume_session",
-    "session.start": "handrail.operations.sessions.start_session",
-    "session.gaps": "handrail.operations.sessions.list_gaps",
+    "session.start": "handrail.operations.sessions.start_session:START",
+    "session.gaps": "handrail.operations.sessions.list_needs:GAPS",
     "session.settle_gap": "handrail.operations.sessions.settle_gap",
-    "session.rename": "handrail.operations.sessions.rename_session",
-    "session.delete": "handrail.operations.sessions.delete_sessions",
-    "preferences.show": "handrail.operations.sessions.show_preferences",
-    "preferences.set": "handrail.operations.sessions.set_preferences",
+    "session.rename": "handrail.operations.sessions.start_session:RENAME",
+    "session.delete": "handrail.operations.store.remove_sessions:DELETE",
+    "preferences.show": "handrail.operations.sessions.preferences:SHOW",
+    "preferences.set": "handrail.operations.sessions.preferences:SET",
     "keys.rotate": "handrail.operations.store.rotate_keys",
-    "store.verify": "handrail.operations.store.verify_store",
-    "store.du": "handrail.operations.store.measure_store",
-    "session.events": "handrail.operations.sessions.list_events",
-    "store.gc": "handrail.operations.store.collect_garbage",
+    "store.verify": "handrail.operations.store.verify_store:VERIFY",
+    "store.du": "handrail.operations.store.verify_store:MEASURE",
+    "session.events": "handrail.operations.sessions.list_events:EVENTS",
+    "store.gc": "handrail.operations.store.remove_sessions:COLLECT",
     "store.copy": "handrail.operations.store.copy_store",
-    "session.export": "handrail.operations.sessions.export_session",
-    "session.import": "handrail.operations.sessions.import_session",
+    "session.export": "handrail.operations.sessions.bundles:EXPORT",
+    "session.import": "handrail.operations.sessions.bundles:IMPORT",
     "ledger.show": "handrail.operations.sessions.show_ledger",
     "lafs.check": "handrail.operations.store.check_lafs",
     "clients.setup": "handrail.program.setup.set_up_clients",
@@ -251,7 +251,7 @@ MODULES = {
     "settings.set": "handrail.program.doctor.set_setting",
     "self.doctor": "handrail.program.doctor.examine_installation",
 }
-"""The operations of the core, each with the module that defines it."""
+"""The operations of the core, each with the module that defines it as `OPERATION`, or under another name."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -261,7 +261,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     requirement: str = "handrail"
     """What has to be installed for it, where an extra brings its libraries."""
     operations: dict[str, str] = {}
-    """By name, the module that defines `OPERATION`."""
+    """By name, the module that defines `OPERATION`, or `module:name` where it defines several."""
     commands: str = ""
     """The module that defines `ROWS` for the command line."""
     tool_sets: dict[str, str] = {}
@@ -309,7 +309,8 @@ class Registry:
         if name in self._core.operations:
             return operation(name)
         part = self._find(lambda one: one.operations, name, f"The operation {name}")
-        loaded = _load(part, part.operations[name]).OPERATION
+        module, _, made = part.operations[name].partition(":")
+        loaded = getattr(_load(part, module), made or "OPERATION")
         assert isinstance(loaded, Operation), f"{part.operations[name]} must define OPERATION"
         return loaded
 
@@ -378,6 +379,7 @@ def _refuse(what: str, requirement: str) -> Fault:
 @cache
 def operation(name: str) -> Operation:
     """One operation of the core."""
-    loaded = importlib.import_module(MODULES[name]).OPERATION
-    assert isinstance(loaded, Operation), f"{MODULES[name]} must define OPERATION"
+    module, _, made = MODULES[name].partition(":")
+    loaded = getattr(importlib.import_module(module), made or "OPERATION")
+    assert isinstance(loaded, Operation), f"{MODULES[name]} must define it"
     return loaded

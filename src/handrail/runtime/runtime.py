@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, TypeVar
 
 import msgspec
@@ -20,8 +21,13 @@ if TYPE_CHECKING:
     from handrail.contract.accounts import Actor, Principal, Role
     from handrail.contract.outcome import Json
     from handrail.ports.actions import OwnAction
-    from handrail.ports.checks import CheckPrograms, KnownChecks, KnownChecksReader
-    from handrail.ports.facts import FactStore
+    from handrail.ports.checks import (
+        CheckPrograms,
+        CommittedFiles,
+        KnownChecks,
+        KnownChecksReader,
+        ReceiptKeys,
+    )
     from handrail.ports.log import EventLog, EventReader, Record
     from handrail.ports.process import (
         Audit,
@@ -39,19 +45,18 @@ if TYPE_CHECKING:
         Terminal,
     )
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
-    from handrail.ports.receipts import CommittedFiles, ReceiptKeys
-    from handrail.ports.server import HttpClient
+    from handrail.ports.server import HttpClient, Team
     from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
-    from handrail.ports.team import Team
     from handrail.ports.workspace import (
         AuthoredFiles,
         Notify,
         ProjectPlaces,
+        Settings,
         SettingsFiles,
         WorkflowLibrary,
         Workspace,
     )
-    from handrail.ports.worktree import Tree, TreeLook, Worktree
+    from handrail.ports.worktree import FactStore, Tree, TreeLook, Worktree
 
 
 # Defaults: what a runtime has unless a surface provides more
@@ -126,16 +131,14 @@ def _refuse(message: str, hint: str = "Run it on the command line.") -> Callable
     return refuse
 
 
-def no_known_checks() -> KnownChecks:
-    from handrail.ports.checks import NoChecksKnown  # noqa: PLC0415 - few calls ask about a check
+def _stand_in(name: str) -> Callable[[], Any]:
+    """Makes the `module:name` of a port that this runtime lacks, loaded by the few calls that ask for it."""
 
-    return NoChecksKnown()
+    def make() -> Any:
+        module, _, made = name.partition(":")
+        return getattr(import_module(f"handrail.ports.{module}"), made)()
 
-
-def no_committed_files() -> CommittedFiles:
-    from handrail.ports.receipts import NothingCommitted  # noqa: PLC0415 - few calls read a commit
-
-    return NothingCommitted()
+    return make
 
 
 class NoTerminal:
@@ -148,18 +151,6 @@ class NoTerminal:
 
 def no_index() -> SessionIndex | None:
     return None
-
-
-def no_worktree() -> Worktree:
-    from handrail.ports.worktree import UnseenWorktree  # noqa: PLC0415 - few calls look at files
-
-    return UnseenWorktree()
-
-
-def no_facts() -> FactStore:
-    from handrail.ports.facts import NothingKept  # noqa: PLC0415 - few calls read sources
-
-    return NothingKept()
 
 
 class OneLook:
@@ -187,6 +178,10 @@ class OneLook:
         return self._identities[project]
 
 
+no_worktree = _stand_in("worktree:UnseenWorktree")
+no_facts = _stand_in("worktree:NothingKept")
+no_known_checks = _stand_in("checks:NoChecksKnown")
+no_committed_files = _stand_in("checks:NothingCommitted")
 no_installation = _refuse("This runtime does not know how it was installed.")
 no_clients = _refuse("This runtime does not know any agent client.")
 no_updates = no_installation
@@ -392,23 +387,19 @@ def leave_tree(
 
 def looks_at_code(rt: ReadPorts, project: str) -> bool:
     """Whether the list of this project's files is kept, so that reports can be held against it."""
-    try:
-        wanted = rt.settings.of(project).looking
-    except Fault:  # settings that cannot be read allow nothing
-        return False
-    return _is_wanted(rt, project, wanted)
+    return _is_wanted(rt, project, lambda settings: settings.looking)
 
 
 def keeps_code(rt: ReadPorts, project: str) -> bool:
     """Whether contents of this project's files are kept."""
+    return _is_wanted(rt, project, lambda settings: settings.snapshots)
+
+
+def _is_wanted(rt: ReadPorts, project: str, choose: Callable[[Settings], str]) -> bool:
     try:
-        wanted = rt.settings.of(project).snapshots
-    except Fault:
+        wanted = choose(rt.settings.of(project))
+    except Fault:  # settings that cannot be read allow nothing
         return False
-    return _is_wanted(rt, project, wanted)
-
-
-def _is_wanted(rt: ReadPorts, project: str, wanted: Literal["git", "always", "off"]) -> bool:
     return wanted == "always" or (wanted == "git" and "repo_root_hash" in rt.workspace.observations(project))
 
 

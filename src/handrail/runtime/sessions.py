@@ -260,8 +260,8 @@ def commit(
         case Committed(records=records):
             rt.commits.note(reads_back)
             if rt.commits.notify is not None and rt.trees_due is not None:
-                told, own = rt.commits.notify, session.history.session_id
-                rt.trees_due.append(NoticeDue(session_id=own, records=records, notify=told))
+                notify, own = rt.commits.notify, session.history.session_id
+                rt.trees_due.append(NoticeDue(session_id=own, records=records, notify=notify))
             grown = Session(history=extend(session.history, records), health=session.health)
             if _is_worth_remembering(session.history.head, grown.history.head):
                 from handrail.runtime.history_cache import encode_history

@@ -8,7 +8,7 @@ import msgspec
 
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.outcome import Json, Outcome, Success
-from handrail.ports.team import TeamCall
+from handrail.ports.server import TeamCall
 from handrail.runtime.operation import Operation, StreamItem, effect_of
 from handrail.runtime.permission import Caller, require_permission
 from handrail.runtime.runtime import Runtime, WritePorts
@@ -25,9 +25,9 @@ def ask_team(
     if call.effect != "read":
         require_permission(runtime.settings.of(), effect_of(called, params))
     runtime.commits.is_sent = call.effect != "read"
-    told = team.perform(call)
+    answer = team.perform(call)
     runtime.commits.is_sent = False  # a stop in between leaves it, for the surface to say
-    return told
+    return answer
 
 
 def keep_parts(
@@ -38,13 +38,13 @@ def keep_parts(
     caller: Caller,
 ) -> Outcome | None:
     """An answer whose long field is written elsewhere: the server sends it as a whole. Raises Fault."""
-    told = ask_team(runtime, called, params, Ask(), caller)
-    if not isinstance(told, Success) or not isinstance(told.data, dict) or "content" not in told.data:
-        return told
-    facts = {name: value for name, value in told.data.items() if name not in ("content", "_untrusted")}
-    content = told.data["content"]
+    answer = ask_team(runtime, called, params, Ask(), caller)
+    if not isinstance(answer, Success) or not isinstance(answer.data, dict) or "content" not in answer.data:
+        return answer
+    facts = {name: value for name, value in answer.data.items() if name not in ("content", "_untrusted")}
+    content = answer.data["content"]
     whole = content.encode() if isinstance(content, str) else msgspec.json.encode(content)
-    return msgspec.structs.replace(told, data=facts | keep(iter((whole,))))
+    return msgspec.structs.replace(answer, data=facts | keep(iter((whole,))))
 
 
 def list_lines(outcome: Outcome) -> Iterator[StreamItem | Outcome]:

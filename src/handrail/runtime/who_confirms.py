@@ -115,8 +115,8 @@ def require_yes(
     caller does until then. Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees.
     """
     with rt.interruptions.defer():
-        told = rt.terminal().ask(text, lambda: rt.interruptions.stop_reason() == "signal")
-    if told is not None and told.strip().lower() in _YES:
+        answer = rt.terminal().ask(text, lambda: rt.interruptions.stop_reason() == "signal")
+    if answer is not None and answer.strip().lower() in _YES:
         return "terminal"
     raise Fault(
         E_HUMAN_REQUIRED,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from hashlib import sha256
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
@@ -28,6 +28,9 @@ from handrail.workflows.limits import (
 from handrail.workflows.problem import NO_EDIT, Problem, replace_value
 from handrail.workflows.reading.reader import BaseDocument
 from handrail.workflows.spellings.spelling import decode_document
+
+if TYPE_CHECKING:
+    from handrail.ports.workspace import WorkflowFile
 
 _SUFFIX_DIGITS = 6
 
@@ -110,40 +113,13 @@ class Catalog(msgspec.Struct, frozen=True, kw_only=True):
     operations: Operations | None = None
     """None: actions are not held against them."""
     contracts: dict[str, Contract] = {}
-    contract_files: dict[str, tuple[SourceKind, str]] = {}
-    """Where each of them stands: its source and its name there."""
     broken_contracts: tuple[BrokenContract, ...] = ()
     """Contract files that nothing can use, by source and name."""
     contract_warnings: dict[str, tuple[Problem, ...]] = {}
     """What may be wrong with a contract that can be used."""
 
 
-class FoundFile(Protocol):
-    """A file of the library before it is read."""
-
-    @property
-    def source_kind(self) -> SourceKind: ...
-    @property
-    def source_ref(self) -> str: ...
-    @property
-    def content(self) -> bytes: ...
-    @property
-    def holds(self) -> Literal["workflow", "contract"]: ...
-    @property
-    def trouble(self) -> str: ...
-    @property
-    def remedy(self) -> str: ...
-    @property
-    def summary(self) -> bytes: ...
-    @property
-    def decoded(self) -> bytes: ...
-    @property
-    def namespaces(self) -> Mapping[str, str]: ...
-    @property
-    def address(self) -> str: ...
-
-
-def build_catalog(files: Iterable[FoundFile]) -> Catalog:
+def build_catalog(files: Iterable[WorkflowFile]) -> Catalog:
     """Settle names: `wr.*` is bundled only, no file shadows one of an earlier source, none has a twin."""
     found = list(files)
     alone = [_entry(file) for file in found if file.holds == "workflow"]
@@ -212,7 +188,7 @@ def catalog_order(entry: CatalogEntry) -> tuple[str, ...]:
     )
 
 
-def _entry(file: FoundFile) -> CatalogEntry:
+def _entry(file: WorkflowFile) -> CatalogEntry:
     spelling = spelling_of(file.source_ref)
     summary = (
         _trouble(file)
@@ -305,7 +281,7 @@ def _find_base(entry: CatalogEntry, others: list[CatalogEntry]) -> BaseDocument:
     return BaseDocument(document=reading.document, has_open_names=reading.workflow.has_open_names)
 
 
-def _remembered(file: FoundFile) -> Summary | None:
+def _remembered(file: WorkflowFile) -> Summary | None:
     """The cached summary, unless it is damaged: then the file is read again."""
     if not file.summary:
         return None
@@ -315,7 +291,7 @@ def _remembered(file: FoundFile) -> Summary | None:
         return None
 
 
-def _trouble(file: FoundFile) -> Summary:
+def _trouble(file: WorkflowFile) -> Summary:
     problem = Problem(code="bad_source", message=file.trouble, pointer="", fix=file.remedy)
     return Summary(problems=(problem,))
 
@@ -378,7 +354,7 @@ def _with_suggestion(entry: CatalogEntry, ids: frozenset[str], shared: frozenset
     return msgspec.structs.replace(entry, suggested_id=better)
 
 
-def _with_contracts(catalog: Catalog, files: list[FoundFile]) -> Catalog:
+def _with_contracts(catalog: Catalog, files: list[WorkflowFile]) -> Catalog:
     contracts: dict[str, Contract] = {}
     defined: dict[str, tuple[SourceKind, str]] = {}
     warnings: dict[str, tuple[Problem, ...]] = {}
@@ -406,13 +382,12 @@ def _with_contracts(catalog: Catalog, files: list[FoundFile]) -> Catalog:
     return msgspec.structs.replace(
         catalog,
         contracts=contracts,
-        contract_files=defined,
         broken_contracts=tuple(sorted(broken, key=lambda one: (one.source_kind, one.source_ref))),
         contract_warnings=warnings,
     )
 
 
-def _read_contract(file: FoundFile) -> ReadContract:
+def _read_contract(file: WorkflowFile) -> ReadContract:
     """The contract. A cached summary of the same bytes under the same name is used again."""
     if file.trouble:
         name = file.source_ref.rsplit("/", 1)[-1].removesuffix(".json")

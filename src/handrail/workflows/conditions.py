@@ -124,8 +124,8 @@ def holds_by_options(
     `offered` are these names. Where no option was taken, a comparison of such a name is undecided, and an
     undecided one never makes the condition hold.
     """
-    told = {**{name: value for name, value in facts.values.items() if "." not in name}, **facts.chosen}
-    values = {name: value for name, value in told.items() if value is not None or name not in facts.chosen}
+    merged = {**{name: value for name, value in facts.values.items() if "." not in name}, **facts.chosen}
+    values = {name: value for name, value in merged.items() if value is not None or name not in facts.chosen}
     known = Facts(values=values, artifacts=facts.artifacts, loop_decisions=facts.loop_decisions)
     open_names = offered - facts.chosen.keys()
     settled = _settle(condition, lambda one: one.input.partition(".")[0] in open_names, hopes=False)
@@ -448,14 +448,10 @@ def _compare_in_words(condition: Compare) -> str:
     subject = condition.input or artifact
     if condition.op == "exists":
         return f"{subject} is missing" if condition.value is False else f"{subject} exists"
-    return f"{subject} {_OPERATOR_WORDS[condition.op]} {_value(condition.value)}"
+    return f"{subject} {_OPERATOR_WORDS[condition.op]} {msgspec.json.encode(condition.value).decode()}"
 
 
 def _grouped(condition: Condition) -> str:
     """Put words in brackets if they would run into their neighbours."""
     words = describe_condition(condition)
     return f"({words})" if isinstance(condition, And | Or) else words
-
-
-def _value(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

@@ -106,7 +106,7 @@ def _text(shape: Text) -> Schema:
 
 
 def _builtin_id(registry: Registry) -> Schema:
-    offered: list[Schema] = [{"const": name, "description": says} for name, says in _builtins(registry)]
+    offered: list[Schema] = [{"const": name, "description": text} for name, text in _builtins(registry)]
     if registry in _OPEN_NAMES:
         offered.append({"type": "string", "pattern": _OPEN_NAMES[registry]})
     return {"anyOf": offered}
@@ -129,11 +129,11 @@ _OFFERED: dict[Registry, tuple[Builtin, ...]] = {
 def _record(record: Record) -> Schema:
     schema: Schema = {
         "type": "object",
-        "description": record.says,
+        "description": record.description,
         "additionalProperties": False,
         "required": [name for name, key in record.keys.items() if key.is_required],
         "properties": {
-            name: {"description": key.says, **_schema(key.shape)} for name, key in record.keys.items()
+            name: {"description": key.description, **_schema(key.shape)} for name, key in record.keys.items()
         },
     }
     if record.one_of:
@@ -160,16 +160,16 @@ def _tagged(shape: Tagged) -> Schema:
         for name, record in shape.own_keys.items()
     ]
     if shape.default:
-        told = [{"required": [name]} for name in (shape.tag, *shape.own_keys)]
+        given = [{"required": [name]} for name in (shape.tag, *shape.own_keys)]
         branches.append(
             {
-                "if": {"not": {"anyOf": told} if shape.own_keys else {"required": [shape.tag]}},
+                "if": {"not": {"anyOf": given} if shape.own_keys else {"required": [shape.tag]}},
                 "then": {"$ref": f"#/$defs/{shape.records[shape.default]}"},
             }
         )
     return {
         "type": "object",
-        "description": shape.says,
+        "description": shape.description,
         "properties": {shape.tag: {"enum": list(shape.records)}},
         "required": [] if shape.default else [shape.tag],
         "allOf": branches,

@@ -58,7 +58,6 @@ MAX_LIST_ITEMS = 200
 """Of every list and map that has no limit of its own."""
 
 MAX_PATTERN_CHARACTERS = 500
-MAX_PATTERN_REPETITIONS = 20
 MAX_PATTERN_COUNT = 1_000
 """In braces: the compiled pattern grows with it."""
 MAX_PATTERN_SIZE = 1_048_576

@@ -50,7 +50,7 @@ def add_places(
     lines = content.decode().split("\n")
     placed = [
         _keep_words(
-            msgspec.structs.replace(problem, line=line, column=column, fix=_say_fix(problem, spelling)),
+            msgspec.structs.replace(problem, line=line, column=column, fix=_respell_fix(problem, spelling)),
             lines[line - 1][column - 1 :],
         )
         for problem, (line, column) in zip(listed, found, strict=True)
@@ -61,17 +61,17 @@ def add_places(
 def _keep_words(problem: Problem, written: str) -> Problem:
     """A number or a boolean that is meant as a text is quoted as it stands: 1.10 is not "1.1"."""
     word = _UNQUOTED.match(written)
-    said = problem.edit[0].value if len(problem.edit) == 1 and problem.edit[0].op == "replace" else None
-    if word is None or not isinstance(said, str) or not _UNQUOTED.fullmatch(said):
+    meant = problem.edit[0].value if len(problem.edit) == 1 and problem.edit[0].op == "replace" else None
+    if word is None or not isinstance(meant, str) or not _UNQUOTED.fullmatch(meant):
         return problem
-    fix = problem.fix.replace(dumps(said), dumps(word[0]))
+    fix = problem.fix.replace(dumps(meant), dumps(word[0]))
     return msgspec.structs.replace(problem, fix=fix, edit=replace_value(problem.edit[0].path, word[0]))
 
 
 _UNQUOTED = re.compile(r"[-+.]?[0-9][\w.+-]*|(?i:true|false)\b")
 
 
-def _say_fix(problem: Problem, spelling: Spelling) -> str:
+def _respell_fix(problem: Problem, spelling: Spelling) -> str:
     """The fix in the spelling of the file: what is JSON in it is YAML there, and prose stands in the page."""
     if spelling == "json":
         return problem.fix
@@ -82,16 +82,16 @@ def _say_fix(problem: Problem, spelling: Spelling) -> str:
         and (key in _IN_PAGE or "prompt, " in problem.message)
     ):
         return _IN_PAGE.get(key, _IN_PAGE["prompt"])
-    said, at = "", 0
+    spelled, at = "", 0
     for found in _JSON.finditer(problem.fix):
         if found.start() < at:
             continue
         start = found.end() if found["key"] else found.start()
         shown, end = _read_shown(problem.fix, start)
         member = f"{found['key']}: {shown}" if found["key"] else shown
-        said += problem.fix[at : found.start()] + (f"`{member}`" if shown else member)
+        spelled += problem.fix[at : found.start()] + (f"`{member}`" if shown else member)
         at = end
-    return said + problem.fix[at:]
+    return spelled + problem.fix[at:]
 
 
 def _read_shown(text: str, start: int) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from handrail.contract.outcome import Json
 from handrail.workflows.compiled import UserOnly
 from handrail.workflows.conditions import MISSING, Facts, artifact_value, named_value
 
-USER_SAID = "<what the user said>"
+USER_WORDS = "<what the user said>"
 """Stands in examples for the user's own words."""
 MAY_BE_LEFT_OUT = "may be left out"
 QUESTIONS = "Before you begin, ask the user"
@@ -72,7 +72,7 @@ def list_report_rules(prompt: str) -> frozenset[str]:
     return frozenset(line for part in parts for line in part.split("\n")[1:])
 
 
-def leave_out_rules(prompt: str, told: frozenset[str]) -> str:
+def leave_out_rules(prompt: str, known: frozenset[str]) -> str:
     """The prompt without the rules of reports that were told before."""
     kept: list[str] = []
     for part in prompt.split("\n\n"):
@@ -80,7 +80,7 @@ def leave_out_rules(prompt: str, told: frozenset[str]) -> str:
             kept.append(part)
             continue
         heading, *lines = part.split("\n")
-        if new := [line for line in lines if line not in told]:
+        if new := [line for line in lines if line not in known]:
             kept.append("\n".join([heading, *new]))
     return "\n\n".join(kept)
 
@@ -99,7 +99,7 @@ def make_user_section(need: UserOnly) -> str:
         f"Give the answer as the context value {need.input}."
         if need.input
         else "Give the answer as an artifact:\n\n"
-        + show_example({"kind": "wr.user_input", "answer": USER_SAID, "givenBy": "user"})
+        + show_example({"kind": "wr.user_input", "answer": USER_WORDS, "givenBy": "user"})
     )
     body = f"Ask the user and wait for the answer; never answer for them ({need.reason}{kind}). {answer}"
     return make_section(ONLY_USER, body)

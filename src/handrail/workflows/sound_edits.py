@@ -33,18 +33,20 @@ def keep_sound_edits(
     `document` is what the file holds, None if it cannot be read, and `size` its bytes. `judge` says what is
     wrong with a JSON file; it must not call this function.
     """
-    told = _apart(tuple(problems))
-    edited = [one for one in told if is_patch(one.edit)]
+    problems = _apart(tuple(problems))
+    edited = [one for one in problems if is_patch(one.edit)]
     if not edited:
-        return told
+        return problems
     if document is None:  # there is nothing to try an edit on
-        return tuple(_without_edit(one) if is_patch(one.edit) else one for one in told)
-    known = {_key(one) for one in told}
+        return tuple(_without_edit(one) if is_patch(one.edit) else one for one in problems)
+    known = {_key(one) for one in problems}
     if _is_sound(document, [one.edit for one in edited], known, judge):
-        return told
+        return problems
     most = _FEW_TRIALS if size > _LARGE_BYTES else _MOST_TRIALS
     sound = {_key(one) for one in edited[:most] if _is_sound(document, [one.edit], known, judge)}
-    return tuple(_without_edit(one) if is_patch(one.edit) and _key(one) not in sound else one for one in told)
+    return tuple(
+        _without_edit(one) if is_patch(one.edit) and _key(one) not in sound else one for one in problems
+    )
 
 
 def _apart(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:

@@ -37,16 +37,16 @@ _MOST_SPELLED = 8
 
 def spell_edits(content: bytes, spelling: Spelling, problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """The problems of a file with their edits in its own spelling; JSON has those of its document."""
-    told = tuple(problems)
-    if spelling == "json" or not any(is_patch(one.edit) for one in told):
-        return told
+    listed = tuple(problems)
+    if spelling == "json" or not any(is_patch(one.edit) for one in listed):
+        return listed
     try:
         decoded = decode_spelled(content, spelling)
     except Fault:
-        return drop_edits(told)
+        return drop_edits(listed)
     spelled: dict[bytes, Edit] = {}
     made: list[Problem] = []
-    for one in told:
+    for one in listed:
         if is_patch(one.edit):
             key = msgspec.json.encode(one.edit)
             if key not in spelled and len(spelled) < _MOST_SPELLED:
@@ -85,10 +85,10 @@ def _spell(text: str, spelling: Spelling, decoded: Decoded, edit: Edit) -> Edit:
         if candidate == text:
             continue
         try:
-            said = decode_spelled(candidate.encode(), "md" if spelling == "md" else "yaml")
+            read = decode_spelled(candidate.encode(), "md" if spelling == "md" else "yaml")
         except Fault:
             continue
-        if (said.document or said.partial) == wanted and _words(said.comments) >= _words(decoded.comments):
+        if (read.document or read.partial) == wanted and _words(read.comments) >= _words(decoded.comments):
             return _difference(text, candidate)
     return NO_EDIT
 
@@ -126,8 +126,8 @@ def _in_braces(text: str, spelling: Spelling, decoded: Decoded, edit: Edit, want
             end += 1
         if text[end - 1] in "}]":
             value = value_at(wanted, pointer)
-            said = dumps(value, ensure_ascii=False) if spelling == "json" else write_flow(value)
-            yield text[:start] + said + text[end:]
+            spelled = dumps(value, ensure_ascii=False) if spelling == "json" else write_flow(value)
+            yield text[:start] + spelled + text[end:]
 
 
 def _ways(pointer: str) -> list[str]:
@@ -150,14 +150,14 @@ def _in_place(text: str, decoded: Decoded, operation: EditOperation) -> Iterator
         if not isinstance(old, str | int | float | bool):
             return
         new, flow = operation.value, write_flow(operation.value)
-        said = str(old) if isinstance(old, str) else dumps(old)
+        plain = str(old) if isinstance(old, str) else dumps(old)
         forms = (
-            (f"{{#{said}}}", f"{{#{new}}}"),
+            (f"{{#{plain}}}", f"{{#{new}}}"),
             (str(new), dumps(new)),
             (dumps(old, ensure_ascii=False), dumps(new, ensure_ascii=False)),
-            (f"'{said}'", flow),
-            (said, flow),
-            (said, str(new)),
+            (f"'{plain}'", flow),
+            (plain, flow),
+            (plain, str(new)),
         )
     else:
         return
@@ -227,10 +227,7 @@ def _difference(text: str, candidate: str) -> Edit:
 
 def _offset(text: str, place: Place) -> int:
     line, column = place
-    at = 0
-    for _ in range(line - 1):
-        at = text.index("\n", at) + 1
-    return at + column - 1
+    return sum(len(before) + 1 for before in text.split("\n")[: line - 1]) + column - 1
 
 
 def _holder(pointer: str) -> str:

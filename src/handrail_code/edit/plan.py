@@ -58,12 +58,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """By path and place; no two overlap."""
     untouched: tuple[Reference, ...] = ()
     """What may mean the same and is left as it is."""
-    complete: bool = True
     reasons: tuple[Trouble, ...] = ()
     unresolved: tuple[str, ...] = ()
     """Names in given text that nothing in the project declares and that the file did not use before."""
     removed: tuple[str, ...] = ()
     """Files that go away; their one edit leaves no text."""
+
+    @property
+    def complete(self) -> bool:
+        return not self.reasons
 
     def digest(self) -> str:
         """The same plan has the same digest in every process."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+import msgspec
+
 from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text, refuse_troubles
 from handrail_code.edit.python_rules import is_python_name, refuse_in_python
 from handrail_code.edit.verify import verify_importers, verify_plan
@@ -107,7 +109,6 @@ def plan_member_rename(project: Project, found: Found, new_name: str, accept: Co
     plan = Plan(
         edits=tuple(sorted(edits, key=lambda each: (each.path, each.start))),
         untouched=tuple(rest[place] for place in sorted(rest)),
-        complete=not reasons,
         reasons=reasons,
     )
     verify_plan(project, plan)
@@ -143,12 +144,7 @@ def _add_rest(project: Project, symbol: Symbol, plan: Plan, accepted: Sequence[T
     edited = {(edit.path, edit.start) for edit in plan.edits}
     found = project.references(symbol)
     rest = [each for each in found.items if (each.path, each.start) not in edited]
-    return Plan(
-        edits=plan.edits,
-        untouched=tuple(rest),
-        complete=found.complete and not accepted,
-        reasons=(*accepted, *found.reasons),
-    )
+    return msgspec.structs.replace(plan, untouched=tuple(rest), reasons=(*accepted, *found.reasons))
 
 
 def spell(token: Token, slots: Sequence[Slot], old: str, new: str) -> str:

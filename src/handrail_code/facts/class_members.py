@@ -147,10 +147,10 @@ def _find_annotation(project: Project, path: str, facts: FileFacts, used: Use) -
     text = project.source.text(path) or b""
     if len(declared) != 1:
         return None
-    said = _ANNOTATED.match(text, declared[0].end)
-    if said is None and _CONSTANT.search(text, max(0, declared[0].start - 20), declared[0].start):
-        said = _MADE.match(text, declared[0].end)
-    at = NONE if said is None else said.start(1)
+    found = _ANNOTATED.match(text, declared[0].end)
+    if found is None and _CONSTANT.search(text, max(0, declared[0].start - 20), declared[0].start):
+        found = _MADE.match(text, declared[0].end)
+    at = NONE if found is None else found.start(1)
     return next((use for use in facts.uses if use.start == at and use.role in ("type", "call")), None)
 
 

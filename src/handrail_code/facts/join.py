@@ -25,10 +25,10 @@ from handrail_code.facts.model import (
     Use,
 )
 from handrail_code.facts.python_words import is_python
+from handrail_code.facts.resolution import Twins
 from handrail_code.facts.slots import Exported, Local, Shared, Slot, Slots, Token, Trouble
 from handrail_code.facts.source import Source, find_holders
 from handrail_code.facts.spelled_names import Placed, TroubleCode, doubt, list_leaking_uses
-from handrail_code.facts.twins import Twins
 
 Level: TypeAlias = Literal["exact", "alias", "member", "possible"]
 Style: TypeAlias = Literal["follow", "keep", "public"]
@@ -81,8 +81,20 @@ def suspect(path: str, place: Placed) -> Reference:
 
 class References(msgspec.Struct, frozen=True, kw_only=True):
     items: tuple[Reference, ...]
-    complete: bool
     reasons: tuple[Trouble, ...]
+
+    @property
+    def complete(self) -> bool:
+        return not self.reasons
+
+    @property
+    def sure(self) -> list[Reference]:
+        """What certainly means it, under whatever name."""
+        return [one for one in self.items if one.level in ("exact", "alias")]
+
+    @property
+    def unsure(self) -> list[Reference]:
+        return [one for one in self.items if one.level in ("member", "possible")]
 
 
 class Component(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,7 +189,6 @@ class Project:
                 items.setdefault((trouble.path, trouble.start), suspect(trouble.path, trouble))
         return References(
             items=tuple(sorted(items.values(), key=lambda each: (each.path, each.start))),
-            complete=not reasons,
             reasons=reasons,
         )
 

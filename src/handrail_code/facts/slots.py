@@ -23,14 +23,14 @@ from handrail_code.facts.model import (
     Links,
     Member,
     Unreadable,
+    Use,
     list_ties,
 )
 from handrail_code.facts.python_names import PythonNames
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.resolution import Modules, Resolved
+from handrail_code.facts.resolution import Modules, Resolved, Twins
 from handrail_code.facts.source import Source
 from handrail_code.facts.spelled_names import Exported, Local, Shared, Slot, Split, Token, Trouble, spell_at
-from handrail_code.facts.twins import Twins
 
 __all__ = ["Exported", "Local", "Shared", "Slot", "Slots", "Split", "Token", "Trouble"]
 
@@ -358,8 +358,9 @@ class Slots:
         for at in binding.uses:
             use = facts.uses[at]
             tie, split, is_first = ties.get((use.start, use.end), (None, "none", True))
-            if split == "none" and use.role in ("shorthand", "pattern"):
-                split, is_first = ("shorthand" if use.role == "shorthand" else "pattern"), False
+            if split == "none":
+                split = _split_of_use(use)
+                is_first = split == "none" and is_first
             yield spell_at(slot.path, use, use.role, use.definition, tie, split, is_first)
         if facts.scopes[binding.scope].kind in ("enum", "namespace"):
             yield from self._member_tokens_elsewhere(slot, binding)
@@ -385,13 +386,10 @@ class Slots:
         if found is not None and found.imported_span is not None:
             tied_to = self.slot_of_import(slot.path, found)
             key = (found.imported_span.start, found.imported_span.end)
-            how: Split = "pattern" if found.kind in ("require", "dynamic") else "import"
-            if found.kind == "augmentation":
-                how = "none"
             if any(
                 (facts.uses[at].start, facts.uses[at].end) == key for at in facts.bindings[slot.binding].uses
             ):
-                ties[key] = (tied_to, how, False)
+                ties[key] = (tied_to, _split_of_import(found), False)
         return ties
 
     def _member_tokens_elsewhere(self, slot: Local, binding: Binding) -> Iterator[Token]:
@@ -462,8 +460,7 @@ class Slots:
             facts.uses[at].start == span.start for at in facts.bindings[found.binding].uses
         ):
             tie = self.slot_of_binding(path, found.binding)
-            split = "pattern" if found.kind in ("require", "dynamic") else "import"
-            split = "none" if found.kind == "augmentation" else split
+            split = _split_of_import(found)
         return spell_at(path, span, "import", found.definition, tie, split)
 
     def _tokens_of_shared(self, slot: Shared) -> Iterator[Token]:
@@ -474,9 +471,7 @@ class Slots:
                     continue
                 is_global = use.binding == NONE and bool(use.meaning & meaning)
                 if is_global or (use.binding != NONE and self.slot_of_binding(path, use.binding) == slot):
-                    split: Split = "none"
-                    if use.role in ("shorthand", "pattern"):
-                        split = "shorthand" if use.role == "shorthand" else "pattern"
+                    split = _split_of_use(use)
                     yield spell_at(path, use, use.role, use.definition, None, split, is_first=False)
 
     def meaning_of_shared(self, slot: Shared) -> int:
@@ -495,6 +490,16 @@ def _reexport_token(path: str, export: Export) -> Iterator[Token]:
     is_both = span == export.exported_span
     tie = Exported(path=path, name=export.exported) if is_both else None
     yield spell_at(path, span, "export", export.definition, tie, "export" if is_both else "none")
+
+
+def _split_of_use(use: Use) -> Split:
+    return use.role if use.role in ("shorthand", "pattern") else "none"
+
+
+def _split_of_import(found: Import) -> Split:
+    if found.kind == "augmentation":
+        return "none"
+    return "pattern" if found.kind in ("require", "dynamic") else "import"
 
 
 def _is_declared_default(facts: FileFacts, binding: int) -> bool:

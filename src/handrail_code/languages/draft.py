@@ -6,8 +6,9 @@ resolving are two passes everywhere, because a name may be bound after its use.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
 
 from handrail_code.facts.model import (
     NONE,
@@ -15,14 +16,17 @@ from handrail_code.facts.model import (
     DynamicKind,
     ImportKind,
     Kind,
+    Language,
     ReceiverKind,
     Role,
     ScopeKind,
 )
-from handrail_code.languages.grammars import Node
+from handrail_code.languages.grammars import Node, kind_names
 
 LABEL = ":"
 """Before the name of a label while names are resolved: labels have names of their own."""
+MAX_SCOPE_DEPTH = 400
+MAX_STACK = 2_000_000
 
 
 @dataclass(slots=True)
@@ -111,14 +115,69 @@ class FoundSoFar:
         self.imports: list[FoundImport] = []
         self.dynamic: list[tuple[DynamicKind, int, int]] = []
         self.stack: list[tuple[Node, int, int]] = []
+        self.exported: dict[int, tuple[tuple[int, int], bool]] = {}
+        """Node id of a declaration under `export` -> the statement, and whether it is the default."""
 
     def push(self, nodes: list[Node], scope: int, definition: int) -> None:
         self.stack.extend((node, scope, definition) for node in reversed(nodes))
+
+    def push_others(self, node: Node, read: Node | None, scope: int, definition: int) -> None:
+        """What stands in a node beside the child that was read already."""
+        self.stack.extend((child, scope, definition) for child in node.named_children if child != read)
 
     def count_branch(self, definition: int) -> None:
         """The complexity of the definition around a branch grows."""
         if definition != NONE:
             self.definitions[definition].complexity += 1
+
+
+_D = TypeVar("_D", bound=FoundSoFar)
+Visit: TypeAlias = Callable[[_D, Node, int, int], None]
+
+
+def skip(draft: FoundSoFar, node: Node, scope: int, definition: int) -> None:
+    """Nothing in it is a name."""
+
+
+def walk_tree(
+    draft: _D,
+    language: Language,
+    visits: dict[str, Visit[_D]],
+    finish: Visit[_D] = skip,
+) -> _D | None:
+    """Visit everything that waits, or None where scopes nest deeper than anyone writes.
+
+    Nothing here calls itself: nodes wait on a stack, so that deep nesting costs memory and never the program.
+    `finish` gets each exported declaration once it was read, with its scope and its first use.
+    """
+    by_number = [visits.get(name) for name in kind_names(language)]
+    unread = len(by_number)
+    stack, exported, scopes = draft.stack, draft.exported, draft.scopes
+    depths = [0]
+    while stack:
+        node, scope, definition = stack.pop()
+        number = node.kind_id
+        visit = by_number[number] if number < unread else None
+        if visit is None:
+            children = node.named_children
+            if children:
+                children.reverse()
+                stack.extend([(child, scope, definition) for child in children])
+        elif exported and node.id in exported:
+            first_use = len(draft.uses)
+            visit(draft, node, scope, definition)
+            if node.id in exported:
+                finish(draft, node, scope, first_use)
+        else:
+            visit(draft, node, scope, definition)
+        if len(scopes) > len(depths):
+            for new in scopes[len(depths) :]:
+                depths.append(depths[new.parent] + 1)
+            if depths[-1] > MAX_SCOPE_DEPTH:
+                return None
+        if len(stack) > MAX_STACK:
+            return None
+    return draft
 
 
 def span_of(node: Node) -> tuple[int, int]:

@@ -99,6 +99,7 @@ def _parse(parser: Parser, text: bytes, may_go_on: Callable[[], bool]) -> Node |
     return None if is_stopped else root
 
 
+@cache
 def kind_names(language: Language) -> tuple[str, ...]:
     """The name of each kind of node, at the number that nodes of this kind carry."""
     grammar = _grammar(language)

@@ -42,11 +42,11 @@ class CodeAction:
 
     def call(self) -> dict[str, Json]:
         """What it answers, with the plan of a preview."""
-        told = self._perform({"aiMode": True, **self._params})
-        result = {name: value for name, value in told.items() if name not in _FRAME}
+        answer = self._perform({"aiMode": True, **self._params})
+        result = {name: value for name, value in answer.items() if name not in _FRAME}
         if result.get("results"):
             result["first"] = result["results"][0]  # a placeholder names members, not items
-        token = told["continuation_tokens"].get("apply", "")
+        token = answer["continuation_tokens"].get("apply", "")
         if token:
             held = _read(token, plain_fields(self._decode(self._params), frozenset()))
             result |= {
@@ -80,10 +80,10 @@ class CodeAction:
         return preview.describe_applied()
 
     def _perform(self, params: dict[str, Any]) -> dict[str, Any]:
-        told = self._called.perform(self._rt, self._decode({**params, "project": self._project}))
-        assert isinstance(told, Success), "a code tool answers with a document"
-        assert isinstance(told.data, dict), "a code tool answers with an object"
-        return told.data
+        success = self._called.perform(self._rt, self._decode({**params, "project": self._project}))
+        assert isinstance(success, Success), "a code tool answers with a document"
+        assert isinstance(success.data, dict), "a code tool answers with an object"
+        return success.data
 
     def _decode(self, params: dict[str, Any]) -> Any:
         return decode_input(self._called, params)

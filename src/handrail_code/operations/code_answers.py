@@ -64,24 +64,16 @@ class CodeAnswer(Answer, frozen=True, kw_only=True):
     next_actions: list[OfferedAction]
 
 
-class OtherTool(msgspec.Struct, frozen=True, kw_only=True):
-    """What a token of the other tool holds."""
-
-    command: str
-    done: str
-    results_digest: str
-
-
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
     """A next action, and the parameters that it needs beside those that led here."""
 
     action: NextAction
     parameters: dict[str, Json] = {}
-    other: OtherTool | None = None
-    """Where it is an action of the other tool, whose token then says what that tool would have said."""
+    located: str = ""
+    """Where it is an action of js-edit: the digest of the location that it would have answered with."""
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class BareAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """An answer without its frame."""
 
     kind: type[CodeAnswer]
@@ -119,15 +111,15 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     stale: Stale | None = None
 
 
-def answer(frame: Frame, told: Told, source: Source) -> Success:
+def answer(frame: Frame, bare: BareAnswer, source: Source) -> Success:
     """The answer in its frame: what was asked for comes first, tokens last."""
-    tokens = _mint(frame, told) if frame.wants_tokens else {}
-    listed = [make_from(OfferedAction, offer.action) for offer in told.offers if frame.wants_tokens]
-    reasons = list(dict.fromkeys(told.reasons))
-    whole = told.kind(
-        status="warning" if frame.stale is not None else told.status,
-        **told.fields,
-        complete=told.complete and not reasons,
+    tokens = _mint(frame, bare) if frame.wants_tokens else {}
+    listed = [make_from(OfferedAction, offer.action) for offer in bare.offers if frame.wants_tokens]
+    reasons = list(dict.fromkeys(bare.reasons))
+    whole = bare.kind(
+        status="warning" if frame.stale is not None else bare.status,
+        **bare.fields,
+        complete=bare.complete and not reasons,
         reasons=reasons[:MOST_REASONS],
         reason_count=len(reasons),
         skipped=count_skipped(source.skipped()),
@@ -136,7 +128,7 @@ def answer(frame: Frame, told: Told, source: Source) -> Success:
         next_actions=listed,
     )
     data = msgspec.to_builtins(whole)
-    first = ("status", *told.fields)
+    first = ("status", *bare.fields)
     return Success(
         data={name: data[name] for name in (*first, *(name for name in _LAST if name not in first))}
     )
@@ -149,7 +141,7 @@ def _list_warnings(frame: Frame) -> Iterator[dict[str, Json]]:
         yield {"code": "UNFINISHED_WRITE", "message": _UNFINISHED}
 
 
-Perform: TypeAlias = Callable[[str, Mapping[str, Json]], Told]
+Perform: TypeAlias = Callable[[str, Mapping[str, Json]], BareAnswer]
 """One read, by its name and what it is asked."""
 
 
@@ -163,10 +155,10 @@ def go_on(desk: TokenDesk, resumed: Resumed, source: ProjectSource, perform: Per
     try:
         if held.context.results_digest:
             stale = desk.find_stale(resumed, _find_digest_now(held, perform))
-        told = perform(resumed.action_name, resumed.parameters)
+        bare = perform(resumed.action_name, resumed.parameters)
     except Fault as fault:
         raise desk.refuse_gone(resumed, source.entries) if fault.kind is E_NOT_FOUND else fault from None
-    return answer(Frame(desk=desk, resumed=resumed, wants_tokens=True, stale=stale), told, source)
+    return answer(Frame(desk=desk, resumed=resumed, wants_tokens=True, stale=stale), bare, source)
 
 
 def _find_digest_now(held: Continuation, perform: Perform) -> str:
@@ -179,20 +171,20 @@ def _find_digest_now(held: Continuation, perform: Perform) -> str:
         return NOTHING
 
 
-def _mint(frame: Frame, told: Told) -> dict[str, str]:
-    results_digest = told.find_digest()
+def _mint(frame: Frame, bare: BareAnswer) -> dict[str, str]:
+    digest = bare.find_digest()
     tokens: dict[str, str] = {}
-    is_preview = any(offer.action.guard for offer in told.offers)
+    is_preview = any(offer.action.guard for offer in bare.offers)
     preview = frame.desk.name_preview(frame.resumed) if is_preview else ""
-    for offer in told.offers:
-        other = offer.other
-        if other is not None:
-            given = (other.done, offer.parameters, other.results_digest)
+    for offer in bare.offers:
+        given = [offer.action]
+        if offer.located:
+            tokens |= frame.desk.mint(
+                "locate", offer.parameters, offer.located, given, frame.resumed, command="js-edit"
+            )
         else:
-            given = (told.action, {**told.parameters, **offer.parameters}, results_digest)
-        command = "" if other is None else other.command
-        name = preview if other is None else ""
-        tokens |= frame.desk.mint(*given, [offer.action], frame.resumed, command=command, preview=name)
+            asked = {**bare.parameters, **offer.parameters}
+            tokens |= frame.desk.mint(bare.action, asked, digest, given, frame.resumed, preview=preview)
     return tokens
 
 
@@ -203,9 +195,7 @@ def offer_locate(source: Source, found: Found, action_id: str) -> Offer:
     return Offer(
         action=NextAction(id=action_id, label=f"Locate it with {tool}, to edit it"),
         parameters={"file": found.path, "locate": found.definition.name, "target": location.id},
-        other=OtherTool(
-            command="js-edit", done="locate", results_digest=digest_json(msgspec.to_builtins(location))
-        ),
+        located=digest_json(msgspec.to_builtins(location)),
     )
 
 

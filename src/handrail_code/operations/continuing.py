@@ -20,13 +20,12 @@ from handrail.contract.tokens.continuation import (
     NextAction,
     Stale,
     allowed_action,
-    definition_gone,
-    file_gone,
     mint_each,
     missing_parameters,
     read_continuation,
     restore_parameters,
     stale_results,
+    subject_gone,
     token_digest,
 )
 from handrail.contract.tokens.continuation_payload import VERSION
@@ -152,8 +151,8 @@ class TokenDesk:
         """What the token is about is gone: its file, or only the definition in it."""
         held = resumed.continuation
         if resumed.file and resumed.file not in files:
-            return file_gone(held, resumed.file)
-        return definition_gone(held, split_id(str(held.parameters.get("target", "")))[1])
+            return subject_gone(held, "file", resumed.file)
+        return subject_gone(held, "definition", split_id(str(held.parameters.get("target", "")))[1])
 
     def _read(self, text: str, *, is_refresh: bool) -> Continuation:
         keys = self._rt.keys.verifying_keys(self._purpose)

@@ -31,7 +31,7 @@ from handrail_code.operations.editing import (
     Public,
     refuse_without_mode,
 )
-from handrail_code.operations.named_files import settle_files
+from handrail_code.operations.named_symbols import settle_files
 from handrail_code.operations.planned_files import (
     AppliedEdit,
     CancelledEdit,

@@ -71,10 +71,10 @@ def _rename(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan:
 
 def _warn_of_public(project: Project, found: Found, plan: Plan, asked: Mapping[str, Json]) -> str:
     """In sentences: what others still call it, or have to call it now, and what somebody accepted."""
-    told: list[str] = []
+    sentences: list[str] = []
     accepted = [one for one in plan.reasons if one.code == "accepted"]
     if accepted:
-        told.append(f"Accepted, not proven: {', '.join(_show_place(project, one) for one in accepted)}.")
+        sentences.append(f"Accepted, not proven: {', '.join(_show_place(project, one) for one in accepted)}.")
     name = found.definition.name
     split = [edit for edit in plan.edits if " as " in edit.replacement or ": " in edit.replacement]
     binding = found.definition.binding
@@ -83,20 +83,20 @@ def _warn_of_public(project: Project, found: Found, plan: Plan, asked: Mapping[s
         for one in project.slots.links(found.path).exports
     )
     if asked.get("public") == "follow" and is_exported:
-        told.append(
+        sentences.append(
             f"Others have to call it {asked['to']} too: code outside of this project still says {name}."
         )
     elif split:
-        told.append(
+        sentences.append(
             f"{name} stays the name at {_show_place(project, split[0])}"
             f"{f' and {len(split) - 1} more places' if len(split) > 1 else ''}, so that what others import"
             " still works; `code rename` with `--public follow` changes it there too."
         )
     elif is_exported and any(one.role == "declaration" for one in plan.untouched):
-        told.append(
+        sentences.append(
             f"{name} stays the name for others; `code rename` with `--public follow` changes it there too."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def _describe_way_back(

@@ -29,9 +29,9 @@ from handrail.runtime.runtime import WritePorts
 from handrail_code.facts.join import Found, Project
 from handrail_code.facts.source import EditedSource, Source
 from handrail_code.operations.code_answers import (
+    BareAnswer,
     Frame,
     Offer,
-    Told,
     UnsurePlace,
     answer,
     describe_unsure,
@@ -137,14 +137,14 @@ class Editing:
         """What the token stands for, on the files as they are now."""
         if resumed.action.guard:
             return self._apply(resumed)
-        told = go_on(self._desk, resumed, self._source, self.perform)
+        success = go_on(self._desk, resumed, self._source, self.perform)
         if resumed.action.id == "cancel":
             now = self._rt.clock.unix_seconds()
             name = _mark_cancelled(resumed.continuation)
             self._rt.confirmed.claim(name, expires_at=now + LIFETIME_SECONDS, now=now)
-        return told
+        return success
 
-    def perform(self, action: str, asked: Mapping[str, Json]) -> Told:
+    def perform(self, action: str, asked: Mapping[str, Json]) -> BareAnswer:
         """One read."""
         match action:
             case "locate":
@@ -158,7 +158,7 @@ class Editing:
             case _:
                 return self._preview(asked, action.removesuffix("_preview"))
 
-    def _locate(self, asked: Mapping[str, Json]) -> Told:
+    def _locate(self, asked: Mapping[str, Json]) -> BareAnswer:
         names = asked.get("names", [])
         hashes = asked.get("hash", [])
         is_several = len(names) > 1 or (not names and len(hashes) > 1)
@@ -166,7 +166,7 @@ class Editing:
             name = str(asked.get("locate", "") or (names[0] if names else ""))
             found = self._find(asked, name)
             location = describe_definition(self._source, found)
-            return Told(
+            return BareAnswer(
                 kind=LocatedCode,
                 fields={"location": location, "locations": []},
                 results=msgspec.to_builtins(location),
@@ -181,7 +181,7 @@ class Editing:
             raise refuse_unknown(self._source, Wanted(file=str(asked.get("file", "")), hashes=tuple(hashes)))
         shown = found_ones[:MOST_LOCATED]
         locations = [describe_definition(self._source, one) for one in shown]
-        return Told(
+        return BareAnswer(
             kind=LocatedCode,
             fields={"location": None, "locations": locations},
             results=msgspec.to_builtins(locations),
@@ -204,7 +204,7 @@ class Editing:
             raise refuse_without_mode()
         return find_one(self._source, wanted)
 
-    def _show_context(self, asked: Mapping[str, Json]) -> Told:
+    def _show_context(self, asked: Mapping[str, Json]) -> BareAnswer:
         found = self._find(asked, str(asked.get("context", "")))
         location = describe_definition(self._source, found)
         lines = (self._source.text(found.path) or b"").decode("utf-8", "replace").split("\n")
@@ -217,7 +217,7 @@ class Editing:
             "text": cut,
             "truncated": cut != text,
         }
-        return Told(
+        return BareAnswer(
             kind=CodeContext,
             fields=fields,
             results=[msgspec.to_builtins(location), text],
@@ -226,7 +226,7 @@ class Editing:
             offers=self._offer_edits(found)[:-1],
         )
 
-    def _preview(self, asked: Mapping[str, Json], action: str = "", most_bytes: int = 0) -> Told:
+    def _preview(self, asked: Mapping[str, Json], action: str = "", most_bytes: int = 0) -> BareAnswer:
         if len(asked.get("names", [])) > 1:
             action, asked = "changes", {"changes": self._order(_change_each(action, asked))}
         action = action or ("changes" if "changes" in asked else _edit_of(asked))
@@ -248,7 +248,7 @@ class Editing:
             Offer(action=NextAction(id="show_diff", label="Show the full diff")),
             Offer(action=NextAction(id="cancel", label="Leave everything as it is")),
         ]
-        return Told(
+        return BareAnswer(
             kind=EditPreview,
             status="preview",
             fields=fields,
@@ -385,8 +385,8 @@ class Editing:
                 hint="Name another module.",
             )
 
-    def _cancel(self, asked: Mapping[str, Json]) -> Told:
-        return Told(
+    def _cancel(self, asked: Mapping[str, Json]) -> BareAnswer:
+        return BareAnswer(
             kind=CancelledEdit,
             status="cancelled",
             fields={"message": "Nothing was written."},
@@ -423,7 +423,7 @@ class Editing:
         files = [one.before.path for one in prepared.files]
         left = [one.before.path for one in prepared.files if not one.is_removed]
         self._rt.commits.note(NextCall(operation="code.scan", params={"outline": left[0]}))
-        told = Told(
+        bare = BareAnswer(
             kind=AppliedEdit,
             fields={"action": action, "files_modified": files},
             results=files,
@@ -432,7 +432,7 @@ class Editing:
             offers=self._offer_again(prepared),
             reasons=prepared.reasons,
         )
-        return answer(Frame(desk=self._desk, resumed=resumed, wants_tokens=True), told, self._source)
+        return answer(Frame(desk=self._desk, resumed=resumed, wants_tokens=True), bare, self._source)
 
     def _offer_again(self, prepared: _Prepared) -> list[Offer]:
         """What was edited can be edited again, where it is now."""

@@ -1,21 +1,23 @@
-"""Which definition a caller means: by name, by the id of an earlier answer, by hash, or by its place."""
+"""Which definition or file a caller means, from wherever the call comes; and what nobody looked at."""
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
 from handrail.contract.catalogue import E_NOT_FOUND, E_VALIDATION
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.contract.suggest import find_nearest
-from handrail.contract.wording import quote, shorten
+from handrail.contract.wording import format_count, quote, shorten
+from handrail.runtime.runtime import ReadPorts, project_of
 from handrail_code.facts.join import Found
 from handrail_code.facts.model import NONE, Definition, FileFacts, Unreadable
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.source import Source, line_and_column
-from handrail_code.operations.named_files import describe_unseen
+from handrail_code.operations.project_source import ProjectSource, count_skipped
 from handrail_code.scan.ids import make_id, make_tag, split_id
 from handrail_code.scan.search import has_hash
 
@@ -68,7 +70,8 @@ def narrow(source: Source, found: Sequence[Found]) -> list[Found]:
     """Those that are nearly always meant: no import where there is a definition, no local at the side of one
     at the top of a file."""
     kept = [one for one in found if not _is_import(source, one)] or list(found)
-    return [one for one in kept if _is_at_top(one)] or kept
+    at_top = (one for one in kept if one.definition.container == NONE)
+    return [one for one in at_top if one.definition.kind != "parameter"] or kept
 
 
 def _is_import(source: Source, found: Found) -> bool:
@@ -77,10 +80,6 @@ def _is_import(source: Source, found: Found) -> bool:
     binding = found.definition.binding
     is_required = isinstance(facts, FileFacts) and any(one.binding == binding for one in facts.imports)
     return found.definition.kind == "import" or (binding != NONE and is_required)
-
-
-def _is_at_top(found: Found) -> bool:
-    return found.definition.container == NONE and found.definition.kind != "parameter"
 
 
 def list_definitions(source: Source, wanted: Wanted) -> list[Found]:
@@ -244,3 +243,97 @@ def _refuse_several(wanted: Wanted, found: Sequence[Found]) -> Fault:
 def _definitions(source: Source, path: str) -> tuple[Definition, ...]:
     facts = source.facts(path)
     return facts.definitions if isinstance(facts, FileFacts) else ()
+
+
+_NAMED = ("file", "outline", "deps")
+_TARGETS = ("to_module", "toModule")
+
+
+def settle_files(
+    rt: ReadPorts, project: str, source: ProjectSource, given: Mapping[str, Json]
+) -> dict[str, Json]:
+    """What the caller gave, with each file as the project has it.
+
+    A file is named from the root of the project, by its absolute path, or from the folder of the call.
+    Raises Fault E_VALIDATION where a name means two files.
+    """
+    here = _find_folder(rt, project)
+    settled = dict(given)
+    is_from_here = False
+    for name in _NAMED:
+        if isinstance(given.get(name), str):
+            settled[name] = _settle(project, here, source.known, given[name])
+            is_from_here |= settled[name] != _shorten(project, given[name])
+    for name in _TARGETS:
+        if isinstance(given.get(name), str):
+            settled[name] = _settle_target(project, here if is_from_here else "", source.known, given[name])
+    if isinstance(given.get("changes"), list):
+        settled["changes"] = [
+            settle_files(rt, project, source, one) if isinstance(one, dict) else one
+            for one in given["changes"]
+        ]
+    return settled
+
+
+def _find_folder(rt: ReadPorts, project: str) -> str:
+    """Where the call comes from, below the root; empty at the root and outside of it."""
+    with suppress(Fault):
+        working = project_of(rt, ".")
+        if working.startswith(project.rstrip("/") + "/"):
+            return working[len(project.rstrip("/")) + 1 :]
+    return ""
+
+
+def _settle(project: str, here: str, known: Container[str], path: str) -> str:
+    plain = _shorten(project, path)
+    near = posixpath.normpath(posixpath.join(here, path))
+    if not here or posixpath.isabs(path) or near == plain or near not in known:
+        return plain
+    if plain not in known:
+        return near
+    whole = [posixpath.join(project, one) for one in (plain, near)]
+    raise Fault(
+        E_VALIDATION,
+        f"{quote(path)} names two files: {quote(plain)} from the root and {quote(near)} from this folder.",
+        details={"param": "file", "valid": whole, "expected": "one of valid", "got": shorten(path)},
+        hint="Give one of the valid paths.",
+    )
+
+
+def _settle_target(project: str, here: str, known: Container[str], path: str) -> str:
+    """A module that need not be there yet is where the file is that something moves out of."""
+    plain = _shorten(project, path)
+    is_near = bool(here) and not posixpath.isabs(path) and plain not in known
+    return posixpath.normpath(posixpath.join(here, path)) if is_near else plain
+
+
+def _shorten(project: str, path: str) -> str:
+    """From the root of the project; a path outside of it stays as it is."""
+    normal = posixpath.normpath(path) if path else path
+    root = project.rstrip("/") + "/"
+    return normal[len(root) :] if normal.startswith(root) else normal
+
+
+def describe_unseen(source: Source) -> str:
+    """What a question did not look at: other languages, and files that are skipped. Empty for nothing."""
+    unasked, skipped = source.unasked(), source.skipped()
+    parts = []
+    if unasked:
+        language = "Python" if is_python(unasked[0]) else "JavaScript"
+        parts.append(f"{_count(len(unasked), f'{language} source')} left out: use `handrail code search`.")
+    if skipped:
+        counts = ", ".join(f"{n} {why.replace('_', ' ')}" for why, n in count_skipped(skipped).items())
+        parts.append(f"{_count(len(skipped), 'file')} skipped ({counts}): look there with a text search.")
+    return " ".join(parts)
+
+
+def _count(number: int, one: str) -> str:
+    return f"{format_count(number, one)} {'was' if number == 1 else 'were'}"
+
+
+def describe_nothing(source: Source) -> str:
+    """Why a search has no result."""
+    text = "No name holds this text; try a part of it, or --text."
+    if not source.files() and not source.skipped():
+        text = "No source is here that this looks at." if source.unasked() else "No source is in this folder."
+    return " ".join(filter(None, (text, describe_unseen(source))))

@@ -19,8 +19,16 @@ from handrail.contract.catalogue import E_CONFLICT, E_IO
 from handrail.contract.credential_files import holds_credentials
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import shorten
-from handrail.ports.facts import FactView, KeptFacts, Sought
-from handrail.ports.worktree import NO_ENDING, FileList, TreeEntry, TreeLook, Unseen
+from handrail.ports.worktree import (
+    NO_ENDING,
+    FactView,
+    FileList,
+    KeptFacts,
+    Sought,
+    TreeEntry,
+    TreeLook,
+    Unseen,
+)
 from handrail.runtime.runtime import ReadPorts
 from handrail_code.facts.compiler_settings import read_jsonc
 from handrail_code.facts.model import FACTS_VERSION, FileFacts, Links, Unreadable, links_of

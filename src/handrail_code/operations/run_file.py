@@ -208,7 +208,7 @@ class _Answering:
         tokens = self._mint(ways, "" if pending is None else pending["stepId"])
         action = own_action_at(workflow, node.state)
         is_paused = action is not None and not action.is_guarded and reply["kind"] == "ok"
-        told = WorkflowAnswer(
+        document = WorkflowAnswer(
             status="blocked" if reply["kind"] == "blocked" else "success",
             current_step=None if pending is None else pending["stepId"],
             awaiting_input=pending is not None and not is_paused,
@@ -231,7 +231,7 @@ class _Answering:
             continuation_tokens=tokens,
             next_actions=[make_from(OfferedAction, way.action) for way in ways],
         )
-        return Success(data=msgspec.to_builtins(told), ledger=success.ledger)
+        return Success(data=msgspec.to_builtins(document), ledger=success.ledger)
 
     def _list_ways(
         self, reply: dict[str, Any], history: History, workflow: CompiledWorkflow, node: Node
@@ -289,12 +289,12 @@ class _Answering:
 
 def _make_warning(warning: dict[str, Any]) -> dict[str, Json]:
     """Without the call that an agent at the MCP server would make: here it has a token."""
-    told = {name: value for name, value in warning.items() if name not in ("nextCall", "purpose")}
+    shown = {name: value for name, value in warning.items() if name not in ("nextCall", "purpose")}
     aim = spell_purpose(warning)
     if aim:
         way = "fork" if "ackToken" in warning["nextCall"]["params"] else "again"
-        told["message"] = f"{warning['message']} {aim}, send the token {way}."
-    return told
+        shown["message"] = f"{warning['message']} {aim}, send the token {way}."
+    return shown
 
 
 def _last_result(reply: Mapping[str, Any], history: History, workflow: CompiledWorkflow, node: Node) -> Json:

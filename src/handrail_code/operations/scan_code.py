@@ -14,22 +14,23 @@ from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import WritePorts, project_of
 from handrail_code.operations.code_answers import Frame, answer, go_on, plain_fields
 from handrail_code.operations.continuing import TokenDesk
-from handrail_code.operations.named_files import settle_files
+from handrail_code.operations.named_symbols import settle_files
 from handrail_code.operations.project_source import (
     AskedLanguage,
     ProjectSource,
     list_languages,
     read_sources,
 )
-from handrail_code.operations.scan_answers import (
+from handrail_code.operations.scanning import (
+    MODES,
     AnalyzedCode,
     FileDeps,
     OutlinedFile,
     RippleOfCode,
+    Scanning,
     SearchedCode,
     TraceOfCode,
 )
-from handrail_code.operations.scanning import MODES, Scanning
 
 COMMAND = "js-scan"
 MOST_RESULTS = 200

@@ -4,55 +4,176 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
-from handrail.contract.outcome import Json
+from handrail.contract.outcome import Answer, Json
 from handrail.contract.tokens.continuation import NextAction
-from handrail_code.facts.join import Found, Project, Reference
+from handrail_code.facts.join import Found, Level, Project, Reference
+from handrail_code.facts.model import NONE
 from handrail_code.facts.slots import Trouble
 from handrail_code.facts.source import line_and_column
 from handrail_code.facts.spelled_names import doubt
 from handrail_code.operations.code_answers import (
+    BareAnswer,
     CodeAnswer,
     Offer,
-    Told,
+    UnsurePlace,
     describe_unsure,
     offer_locate,
 )
-from handrail_code.operations.named_files import describe_nothing
 from handrail_code.operations.named_symbols import (
     FoundCode,
     Wanted,
     check_file,
     check_scope,
     describe_definition,
+    describe_nothing,
     list_definitions,
     narrow,
     refuse_unknown,
 )
 from handrail_code.operations.project_source import ProjectSource
-from handrail_code.operations.scan_answers import (
-    AnalyzedCode,
-    FileDeps,
-    FileLink,
-    LinkedCode,
-    OutlinedFile,
-    RippleLayer,
-    RippleOfCode,
-    SearchedCode,
-    SearchResult,
-    TracedCode,
-    TraceOfCode,
-)
 from handrail_code.scan.ids import make_id
 from handrail_code.scan.search import Match, search
 
 if TYPE_CHECKING:
+    from handrail_code.scan.callers import Traced
     from handrail_code.scan.outline import Dependency, Importer
-    from handrail_code.scan.trace import Traced
+
+
+class SearchResult(FoundCode, frozen=True, kw_only=True):
+    """One match. A use has no id and no hash: its `signature` is its line, its `container` is around it."""
+
+    match: str
+    """`definition`, how the name is used, or `text`."""
+
+
+class SearchedCode(CodeAnswer, frozen=True, kw_only=True):
+    """Where a text is part of a name."""
+
+    results: list[SearchResult]
+    count: int
+    total: int
+    has_more: bool
+    message: str
+    """What to do when there is nothing, or too much to choose; else empty."""
+
+
+class LinkedCode(Answer, frozen=True, kw_only=True):
+    """Another definition, or the top of a file."""
+
+    id: str
+    name: str
+    file: str
+    line: int
+    """Where the call is."""
+    count: int
+
+
+class AnalyzedCode(CodeAnswer, frozen=True, kw_only=True):
+    """One definition in detail."""
+
+    symbol: FoundCode
+    doc: str
+    parameters: list[str]
+    complexity: int
+    """Decisions in its body plus one; 0 without a body."""
+    calls: list[LinkedCode]
+    call_count: int
+    callers: list[LinkedCode]
+    caller_count: int
+    exported_as: list[str]
+    imported_by: list[str]
+    tests: list[str]
+    references: dict[str, int]
+    """How many of each level: exact, alias, member, possible."""
+    unsure: list[UnsurePlace]
+    unsure_count: int
+
+
+class TracedCode(Answer, frozen=True, kw_only=True):
+    """One definition of a tree; the ones above it come before it."""
+
+    index: int
+    parent: int
+    """The index of the definition above it; -1 for the one that was asked about."""
+    depth: int
+    id: str
+    name: str
+    file: str
+    lines: list[int]
+    """Where the calls are, in the file of the caller."""
+    repeated: bool
+    """It is in the tree already, and is not followed again."""
+
+
+class TraceOfCode(CodeAnswer, frozen=True, kw_only=True):
+    """Callers, or callees, as a tree."""
+
+    symbol: FoundCode
+    depth: int
+    tree: list[TracedCode]
+    left_out: int
+    unsure: list[UnsurePlace]
+    unsure_count: int
+
+
+class RippleLayer(Answer, frozen=True, kw_only=True):
+    """Files that are equally far away."""
+
+    distance: int
+    files: list[str]
+    file_count: int
+
+
+class RippleOfCode(CodeAnswer, frozen=True, kw_only=True):
+    """What may break."""
+
+    symbol: FoundCode
+    score: int
+    """0 to 100, by the formula in the documentation."""
+    risk: Literal["low", "medium", "high"]
+    layers: list[RippleLayer]
+    entry_points: list[str]
+    tests: list[str]
+    unsure: list[UnsurePlace]
+    unsure_count: int
+
+
+class OutlinedFile(CodeAnswer, frozen=True, kw_only=True):
+    """The definitions of a file."""
+
+    file: str
+    results: list[FoundCode]
+    count: int
+    total: int
+    has_more: bool
+
+
+class FileLink(Answer, frozen=True, kw_only=True):
+    """One module or importer."""
+
+    module: str
+    file: str
+    """Empty for a package, and where `resolved` is false."""
+    resolved: bool
+    line: int
+    names: list[str]
+
+
+class FileDeps(CodeAnswer, frozen=True, kw_only=True):
+    """What a file takes and gives."""
+
+    file: str
+    imports: list[FileLink]
+    exports: list[str]
+    importers: list[FileLink]
+    importer_count: int
+
 
 USUAL_RESULTS = 20
 MOST_LISTED = 100
@@ -74,7 +195,7 @@ class Scanning:
         self._source = source
         self._project = Project(source)
 
-    def perform(self, action: str, asked: Mapping[str, Json]) -> Told:
+    def perform(self, action: str, asked: Mapping[str, Json]) -> BareAnswer:
         match action:
             case "search" | "more" | "back":
                 return self._search(asked)
@@ -85,7 +206,7 @@ class Scanning:
             case _:
                 return self._about_one(action, asked)
 
-    def _search(self, asked: Mapping[str, Json]) -> Told:
+    def _search(self, asked: Mapping[str, Json]) -> BareAnswer:
         limit = int(asked.get("limit", USUAL_RESULTS))
         offset = int(asked.get("offset", 0))
         text = str(asked.get("search", ""))
@@ -109,7 +230,7 @@ class Scanning:
             more = NextAction(id="more", label="Next results")
             offers.append(Offer(action=more, parameters={"offset": offset + len(results)}))
         message = "" if found.total else describe_nothing(self._source)
-        return Told(
+        return BareAnswer(
             kind=SearchedCode,
             fields=_page(results, found.total, offset) | {"message": message},
             results=msgspec.to_builtins(results),
@@ -144,7 +265,7 @@ class Scanning:
             match=match.role,
         )
 
-    def _about_one(self, action: str, asked: Mapping[str, Json]) -> Told:
+    def _about_one(self, action: str, asked: Mapping[str, Json]) -> BareAnswer:
         """Analyze, trace or ripple. A name of several definitions answers with those to choose from."""
         named = str(asked.get("target", "") or asked.get(action, ""))
         wanted = Wanted(
@@ -169,13 +290,13 @@ class Scanning:
             case _:
                 return self._analyze(found, parameters)
 
-    def _let_choose(self, listed: Sequence[Found]) -> Told:
+    def _let_choose(self, listed: Sequence[Found]) -> BareAnswer:
         shown = listed[:USUAL_RESULTS]
         results = [
             SearchResult(**msgspec.structs.asdict(describe_definition(self._source, one)), match="definition")
             for one in shown
         ]
-        return Told(
+        return BareAnswer(
             kind=SearchedCode,
             fields=_page(results, len(listed)) | {"message": _SEVERAL},
             results=msgspec.to_builtins(results),
@@ -184,65 +305,71 @@ class Scanning:
             offers=self._offer_results(list(shown)),
         )
 
-    def _analyze(self, found: Found, parameters: dict[str, Json]) -> Told:
-        from handrail_code.scan.analyze import analyze
+    def _analyze(self, found: Found, parameters: dict[str, Json]) -> BareAnswer:
+        from handrail_code.scan.callers import find_callers, find_uses, is_test, list_callees
 
-        told = analyze(self._project, found)
-        calls = [self._link(one.found, one.name, one.path, one.start, 1) for one in told.calls[:MOST_LISTED]]
-        callers = [
-            self._link(one.found, "", one.path, one.starts[0], len(one.starts))
-            for one in told.callers[:MOST_LISTED]
-        ]
+        project, own, binding = self._project, found.path, found.definition.binding
+        facts, used = project.read_facts(own), find_uses(project, found)
+        callers, called = find_callers(project, found, used), list_callees(project, found)
+        unsure = list(dict.fromkeys([*used.unsure, *callers.unsure]))
+        users = {one.path for one in used.sure} - {own}
+        importing = {one.path for one in used.sure if one.role == "import"} - {own}
+        exported = {one.exported for one in facts.exports if binding != NONE and one.binding == binding}
+        inside = (one for one in facts.definitions if one.container == found.index)
         fields = {
             "symbol": describe_definition(self._source, found),
             "doc": found.definition.doc,
-            "parameters": list(told.parameters),
+            "parameters": [one.name for one in inside if one.kind == "parameter"],
             "complexity": found.definition.complexity,
-            "calls": calls,
-            "call_count": len(told.calls),
-            "callers": callers,
-            "caller_count": len(told.callers),
-            "exported_as": list(told.exported_as),
-            "imported_by": list(told.imported_by[:MOST_LISTED]),
-            "tests": list(told.tests[:MOST_LISTED]),
-            "references": told.levels,
-            **self._describe_unsure(told.unsure),
+            "calls": [
+                self._link(one.found, one.name, one.path, one.start, 1) for one in called[:MOST_LISTED]
+            ],
+            "call_count": len(called),
+            "callers": [
+                self._link(one.found, "", one.path, one.starts[0], len(one.starts))
+                for one in callers.known[:MOST_LISTED]
+            ],
+            "caller_count": len(callers.known),
+            "exported_as": sorted(exported),
+            "imported_by": sorted(importing)[:MOST_LISTED],
+            "tests": sorted(path for path in users if is_test(path))[:MOST_LISTED],
+            "references": dict.fromkeys(get_args(Level), 0) | Counter(one.level for one in used.items),
+            **self._describe_unsure(unsure),
         }
-        return self._describe(AnalyzedCode, "analyze", fields, parameters, told.troubles, found)
+        return self._describe(AnalyzedCode, "analyze", fields, parameters, callers.troubles, found)
 
-    def _trace(self, found: Found, parameters: dict[str, Json]) -> Told:
-        from handrail_code.scan.trace import trace_callees, trace_callers
+    def _trace(self, found: Found, parameters: dict[str, Json]) -> BareAnswer:
+        from handrail_code.scan.callers import trace_callees, trace_callers
 
         is_down = parameters.get("down") is True
         depth = int(parameters.get("depth", USUAL_DEPTH))
-        told = (trace_callees if is_down else trace_callers)(self._project, found, depth)
+        traced = (trace_callees if is_down else trace_callers)(self._project, found, depth)
         fields = {
             "symbol": describe_definition(self._source, found),
             "depth": depth,
-            "tree": [self._describe_node(index, node) for index, node in enumerate(told.nodes)],
-            "left_out": told.left_out,
-            **self._describe_unsure(told.unsure),
+            "tree": [self._describe_node(index, node) for index, node in enumerate(traced.nodes)],
+            "left_out": traced.left_out,
+            **self._describe_unsure(traced.unsure),
         }
-        return self._describe(TraceOfCode, "trace", fields, parameters, told.troubles, found)
+        return self._describe(TraceOfCode, "trace", fields, parameters, traced.troubles, found)
 
-    def _ripple(self, found: Found, parameters: dict[str, Json]) -> Told:
-        from handrail_code.scan.outline import ModuleGraph
-        from handrail_code.scan.ripple import ripple
+    def _ripple(self, found: Found, parameters: dict[str, Json]) -> BareAnswer:
+        from handrail_code.scan.outline import ModuleGraph, ripple
 
-        told = ripple(self._project, ModuleGraph(self._project), found)
+        reach = ripple(self._project, ModuleGraph(self._project), found)
         fields = {
             "symbol": describe_definition(self._source, found),
-            "score": told.score,
-            "risk": told.risk,
+            "score": reach.score,
+            "risk": reach.risk,
             "layers": [
                 RippleLayer(distance=at + 1, files=list(layer[:MOST_LISTED]), file_count=len(layer))
-                for at, layer in enumerate(told.layers)
+                for at, layer in enumerate(reach.layers)
             ],
-            "entry_points": list(told.entry_points[:MOST_LISTED]),
-            "tests": list(told.tests[:MOST_LISTED]),
-            **self._describe_unsure(told.unsure),
+            "entry_points": list(reach.entry_points[:MOST_LISTED]),
+            "tests": list(reach.tests[:MOST_LISTED]),
+            **self._describe_unsure(reach.unsure),
         }
-        return self._describe(RippleOfCode, "ripple", fields, parameters, told.troubles, found)
+        return self._describe(RippleOfCode, "ripple", fields, parameters, reach.troubles, found)
 
     def _describe(
         self,
@@ -252,7 +379,7 @@ class Scanning:
         parameters: dict[str, Json],
         troubles: Sequence[Trouble],
         found: Found,
-    ) -> Told:
+    ) -> BareAnswer:
         labels = {"analyze": "Analyze it", "trace": "Trace its callers", "ripple": "See what may break"}
         offers = [
             Offer(action=NextAction(id=name, label=label)) for name, label in labels.items() if name != action
@@ -260,7 +387,7 @@ class Scanning:
         offers.append(offer_locate(self._source, found, "locate"))
         if "search" in parameters:
             offers.append(Offer(action=NextAction(id="back", label="Back to the search")))
-        return Told(
+        return BareAnswer(
             kind=kind,
             fields=fields,
             results=msgspec.to_builtins(fields),
@@ -318,7 +445,7 @@ class Scanning:
             ]
         return offers
 
-    def _outline(self, asked: Mapping[str, Json]) -> Told:
+    def _outline(self, asked: Mapping[str, Json]) -> BareAnswer:
         from handrail_code.scan.outline import outline
 
         path = check_file(self._source, str(asked.get("outline", "")))
@@ -332,7 +459,7 @@ class Scanning:
             more = NextAction(id="outline", label="The rest of the file")
             offers.append(Offer(action=more, parameters={"offset": offset + len(shown)}))
         troubles = [doubt("parse_error", path, one) for one in facts.troubles[:1]]
-        return Told(
+        return BareAnswer(
             kind=OutlinedFile,
             fields={"file": path, **_page(results, len(listed), offset)},
             results=msgspec.to_builtins(results),
@@ -343,7 +470,7 @@ class Scanning:
             reasons=describe_unsure(self._source, troubles),
         )
 
-    def _list_deps(self, asked: Mapping[str, Json]) -> Told:
+    def _list_deps(self, asked: Mapping[str, Json]) -> BareAnswer:
         from handrail_code.scan.outline import ModuleGraph, list_dependencies, list_exports
 
         path = check_file(self._source, str(asked.get("deps", "")))
@@ -362,7 +489,7 @@ class Scanning:
             for one in dependencies
             if not one.is_resolved
         ]
-        return Told(
+        return BareAnswer(
             kind=FileDeps,
             fields=fields,
             results=msgspec.to_builtins(fields),

@@ -1,18 +1,19 @@
-"""Who uses a definition and what it uses: the steps that analyze, trace and ripple are made of. Pure."""
+"""Who uses a definition and what it uses; and both to a depth, as a tree. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
 from handrail_code.facts.class_members import find_member_uses
-from handrail_code.facts.join import Found, Project, Reference, refer
+from handrail_code.facts.join import Found, Project, Reference, References, refer
 from handrail_code.facts.model import NONE, Use
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Shared, Trouble
 from handrail_code.facts.spelled_names import doubt
+from handrail_code.scan.ids import make_id
 
 CALLS = frozenset({"call", "jsx"})
 _HANDED_ON = frozenset({"read", "shorthand", "base"})
@@ -22,14 +23,6 @@ _COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _TEST = re.compile(
     r"(^|/)(__tests__|tests?|spec)/|[._-](test|spec)\.[cm]?[jt]sx?$|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$"
 )
-
-
-class Used(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that means a definition, and what may mean it."""
-
-    sure: tuple[Reference, ...]
-    unsure: tuple[Reference, ...]
-    troubles: tuple[Trouble, ...]
 
 
 class Callee(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +52,7 @@ class Callers(msgspec.Struct, frozen=True, kw_only=True):
     """Why there may be more."""
 
 
-def find_callers(project: Project, found: Found, used: Used) -> Callers:
+def find_callers(project: Project, found: Found, used: References) -> Callers:
     """Who calls a definition. Where it is handed on as a value, nobody can tell who calls it then."""
     grouped: dict[tuple[str, int], list[int]] = {}
     holders: dict[tuple[str, int], Found | None] = {}
@@ -77,11 +70,11 @@ def find_callers(project: Project, found: Found, used: Used) -> Callers:
             Caller(found=holders[key], path=key[0], starts=tuple(grouped[key])) for key in sorted(grouped)
         ),
         unsure=(*unsure, *values),
-        troubles=(*used.troubles, *values),
+        troubles=(*used.reasons, *values),
     )
 
 
-def _list_handed_on(project: Project, found: Found, used: Used) -> Iterator[Trouble]:
+def _list_handed_on(project: Project, found: Found, used: References) -> Iterator[Trouble]:
     for one in used.sure:
         if one.role in _HANDED_ON and not _is_known_export(project, one):
             yield doubt("used_as_value", one.path, one)
@@ -105,15 +98,12 @@ def _is_decorated(project: Project, found: Found) -> bool:
     return b"@" in _COMMENT.sub(b"", head)
 
 
-def find_uses(project: Project, found: Found) -> Used:
+def find_uses(project: Project, found: Found) -> References:
     """References to a definition. Of a member whose class is not proven nothing is sure but itself."""
     symbol = project.symbol_of(found.path, found.index)
     if symbol is None:
         return _find_member_uses(project, found)
-    references = project.references(symbol)
-    sure = tuple(one for one in references.items if one.level in ("exact", "alias"))
-    unsure = tuple(one for one in references.items if one.level not in ("exact", "alias"))
-    return Used(sure=sure, unsure=unsure, troubles=references.reasons)
+    return project.references(symbol)
 
 
 def find_around(project: Project, path: str, index: int) -> Found | None:
@@ -157,11 +147,11 @@ def _find_target(project: Project, path: str, use: Use) -> Found | None:
     return None
 
 
-def _find_member_uses(project: Project, found: Found) -> Used:
+def _find_member_uses(project: Project, found: Found) -> References:
     """Where the class is proven, its own; every other member of this name is of an unknown object."""
     known = find_member_uses(project, found)
     if known is not None:
-        return Used(sure=known.proven, unsure=_sort(known.unsure), troubles=known.troubles)
+        return References(items=_sort([*known.proven, *known.unsure]), reasons=known.troubles)
     name = found.definition.name
     sure = Reference(
         path=found.path,
@@ -183,8 +173,95 @@ def _find_member_uses(project: Project, found: Found) -> Used:
         ]
     unproven = doubt("unproven_member", found.path, found.definition)
     troubles = (unproven, *project.troubles(candidates, [Shared(name=name)]))
-    return Used(sure=(sure,), unsure=_sort(unsure), troubles=troubles)
+    return References(items=(sure, *_sort(unsure)), reasons=troubles)
 
 
 def _sort(references: Sequence[Reference]) -> tuple[Reference, ...]:
     return tuple(sorted(references, key=lambda one: (one.path, one.start)))
+
+
+MOST_TRACED = 200
+"""Definitions of one tree; what is beyond is counted."""
+
+
+class Traced(msgspec.Struct, frozen=True, kw_only=True):
+    """One definition of the tree, below the one that it calls (or that calls it)."""
+
+    found: Found | None
+    """None for the top of a file, and for what comes from elsewhere."""
+    path: str
+    name: str
+    depth: int = 0
+    parent: int = -1
+    """Its place in the list; -1 below the one that was asked about."""
+    spots: tuple[int, ...]
+    """Where the calls are, as offsets in `spot_path`."""
+    spot_path: str
+    is_repeated: bool = False
+    """It is in the tree already, and is not followed again."""
+
+
+class TraceAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    nodes: tuple[Traced, ...]
+    left_out: int
+    unsure: tuple[Reference | Trouble, ...]
+    """Uses that may be calls, and are not followed."""
+    troubles: tuple[Trouble, ...]
+
+
+def trace_callers(project: Project, found: Found, depth: int) -> TraceAnswer:
+    """Who calls it, who calls those, and so on; breadth first, by path and place."""
+    unsure: dict[tuple[str, int], Reference | Trouble] = {}
+    troubles: dict[tuple[str, str, int], Trouble] = {}
+
+    def list_callers(current: Found) -> Iterator[Traced]:
+        callers = find_callers(project, current, find_uses(project, current))
+        unsure.update({(one.path, one.start): one for one in callers.unsure})
+        troubles.update({(one.code, one.path, one.start): one for one in callers.troubles})
+        for one in callers.known:
+            name = "" if one.found is None else one.found.definition.name
+            yield Traced(found=one.found, path=one.path, name=name, spots=one.starts, spot_path=one.path)
+
+    nodes, left_out = _grow(found, depth, list_callers)
+    return TraceAnswer(
+        nodes=nodes,
+        left_out=left_out,
+        unsure=tuple(unsure[key] for key in sorted(unsure)),
+        troubles=tuple(troubles[key] for key in sorted(troubles)),
+    )
+
+
+def trace_callees(project: Project, found: Found, depth: int) -> TraceAnswer:
+    """What it calls, what those call, and so on. What cannot be told is in the tree without a definition."""
+
+    def list_called(current: Found) -> Iterator[Traced]:
+        for one in list_callees(project, current):
+            path = "" if one.found is None else one.found.path
+            yield Traced(found=one.found, path=path, name=one.name, spots=(one.start,), spot_path=one.path)
+
+    nodes, left_out = _grow(found, depth, list_called)
+    return TraceAnswer(nodes=nodes, left_out=left_out, unsure=(), troubles=())
+
+
+def _grow(
+    found: Found, depth: int, list_next: Callable[[Found], Iterator[Traced]]
+) -> tuple[tuple[Traced, ...], int]:
+    """The tree below a definition, level by level, and how many did not fit."""
+    nodes: list[Traced] = []
+    seen = {make_id(found)}
+    left_out = 0
+    waiting: list[tuple[Found, int, int]] = [(found, -1, 1)]
+    while waiting:
+        current, parent, level = waiting.pop(0)
+        for one in list_next(current):
+            if len(nodes) == MOST_TRACED:
+                left_out += 1
+                continue
+            # The top of a file is told by its path; what comes from elsewhere by nothing.
+            name = one.path if one.found is None else make_id(one.found)
+            is_repeated = bool(name) and name in seen
+            seen.add(name)
+            nodes.append(msgspec.structs.replace(one, depth=level, parent=parent, is_repeated=is_repeated))
+            if one.found is not None and not is_repeated and level < depth:
+                waiting.append((one.found, len(nodes) - 1, level + 1))
+    return tuple(nodes), left_out

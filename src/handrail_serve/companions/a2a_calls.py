@@ -34,17 +34,18 @@ from starlette.requests import Request
 
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Failure, Json
-from handrail.surfaces.mcp.calls import run_guarded
+from handrail.surfaces.mcp.results import run_guarded
 from handrail_serve.calls import LAFS_TYPE, Served
-from handrail_serve.companions.agent_calls import (
+from handrail_serve.companions.lafs import (
+    A2A,
     LONGEST_ID,
     SHAPE,
     TASK_BYTES_KEPT,
     TASKS_KEPT,
+    InThread,
     perform_for_agent,
     read_call,
 )
-from handrail_serve.companions.agent_card import A2A, InThread
 from handrail_serve.exchange import JSON_TYPE, HttpRequest, Response
 from handrail_serve.limits import MOST_BODY_BYTES, refuse_members
 

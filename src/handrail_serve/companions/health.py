@@ -63,8 +63,8 @@ class Health:
             found = list(self._checks)
         fix = "Wait for the restart of the server." if is_draining else None
         found.append({"check": "server", "status": "fail" if is_draining else "pass", "fix": fix})
-        told = {check["status"] for check in found}
-        return "fail" if "fail" in told else "warn" if "warn" in told else "pass", found
+        statuses = {check["status"] for check in found}
+        return "fail" if "fail" in statuses else "warn" if "warn" in statuses else "pass", found
 
     def _perform(self) -> Outcome:
         asked = Asked(

@@ -1,19 +1,23 @@
-"""What LAFS asks of an HTTP server beside the envelope: the context ledger and the discovery document."""
+"""What LAFS asks of an HTTP server beside the envelope: the context ledger, discovery, and
+the card and calls of other agents (A2A), of which only `a2a_calls.py` needs a library.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from handrail import __version__
-from handrail.contract.catalogue import VALIDATION_ERROR
-from handrail.contract.envelopes.lafs import VERSION
+from handrail.contract.catalogue import E_NOT_FOUND, VALIDATION_ERROR
+from handrail.contract.envelopes.lafs import SCHEMA_URI, VERSION
 from handrail.contract.json.canonical import canonical_bytes
-from handrail.contract.outcome import Fault, Json
+from handrail.contract.outcome import Failure, Fault, Json
+from handrail.contract.wording import quote
 from handrail.runtime.operation import Operation, Registry, operation
 from handrail_serve.api import (
     OF_THE_COMMAND_LINE,
@@ -21,11 +25,12 @@ from handrail_serve.api import (
     methods_of,
     offered_operations,
     read_ask,
+    read_message_call,
     read_query,
     why_not_served,
 )
-from handrail_serve.calls import Asked, Served, answer_read
-from handrail_serve.exchange import JSON_TYPE, Headers, HttpRequest, Response, parameters
+from handrail_serve.calls import LAFS_TYPE, Asked, Served, answer_read, answer_refused
+from handrail_serve.exchange import JSON_TYPE, Headers, HttpRequest, Response, deprecated_since, parameters
 
 LEDGER = "/_lafs/context/"
 DISCOVERY = "/.well-known/lafs.json"
@@ -175,3 +180,175 @@ def answer_published(published: Published, request: HttpRequest, more: Headers =
     if published.tag in known or known == [b"*"]:
         return Response(status=304, headers=headers[1:])
     return Response(headers=headers, body=published.body)
+
+
+# The agent card: what A2A clients read before they call, made from the registry
+
+
+CARD = "/.well-known/agent-card.json"
+A2A = "/a2a"
+PROTOCOL_VERSION = "1.0"
+EXTENSION = "https://lafs.dev/extensions/envelope/v1"
+_CARD_SCHEMA = "https://lafs.dev/schemas/v1/agent-card.schema.json"
+_SCHEME = "bearer"
+
+NOT_INSTALLED = Failure(
+    kind=E_NOT_FOUND,
+    message="This server has no agent card: the A2A library is not installed beside it.",
+    hint="Install handrail[a2a] and start the server again, or read /.well-known/lafs.json.",
+)
+
+
+SUCCESSION: Headers = (
+    deprecated_since("2026-11-16"),
+    (b"link", b"<" + CARD.encode() + b'>; rel="successor-version"'),
+)
+"""On the discovery document where the card is there too: LAFS still asks for it, and calls it the older form.
+
+It has no day on which it goes, so there is no `Sunset`."""
+
+
+class A2aCalls(Protocol):
+    """Answers the requests of A2A clients."""
+
+    async def answer(self, request: HttpRequest, body: bytes) -> Response: ...
+
+
+InThread: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Runs work outside the event loop."""
+BuildA2a: TypeAlias = Callable[[Served, InThread], A2aCalls]
+"""Loads the library, which takes a second: at the first call, not at the start."""
+
+
+@cache
+def publish_card(registry: Registry, address: str) -> Published:
+    return publish(describe_agent(registry, address))
+
+
+def describe_agent(registry: Registry, address: str) -> dict[str, Json]:
+    """The card. A2A 1.0 and LAFS name some things differently; a reader ignores what it does not know."""
+    url = address + A2A
+    return {
+        "$schema": _CARD_SCHEMA,
+        "name": "handrail",
+        "description": DESCRIPTION,
+        "version": __version__,
+        "url": url,
+        "supportedInterfaces": [
+            {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": PROTOCOL_VERSION}
+        ],
+        "capabilities": {
+            "streaming": False,
+            "pushNotifications": False,
+            "extendedAgentCard": False,
+            "extensions": [
+                {
+                    "uri": EXTENSION,
+                    "description": "Each result is a LAFS envelope, in an artifact named lafs_response.",
+                    "required": False,
+                    "params": {
+                        "supportsContextLedger": True,
+                        "supportsTokenBudgets": True,
+                        "envelopeSchema": SCHEMA_URI,
+                    },
+                }
+            ],
+        },
+        "securitySchemes": {
+            _SCHEME: {
+                "type": "http",
+                "scheme": "Bearer",
+                "httpAuthSecurityScheme": {"scheme": "Bearer"},
+            }
+        },
+        "security": [{_SCHEME: []}],
+        "securityRequirements": [{"schemes": {_SCHEME: {"list": []}}}],
+        "defaultInputModes": [JSON_TYPE.decode()],
+        "defaultOutputModes": [LAFS_TYPE.decode()],
+        "skills": [
+            {
+                "id": called.name,
+                "name": called.name,
+                "description": called.summary,
+                "tags": [called.name.partition(".")[0], called.effect],
+            }
+            for called in offered_operations(registry)
+        ],
+    }
+
+
+# What the message of another agent asks for, and how its task ends
+
+
+State: TypeAlias = Literal["COMPLETED", "INPUT_REQUIRED", "AUTH_REQUIRED", "REJECTED", "FAILED"]
+LONGEST_ID = 200
+TASKS_KEPT = 256
+TASK_BYTES_KEPT = 16 * 1024 * 1024
+"""Envelopes of past tasks, in all; the oldest go first."""
+SHAPE = (
+    "The message must have one data part with an object: "
+    '{"operation": "session.list", "input": {…}}; the agent card names the operations.'
+)
+_DOOR = f"POST {A2A}"
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """How a call ended, and the LAFS envelope that says so."""
+
+    state: State
+    body: bytes
+
+
+def read_call(parts: Sequence[Json]) -> tuple[str, dict[str, Json]] | None:
+    """The operation and the input that the data of a message's parts name; None where they do not."""
+    match list(parts):
+        case [{"operation": str() as operation, **rest}] if set(rest) <= {"input"}:
+            given = rest.get("input", {})
+            return (operation, _with_integers(given)) if isinstance(given, dict) else None
+        case _:
+            return None
+
+
+def _with_integers(value: Any) -> Any:
+    """The value with 5 for 5.0: clients of this protocol can send no other numbers."""
+    match value:
+        case dict():
+            return {name: _with_integers(one) for name, one in value.items()}
+        case list():
+            return [_with_integers(one) for one in value]
+        case float() if value.is_integer():
+            return int(value)
+        case _:
+            return value
+
+
+def perform_for_agent(served: Served, request_id: str, operation: str, given: dict[str, Json]) -> Done:
+    """Perform the operation. Never raises: trouble is a state and an envelope too."""
+    named = operation[:LONGEST_ID]
+    plain = Asked(operation=named, params={}, dialect="lafs", request_id=request_id, door=_DOOR)
+    called = next((one for one in offered_operations(served.runtime.registry) if one.name == operation), None)
+    if called is None:
+        unknown = Failure(
+            kind=E_NOT_FOUND,
+            message=f"No operation of this server is named {quote(operation)}.",
+            details={"resource": "operation", "id": named},
+            hint="Use the id of a skill of the agent card.",
+        )
+        return Done(state="REJECTED", body=_bytes_of(answer_refused(served, plain, unknown)))
+    response = answer_read(served, plain, lambda: read_message_call(called, given, request_id, _DOOR))
+    body = _bytes_of(response)
+    return Done(state=_state_of(response.status, json.loads(body)), body=body)
+
+
+def _state_of(status: int, envelope: Any) -> State:
+    if status == 200:
+        result = envelope.get("result")
+        is_blocked = isinstance(result, dict) and result.get("kind") == "blocked"
+        return "INPUT_REQUIRED" if is_blocked else "COMPLETED"
+    error = envelope.get("error") or {}
+    return "AUTH_REQUIRED" if error.get("category") == "AUTH" else "FAILED"
+
+
+def _bytes_of(response: Response) -> bytes:
+    assert isinstance(response.body, bytes), "an operation is answered as a whole"
+    return response.body

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from handrail.projections.claim_texts import spell_kind
 from handrail.projections.html.elements import Child, Html, element, join_html
+from handrail.projections.plain_words import spell_kind
 from handrail_serve.pages.parts import (
     Payload,
     artifact_body,
@@ -101,12 +101,12 @@ def _end(found: Payload, side: str, word: str) -> Html:
 
 def _row(row: Payload) -> Html:
     one, other = row["one"], row["other"]
-    told = one or other
+    step = one or other
     loop = loop_words(row["step_id"])
     return element(
         "section",
         element(
-            "h2", told["title"], element("span", f" {loop}", class_="aside") if loop else None, class_="whole"
+            "h2", step["title"], element("span", f" {loop}", class_="aside") if loop else None, class_="whole"
         ),
         *_sides(one, other),
         class_="sides",

@@ -43,8 +43,8 @@ def answer_form(question: Payload) -> Html:
     }
     value = None
     if question["takes_value"]:
-        told = f"{question['question']} Never a secret."
-        value = text_field(told, "given.answer", longest=LONGEST_VALUE)
+        label = f"{question['question']} Never a secret."
+        value = text_field(label, "given.answer", longest=LONGEST_VALUE)
     return element(
         "form",
         element("p", EFFECTS[kind_of_ask(question)], class_="small"),
@@ -82,10 +82,10 @@ def _note(label: str, *, is_required: bool = False) -> Html:
 
 def settle_form(session_id: str, gap_id: str) -> Html:
     """A person says how a gap is settled; the gap itself stays in the log."""
-    told = "Settled: it leaves this list, and stays in the log with your name and your note."
+    text = "Settled: it leaves this list, and stays in the log with your name and your note."
     return element(
         "form",
-        element("p", told, class_="small"),
+        element("p", text, class_="small"),
         _note("How it is settled", is_required=True),
         cluster(button("Settle it", "main")),
         class_="stack tight",

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from handrail.projections.claim_texts import spell_kind
 from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
+from handrail.projections.plain_words import spell_kind
 from handrail.workflows.prompt_sections import authored_part
-from handrail_serve.pages.claims import MOST_CLAIMS, is_seen, sides
 from handrail_serve.pages.forms import answer_form, kind_of_ask, settle_form
 from handrail_serve.pages.parts import (
+    MOST_CLAIMS,
     Payload,
     ago,
     artifact_body,
@@ -26,12 +26,14 @@ from handrail_serve.pages.parts import (
     diff_lines,
     dots,
     evidence_badges,
+    is_seen,
     meta,
     node_path,
     notice,
     panel,
     prose,
     session_path,
+    sides,
     silence_badge,
     soft,
     under,
@@ -212,8 +214,8 @@ def _known(card: Card) -> Child:
     """What the agent reports, and what of it is proven."""
     row, node = card.row, card.node
     more = f" And {count(row['count'] - 1, 'more reason')}." if row["count"] > 1 else ""
-    is_told = row["kind"] in ("blocked", "damaged", "newer")
-    why = element("p", row["why"], more, class_="why", dir="auto") if is_told else None
+    is_shown = row["kind"] in ("blocked", "damaged", "newer")
+    why = element("p", row["why"], more, class_="why", dir="auto") if is_shown else None
     if node is None:
         return why
     shown = _with_kept(node)
@@ -233,18 +235,18 @@ def _known(card: Card) -> Child:
 
 def _options(question: Payload) -> Child:
     """What the options mean, where they say more than their buttons."""
-    told = [one for one in question.get("options", ()) if one.get("description")]
-    rows = [element("li", element("strong", one["label"]), f": {one['description']}") for one in told]
+    described = [one for one in question.get("options", ()) if one.get("description")]
+    rows = [element("li", element("strong", one["label"]), f": {one['description']}") for one in described]
     return dots(rows) if rows else None
 
 
 def _writes(question: Payload) -> Child:
     """What a yes lets Handrail write: the files, and the lines that change."""
     text, diff = question.get("writes", ""), question.get("diff", "")
-    told = prose(text, tabindex=0)
+    whole = prose(text, tabindex=0)
     rest = "The rest: `handrail run confirm --show --human`." if len(diff) > MOST_DIFF else ""
     lines = join_html(diff_lines(diff[:MOST_DIFF]), notes_html(rest)) if diff else None
-    return join_html(told, lines) if text else None
+    return join_html(whole, lines) if text else None
 
 
 def _with_kept(node: Payload) -> Payload:
@@ -328,8 +330,8 @@ def _door(card: Card, answered: Payload | None) -> Child:
         form = settle_form(row["session_id"], row["gap_id"])
     elif row["kind"] == "person" and card.node is None:
         form = element("p", element("a", "Open it to answer", href=where(row), class_="button main"))
-    told = None if form is not None else element("p", WITHOUT_DOOR[row["kind"]], class_="small")
-    return element("div", form, told, cluster(copy), class_="door stack tight")
+    note = None if form is not None else element("p", WITHOUT_DOOR[row["kind"]], class_="small")
+    return element("div", form, note, cluster(copy), class_="door stack tight")
 
 
 EARLY = "The agent has not reported this step yet: an answer now is not about a report."
@@ -350,8 +352,8 @@ def _since(card: Card) -> Child:
     return element("p", head, why, dir="auto")
 
 
-def _recorded(card: Card, said: Payload, copy: Child) -> Html:
-    words = f"{said['said']} by {said['who']}, {DOORS[said['door']]}"
+def _recorded(card: Card, answer: Payload, copy: Child) -> Html:
+    words = f"{answer['said']} by {answer['who']}, {DOORS[answer['door']]}"
     since = _since(card)
     again = (
         details("Answer anew", answer_form(card.question))
@@ -361,9 +363,9 @@ def _recorded(card: Card, said: Payload, copy: Child) -> Html:
     return element(
         "div",
         notice(
-            "good" if said["answer"] == "confirmed" and since is None else "warn",
+            "good" if answer["answer"] == "confirmed" and since is None else "warn",
             element("p", element("strong", "Recorded: "), words, dir="auto"),
-            element("p", said["note"], dir="auto") if said["note"] else None,
+            element("p", answer["note"], dir="auto") if answer["note"] else None,
             since
             or element(
                 "p", "The agent sees it at its next call; copy this if it has stopped.", class_="small"

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-import msgspec
-
-from handrail.contract.outcome import UNTRUSTED
 from handrail.contract.wording import spell_argv
 from handrail.engine.receipts import WHO_SAW
-from handrail.projections.claim_texts import spell_kind
 from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html
-from handrail_serve.pages.claims import claim_row
+from handrail.projections.plain_words import spell_kind
 from handrail_serve.pages.parts import (
     Payload,
     ago,
     artifact_body,
     badge,
+    claim_row,
     cluster,
     command_line,
     compare_path,
@@ -56,9 +52,7 @@ _KINDS = {
     "checkpoint": ("checkpoint", "", "checkpoint"),
     "blocked_attempt": ("blocked attempt", "bad", "blocked"),
 }
-_TOLD_ELSEWHERE = ("wr.gap", "wr.workflow_divergence", "wr.loop_control", "wr.capability_observation")
-MOST_JSON = 20_000
-"""Characters of an artifact as JSON."""
+_SHOWN_ELSEWHERE = ("wr.gap", "wr.workflow_divergence", "wr.loop_control", "wr.capability_observation")
 
 
 def node_page(node: Payload, *, person: Child = None, files: Payload | None = None) -> Html:
@@ -159,7 +153,7 @@ def _middle(node: Payload, person: Child, files: Payload | None) -> Iterable[Chi
     if node["is_tip"]:
         yield _pending(node)
     yield _notes(node)
-    yield from (_artifact(one, node) for one in node["artifacts"] if one["kind"] not in _TOLD_ELSEWHERE)
+    yield from (_artifact(one, node) for one in node["artifacts"] if one["kind"] not in _SHOWN_ELSEWHERE)
     yield _evidence(node)
     yield _gaps(node)
     yield _divergences(node)
@@ -215,7 +209,6 @@ def _artifact(one: Payload, node: Payload) -> Html:
         "section",
         element("header", element("h2", spell_kind(one["kind"])), standing),
         artifact_body(one["body"]),
-        details("As JSON", element("pre", _json(one["body"]), class_="tall", tabindex=0)),
         *_claims_about(one, node),
         class_="panel stack tight",
     )
@@ -223,20 +216,13 @@ def _artifact(one: Payload, node: Payload) -> Html:
 
 def _signals(node: Payload) -> Child:
     """Artifacts whose meaning other panels tell, as they came."""
-    rows = [one for one in node["artifacts"] if one["kind"] in _TOLD_ELSEWHERE]
+    rows = [one for one in node["artifacts"] if one["kind"] in _SHOWN_ELSEWHERE]
     if not rows:
         return None
     shown = [
         join_html(element("strong", spell_kind(one["kind"])), artifact_body(one["body"])) for one in rows
     ]
     return folded(count(len(rows), "signal of the agent", "signals of the agent"), points(shown))
-
-
-def _json(body: dict[str, Any]) -> str:
-    text = msgspec.json.format(
-        msgspec.json.encode({k: v for k, v in body.items() if k != UNTRUSTED}), indent=2
-    ).decode()
-    return text if len(text) <= MOST_JSON else text[:MOST_JSON] + "\n…"
 
 
 def _claims_about(artifact: Payload, node: Payload) -> list[Child]:
@@ -248,8 +234,8 @@ def _claims_about(artifact: Payload, node: Payload) -> list[Child]:
 
 def _evidence(node: Payload) -> Html:
     """What is known of the report itself, and the sum up to here."""
-    told = {one["contract_ref"] for one in node["artifacts"] if one["kind"] not in _TOLD_ELSEWHERE}
-    rest = [one for one in node["claims"] if not one["contract_ref"] or one["contract_ref"] not in told]
+    shown = {one["contract_ref"] for one in node["artifacts"] if one["kind"] not in _SHOWN_ELSEWHERE}
+    rest = [one for one in node["claims"] if not one["contract_ref"] or one["contract_ref"] not in shown]
     rows = [claim_row(one, is_imported=node["is_imported"]) for one in rest]
     left = node["omitted"].get("claims", 0)
     return element(
@@ -334,8 +320,8 @@ def _validations(node: Payload) -> Child:
         )
         for one in node["validations"]
     ]
-    said = soft("Whether each part is there as the step asks; not whether it is true.")
-    return panel("Form of the report", said, element("ul", *rows, class_="facts")) if rows else None
+    caveat = soft("Whether each part is there as the step asks; not whether it is true.")
+    return panel("Form of the report", caveat, element("ul", *rows, class_="facts")) if rows else None
 
 
 def _files(node: Payload, files: Payload | None) -> Child:
@@ -343,8 +329,8 @@ def _files(node: Payload, files: Payload | None) -> Child:
     if node["tree"] is None or node["parent"] is None:
         return None
     if files is None:
-        told = "Handrail kept the files of this step. It cannot compare them from here."
-        return panel("What changed since the step before", soft(told))
+        text = "Handrail kept the files of this step. It cannot compare them from here."
+        return panel("What changed since the step before", soft(text))
     pair = f"{node['parent']['id']} {node['node_id']}"
     command = f"handrail code diff {pair} --session {node['session_id']} --human"
     changed = files["files"]

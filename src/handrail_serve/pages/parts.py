@@ -304,8 +304,8 @@ def evidence_badges(evidence: Mapping[str, int], caveat: str = "") -> Html:
         if evidence.get(worth, 0)
         for look, glyph in [_LOOKS[worth]]
     ]
-    told = element("span", caveat, class_="small soft") if caveat and shown else None
-    return element("span", *(shown or [badge("nothing checked yet")]), told, class_="cluster")
+    note = element("span", caveat, class_="small soft") if caveat and shown else None
+    return element("span", *(shown or [badge("nothing checked yet")]), note, class_="cluster")
 
 
 def gap_words(gap: Payload, state: str) -> tuple[Child, ...]:
@@ -419,8 +419,8 @@ def acts(operation: str, given: Payload, *, title: str = "", word: str = "", **m
     `more` are those of `static/actions.js`, without their prefix.
     """
     gate = {"data_gated": True, "data_title": title, "data_word": word} if title else {}
-    told = {f"data_{name}": value for name, value in more.items()}
-    return {"data_operation": operation, "data_input": json_text(given), **gate, **told}
+    data = {f"data_{name}": value for name, value in more.items()}
+    return {"data_operation": operation, "data_input": json_text(given), **gate, **data}
 
 
 def filters(path: str, *fields: Html) -> Html:
@@ -453,14 +453,14 @@ def table(heads: Sequence[str], rows: Iterable[Html], label: str) -> Html:
     )
 
 
-def drawing(svg: str, outline: str, told: Html) -> list[Html]:
-    """A graph as a picture, and `told` before the same as text."""
+def drawing(svg: str, outline: str, summary: Html) -> list[Html]:
+    """A graph as a picture, and `summary` before the same as text."""
     picture = element("img", src=picture_address(svg), alt="The steps from top to bottom; below, as text.")
     return [
         element("div", picture, class_="map", tabindex=0, role="region", aria_label="Drawing"),
         element(
             "details",
-            told,
+            summary,
             element("pre", outline, class_="code wide", tabindex=0, aria_label="Steps"),
         ),
     ]
@@ -520,4 +520,55 @@ def diff_lines(text: str) -> Html:
         rows.append(element("span", line or " ", class_=look))
     return element(
         "pre", *rows, class_="diff wide tall", tabindex=0, role="region", aria_label="Changed lines"
+    )
+
+
+# What a report claims, in its own words, and how each claim is known
+
+
+MOST_CLAIMS = 8
+"""Of each kind that a card names."""
+
+
+def is_seen(claim: Payload) -> bool:
+    """Whether somebody else than the agent has seen that it is so; that a place exists is no proof."""
+    return bool(claim["verdict"] == "holds" and claim["level"] in PROOF)
+
+
+def claim_row(claim: Payload, *, is_imported: bool) -> Html:
+    """The claim, and beside it how it is known; below it, what that word leaves out."""
+    more = claim["told"].removeprefix(WORTH_WORDS.get(claim["level"], "")).removeprefix(": ")
+    return element(
+        "li",
+        element("span", claim["text"], dir="auto"),
+        " ",
+        evidence_badge(claim["level"], claim["verdict"], is_imported=is_imported),
+        element("span", more, class_="under soft small", dir="auto") if more else None,
+    )
+
+
+def sides(node: Payload) -> Child:
+    """What is proven of a report and what rests on its word, as two lists of texts."""
+    claims = [one for one in node["claims"] if one["check"] != "person" or is_seen(one)]  # else: the question
+    seen = [one for one in claims if is_seen(one)]
+    word = [one for one in claims if not is_seen(one)]
+    if not claims:
+        text = "Nothing in this report could be checked: it rests on the agent's word."
+        return soft(text) if node["notes"] or node["artifacts"] else None
+    return element(
+        "div",
+        _side("Proven", seen, node) if seen else None,
+        _side("On the agent's word", word, node) if word else None,
+        class_="stack tight",
+    )
+
+
+def _side(title: str, claims: Sequence[Payload], node: Payload) -> Html:
+    rows = [claim_row(one, is_imported=node["is_imported"]) for one in claims[:MOST_CLAIMS]]
+    more = len(claims) - len(rows)
+    return element(
+        "div",
+        element("p", element("strong", title)),
+        dots(rows),
+        soft(f"And {more} more, on the page of the step.") if more else None,
     )

@@ -150,10 +150,10 @@ class _Listing:
     def _aside(self, root: Payload, depth: int) -> Html:
         inside = self._inside(root)
         if depth >= DEEPEST:
-            told: Child = element(
+            note: Child = element(
                 "p", f"{count(len(inside), 'node')} deeper inside", class_="soft small spot"
             )
-            return element("li", told, class_="aside")
+            return element("li", note, class_="aside")
         tip = inside[-1]
         summary = element("summary", _describe_branch(inside))
         pair = element(
@@ -258,12 +258,12 @@ def _marks(node: Payload) -> list[Child]:
         marks.append(badge("fork", "", "step"))
     if node["gap_count"]:
         marks.append(badge(count(node["gap_count"], "gap"), "warn", "gap"))
-    is_told = node["level"] == "confirmed" and node["person"] == "confirmed"
+    is_shown = node["level"] == "confirmed" and node["person"] == "confirmed"
     if node["verdict"] in ("contradicted", "stale") or node["level"] in PROOF:
         marks.append(evidence_badge(node["level"], node["verdict"], is_imported=node["is_imported"]))
     if node["is_diverged"]:
         marks.append(badge("left the instructions", "warn", "gap"))
-    if node["person"] and not is_told:
+    if node["person"] and not is_shown:
         marks.append(person_badge(node["person"], is_imported=node["is_imported"]))
     if node["artifact_count"]:
         marks.append(element("span", count(node["artifact_count"], "artifact"), class_="soft"))
@@ -285,10 +285,10 @@ def loop_words(step_id: str) -> str:
 
 
 def _skipped(node: Payload) -> list[Html]:
-    told = [f"Skipped: {row['title']}; {_why_skipped(row)}" for row in node["passed"]]
+    lines = [f"Skipped: {row['title']}; {_why_skipped(row)}" for row in node["passed"]]
     more = node["passed_omitted"]
-    told += [f"Skipped: {count(more, 'more part')}"] if more else []
-    return [element("li", words, class_="skip-note") for words in told]
+    lines += [f"Skipped: {count(more, 'more part')}"] if more else []
+    return [element("li", words, class_="skip-note") for words in lines]
 
 
 def _why_skipped(row: Payload) -> str:

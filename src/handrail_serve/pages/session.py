@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handrail.engine.events import is_newer
-from handrail.projections.claim_texts import spell_kind
 from handrail.projections.html.elements import Child, Html, element, join_html
-from handrail.projections.plain_words import CLOSE_WORDS
+from handrail.projections.plain_words import CLOSE_WORDS, SHOWN_OTHERWISE, spell_kind
 from handrail_serve.pages.forms import settle_form
 from handrail_serve.pages.needs import Card, own_card, whose_agent
 from handrail_serve.pages.parts import (
@@ -180,6 +179,7 @@ def _with_run(
         element(
             "aside",
             _proof(run, titles),
+            _doubts(run, shown["session_id"] if can_settle else ""),
             _gaps(run, shown["session_id"] if can_settle else ""),
             _outputs(run, titles),
             _in_force(shown["session_id"], run),
@@ -272,12 +272,30 @@ def _sentence(run: Payload, graph: Payload) -> str:
         closed = run["closed"]
         note = f" {closed['note']}" if closed["note"] else ""
         return f"Closed, {CLOSE_WORDS.get(closed['reason'], closed['reason'])}.{note}"
-    told = run["not_run_told"]
-    passed = f"{told[0].upper()}{told[1:]}." if told else ""
+    skipped = run["not_run_told"]
+    passed = f"{skipped[0].upper()}{skipped[1:]}." if skipped else ""
     if status == "complete_with_gaps":
         left = count(graph["open_gap_count"], "open gap is", "open gaps are")
         return f"Done, with gaps: {left} left.{passed and f' {passed}'}"
     return passed or "Every step was done."
+
+
+def _doubts(run: Payload, settled_in: str) -> Child:
+    """Why a run is not clean, with the door of who agrees to it, and what is to be known beside it."""
+    doubts, notes = (
+        [
+            element("li", text, dir="auto")
+            for code, text in run.get(name, {}).items()
+            if code not in SHOWN_OTHERWISE
+        ]
+        for name in ("doubts", "told")
+    )
+    named = run.get("doubts_id", "")
+    form = reveal("Agree to it", settle_form(settled_in, named)) if named and settled_in else None
+    return join_html(
+        panel("In doubt", element("ul", *doubts, class_="facts"), form) if doubts else None,
+        panel("Also to know", element("ul", *notes, class_="facts")) if notes else None,
+    )
 
 
 def _gaps(run: Payload, settled_in: str) -> Child:
@@ -288,8 +306,8 @@ def _gaps(run: Payload, settled_in: str) -> Child:
 def _gap(gap: Payload, settled_in: str) -> Html:
     """One gap with its door (`settled_in`: the session, where there is one), or what its settler wrote."""
     if gap["reason"] == "settled_by_person":
-        said = element("span", gap["summary"], dir="auto")
-        return element("li", badge("settled by a person", "", "done"), " ", said)
+        summary = element("span", gap["summary"], dir="auto")
+        return element("li", badge("settled by a person", "", "done"), " ", summary)
     form = settle_form(settled_in, gap["id"]) if gap["is_open"] and settled_in else None
     state = "open" if gap["is_open"] else "settled"
     return element("li", *gap_words(gap, state), reveal("Settle it", form) if form else None)

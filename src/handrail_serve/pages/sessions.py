@@ -74,10 +74,10 @@ def sessions_page(
 
 def _summary(needs: Payload) -> Html:
     waiting = needs["total"] - needs["answered"]
-    told = f"{count(waiting, 'thing needs', 'things need')} you" if waiting else "Nothing needs you"
+    text = f"{count(waiting, 'thing needs', 'things need')} you" if waiting else "Nothing needs you"
     return element(
         "p",
-        element("span", f"{count(needs['session_count'], 'session')}. {told}."),
+        element("span", f"{count(needs['session_count'], 'session')}. {text}."),
         class_="meta",
         id="summary",
     )
@@ -184,8 +184,8 @@ def _rows(name: str, items: Sequence[Payload], by: str, place: int, waiting: Map
     rows = element("ol", *shown, class_="rows", id="sessions" if not place else None)
     if not by:
         return rows
-    told = element("span", count(len(items), "session"), class_="aside")
-    title = element("h3", name, " · ", told, dir="auto")
+    number = element("span", count(len(items), "session"), class_="aside")
+    title = element("h3", name, " · ", number, dir="auto")
     return element("section", title, rows, class_="stack tight", data_key=f"group {name}")
 
 
@@ -196,7 +196,7 @@ def _title(item: Payload) -> str:
 def _row(item: Payload, waiting: str) -> Html:
     where_to = run_path(item["id"], item["run_id"]) if item["run_id"] else session_path(item["id"])
     is_open = item["status"] in ("in_progress", "blocked")
-    told = [
+    facts = [
         element("span", item["workflow_name"] or item["workflow_id"]) if item["workflow_id"] else None,
         element("span", f"at {item['pending_title']}") if item["pending_title"] and is_open else None,
         element("span", f"{item['parts_done']} of {item['parts']} parts done")
@@ -225,7 +225,7 @@ def _row(item: Payload, waiting: str) -> Html:
         element(
             "span",
             element("a", cut(_title(item)), href=where_to, class_="row-link", dir="auto"),
-            under(*told),
+            under(*facts),
         ),
         ago(item["last_activity"]),
         data_key=item["id"],
@@ -236,9 +236,9 @@ def _hits(hits: Payload, words: str) -> Child:
     rows = [_hit(row, words) for row in hits["items"]]
     if not rows:
         return None
-    told = count(len(rows), "place has", "places have")
+    places = count(len(rows), "place has", "places have")
     return section(
-        f"{told} “{words}”{', and there may be more' if hits['has_more'] else ''}",
+        f"{places} “{words}”{', and there may be more' if hits['has_more'] else ''}",
         element("ol", *rows, class_="rows two", id="hits"),
     )
 

@@ -132,11 +132,11 @@ def preferences_form(held: Payload) -> Html:
 def _in_words(held: Payload) -> Html:
     label = next((one["label"] for one in held["presets"] if one["id"] == held["preset"]), "")
     chosen = {"user": "chosen", "run": "set when the present run was started", "default": "by default"}
-    told = element("strong", label or f"{held['autonomy']}, {held['risk_policy']}")
+    name = element("strong", label or f"{held['autonomy']}, {held['risk_policy']}")
     base = held["new_runs"]
     later = f" New runs here begin with {base['autonomy']}, {base['risk_policy']}."
     return element(
-        "span", "Now ", told, f", {chosen[held['source']]}.", later if held["source"] == "run" else None
+        "span", "Now ", name, f", {chosen[held['source']]}.", later if held["source"] == "run" else None
     )
 
 

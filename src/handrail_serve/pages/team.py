@@ -204,7 +204,7 @@ def _gated(operation: str, given: dict[str, Any], word: str, title: str) -> Html
     return element("button", word, type="button", class_="button plain", **call)
 
 
-def _form(operation: str, given: dict[str, Any], word: str, told: str, text: str, *fields: Child) -> Html:
+def _form(operation: str, given: dict[str, Any], word: str, field: str, text: str, *fields: Child) -> Html:
     spot = "-".join(("told", *operation.split("."), *map(str, given.values())))
     return element(
         "form",
@@ -213,5 +213,5 @@ def _form(operation: str, given: dict[str, Any], word: str, told: str, text: str
         cluster(button(word, "main")),
         element("pre", id=spot, class_="tall", tabindex="0"),
         class_="stack tight",
-        **acts(operation, given, title=f"{word}?", word=word, answer=f"#{spot}", answer_field=told),
+        **acts(operation, given, title=f"{word}?", word=word, answer=f"#{spot}", answer_field=field),
     )

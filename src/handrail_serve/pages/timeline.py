@@ -135,12 +135,12 @@ def _grouped(session_id: str, moments: Sequence[Any], lanes: Sequence[str], zoom
     for (when, lane), entries in groups.items():
         shown = f"{when.replace('T', ' ')}:00 UTC" if zoom == "hour" else when
         blocked = sum(entry["what"] == "blocked_attempt" for entry in entries)
-        told = count(len(entries), "moment") + (f", {blocked} blocked" if blocked else "")
+        number = count(len(entries), "moment") + (f", {blocked} blocked" if blocked else "")
         yield element(
             "li",
             element("time", shown, datetime=entries[0]["at"], data_as="written"),
             _drawing(lanes, lane, "blocked_attempt" if blocked else "step"),
-            element("span", f"{told}, up to ", _link(session_id, entries[-1])),
+            element("span", f"{number}, up to ", _link(session_id, entries[-1])),
             data_key=f"{when} {lane}",
         )
 
@@ -152,17 +152,17 @@ def _words(session_id: str, entry: Payload) -> Html:
     more = entry["said"] if entry["what"] in _WITH_MORE else ""
     return element(
         "span",
-        "The run " if is_start else _said(entry) or _WORDS.get(entry["what"], f"{entry['what']} "),
+        "The run " if is_start else _describe_answer(entry) or _WORDS.get(entry["what"], f"{entry['what']} "),
         _link(session_id, entry),
         element("span", f", {loop}" if loop else "", took, class_="soft"),
         element("span", ": ", element("bdi", entry["said"]), class_="soft") if more else None,
     )
 
 
-def _said(entry: Payload) -> str:
+def _describe_answer(entry: Payload) -> str:
     """What a person chose or gave; a yes and a no have their own words."""
-    said: str = "" if entry["what"] in _WITH_MORE else entry["said"]
-    return f"A person {said} at " if said and said != "confirmed it" else ""
+    answer: str = "" if entry["what"] in _WITH_MORE else entry["said"]
+    return f"A person {answer} at " if answer and answer != "confirmed it" else ""
 
 
 def _link(session_id: str, entry: Payload) -> Child:

@@ -500,7 +500,7 @@ class Directory:
         return self._add(link, "page", workspace=workspace, account=account, by=account, seconds=PAGE_SECONDS)
 
     def _make(
-        self, kind: CredentialKind, *, workspace: str, request_id: str, by: Asking, **told: Any
+        self, kind: CredentialKind, *, workspace: str, request_id: str, by: Asking, **facts: Any
     ) -> Made:
         def add(link: Link) -> Made:
             known = link.execute(
@@ -511,7 +511,7 @@ class Directory:
             if isinstance(by, Principal):
                 require_as_found(link, workspace, by, by.role)
             made_by = account_of(by)
-            return self._add(link, kind, workspace=workspace, request_id=request_id, by=made_by, **told)
+            return self._add(link, kind, workspace=workspace, request_id=request_id, by=made_by, **facts)
 
         return self.database.within(workspace).write(add)
 
@@ -566,7 +566,7 @@ def _role(offered: str) -> Role:
 
 
 def _credential(row: tuple[Any, ...]) -> Credential:
-    *told, offered, role, owner = row
+    *values, offered, role, owner = row
     names = (
         "id",
         "workspace",
@@ -579,6 +579,6 @@ def _credential(row: tuple[Any, ...]) -> Credential:
         "ended_at",
         "used_at",
     )
-    held = dict(zip(names, told, strict=True))
+    held = dict(zip(names, values, strict=True))
     held["scopes"] = tuple(held["scopes"].split())
     return Credential(**held, offered=offered, role=role, owner=owner or "")

@@ -53,7 +53,7 @@ def _is_of_one_script(name: str) -> bool:
 
 # Names in answers
 
-_TOLD: Final = frozenset(
+_WITH_NAMES: Final = frozenset(
     {
         *("session.needs", "session.gaps", "session.show", "session.timeline", "session.resume"),
         *("session.work", "run.graph", "run.node", "run.compare"),
@@ -63,7 +63,7 @@ _TOLD: Final = frozenset(
 _ACCOUNT: Final = re.compile(r"\bacc_[0-9a-f]{16}\b")
 
 
-def join_names(find: Callable[[], Mapping[str, str]], operation: str, told: Any) -> Any:
+def join_names(find: Callable[[], Mapping[str, str]], operation: str, answer: Any) -> Any:
     """The answer of an operation with names inside its sentences; `find` is asked where there is an id."""
     known: dict[str, str] = {}
 
@@ -75,4 +75,4 @@ def join_names(find: Callable[[], Mapping[str, str]], operation: str, told: Any)
     def join(text: str) -> str:
         return text if _ACCOUNT.fullmatch(text) else _ACCOUNT.sub(name, text)
 
-    return change_texts(told, join) if operation in _TOLD else told
+    return change_texts(answer, join) if operation in _WITH_NAMES else answer

@@ -115,8 +115,8 @@ class Provider:
         }
         if self.options.client_secret:
             sent["client_secret"] = self.options.client_secret
-        told = _fetch(self._configured("token_endpoint"), urlencode(sent).encode())
-        claims = self._verify(str(told.get("id_token", "")), self.options.client_id)
+        document = _fetch(self._configured("token_endpoint"), urlencode(sent).encode())
+        claims = self._verify(str(document.get("id_token", "")), self.options.client_id)
         if not hmac.compare_digest(str(claims.get("nonce", "")), _derive(key, "nonce", spelled)):
             raise refuse_provider()
         name = str(claims.get("name") or claims.get("preferred_username") or claims["sub"])
@@ -152,15 +152,15 @@ class Provider:
         with self._lock:
             is_fresh = self._configuration and time.monotonic() - self._read_at < FRESH_SECONDS
         if not is_fresh:
-            told = _fetch(f"{self.options.issuer.rstrip('/')}/.well-known/openid-configuration")
-            if told.get("issuer") != self.options.issuer:
+            document = _fetch(f"{self.options.issuer.rstrip('/')}/.well-known/openid-configuration")
+            if document.get("issuer") != self.options.issuer:
                 raise Fault(
                     E_CONFIG,
                     "The provider calls itself something else than --issuer says.",
                     details={"setting": "--issuer"},
                 )
             with self._lock:
-                self._configuration, self._read_at = told, time.monotonic()
+                self._configuration, self._read_at = document, time.monotonic()
         address = str(self._configuration.get(name, ""))
         require_safe(address)
         return address
@@ -208,14 +208,14 @@ def _fetch(address: str, sent: bytes | None = None) -> dict[str, Any]:
     request = Request(address, data=sent, headers=headers)  # noqa: S310 - see `require_safe`
     try:
         with urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310 - require_safe allows https and loopback
-            told = msgspec.json.decode(answer.read(MOST_BYTES))
+            document = msgspec.json.decode(answer.read(MOST_BYTES))
     except (URLError, TimeoutError, OSError, msgspec.DecodeError, ValueError) as trouble:
         if isinstance(trouble, URLError) and getattr(trouble, "code", 0) in (400, 401, 403):
             raise refuse_provider() from trouble
         raise _away() from trouble
-    if not isinstance(told, dict):
+    if not isinstance(document, dict):
         raise _away()
-    return told
+    return document
 
 
 def _sign(key: bytes, state: State) -> str:

@@ -22,7 +22,7 @@ from handrail.contract.wording import make_readable_json
 from handrail.operations.checks.note_command import NOTE_COMMAND
 from handrail.operations.kept_trees import take_due_tree
 from handrail.operations.sessions.resume_session import WORK_HERE
-from handrail.ports.team import LookDue
+from handrail.ports.server import LookDue
 from handrail.runtime.hub import perform_operation, try_afterwards
 from handrail.runtime.operation import Effect, Operation
 from handrail.runtime.permission import Caller
@@ -69,7 +69,7 @@ def _answer(runtime: Runtime, call: CompanionCall) -> CompanionAnswer:
         called = _find_operation(runtime, call)
         ask = _read_ask(call.ask)
     except Fault as fault:
-        return _told(failure_of(fault))
+        return _make_answer(failure_of(fault))
     entered = enter_companion(runtime, call)
     caller = Caller(
         tool="handrail companion",
@@ -87,10 +87,10 @@ def _answer(runtime: Runtime, call: CompanionCall) -> CompanionAnswer:
     for due_tree in entered.trees_due or ():
         if isinstance(due_tree, TreeDue):
             try_afterwards(entered, partial(take_due_tree, entered, due_tree, 0))
-    return _told(outcome)
+    return _make_answer(outcome)
 
 
-def _told(outcome: Outcome) -> CompanionAnswer:
+def _make_answer(outcome: Outcome) -> CompanionAnswer:
     return CompanionAnswer(version=__version__, outcome=describe_outcome(outcome))
 
 

@@ -18,7 +18,7 @@ from handrail.contract.outcome import Fault
 from handrail.contract.tokens.confirm import refusal
 from handrail.host.private_files import ensure_private_directory, open_regular_file, replace_private
 from handrail.host.worktree.local_worktree import LocalWorktree
-from handrail.host.worktree.packs import compress, unpack
+from handrail.host.worktree.restore import compress, unpack
 from handrail.ports.worktree import MOST_PACK_BYTES, FileWrite, Packed, Tree, TreeEntry, Unseen, Written
 from handrail.runtime.hub import try_afterwards
 from handrail.runtime.runtime import Runtime

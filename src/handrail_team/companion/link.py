@@ -29,8 +29,7 @@ from handrail.contract.outcome import Failure, Fault, Json, Outcome
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.operations.kept_trees import COMMAND_PACK_BYTES
-from handrail.ports.server import HttpClient
-from handrail.ports.team import TeamCall, TeamState
+from handrail.ports.server import HttpClient, TeamCall, TeamState
 from handrail.runtime.hub import try_afterwards
 from handrail.runtime.runtime import Runtime, keeps_code
 from handrail_team.companion.kept_contents import KeepingWorktree
@@ -198,21 +197,21 @@ class CompanionLink:
     def _send(self, link: Link, sent: CompanionCall) -> CompanionAnswer:
         headers = self._headers(link)
         try:
-            told = self._client.ask(
+            response = self._client.ask(
                 "POST", link.server + ADDRESS, headers, to_wire(sent), ANSWER_SECONDS, MOST_ANSWER_BYTES
             )
         except Fault as fault:
             if fault.kind in (E_NETWORK, E_TIMEOUT):
                 raise _unavailable(fault.message) from fault
             raise
-        if told.status == 200:
+        if response.status == 200:
             try:
-                answered = from_wire(told.body, CompanionAnswer)
+                answered = from_wire(response.body, CompanionAnswer)
             except (msgspec.MsgspecError, UnicodeDecodeError) as trouble:
                 raise _unavailable("The server answered with something else.") from trouble
             require_same_major(answered.version, "this program")
             return answered
-        raise _refusal_of(told.status, told.body)
+        raise _refusal_of(response.status, response.body)
 
     def _headers(self, link: Link) -> dict[str, str]:
         token = self._environment.get(TOKEN_VARIABLE, "") or self._token_of(link.server)
@@ -253,13 +252,13 @@ class CompanionLink:
             return state
         try:
             headers = self._headers(link)
-            told = self._client.ask("GET", link.server + WHO, headers, b"", STATE_SECONDS, 65_536)
+            response = self._client.ask("GET", link.server + WHO, headers, b"", STATE_SECONDS, 65_536)
         except Fault as fault:
             away = fault.kind in (E_NETWORK, E_TIMEOUT)
             return msgspec.structs.replace(state, is_reachable=not away, trouble=fault.message)
-        if told.status != 200:
-            return msgspec.structs.replace(state, trouble=_refusal_of(told.status, told.body).message)
-        data = _read_problem(told.body).get("data")
+        if response.status != 200:
+            return msgspec.structs.replace(state, trouble=_refusal_of(response.status, response.body).message)
+        data = _read_problem(response.body).get("data")
         who = data if isinstance(data, dict) else {}
         return msgspec.structs.replace(
             state, account=str(who.get("name", "")), expires_at=str(who.get("expires_at", ""))
@@ -301,13 +300,13 @@ def _unavailable(message: str) -> Fault:
 
 def _refusal_of(status: int, body: bytes) -> Fault:
     """What a server says that did not take the call at all: a problem document of HTTP."""
-    told = _read_problem(body)
-    message = told.get("detail") or told.get("title") or f"The server answered with the status {status}."
+    answer = _read_problem(body)
+    message = answer.get("detail") or answer.get("title") or f"The server answered with the status {status}."
     if status in (502, 503, 504, 429):
         return _unavailable(str(message))
     if status == 401:
         return Fault(E_AUTH, str(message)[:1000], hint="Run handrail login again, or ask for a new token.")
-    failure = told.get("outcome")
+    failure = answer.get("outcome")
     if isinstance(failure, dict):
         found = read_outcome(failure)
         if isinstance(found, Failure):
@@ -317,7 +316,7 @@ def _refusal_of(status: int, body: bytes) -> Fault:
 
 def _read_problem(body: bytes) -> dict[str, Any]:
     try:
-        told = msgspec.json.decode(body)
+        problem = msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return problem if isinstance(problem, dict) else {}

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from handrail.contract.catalogue import INTERNAL_ERROR
-from handrail.contract.outcome import Fault, Json, make_from
+from handrail.contract.outcome import Fault, make_from
 from handrail.operations.declared_checks import digest_check
 from handrail.ports.actions import OwnAction
 from handrail.ports.checks import ProgramEnd, ReportFile
-from handrail.ports.team import TeamCall
+from handrail.ports.server import TeamCall
 from handrail.ports.worktree import Changes, Tree, Unseen
 from handrail.runtime.runtime import Runtime, looks_at_code
 from handrail_team.companion.sent import name_tree
@@ -167,7 +167,10 @@ class Looking:
         tree = rt.worktree().take_tree(self._project)
         return ProgramRow(
             call=order.call,
-            end=msgspec.structs.replace(ended, steering=_redact(rt, ended.steering)),
+            end=msgspec.structs.replace(
+                ended,
+                steering={name: rt.secrets.redact_text(value) for name, value in ended.steering.items()},
+            ),
             printed=rt.secrets.redact_text(bytes(kept).decode(errors="replace")).encode(),
             report=report,
             tree=tree if isinstance(tree, Tree) else None,
@@ -195,17 +198,17 @@ class Looking:
                 self._rt.known_checks().keep_run(self._project, digest_check(one), duration)
 
     def _act(self, order: ActionOrder) -> ActionRow:
-        told = make_from(ActionRow, order)
+        row = make_from(ActionRow, order)
         try:
             opened: OwnAction = self._rt.registry.adapter("actions")(
                 self._rt, self._project, order.operation, order.params
             )
             result = opened.call() if order.preview is None else opened.apply(order.preview)
         except Fault as fault:
-            return msgspec.structs.replace(told, code=fault.kind.code, message=fault.message, hint=fault.hint)
+            return msgspec.structs.replace(row, code=fault.kind.code, message=fault.message, hint=fault.hint)
         except AssertionError:  # an operation that is none of ours
-            return msgspec.structs.replace(told, code=INTERNAL_ERROR.code, message="There is no such action.")
-        return msgspec.structs.replace(told, result=_plain(result))
+            return msgspec.structs.replace(row, code=INTERNAL_ERROR.code, message="There is no such action.")
+        return msgspec.structs.replace(row, result=msgspec.to_builtins(result))
 
 
 def _with_tree(rt: Runtime, project: str, seen: Sighting) -> Sighting:
@@ -222,12 +225,3 @@ def _find_sources(rt: Runtime, project: str) -> tuple[Any, ...]:
         for file in rt.library.files(project)
         if file.source_kind != "bundled"
     )
-
-
-def _redact(rt: Runtime, values: dict[str, str]) -> dict[str, str]:
-    return {name: rt.secrets.redact_text(value) for name, value in values.items()}
-
-
-def _plain(result: dict[str, Json]) -> dict[str, Json]:
-    plain: dict[str, Json] = msgspec.to_builtins(result)
-    return plain

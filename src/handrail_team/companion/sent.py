@@ -21,7 +21,7 @@ from handrail.contract.outcome import Fault, Json, make_from
 from handrail.ports.actions import Preview
 from handrail.ports.checks import KnownCheck, NoChecksKnown, ProgramCall, ProgramEnd, ReportFile
 from handrail.ports.process import Randomness
-from handrail.ports.team import LookDue
+from handrail.ports.server import LookDue
 from handrail.ports.workspace import (
     DesiredSettings,
     NamedWorkspace,

@@ -19,7 +19,7 @@ from handrail.engine.facts import encode_project
 from handrail.event_log.memory import MemoryLog
 from handrail.operations.code.show_status import refuse_unclear
 from handrail.ports.log import Blob, Draft, EventLog
-from handrail.ports.team import TeamCall
+from handrail.ports.server import TeamCall
 from handrail.runtime.hub import perform_operation
 from handrail.runtime.runtime import Runtime
 from handrail_team.companion.kept_contents import KeepingWorktree
@@ -50,8 +50,8 @@ def perform_here(
     named = params.get("session")
     if not isinstance(named, str):
         named = (_find_newest if call.operation == "receipt.export" else _find_open)(project, ask)
-    told = _require(ask("session.export", {"sessionId": named, "withCode": True}))
-    log = _open_bundle(msgspec.json.encode(told["content"]).decode())
+    bundle = _require(ask("session.export", {"sessionId": named, "withCode": True}))
+    log = _open_bundle(msgspec.json.encode(bundle["content"]).decode())
     worktree = keeping(lambda: str(_require(ask(NOTE_TREE.name, {"session": named}))["treeId"]))
     entered = msgspec.structs.replace(local, log=log, worktree=lambda: worktree)
     called = local.registry.operation(call.operation)
@@ -76,8 +76,8 @@ def _find_open(project: str, ask: Ask) -> str:
     found = _require(ask("session.work", {})).get("candidates", [])
     sessions = list(dict.fromkeys(one["sessionId"] for one in found))
     if len(sessions) != 1:
-        told = f"{len(sessions)} runs in progress here fit." if sessions else "No run in progress here fits."
-        raise refuse_unclear(told, sessions)
+        text = f"{len(sessions)} runs in progress here fit." if sessions else "No run in progress here fits."
+        raise refuse_unclear(text, sessions)
     return str(sessions[0])
 
 
@@ -89,8 +89,8 @@ def _find_newest(project: str, ask: Ask) -> str:
     if own:
         return own[0]
     others = _list_sessions(ask("session.list", asked))
-    told = "Agents of yours began no run here, others did." if others else "There is no run here."
-    raise refuse_unclear(told, others)
+    text = "Agents of yours began no run here, others did." if others else "There is no run here."
+    raise refuse_unclear(text, others)
 
 
 def _list_sessions(outcome: Outcome) -> list[str]:

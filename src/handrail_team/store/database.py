@@ -269,8 +269,8 @@ class Database:
             settings = conninfo.make_conninfo(**(given | {name: str(value) for name, value in known.items()}))
             return Link.connect(settings, autocommit=True)
         except psycopg.Error as error:
-            told = f"The database cannot be reached{self._words_of(error)}."
-            raise _unavailable("connection", told) from error
+            message = f"The database cannot be reached{self._words_of(error)}."
+            raise _unavailable("connection", message) from error
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
@@ -292,8 +292,8 @@ class Database:
             case errors.SerializationFailure() | errors.DeadlockDetected() | errors.LockNotAvailable():
                 return _unavailable("busy", "The database could not do this now: others are at the same.")
             case psycopg.DataError() if error.sqlstate is None:  # refused here, before it was sent: a NUL
-                said = f"A text of this call cannot be kept: {_first_line(error)}"
-                return Fault(E_VALIDATION, said, details={"param": ""})
+                message = f"A text of this call cannot be kept: {_first_line(error)}"
+                return Fault(E_VALIDATION, message, details={"param": ""})
         words = self._words_of(error)
         match error:
             case errors.InsufficientPrivilege():
@@ -317,22 +317,22 @@ class Database:
 
     def _words_of(self, error: psycopg.Error) -> str:
         """What it says, for who has its address; where callers are others, the operator reads it instead."""
-        said = _first_line(error)
+        words = _first_line(error)
         if self._note is None:
-            return f": {said}"
-        self._tell_operator(self._note, f"The database says: {said}")
+            return f": {words}"
+        self._warn_operator(self._note, f"The database says: {words}")
         return ""
 
-    def _tell_operator(self, note: Callable[[str], None], said: str) -> None:
+    def _warn_operator(self, note: Callable[[str], None], words: str) -> None:
         """The same words at most once a minute: every call that comes meanwhile finds the same."""
         now = time.monotonic()
         with self._guard:
-            is_known = now - self._noted.get(said, -_NOTED_SECONDS) < _NOTED_SECONDS
+            is_known = now - self._noted.get(words, -_NOTED_SECONDS) < _NOTED_SECONDS
             if not is_known:
                 self._noted.clear()  # the one that `within` shares
-                self._noted[said] = now
+                self._noted[words] = now
         if not is_known:
-            note(said)
+            note(words)
 
 
 def facts_of(database: Database) -> DatabaseFacts:

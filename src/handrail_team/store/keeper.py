@@ -13,13 +13,13 @@ from typing import Any, Final, LiteralString
 import psycopg
 from psycopg import sql
 
-from handrail.contract.catalogue import E_CONFLICT, SESSION_LOCKED, SESSION_NOT_FOUND
+from handrail.contract.catalogue import E_CONFLICT, SESSION_NOT_FOUND
 from handrail.contract.ids import BlobRef, SessionId, blob_ref
-from handrail.contract.outcome import Fault
 from handrail.engine.events import count_known
 from handrail.event_log.copying import CommitFacts, copy_session, plan_copy
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.upkeep.keeper import FileKeeper, commits_in, open_source
+from handrail.event_log.plan import refuse_locked
 from handrail.ports.store import (
     CopyWay,
     RemovalPlan,
@@ -32,8 +32,8 @@ from handrail.ports.store import (
     StoreProblem,
     StoreUsage,
 )
+from handrail_team.store.beside_the_log import SERVERS, check_ring, list_workspaces
 from handrail_team.store.database import LONG_PATIENCE_S, Link
-from handrail_team.store.keys import SERVERS, check_ring, list_workspaces
 from handrail_team.store.log import BLOB, TeamLog
 from handrail_team.store.migrations import ANY_WORDS, ASKED_WORDS
 
@@ -201,8 +201,7 @@ class TeamKeeper:
             try:
                 return _remove_unchanged(link, session, wait_ms)
             except psycopg.errors.LockNotAvailable as error:
-                details = {"session_id": session.session_id, "waited_ms": wait_ms}
-                raise Fault(SESSION_LOCKED, "Another writer holds this session.", details=details) from error
+                raise refuse_locked(session.session_id, wait_ms) from error
 
         return self._database.write(remove, LONG_PATIENCE_S)
 

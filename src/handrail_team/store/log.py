@@ -32,7 +32,7 @@ import msgspec
 import psycopg
 from psycopg import errors
 
-from handrail.contract.catalogue import SESSION_LOCKED, SESSION_NOT_HEALTHY, STORE_CORRUPT
+from handrail.contract.catalogue import STORE_CORRUPT
 from handrail.contract.ids import BlobRef, SessionId, blob_ref, is_session_id
 from handrail.contract.json.canonical import chain_digest, genesis
 from handrail.contract.outcome import Fault
@@ -42,6 +42,8 @@ from handrail.event_log.plan import (
     check_new,
     check_plan,
     check_session_id,
+    refuse_locked,
+    refuse_unsound,
     session_not_found,
 )
 from handrail.ports.log import (
@@ -109,7 +111,7 @@ _MOVE = (
     " open_runs = coalesce(%s::text[], open_runs),"
     " stamp = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000 WHERE session_id = %s"
 )
-_TELL = (
+_ADD_NOTICES = (
     "INSERT INTO handrail.outbox (id, due, body) SELECT n, 0, b"
     " FROM unnest(%s::text[], %b::bytea[]) AS new(n, b) ON CONFLICT DO NOTHING"
 )
@@ -230,8 +232,7 @@ class TeamHold:
     def _refusal(self, error: psycopg.Error) -> Fault:
         if not isinstance(error, errors.LockNotAvailable):
             return self._database.fault_of(error)
-        details = {"session_id": self._session_id, "waited_ms": self._wait_ms}
-        return Fault(SESSION_LOCKED, "Another writer holds this session.", details=details)
+        return refuse_locked(self._session_id, self._wait_ms)
 
     def _current_link(self) -> Link:
         """The connection with the lock; taken again after a commit, or where it was lost."""
@@ -268,7 +269,8 @@ class TeamHold:
         if self._tail is None and self._head.head:
             self._loaded(self._head.head)
         if self._tail is not None and self._head.head and self._tail[1].health.state != "healthy":
-            raise _not_healthy(self._session_id, self._tail[1].head, self._tail[1].health)
+            hint = "Restore the database from a backup, or go on in a new session."
+            raise refuse_unsound(self._session_id, self._tail[1].head, self._tail[1].health, hint)
 
     def _find(self, key: str) -> Record | None:
         """The event under a dedupe key, read under the lock."""
@@ -309,7 +311,7 @@ class TeamHold:
                 )
                 if notices := self._log.outward(self._session_id, records):
                     names, bodies = [name for name, _ in notices], [body for _, body in notices]
-                    link.execute(_TELL, (names, bodies))
+                    link.execute(_ADD_NOTICES, (names, bodies))
                 counted = -1 if under_way is None else last.index + 1
                 link.execute(_MOVE, (last.index + 1, last.digest, counted, under_way, self._session_id))
                 link.execute("COMMIT")
@@ -423,20 +425,6 @@ def _record(row: Sequence[Any]) -> Record:
 def _drop_before(loaded: Loaded, index: int) -> Loaded:
     records = tuple(record for record in loaded.records if record.index >= index)
     return Loaded(records=records, head=loaded.head, digest=loaded.digest, health=loaded.health)
-
-
-def _not_healthy(session_id: SessionId, head: int, health: Health) -> Fault:
-    return Fault(
-        SESSION_NOT_HEALTHY,
-        f"The stored session is not sound, so nothing is added to it. {health.detail}",
-        details={
-            "session_id": session_id,
-            "health": health.state,
-            "reason": health.reason,
-            "event_index": head,
-        },
-        hint="Restore the database from a backup, or go on in a new session.",
-    )
 
 
 # Rows, proven: the chain of digests is worked out again from what was read

@@ -1,8 +1,8 @@
 """How many runs are under way for an account and a workspace, so that a start beyond the limit is refused.
 
 The row of a session says who began its open runs, written with each commit; `counted` is the head that this
-was true for. A commit of a server that does not know these columns leaves `counted` behind, and the next
-start reads that session again. Work that a step hands out belongs to its run and is not counted.
+was true for. A commit that could not count them leaves `counted` behind; the next start reads that session.
+Work that a step hands out belongs to its run and is not counted.
 
 A start locks the row of its workspace before it counts, so of two at once the second sees the first.
 """

@@ -8,11 +8,9 @@ from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets
 from handrail.ports.process import Audit, Keys, Randomness
 from handrail.ports.store import DatabaseFacts
-from handrail_team.store.audit import TeamAudit
-from handrail_team.store.confirmed_tokens import TeamConfirmedTokens
+from handrail_team.store.beside_the_log import OperatorKeys, TeamAudit, TeamConfirmedTokens
 from handrail_team.store.database import Database, facts_of, find_secrets
 from handrail_team.store.keeper import TeamKeeper
-from handrail_team.store.keys import OperatorKeys
 from handrail_team.store.log import TeamLog
 from handrail_team.store.session_index import TeamSessionIndex
 

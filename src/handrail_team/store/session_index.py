@@ -35,14 +35,14 @@ _FIND = (
     " WHERE words @@ %s::tsquery),"
     " new AS (SELECT s.session_id FROM handrail.sessions s WHERE s.head > 0 AND NOT EXISTS"
     " (SELECT 1 FROM handrail.search f WHERE f.session_id = s.session_id AND f.version = s.digest"
-    " AND f.found = f.version AND f.form = %s)),"
+    " AND f.form = %s)),"
     " s AS (SELECT s.session_id, s.stamp, s.digest, bool_or(c.has) AS has FROM handrail.sessions s JOIN"
     " (TABLE known UNION ALL SELECT session_id, true FROM new) c ON c.session_id = s.session_id"
     " WHERE s.head > 0 AND s.stamp <= %s AND (s.stamp < %s OR s.session_id > %s)"
     " GROUP BY 1, 2, 3 ORDER BY s.stamp DESC, s.session_id LIMIT %s)"
 )
 _FACTS = (
-    " SELECT s.session_id, s.stamp, s.digest, s.has, f.version, f.found, f.facts FROM s LEFT JOIN"
+    " SELECT s.session_id, s.stamp, s.digest, s.has, f.version, f.facts FROM s LEFT JOIN"
     " handrail.search f ON f.session_id = s.session_id AND f.form = %s ORDER BY s.stamp DESC, s.session_id"
 )
 _COUNT = "SELECT count(*) FROM handrail.sessions WHERE head > 0"
@@ -52,13 +52,12 @@ _WITH_WORDS = (
 )
 _SUBJECTS = "SELECT session_id, subjects FROM handrail.search WHERE session_id = ANY(%s) AND form = %s"
 _KEEP = (
-    "INSERT INTO handrail.search (session_id, form, version, found, facts, subjects, words)"
-    " SELECT session_id, %s, %s, %s, %b, %b, array_to_tsvector(%s::text[])"
+    "INSERT INTO handrail.search (session_id, form, version, facts, subjects)"
+    " SELECT session_id, %s, %s, %b, %b"
     " FROM handrail.sessions WHERE session_id = %s"  # one that is removed meanwhile leaves nothing
     " ON CONFLICT (session_id, workspace) DO UPDATE SET form = excluded.form, version = excluded.version,"
-    " found = excluded.found, facts = excluded.facts, subjects = excluded.subjects, words = excluded.words"
+    " facts = excluded.facts, subjects = excluded.subjects"
 )
-# The words stand in `search` too, as long as servers of the version before may look for them there.
 _KEEP_WORDS = (
     "INSERT INTO handrail.found_by (session_id, words) SELECT session_id, array_to_tsvector(%s::text[])"
     " FROM handrail.sessions WHERE session_id = %s"
@@ -124,10 +123,7 @@ class TeamIndexView:
             return
         # One order for all: two servers that keep the same ones wait for each other.
         ordered = sorted(entries, key=lambda one: one.session_id)
-        rows = [
-            (self._form, one.version, one.version, one.facts, one.subjects, _words(one.words), one.session_id)
-            for one in ordered
-        ]
+        rows = [(self._form, one.version, one.facts, one.subjects, one.session_id) for one in ordered]
         found = [
             ([*_words(one.words), *_cut_pieces(_keepable(one.about) + _END)], one.session_id)
             for one in ordered
@@ -149,13 +145,11 @@ def _window(most: int, after: SessionStamp | None) -> tuple[object, ...]:
 
 
 def _indexed(row: tuple[Any, ...]) -> Indexed:
-    session_id, order, digest, has_words, version, found, facts = row
-    is_known = version == digest
+    session_id, order, digest, has_words, version, facts = row
     return Indexed(
         stamp=SessionStamp(session_id=SessionId(session_id), order=order),
         version=digest,
-        facts=bytes(facts) if is_known else None,
-        is_searched=is_known and found == digest,
+        facts=bytes(facts) if version == digest else None,
         lacks_words=not has_words,
     )
 

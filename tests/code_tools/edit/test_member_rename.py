@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail_code.edit.plan import Plan, Refusal
-from handrail_code.scan.trace import trace_callers
+from handrail_code.scan.callers import trace_callers
 from tests.cases import every_case
 from tests.code_tools.planning import apply_in_memory, plan_member_rename
 from tests.code_tools.reading import found_with_mark

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from handrail_code.facts.slots import Trouble
-from handrail_code.scan.analyze import analyze
-from handrail_code.scan.outline import ModuleGraph
-from handrail_code.scan.ripple import ripple
+from handrail_code.scan.callers import TraceAnswer, find_callers, find_uses, trace_callers
+from handrail_code.scan.outline import ModuleGraph, ripple
 from handrail_code.scan.search import search
-from handrail_code.scan.trace import TraceAnswer, trace_callers
 from tests.cases import every_case
 from tests.code_tools.reading import found_with_mark, project_of
 
@@ -122,8 +120,8 @@ def test_nobody_is_said_where_nobody_is() -> None:
 @pytest.mark.promise("code.proof.callers")
 def test_analyze_says_the_same() -> None:
     project, found, _ = found_with_mark({"a.js": "function ^f(){}\nsetTimeout(f)"})
-    told = analyze(project, found)
-    assert told.callers == ()
+    told = find_callers(project, found, find_uses(project, found))
+    assert told.known == ()
     assert told.unsure == told.troubles == (Trouble(code="used_as_value", path="a.js", start=26, end=27),)
 
 

@@ -16,13 +16,12 @@ from handrail.contract.tokens.continuation import (
     NextAction,
     Stale,
     allowed_action,
-    file_gone,
     mint_continuation,
     open_continuation,
     read_continuation,
     stale_refusal,
     stale_results,
-    stale_warning,
+    subject_gone,
 )
 from tests.cases import every_case
 from tests.contract.tokens.samples import KEY, OTHER_KEY, check_refusal
@@ -48,7 +47,6 @@ PREVIEW = msgspec.structs.replace(
     next_actions=(APPLY,),
     metadata=ContinuationMetadata(replayable=False, idempotent=False),
 )
-RUN_SEARCH = "Get a new token by running: js-scan --search 'it'\\''s' --scope 'src/' --limit 20 --ai-mode"
 
 
 def changed(continuation: Continuation, **changes: Any) -> Continuation:
@@ -59,29 +57,6 @@ def reopened(token: str) -> Continuation:
     continuation = open_continuation([KEY], token)
     assert continuation is not None
     return continuation
-
-
-@pytest.mark.parametrize("wrapping", ["{}", ' "{}" ', "`{}`", "{}.\n"])
-def test_a_genuine_token_in_time_is_read(wrapping: str) -> None:
-    text = wrapping.format(mint_continuation(KEY, SEARCH))
-
-    assert read_continuation([OTHER_KEY, KEY], text, now=NOW + 3599) == SEARCH
-
-
-def test_a_foreign_signature_is_refused_with_a_token_that_repeats_the_query() -> None:
-    foreign = mint_continuation(OTHER_KEY, SEARCH)
-
-    with pytest.raises(Fault) as raised:
-        read_continuation([KEY], foreign, now=NOW + 50)
-
-    check_refusal(raised, catalogue.INVALID_TOKEN, "signature is not valid here", status=401)
-    recovery = raised.value.details["recovery"]
-    repeat = reopened(recovery["recovery_token"])
-    assert recovery["suggestion"] == RUN_SEARCH
-    assert repeat.parameters == SEARCH.parameters
-    assert [(action.id, action.guard) for action in repeat.next_actions] == [("search", False)]
-    assert (repeat.issued_at, repeat.expires_at) == (NOW + 50, NOW + 3650)
-    assert repeat.context == ContinuationContext()
 
 
 @every_case(
@@ -123,45 +98,11 @@ def test_the_tool_that_repeats_a_preview_still_only_previews() -> None:
     assert [(action.id, action.guard) for action in repeat.next_actions] == [("extract_preview", False)]
 
 
-@every_case("text", ["", "invalid_token", "\0", "😀" * 3000, "A" * 1_000_000, "eyJhIjoxfQ"])
-def test_garbage_is_refused_with_a_suggestion_only(text: str) -> None:
-    with pytest.raises(Fault) as raised:
-        read_continuation([KEY], text, now=NOW)
-
-    recovery = {"suggestion": "Repeat the query to get a new token."}
-    check_refusal(raised, catalogue.INVALID_TOKEN, "Repeat the query", status=401, recovery=recovery)
-
-
-def test_a_token_with_one_wrong_character_is_refused_wherever_it_is() -> None:
-    """Some of them make bytes that are no text."""
-    token = mint_continuation(KEY, SEARCH)
-
-    for place in range(len(token) - 1):
-        other = "x" if token[place] != "x" else "y"
-        with pytest.raises(Fault) as raised:
-            read_continuation([KEY], token[:place] + other + token[place + 1 :], now=NOW)
-        assert raised.value.kind is catalogue.INVALID_TOKEN
-
-
 def test_without_any_key_nothing_is_signed() -> None:
     with pytest.raises(Fault) as raised:
         read_continuation([], mint_continuation(KEY, SEARCH), now=NOW)
 
     assert "recovery_token" not in raised.value.details["recovery"]
-
-
-def test_an_expired_query_comes_with_a_fresh_token() -> None:
-    text = mint_continuation(KEY, SEARCH)
-
-    with pytest.raises(Fault) as raised:
-        read_continuation([KEY], text, now=NOW + 7200)
-
-    says = "has expired; it was issued 120 minutes ago"
-    check_refusal(raised, catalogue.TOKEN_EXPIRED, says, status=410, expired_at=NOW + 3600)
-    recovery = raised.value.details["recovery"]
-    expected = changed(SEARCH, issued_at=NOW + 7200, expires_at=NOW + 10800)
-    assert recovery["can_refresh"] is True
-    assert reopened(recovery["refresh_token"]) == expected
 
 
 def test_a_refreshed_token_is_signed_with_the_current_key() -> None:
@@ -171,20 +112,6 @@ def test_a_refreshed_token_is_signed_with_the_current_key() -> None:
         read_continuation([KEY, OTHER_KEY], text, now=NOW + 7200)
 
     assert reopened(raised.value.details["recovery"]["refresh_token"]).parameters == SEARCH.parameters
-
-
-def test_an_expired_write_is_not_refreshed() -> None:
-    with pytest.raises(Fault) as raised:
-        read_continuation([KEY], mint_continuation(KEY, PREVIEW), now=NOW + 3600)
-
-    recovery = raised.value.details["recovery"]
-    assert recovery["can_refresh"] is False
-    assert "refresh_token" not in recovery
-    assert recovery["suggestion"].endswith("--extract 'fetchData' --to-module 'src/api.js' --ai-mode")
-
-
-def test_a_token_stands_for_its_one_action() -> None:
-    assert allowed_action(SEARCH, "js-scan") == ANALYZE
 
 
 @every_case(
@@ -205,40 +132,6 @@ def test_anything_else_is_refused_with_what_is_allowed(
     check_refusal(raised, catalogue.ACTION_NOT_ALLOWED, says, status=400, allowed=allowed)
 
 
-@pytest.mark.parametrize(
-    ("continuation", "actual"),
-    [(SEARCH, "sha256:f1"), (changed(SEARCH, context=ContinuationContext()), "sha256:f2")],
-)
-def test_results_that_are_the_same_or_were_never_bound_are_not_stale(
-    continuation: Continuation, actual: str
-) -> None:
-    assert stale_results(KEY, continuation, actual, now=NOW) is None
-
-
-def test_a_stale_read_goes_on_with_a_warning() -> None:
-    stale = stale_results(KEY, SEARCH, "sha256:f2", now=NOW)
-    assert stale is not None
-
-    warning = stale_warning(stale)
-
-    assert (warning["code"], warning["status"]) == ("RESULTS_STALE", 202)
-    assert warning["digest_mismatch"] == {"expected": "sha256:f1", "actual": "sha256:f2"}
-    assert reopened(warning["recovery"]["reissue_token"]).next_actions[0].id == "search"
-
-
-def test_a_stale_write_is_refused() -> None:
-    stale = stale_results(KEY, PREVIEW, "sha256:f2", now=NOW)
-    assert stale is not None
-
-    fault = stale_refusal(stale)
-
-    assert fault.kind is catalogue.RESULTS_STALE
-    assert fault.details["status"] == 409
-    assert fault.details["digest_mismatch"] == {"expected": "sha256:f1", "actual": "sha256:f2"}
-    assert reopened(fault.details["recovery"]["reissue_token"]).next_actions[0].id == "extract_preview"
-    assert "nothing was written" in fault.message
-
-
 def test_a_stale_write_that_cannot_be_repeated_has_no_token_to_offer() -> None:
     stale = Stale(expected="a", actual="b", suggestion="Repeat it.", reissue_token="")
 
@@ -256,7 +149,7 @@ def test_a_stale_write_that_cannot_be_repeated_has_no_token_to_offer() -> None:
     ],
 )
 def test_a_file_that_is_gone_leads_to_a_search(parameters: dict[str, Any], suggestion: str) -> None:
-    fault = file_gone(changed(PREVIEW, parameters=parameters), "src/app.js")
+    fault = subject_gone(changed(PREVIEW, parameters=parameters), "file", "src/app.js")
 
     assert fault.kind is catalogue.E_NOT_FOUND
     assert fault.details == {
@@ -268,7 +161,7 @@ def test_a_file_that_is_gone_leads_to_a_search(parameters: dict[str, Any], sugge
 
 
 def test_a_file_whose_name_cannot_be_shown_leads_to_the_query_again() -> None:
-    fault = file_gone(changed(PREVIEW, parameters={}), "src/\x1b[31m.js")
+    fault = subject_gone(changed(PREVIEW, parameters={}), "file", "src/\x1b[31m.js")
 
     assert fault.details["recovery"] == {"suggestion": "Repeat the query to get a new token."}
 

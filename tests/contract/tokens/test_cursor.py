@@ -20,7 +20,6 @@ from handrail.contract.tokens.cursor import (
     mint_cursor,
     read_cursor,
 )
-from tests.cases import every_case
 from tests.contract.tokens.samples import KEY, OTHER_KEY, check_refusal
 
 NOW = 1_763_200_000
@@ -35,10 +34,6 @@ def read(
     text: str, *, keys: tuple[bytes, ...] = (KEY,), scope: str = SCOPE, now: int = NOW
 ) -> tuple[str, ...]:
     return read_cursor(keys, text, operation="session.list", scope=scope, now=now)
-
-
-def test_a_cursor_leads_on_after_the_last_item() -> None:
-    assert read(CURSOR) == ("0042", "ses_é")
 
 
 def test_a_cursor_is_a_payload_and_its_mac_in_base64url() -> None:
@@ -66,39 +61,6 @@ def test_the_previous_key_still_reads() -> None:
     assert read(CURSOR, keys=(OTHER_KEY, KEY)) == ("0042", "ses_é")
 
 
-@every_case(
-    "text",
-    [
-        "",
-        "cu1",
-        "cu1AAAA",
-        CURSOR[3:],
-        CURSOR.lower(),
-        CURSOR + "=",
-        CURSOR[:-1],
-        CURSOR[:-1] + ("A" if CURSOR[-1] != "A" else "B"),
-        CURSOR[:20] + "AAAA" + CURSOR[24:],
-        "cu1" + "A" * 1_000_000,
-        "cu1" + "A" * 2046,
-        "\0" * 40,
-        "😀",
-    ],
-)
-def test_anything_but_our_own_cursor_is_invalid(text: str) -> None:
-    with pytest.raises(Fault) as raised:
-        read(text)
-
-    check_refusal(raised, catalogue.INVALID_TOKEN, "was not made here or was changed", token_kind="cursor")
-
-
-@pytest.mark.parametrize("keys", [(), (OTHER_KEY,)])
-def test_without_its_key_a_cursor_is_invalid(keys: tuple[bytes, ...]) -> None:
-    with pytest.raises(Fault) as raised:
-        read(CURSOR, keys=keys)
-
-    check_refusal(raised, catalogue.INVALID_TOKEN, "Repeat the query")
-
-
 def test_a_signed_payload_of_another_shape_is_invalid() -> None:
     payload = b'{"after":"0042"}'
     mac = hmac.new(KEY, b"handrail.cursor\0" + payload, hashlib.sha256).digest()[:16]
@@ -108,28 +70,6 @@ def test_a_signed_payload_of_another_shape_is_invalid() -> None:
         read(text)
 
     check_refusal(raised, catalogue.INVALID_TOKEN, "Repeat the query")
-
-
-@pytest.mark.parametrize("change", [{"operation": "workflow.list"}, {"scope": "x" * 32}])
-def test_a_cursor_of_another_list_is_out_of_scope(change: dict[str, str]) -> None:
-    other = mint_cursor(KEY, msgspec.structs.replace(CLAIMS, **change))
-
-    with pytest.raises(Fault) as raised:
-        read(other)
-
-    check_refusal(raised, catalogue.TOKEN_SCOPE_MISMATCH, "belongs to another query", token_kind="cursor")
-
-
-@pytest.mark.parametrize(("now", "is_valid"), [(NOW + 3599, True), (NOW + 3600, False), (NOW + 9999, False)])
-def test_a_cursor_lives_for_an_hour(now: int, is_valid: bool) -> None:
-    if is_valid:
-        assert read(CURSOR, now=now)
-        return
-
-    with pytest.raises(Fault) as raised:
-        read(CURSOR, now=now)
-
-    check_refusal(raised, catalogue.TOKEN_EXPIRED, "has expired", expired_at=NOW + 3600)
 
 
 def test_the_scope_is_the_filters_and_the_order() -> None:

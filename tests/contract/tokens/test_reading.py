@@ -39,7 +39,7 @@ LOOK_AROUND = NextCall(operation="session.resume", params={})
 def test_a_whole_token_is_read_as_it_is(kind: TokenKind) -> None:
     token = read_token([KEY], TOKENS[kind], (kind,))
 
-    assert token == ReadToken(claims=CLAIMS[kind], text=TOKENS[kind], repaired=False, key_index=0)
+    assert token == ReadToken(claims=CLAIMS[kind], text=TOKENS[kind], repaired=False)
 
 
 @pytest.mark.parametrize("text", [ACK.upper(), f'"ackToken": "{ACK}",', f"{ACK[:30]}\n{ACK[30:]}", ACK + ACK])
@@ -55,7 +55,7 @@ def test_another_spelling_is_not_called_repaired(text: str) -> None:
 def test_a_repaired_token_says_so_and_brings_its_right_spelling(text: str) -> None:
     token = read_token([OTHER_KEY, KEY], text, ACK_FIELD)
 
-    assert token == ReadToken(claims=CLAIMS["ack"], text=ACK, repaired=True, key_index=1)
+    assert token == ReadToken(claims=CLAIMS["ack"], text=ACK, repaired=True)
 
 
 @every_case(

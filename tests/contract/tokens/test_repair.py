@@ -60,11 +60,6 @@ def test_one_wrong_character_is_put_right(text: str) -> None:
 
 
 @every_case("text", ONE_EDIT.values())
-def test_the_previous_key_repairs_as_well(text: str) -> None:
-    assert repair([OTHER_KEY, KEY], text) == ACK
-
-
-@every_case("text", ONE_EDIT.values())
 def test_without_the_key_nothing_is_put_right(text: str) -> None:
     assert repair([OTHER_KEY], text) is None
     assert repair([], text) is None

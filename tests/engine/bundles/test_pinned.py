@@ -68,7 +68,7 @@ CASES: list[tuple[Callable[[Workflow], object], str]] = [
     (lambda w: part(w, "choice").update(options=part(w, "choice")["options"] * 2), "two with one id"),
     (
         lambda w: part(w, "step").update(
-            rules=[{"type": "all", "of": [{"type": "regex", "pattern": "(a+)+$", "message": "m"}]}]
+            rules=[{"type": "all", "of": [{"type": "regex", "pattern": "(?=(a+)+)b", "message": "m"}]}]
         ),
         "pattern",
     ),

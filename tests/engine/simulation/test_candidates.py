@@ -6,9 +6,11 @@ from typing import Any
 
 from handrail.engine.judge.artifacts import check_start_context
 from handrail.engine.simulation.made_reports import (
+    Paths,
     flip_condition,
     input_paths,
     list_starts,
+    simulation_effort,
     try_both_ways,
 )
 from handrail.workflows.compiled import CompiledWorkflow, ForEach, InputSpec, Loop, Part
@@ -34,6 +36,10 @@ def flow(conditions: dict[str, Condition], *parts: Part, **inputs: InputSpec) ->
     """Each condition is used by a step of its own."""
     used = [step(f"when_{name}", when=name) for name in conditions]
     return workflow_of(*parts, *used, step("z"), conditions=conditions, inputs=inputs)
+
+
+def paths_of(workflow: CompiledWorkflow) -> Paths:
+    return input_paths(workflow, 2, simulation_effort())
 
 
 def equals(name: str, value: Any) -> Compare:
@@ -87,7 +93,7 @@ def test_only_inputs_that_steer_or_are_required_are_tried() -> None:
         remark=InputSpec(type="string"),
     )
 
-    paths = input_paths(workflow, 2)
+    paths = paths_of(workflow)
 
     assert set(paths) == {"size", "ticket"}
     assert paths["size"] == ["small", "big"]
@@ -95,7 +101,7 @@ def test_only_inputs_that_steer_or_are_required_are_tried() -> None:
 
 
 def test_an_undeclared_value_may_also_be_left_out() -> None:
-    assert input_paths(flow({"c": equals("mood", "good")}), 2)["mood"] == ["good", "something else", MISSING]
+    assert paths_of(flow({"c": equals("mood", "good")}))["mood"] == ["good", "something else", MISSING]
 
 
 def test_every_start_fits_the_declared_inputs() -> None:
@@ -111,7 +117,7 @@ def test_every_start_fits_the_declared_inputs() -> None:
         name=InputSpec(type="string", required=True),
     )
 
-    contexts, possible = list_starts(workflow, 2, 64)
+    contexts, possible = list_starts(workflow, paths_of(workflow), 64, simulation_effort())
 
     assert len(contexts) == possible
     assert all(check_start_context(workflow.inputs, context) == [] for context in contexts)
@@ -122,7 +128,7 @@ def test_too_many_combinations_still_make_each_condition_hold_and_fail() -> None
     conditions["rare"] = And(of=tuple(equals(f"v{number}", "yes") for number in range(6)))
     workflow = flow(conditions)
 
-    contexts, possible = list_starts(workflow, 2, 40)
+    contexts, possible = list_starts(workflow, paths_of(workflow), 40, simulation_effort())
 
     assert possible > 40
     assert len(contexts) <= 40
@@ -139,7 +145,7 @@ def test_arrays_are_empty_short_long_and_hold_what_conditions_ask_of_items() -> 
     )
     workflow = flow({"new": equals("file.state", "new")}, loop, files=InputSpec(type="array", required=True))
 
-    arrays = input_paths(workflow, 2)["files"]
+    arrays = paths_of(workflow)["files"]
 
     assert [] in arrays
     assert {len(array) for array in arrays} >= {0, 1, 2}
@@ -150,7 +156,7 @@ def test_items_of_nested_loops_are_arrays_themselves() -> None:
     inner = Loop(id="in", repeat=ForEach(input="row.cells", item="cell"), max_iterations=3, body=(step("a"),))
     outer = Loop(id="out", repeat=ForEach(input="rows", item="row"), max_iterations=3, body=(inner,))
 
-    arrays = input_paths(flow({}, outer), 2)["rows"]
+    arrays = paths_of(flow({}, outer))["rows"]
 
     assert any(item["cells"] for array in arrays for item in array)
 
@@ -172,10 +178,10 @@ def test_building_a_context_changes_no_value_it_was_given() -> None:
 
 def test_a_condition_can_be_turned_around_by_a_change_of_context() -> None:
     condition = equals("more", True)
-    paths = input_paths(flow({"c": condition}), 2)
+    paths = paths_of(flow({"c": condition}))
 
-    change = flip_condition(condition, paths, Facts(values={"more": True}))
+    change = flip_condition(condition, paths, Facts(values={"more": True}), simulation_effort())
 
     assert change is not None
     assert not holds(condition, Facts(values={"more": True} | change))
-    assert flip_condition(LoopControl(), paths, Facts()) is None
+    assert flip_condition(LoopControl(), paths, Facts(), simulation_effort()) is None

@@ -9,7 +9,6 @@ import pytest
 from handrail.contract.ids import Autonomy
 from handrail.engine.simulation.made_reports import MadeReport
 from handrail.engine.simulation.report import ALL_MODES, Coverage, Limits, Report
-from handrail.engine.simulation.simulate import simulate
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -32,6 +31,7 @@ from handrail.workflows.compiled import (
 from handrail.workflows.conditions import AlwaysFalse, And, Compare, Condition, LoopControl
 from tests.cases import every_case
 from tests.engine.contracts import CONTRACTS, FINDING, LOOP, PROBE
+from tests.engine.simulation.simulated import simulate
 from tests.engine.written_log import step, workflow_of
 
 BIG = Compare(input="size", op="equals", value="big")

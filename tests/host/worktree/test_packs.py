@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from handrail.host.worktree import packs
+from handrail.host.worktree import restore
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.ports.worktree import Tree, TreeEntry
 from tests.host.worktree.project import take, write
@@ -53,8 +53,8 @@ def test_what_is_known_is_not_packed_again(worktree: LocalWorktree, root: Path) 
 def test_large_and_changed_files_are_left_out_with_the_reason(
     worktree: LocalWorktree, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packs, "MOST_CONTENT_BYTES", 1_000)
-    monkeypatch.setattr(packs, "MOST_BINARY_BYTES", 100)
+    monkeypatch.setattr(restore, "MOST_CONTENT_BYTES", 1_000)
+    monkeypatch.setattr(restore, "MOST_BINARY_BYTES", 100)
     write(root, "large.txt", "x" * 1_001)
     write(root, "large.bin", b"\0" * 101)
     tree = take(worktree, root)

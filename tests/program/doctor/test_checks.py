@@ -13,7 +13,7 @@ from handrail.contract.catalogue import E_CONFIG, KEYRING_INVALID, STORE_PERMISS
 from handrail.contract.outcome import Fault
 from handrail.event_log.memory import MemoryLog
 from handrail.ports.program import ClientServer, Handshake, InstalledSkill, PlaceFacts
-from handrail.ports.team import TeamState
+from handrail.ports.server import TeamState
 from handrail.ports.workspace import SettingProblem, Settings
 from handrail.program.doctor.examine_installation import CHECK_NAMES, examine
 from handrail.program.doctor.program_checks import CheckInput, DoctorCheck

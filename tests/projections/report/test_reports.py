@@ -13,7 +13,7 @@ import pytest
 from handrail.contract.ids import SessionId
 from handrail.engine.folding import fold
 from handrail.projections.report.markdown import markdown_report, report_page
-from handrail.projections.report.story import story_of
+from handrail.projections.report.story import Story
 from handrail.runtime.runtime import Runtime
 from tests.cases import every_case
 from tests.conftest import memory_runtime, settings_of
@@ -245,7 +245,7 @@ def test_a_session_of_notes_alone_says_that_no_run_was_started(form: str) -> Non
 
 
 def test_a_session_without_a_run_has_a_report_too() -> None:
-    story = story_of(fold(SessionId("ses_000000000001"), ()), {}, lambda ref: None)
+    story = Story(history=fold(SessionId("ses_000000000001"), ()), workflows={}, whole_notes=lambda ref: None)
     facts: dict[str, Any] = {"exported_at": "2027-01-15T08:00:00.000Z", "producer": "handrail 0"}
 
     assert "Nothing was started" in report_page(story, **facts)

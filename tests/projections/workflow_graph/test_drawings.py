@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 from itertools import pairwise
 
 from handrail.projections.workflow_graph.drawings import draw_mermaid, draw_svg, draw_text
-from tests.projections.workflow_graph.drawn import choice, everything, graph_of, loop, step
+from tests.projections.workflow_graph.drawn import everything, graph_of, loop, step
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "<script>\"'&`|#]})\\ \u202e\x07 end"
@@ -76,17 +76,13 @@ def test_svg_escapes_what_authors_write() -> None:
 
 
 def boxes_of(root: ElementTree.Element) -> list[tuple[int, int, int, int]]:
-    """Left, top, right and bottom of every node that is a rectangle or a hexagon."""
+    """Left, top, right and bottom of every node that is a rectangle."""
     found = []
     for group in root.iter(SVG + "g"):
         for shape in group:
             if shape.tag == SVG + "rect":
                 x, y, width, height = (int(shape.attrib[name]) for name in ("x", "y", "width", "height"))
                 found.append((x, y, x + width, y + height))
-            if shape.tag == SVG + "polygon":
-                points = [tuple(map(int, point.split(","))) for point in shape.attrib["points"].split()]
-                across, down = [point[0] for point in points], [point[1] for point in points]
-                found.append((min(across), min(down), max(across), max(down)))
     return found
 
 
@@ -133,21 +129,3 @@ def test_eight_loops_inside_each_other_are_drawn() -> None:
     root = ElementTree.fromstring(draw_svg(graph_of(nested)))
 
     assert len([box for box in root.iter(SVG + "rect") if box.attrib.get("class") == "loop"]) == 8
-
-
-def test_svg_the_words_of_a_choice_stand_inside_its_shape() -> None:
-    asked = {
-        **choice("ask", "yes", "no"),
-        "title": "May we close the duplicates of all these issues, or not?",
-    }
-    root = ElementTree.fromstring(draw_svg(graph_of(asked)))
-
-    (group,) = [one for one in root.iter(SVG + "g") if one.find(SVG + "polygon") is not None]
-    shape = group.find(SVG + "polygon")
-    assert shape is not None
-    points = [tuple(map(int, point.split(","))) for point in shape.attrib["points"].split()]
-    left, right = min(x for x, _ in points), max(x for x, _ in points)
-    top = min(y for _, y in points)
-    flat = [x for x, y in points if y == top]
-    assert max(flat) - min(flat) > (right - left) * 3 // 4, "the first line has nearly the whole width"
-    assert len(group.findall(SVG + "text")) >= 3

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from handrail.projections.workflow_graph.drawings import draw_svg, draw_text
-from handrail.projections.workflow_graph.graph import GraphNode, WorkflowGraph, graph_document
+from handrail.projections.workflow_graph.graph import GraphNode, Item, WorkflowGraph, graph_document
 from tests.projections.workflow_graph.drawn import choice, everything, graph_of, loop, step
 
 
@@ -137,14 +138,12 @@ def test_every_edge_joins_two_nodes_and_every_node_but_the_ends_has_both_ways() 
 def test_the_outline_holds_every_node_once() -> None:
     graph = everything()
 
-    def listed(items: object) -> list[str]:
+    def listed(items: Sequence[Item]) -> list[str]:
         found: list[str] = []
-        for item in items:  # type: ignore[attr-defined]  # the three kinds of items differ in their fields
-            if isinstance(item, GraphNode):
-                found.append(item.id)
-            else:
-                found += [item.condition.id] if hasattr(item, "condition") else []
-                found += listed(item.items)
+        for item in items:
+            head = item if isinstance(item, GraphNode) else item.head
+            found += [head.id] if isinstance(head, GraphNode) else []
+            found += [] if isinstance(item, GraphNode) else listed(item.items)
         return found
 
     assert listed(graph.outline) == [node.id for node in graph.nodes]

@@ -19,7 +19,7 @@ from handrail_code.facts.join import Found, Project
 from handrail_code.facts.model import NONE
 from handrail_code.languages.extensions import language_of
 from handrail_code.languages.reading import read_facts
-from handrail_code.scan.trace import TraceAnswer, trace_callers
+from handrail_code.scan.callers import TraceAnswer, trace_callers
 from tests.code_tools.memory_source import MemorySource
 from tests.code_tools.planning import apply_in_memory, list_unrestored, plan_move, plan_rename
 from tests.code_tools.symbols import symbol_at

@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from handrail import main
-from handrail.contract.disclosure.fields import Ask
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.call import (
-    answer_command,
-    input_problems,
-    output_settings,
-    stream,
-    write_raw_field,
-)
 from handrail.surfaces.cli.process import Process
-from handrail.surfaces.cli.reading.parse import Parsed
 from handrail.surfaces.cli.rendering.render import Envelope
 from handrail.surfaces.cli.run import CommandParts, run
-from handrail.surfaces.cli.self_description.reference import help_slice
 from tests.conftest import KeptIncidents
 from tests.surfaces.cli.tool import Ran
 
@@ -50,9 +38,7 @@ def run_here(
     envelope: Envelope = "cli",
 ) -> Ran:
     """What the command line writes and how it ends; a defect fails the test."""
-    ran, defects = run_troubled(runtime, arguments, environment, envelope)
-    if defects:
-        raise AssertionError(f"a defect: {arguments}") from defects[0]
+    ran = run_troubled(runtime, arguments, environment, envelope)
     assert isinstance(runtime.incidents, KeptIncidents)
     assert runtime.incidents.tracebacks == []
     return ran
@@ -63,31 +49,17 @@ def run_troubled(
     arguments: Sequence[str],
     environment: Mapping[str, str] | None = None,
     envelope: Envelope = "cli",
-) -> tuple[Ran, list[Exception]]:
-    """The same where defects may be met: what is written all the same, and what the surface met."""
+) -> Ran:
+    """The same where defects may be met: what is written all the same."""
     process = RecordingProcess()
-
-    def operate(process: Process, parsed: Parsed, ask: Ask, measure: Any) -> Any:
-        return answer_command(lambda: runtime, process, parsed, ask, measure)
-
-    defects: list[Exception] = []
-
-    def give_up(defect: Exception) -> str:
-        defects.append(defect)
-        return ""
-
     parts = CommandParts(
-        help_text=main._help_text,
-        help_document=lambda words: help_slice(runtime, words),
-        settings=lambda parsed: output_settings(runtime, parsed),
-        answer=operate,
-        stream=lambda process, parsed, ask: stream(lambda: runtime, process, parsed, ask),
-        write_raw_field=lambda process, parsed: write_raw_field(lambda: runtime, process, parsed),
+        runtime=lambda: runtime,
         serve=lambda _: 0,
         demo=lambda _: 0,
-        record_defect=give_up,
-        input_problems=lambda parsed: input_problems(runtime.registry, parsed),
+        load_the_rest=lambda: None,
+        take_trees=lambda _: None,
+        notices=lambda _: (),
     )
     status = run(process, arguments, environment or {}, parts, envelope)
     assert status == process.ran.status
-    return process.ran, defects
+    return process.ran

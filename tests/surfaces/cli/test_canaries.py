@@ -19,11 +19,10 @@ from handrail import main
 from handrail.contract.redaction import Secrets
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.call import answer_command, stream
 from handrail.surfaces.cli.process import Interrupted, Process
-from handrail.surfaces.cli.run import CommandParts, run
+from handrail.surfaces.cli.run import run
 from handrail.surfaces.cli.self_description import command_tables
-from handrail.surfaces.mcp.calls import answer_call
+from handrail.surfaces.mcp.results import answer_call
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime, registry
 from tests.conftest import THREE_STEPS
@@ -103,16 +102,7 @@ class Place:
             built = build_runtime(self.environment, home=self.home, secrets=secrets)
             return msgspec.structs.replace(built, clock=_Stopping(built.clock)) if is_interrupted else built
 
-        parts = CommandParts(
-            **{
-                **{
-                    name: getattr(main._command_parts(secrets), name)
-                    for name in CommandParts.__struct_fields__
-                },
-                "answer": lambda *asked: answer_command(runtime, *asked),
-                "stream": lambda *asked: stream(runtime, *asked),
-            }
-        )
+        parts = msgspec.structs.replace(main._command_parts(secrets), runtime=runtime)
         run(process, words, self.environment, parts)
         self.outputs[shlex.join(words) + (" (interrupted)" if is_interrupted else "")] = process.written
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from handrail import __version__
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.self_description.help import help_text
 from handrail.wiring import registry
@@ -30,26 +29,6 @@ def test_compact_is_the_same_document_on_one_line(tool: Tool, started: Any, line
     second.pop("meta")
     assert first == second
     assert wide.out.startswith(b'{\n  "ok": ')
-
-
-@pytest.mark.promise("cli.deterministic")
-@pytest.mark.parametrize(
-    "line",
-    [
-        ["workflow", "list"],
-        ["workflow", "inspect", "wr.small_change", "--part", "compiled"],
-        ["session", "list"],
-        ["session", "resume"],
-    ],
-)
-def test_a_read_gives_the_same_answer_twice(tool: Tool, started: Any, line: list[str]) -> None:
-    answers = [checked_document(tool.run(*line)) for _ in range(2)]
-
-    for answer in answers:
-        answer.pop("meta")
-        for item in answer["data"].get("items", []):
-            item.pop("nextCall", None)  # resume mints a fresh attempt each time
-    assert answers[0] == answers[1]
 
 
 def test_payloads_are_equal_in_both_dialects(fresh_tool: Tool) -> None:
@@ -167,52 +146,8 @@ def test_a_next_call_of_a_reply_can_be_passed_back_as_input(tool: Tool, started:
     assert tool.data("run", "continue", "--input", params)["kind"] == "ok"
 
 
-@pytest.mark.parametrize(
-    "line", [["--version"], ["workflow", "list", "--version"], ["--version", "--compact"]]
-)
-def test_the_version_is_text(tool: Tool, line: list[str]) -> None:
-    ran = tool.run(*line)
-
-    assert (ran.status, ran.out, ran.err) == (0, f"handrail {__version__}\n".encode(), b"")
-
-
-def test_the_version_is_a_document_when_json_is_asked_for(tool: Tool) -> None:
-    assert tool.data("--version", "--json") == {
-        "tool": "handrail",
-        "version": __version__,
-        "schema_version": "1.0",
-    }
-
-
-@pytest.mark.parametrize(
-    "line",
-    [["--help"], ["session", "--help"], ["session", "list", "--help"], ["mcp", "--help"], ["--help", "demo"]],
-)
-def test_help_is_text_on_every_level(tool: Tool, line: list[str]) -> None:
-    ran = tool.run(*line, environment={"HANDRAIL_FORMAT": "json"})
-
-    assert (ran.status, ran.err) == (0, b"")
-    assert ran.out.startswith(b"Usage: handrail")
-
-
-def test_help_is_a_document_when_json_is_asked_for(tool: Tool) -> None:
-    data = tool.data("run", "start", "--help", "--format", "json")
-
-    assert [command["path"] for command in data["commands"]] == ["run start"]
-    assert data["commands"][0]["authorised_by"] == "requestId or confirm"
-    assert "--timeout" in data["commands"][0]["global_flags"]
-
-
 def test_help_of_an_unknown_command_is_still_unknown(tool: Tool) -> None:
     assert tool.error("nope", "--help")["code"] == "E_USAGE"
-
-
-def test_a_bad_setting_in_the_environment_names_itself(tool: Tool) -> None:
-    ran = tool.run("workflow", "list", environment={"HANDRAIL_ENVELOPE": "xml"})
-
-    error = checked_document(ran)["error"]
-    assert error["code"] == "E_CONFIG"
-    assert error["details"]["setting"] == "HANDRAIL_ENVELOPE"
 
 
 @pytest.mark.promise("cli.all-problems")
@@ -298,28 +233,6 @@ def test_an_old_name_is_refused_with_the_line_that_replaced_it(tool: Tool, old: 
 
     assert error["code"] == "E_USAGE"
     assert error["details"]["next_command"] == f"handrail {new}"
-
-
-@pytest.mark.parametrize("envelope", ["cli", "lafs"])
-@pytest.mark.parametrize("line", [["workflow", "list"], ["nope"], ["run", "continue"], ["session", "list"]])
-def test_our_own_checker_accepts_our_own_answers(tool: Tool, line: list[str], envelope: str) -> None:
-    answer = tool.run(*line, "--envelope", envelope).out
-
-    ran = tool.run("lafs", "check", "-", stdin=answer)
-
-    data = checked_document(ran)["data"]
-    assert (ran.status, data["ok"]) == (0, True)
-    assert data["reports"][0]["kind"] == envelope
-
-
-def test_our_own_checker_names_a_planted_fault(tool: Tool) -> None:
-    answer = tool.run("session", "list", "--envelope", "lafs", "--compact").out
-    planted = answer.replace(b'"mvi":"standard"', b'"mvi":"everything"')
-
-    error = tool.error("lafs", "check", "-", stdin=planted)
-
-    assert error["details"]["domain_code"] == "NOT_CONFORMANT"
-    assert error["details"]["reports"][0]["failed"] == ["envelope_schema_valid"]
 
 
 @pytest.mark.promise("text.printed-as-started")

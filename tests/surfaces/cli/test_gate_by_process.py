@@ -8,11 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.surfaces.cli.self_description import command_tables
-from handrail.wiring import registry
 from tests.surfaces.cli.tool import DEADLINE_SECONDS, Ran, Tool, checked_document, strict_json
-
-MINE = ("workflow new", "run start", "session delete", "settings set", "keys rotate")
 
 
 @pytest.mark.promise("cli.spelling-no-scope")
@@ -66,27 +62,6 @@ def test_the_environment_lowers_the_ceiling_and_never_raises_it(fresh_tool: Tool
 
     assert (ran.status, checked_document(ran)["error"]["code"]) == (4, "E_FORBIDDEN")
     assert listed.status == 0
-
-
-@pytest.mark.promise("cli.flags-everywhere")
-@pytest.mark.parametrize(
-    "line",
-    [
-        ["session", "list", "--dry-run"],
-        ["session", "list", "--confirm", "ct_x"],
-        ["run", "continue", "--ack", "ak1x", "--confirm", "ct_x"],
-        ["keys", "rotate", "--dangerous", "--dry-run"],
-        ["keys", "rotate", "--continue-on-error", "true", "--dry-run"],
-        ["session", "list", "--stream"],
-        ["workflow", "simulate", "wr.small_change", "--stream", "--field", "ok"],
-        ["session", "delete", "--ids", "a", "--dangerous", "--conf", "x"],
-        ["session", "delete", "--ids", "a", "--dangerous", "--continue-on-error", "maybe", "--dry-run"],
-    ],
-)
-def test_a_flag_that_does_not_apply_is_refused_before_anything_runs(tool: Tool, line: list[str]) -> None:
-    ran = tool.run(*line)
-
-    assert (ran.status, checked_document(ran)["error"]["code"]) == (2, "E_USAGE")
 
 
 @pytest.mark.promise("cli.stream")
@@ -156,15 +131,3 @@ def test_every_write_leaves_one_private_audit_line_also_when_quiet(fresh_tool: T
         ("keys rotate", 5),
     ]
     assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_help_says_what_each_write_needs() -> None:
-    told = {path: command_tables.help_of(registry(), path)["authorised_by"] for path in MINE}
-
-    assert told == {
-        "workflow new": "--confirm",
-        "run start": "--request-id or --confirm",
-        "session delete": "--dangerous and --confirm",
-        "settings set": "--confirm",
-        "keys rotate": "--confirm",
-    }

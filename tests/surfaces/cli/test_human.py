@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.call import TerminalProgress
 from handrail.surfaces.cli.process import Process
-from handrail.surfaces.cli.rendering.human import human_text
-from handrail.surfaces.cli.rendering.text import Page
 from tests.operations.asked import answered
 from tests.surfaces.cli.here import run_here
 
@@ -48,30 +44,6 @@ def test_a_preview_says_what_it_reaches_and_how_to_do_it(runtime: Runtime) -> No
 
     assert "  update preferences global\n      risk policy: conservative -> balanced\n" in text
     assert "To do it:\n  handrail settings set --risk-policy balanced --human --confirm ct_" in text
-
-
-def test_a_batch_is_a_table_and_a_tally() -> None:
-    payload: dict[str, Any] = {
-        "items": [
-            {"target": "ses_a", "ok": True},
-            {
-                "target": "b",
-                "ok": False,
-                "error": {"code": "E_CONFLICT", "retryable": False, "message": "grew"},
-            },
-        ],
-        "summary": {"total": 2, "succeeded": 1, "failed": 1, "skipped": 1},
-        "skipped": ["c"],
-    }
-
-    assert human_text(payload, Page()).splitlines() == [
-        "ok       ses_a",
-        "failed   b",
-        "    E_CONFLICT: grew",
-        "skipped  c",
-        "",
-        "1 of 2 ok, 1 failed, 1 skipped.",
-    ]
 
 
 class Told(Process):

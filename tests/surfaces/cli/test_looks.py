@@ -8,8 +8,7 @@ import pytest
 
 from handrail.contract.catalogue import E_CONFLICT, E_INTERRUPTED, E_USAGE, FIELD_UNKNOWN, WORKFLOW_NOT_FOUND
 from handrail.contract.outcome import Failure, NextCall
-from handrail.contract.wording import format_count
-from handrail.surfaces.cli.rendering.failures import failure_lines
+from handrail.surfaces.cli.rendering.gate import failure_lines
 from handrail.surfaces.cli.rendering.human import human_text
 from handrail.surfaces.cli.rendering.text import (
     Page,
@@ -77,48 +76,12 @@ def test_sizes_are_told_in_units(size: int, text: str) -> None:
     assert size_text(size) == text
 
 
-def test_numbers_have_their_plural() -> None:
-    assert [format_count(count, "entry", "entries") for count in (0, 1, 12_000)] == [
-        "0 entries",
-        "1 entry",
-        "12 000 entries",
-    ]
-
-
 @pytest.mark.parametrize(
     ("given", "expected"),
     [("2026-11-15T10:23:36.084Z", "2026-11-15 10:23 UTC"), ("2026-11-15", "2026-11-15"), ("soon", "soon")],
 )
 def test_an_instant_is_told_to_the_minute(given: str, expected: str) -> None:
     assert moment_text(given) == expected
-
-
-def test_sessions_are_told_in_two_lines_with_their_goal_whole_and_how_they_stand() -> None:
-    items = [
-        {
-            "id": "ses_ev0cvrckeqpz",
-            "status": "in_progress",
-            "goal": "高さの計算が間違っている",
-            "pending_title": "Decide",
-            "done": 1,
-            "at_least": 6,
-            "needs_person": True,
-            "last_activity": "2026-11-15T10:23:36.084Z",
-        },
-        {"id": "ses_9z0v9he5megk", "status": "complete", "goal": "short", "health": "corrupt_tail"},
-    ]
-    expected = """\
-ses_ev0cvrckeqpz  高さの計算が間違っている
-  in progress, needs you, at “Decide”, 1 of about 6 steps, 3 h ago
-ses_9z0v9he5megk  short
-  complete, damaged
-
-2 sessions shown.
-One of them: handrail session show ID --human
-"""
-    page = Page(columns=SESSIONS, width=80, now="2026-11-15T13:30:00.000Z")
-
-    assert human_text({"items": items}, page, "session.list") == expected
 
 
 @pytest.mark.parametrize(
@@ -363,12 +326,6 @@ def test_a_list_says_everything_that_it_says_about_itself() -> None:
     check_look("x", payload, "ID\na\n\n1 item shown.\nbanner: Damaged.\nscope:  1 of 2\n", columns=("id",))
 
 
-def test_a_choice_of_fields_is_shown_as_it_is() -> None:
-    text = human_text({"session_id": "ses_1"}, Page(), "session.show", is_selected=True)
-
-    assert text == "session_id: ses_1\n"
-
-
 def failed(failure: Failure, width: int = 100) -> list[str]:
     return failure_lines(failure, "session.list", Page(width=width))
 
@@ -442,12 +399,6 @@ def test_a_line_that_may_hold_a_secret_is_not_shown_once_more(word: str) -> None
     assert shown == "the same line with --confirm ct_a.b instead of --dry-run"
 
 
-def test_a_batch_of_nothing_is_one_line() -> None:
-    payload = {"items": [], "summary": {"total": 0, "succeeded": 0, "failed": 0, "skipped": 0}, "skipped": []}
-
-    check_look("store.gc", payload, "There was nothing to do.\n")
-
-
 def test_a_narrow_page_keeps_the_first_columns_whole() -> None:
     item = {"id": "ses_ev0cvrckeqpz", "status": "complete", "workflow_id": "wr.refactor", "goal": "A goal"}
 
@@ -468,12 +419,15 @@ def test_a_hint_is_told_once_and_without_names_that_are_not_there() -> None:
     assert failed(unknown)[1] == "Fix:   List the workflows to see which exist."
 
 
-def test_a_renamed_session_is_a_sentence() -> None:
-    payload = {"session_id": "ses_1", "title": "The parser", "before": "Repair it", "is_new": True}
+@every_case(
+    ("operation", "field"),
+    [("workflow.convert", "text"), ("workflow.graph", "drawing")],
+)
+def test_an_answer_that_is_a_text_is_shown_as_it_is(operation: str, field: str) -> None:
+    check_look(operation, {field: _DIFF, "count": 1}, _DIFF)
 
-    check_look("session.rename", payload, "The session ses_1 is now called: The parser; it was: Repair it\n")
-    again = payload | {"before": "The parser", "is_new": False}
-    check_look("session.rename", again, "The session ses_1 is called this already: The parser\n")
+
+_DIFF = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
 
 
 @every_case(
@@ -482,10 +436,10 @@ def test_a_renamed_session_is_a_sentence() -> None:
         (
             {
                 "differing": 2,
-                "diff": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
-                "files": [{"path": "x", "note": ""}, {"path": "logo.png", "note": "no text"}],
+                "diff": _DIFF,
+                "files": [{"path": "x", "note": ""}, {"path": "a.png", "note": "no text"}],
             },
-            "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\nlogo.png: no text\n\n2 files changed.\n",
+            f"{_DIFF}a.png: no text\n\n2 files changed.\n",
         ),
         ({"differing": 0, "diff": "", "files": []}, "No file differs.\n"),
     ],

@@ -13,9 +13,9 @@ from handrail.surfaces.cli.rendering.render import (
     Output,
     ask_of,
     check_schema_version,
+    clash_problems,
     fit_to_page,
     output_of,
-    raw_problems,
     timeout_of,
 )
 from tests.cases import every_case
@@ -168,7 +168,7 @@ def test_raw_is_offered_where_there_are_raw_bytes(line: list[str], params: list[
     parsed = parse([*line, "--format", "raw"])
     found, _ = output_of(parsed, {})
 
-    assert [problem.param for problem in raw_problems(parsed, found)] == params
+    assert [problem.param for problem in clash_problems(parsed, found)] == params
 
 
 @pytest.mark.parametrize(
@@ -204,3 +204,20 @@ def test_text_is_as_wide_as_columns_or_the_terminal_says(columns: str, terminal:
     output = fit_to_page(Output(format="text"), ("context", "--human"), columns, lambda: terminal)
 
     assert (output.width, output.typed) == (width, ("context", "--human"))
+
+
+@every_case(
+    ("line", "params"),
+    [
+        (["session", "export", "x", "--out", "f"], []),
+        (["session", "export", "x", "--out", "f", "--fields", "a"], ["--fields"]),
+        (["session", "export", "x", "--out", "f", "--format", "raw"], ["--format raw"]),
+        (["session", "events", "x", "--stream", "--field", "a"], ["--field"]),
+        (["session", "events", "x", "--stream", "--human"], ["--format"]),
+    ],
+)
+def test_what_a_file_or_a_stream_cannot_go_with_is_named(line: list[str], params: list[str]) -> None:
+    parsed = parse(line)
+    found, _ = output_of(parsed, {})
+
+    assert [problem.param for problem in clash_problems(parsed, found)] == params

@@ -85,14 +85,6 @@ def test_doctor_and_reference_tell_the_same_release_level(tool: Tool) -> None:
     assert (last["details"]["level"], last["status"]) == ("unpublishable", "pass")
 
 
-def test_a_real_handshake_is_made_when_it_is_asked_for(tool: Tool) -> None:
-    ran = tool.run("doctor", "--checks", "mcp_protocol", "--timeout", "60")
-
-    (check,) = checked_document(ran)["data"]["checks"]
-    assert check["status"] == "pass", check
-    assert check["details"]["server_version"] == __version__
-
-
 @pytest.mark.thorough
 @pytest.mark.promise("cli.always-answers")
 @pytest.mark.parametrize("line", [["context"], ["doctor", "--offline"], ["changelog"], ["reference"]])
@@ -179,14 +171,3 @@ def test_output_comes_from_flag_environment_project_user_in_this_order(
 
     assert ("$schema" in json.loads(ran.out)) is is_lafs
     assert (ran.out.count(b"\n") == 1) is is_compact
-
-
-def test_settings_that_cannot_be_used_stop_any_other_command(fresh_tool: Tool) -> None:
-    os.makedirs(fresh_tool.home)
-    with open(os.path.join(fresh_tool.home, "config.json"), "w", encoding="utf-8") as file:
-        file.write('{"output": {"envelope": "paper"}}')
-
-    error = fresh_tool.error("session", "list")
-
-    assert error["code"] == "E_CONFIG"
-    assert error["details"]["setting"] == "config.json"

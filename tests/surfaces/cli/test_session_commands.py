@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from handrail.contract.conformance.check import check
 from handrail.host.authored_files import ProjectFiles
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime
@@ -25,12 +24,6 @@ from tests.surfaces.cli.tool import checked_document, strict_json
 @pytest.fixture
 def session_id(runtime: Runtime) -> str:
     return str(rich_session(runtime)["session"]["sessionId"])
-
-
-def bundle_file(folder: Path) -> Path:
-    path = folder / "work.handrail.json"
-    path.write_text(json.dumps(rich_bundle()), encoding="utf-8")
-    return path
 
 
 def test_a_bundle_goes_into_a_new_file_for_its_owner_alone(tmp_path: Path) -> None:
@@ -78,14 +71,6 @@ def test_a_file_gets_all_of_it_or_nothing(runtime: Runtime, session_id: str, fla
     assert b"does not go with --out" in ran.out + ran.err
 
 
-@pytest.mark.parametrize(("form", "start"), [("html", b"<!doctype html>"), ("markdown", b"# Make the cache")])
-def test_a_report_can_be_printed_as_it_is(runtime: Runtime, session_id: str, form: str, start: bytes) -> None:
-    ran = run_here(runtime, ["session", "export", session_id, "--as", form, "--format", "raw"])
-
-    assert (ran.status, ran.err) == (0, b"")
-    assert ran.out.startswith(start)
-
-
 @pytest.mark.promise("cli.raw")
 def test_a_raw_bundle_is_the_document_itself(runtime: Runtime, session_id: str) -> None:
     ran = run_here(runtime, ["session", "export", session_id, "--format", "raw"])
@@ -102,24 +87,3 @@ def test_a_file_that_is_no_text_is_refused_by_its_code(runtime: Runtime, tmp_pat
         2,
         "BUNDLE_INVALID_FORMAT",
     )
-
-
-def test_events_are_listed_by_kind(runtime: Runtime, session_id: str) -> None:
-    ran = run_here(runtime, ["session", "events", session_id, "--kinds", "gap_recorded,run_started"])
-
-    items = checked_document(ran)["data"]["items"]
-    assert [item["kind"] for item in items] == ["run_started", "gap_recorded"]
-    assert all(item["_untrusted"] == ["data"] for item in items)
-
-
-@pytest.mark.parametrize(
-    "flags", [[], ["--mode", "summary"], ["--mode", "delta", "--since-version", "3", "--limit", "2"]]
-)
-def test_the_ledger_in_the_other_dialect_is_conformant(
-    runtime: Runtime, session_id: str, flags: list[str]
-) -> None:
-    ran = run_here(runtime, ["ledger", "show", session_id, "--envelope", "lafs", *flags])
-
-    document = strict_json(ran.out)
-    assert check(document, kind="lafs", tier="complete").ok
-    assert check(document["result"], kind="ledger", tier="complete").ok

@@ -13,7 +13,7 @@ import pytest
 from tests.surfaces.cli.stages import Blocked
 from tests.surfaces.cli.tool import Ran, Tool, checked_document, strict_json
 
-SECOND_SESSION = ("handrail.event_log.files.upkeep.verify", "_check_session", 1)
+SECOND_SESSION = ("handrail.event_log.files.upkeep.whole_store", "_check_session", 1)
 SECOND_PART = ("handrail_proof.selftest", "check_power_failures", 0)
 UNKNOWN = "ses_000000000009"
 

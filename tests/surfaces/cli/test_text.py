@@ -33,19 +33,6 @@ def check_text(payload: Json, expected: str, columns: tuple[str, ...] = ()) -> N
     assert human_text(payload, Page(columns=columns, typed=("workflow", "list", "--human"))) == expected
 
 
-def test_a_list_is_a_table_of_its_columns() -> None:
-    payload = {
-        "items": [{"id": "wr.a", "name": "A", "more": 1}, {"id": "wr.long", "name": "Long one"}],
-        "count": 2,
-        "next_cursor": None,
-        "has_more": False,
-    }
-
-    check_text(
-        payload, "ID       NAME\nwr.a     A\nwr.long  Long one\n\n2 items shown.\n", ("id", "name", "absent")
-    )
-
-
 def test_a_list_that_goes_on_says_how() -> None:
     payload = {"items": [{"id": "a"}], "count": 1, "next_cursor": "cu1x", "has_more": True}
 
@@ -78,44 +65,6 @@ Goal:     mend it
 """
 
     check_text(REPLY, expected)
-
-
-def test_a_finished_run_says_so() -> None:
-    finished = {"pending": None, "nextIntent": "complete", "stateToken": "st1x"}
-
-    expected = """\
-The workflow is complete.
-
-
-Lost context: handrail run continue --state st1x --human
-"""
-    check_text(finished, expected)
-
-
-def test_an_object_is_aligned_and_nests() -> None:
-    payload = {
-        "id": "ses_1",
-        "is_healthy": True,
-        "runs": [{"id": "run_1", "tips": ["a", "b"]}],
-        "notes": "one\ntwo",
-        "nothing": None,
-        "empty": [],
-        "_untrusted": ["notes"],
-    }
-
-    expected = """\
-id:         ses_1
-is_healthy: yes
-runs:
-  - id: run_1
-    tips:
-      - a
-      - b
-notes:
-  one
-  two
-"""
-    check_text(payload, expected)
 
 
 @every_case("evil", ["\x1b[31mred", "bell\x07", "\x9b31m", "back\x08", "\x7f", "carriage\rreturn"])

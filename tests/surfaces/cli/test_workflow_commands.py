@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.reading.params import MOST_FILES, is_workflow_id, workflow_files
-from handrail.workflows.editor_schema import workflow_json_schema
 from tests.conftest import THREE_STEPS, KeptClaims
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
@@ -91,16 +89,6 @@ def test_the_first_broken_file_may_end_the_check_and_the_rest_is_named(
     assert report["items"][1]["error"]["code"] == "E_VALIDATION"
     assert report["summary"] == {"total": 2, "succeeded": 1, "failed": 1, "skipped": 1}
     assert report["skipped"] == ["wr.small_change"]
-
-
-@pytest.mark.thorough
-def test_the_bundled_set_has_nothing_wrong(tool: Tool) -> None:
-    rows = tool.data("workflow", "list", "--source", "bundled", "--limit", "500")["items"]
-
-    data = tool.data("workflow", "validate", *(row["id"] for row in rows))
-
-    assert len(rows) >= 10
-    assert data["counts"] == {"error": 0, "warning": 0, "hint": 0}
 
 
 def test_a_file_that_is_too_long_or_no_text_is_its_own_problem(runtime: Runtime, tmp_path: Path) -> None:
@@ -183,19 +171,6 @@ def test_raw_json_is_a_document_of_its_own(runtime: Runtime, folder: Path) -> No
     ]
 
 
-def test_the_svg_of_every_bundled_workflow_is_well_formed(tool: Tool) -> None:
-    for row in tool.data("workflow", "list", "--source", "bundled", "--limit", "500")["items"][:4]:
-        ran = tool.run("workflow", "graph", row["id"], "--as", "svg", "--format", "raw")
-
-        assert ElementTree.fromstring(ran.out).tag.endswith("svg")
-
-
-def test_raw_prints_the_schema(runtime: Runtime) -> None:
-    ran = run_here(runtime, ["workflow", "schema", "--format", "raw"])
-
-    assert strict_json(ran.out) == workflow_json_schema()
-
-
 def test_a_broken_workflow_prints_nothing_raw(runtime: Runtime, folder: Path) -> None:
     ran = run_here(runtime, ["workflow", "graph", str(folder / "inner" / "b.json"), "--format", "raw"])
 
@@ -214,17 +189,6 @@ def test_a_recorded_run_is_printed_raw_and_replayed_from_a_file(
 
     assert strict_json(case.out)["workflowId"] == "wr.small_change"
     assert data["replay"]["is_same"] is True
-    told = tool.run(
-        "workflow", "simulate", "wr.small_change", "--replay", str(tmp_path / "case.json"), "--human"
-    )
-    assert told.out.decode() == "wr.small_change: the recorded run goes the same way.\n"
-
-
-def test_people_read_what_became_of_the_ways(runtime: Runtime) -> None:
-    walked = run_here(runtime, ["workflow", "simulate", "project.three_steps", "--human"]).out.decode()
-
-    assert walked.startswith("project.three_steps has no problems: 3 of 3 steps reached.\n")
-    assert "ways walked" in walked
 
 
 def test_raw_of_a_simulation_is_offered_for_a_record_only(runtime: Runtime) -> None:

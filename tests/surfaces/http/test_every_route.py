@@ -17,8 +17,7 @@ import pytest
 
 from handrail.wiring import registry
 from handrail_serve.api import offered_operations
-from handrail_serve.console.catalog_views import MACHINE_PAGES
-from handrail_serve.views import PAGES
+from handrail_serve.views import MACHINE_PAGES, PAGES
 from tests.journeys.writes import IN_A_DATABASE
 from tests.surfaces.http.client import TOKEN, Answered, make_app
 from tests.surfaces.http.filled_calls import Work, begin_work, text_fields

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from handrail_serve.app import App
-from handrail_serve.routes import Route
+from handrail_serve.exchange import Route
 from tests.surfaces.http.client import BEARER, HOST, JSON, PORT, TOKEN, Answered, Headers, asked
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "get", "X")

@@ -11,8 +11,7 @@ import pytest
 
 from handrail_serve.limits import MOST_BUNDLE_BYTES
 from tests.conftest import KeptIncidents
-from tests.engine.bundles.made import changed, rechained, rich_bundle
-from tests.hostile.bundles.bundles import Hostile, hostile_bundles
+from tests.engine.bundles.made import rechained, rich_bundle
 from tests.surfaces.http.client import BEARER, HOST, JSON, make_app
 from tests.surfaces.http.filled_calls import begin_work
 from tests.surfaces.http.whole_server import WholeServer, api
@@ -31,67 +30,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> WholeServer:
 
 def imported(text: str, **params: Any) -> dict[str, Any]:
     return {"bundle": {"source": "b.json", "text": text}, **params}
-
-
-def _dangling(document: Any) -> None:
-    """An event that refers to a node which nobody made."""
-    for event in document["session"]["events"]:
-        if event["body"]["data"]["kind"] == "node_created":
-            event["body"]["scope"]["nodeId"] = "nod_000000000000"
-
-
-def _circular(document: Any) -> None:
-    """Nodes that are each other's parents."""
-    made = [
-        event["body"]
-        for event in document["session"]["events"]
-        if event["body"]["data"]["kind"] == "node_created"
-    ]
-    first, last = made[0], made[-1]
-    first["data"]["parentNodeId"] = last["scope"]["nodeId"]
-
-
-MORE = (
-    Hostile(
-        "not-a-number",
-        "a number that is none",
-        lambda _: json.dumps(rich_bundle()).replace(": 1,", ": NaN,", 1),
-        "",
-    ),
-    Hostile(
-        "half-pair",
-        "half of a character",
-        lambda _: json.dumps(rich_bundle()).replace("ses_", "\\ud800", 1),
-        "",
-    ),
-    Hostile("dangling", "a node that nobody made", lambda _: rechained(_dangling), ""),
-    Hostile("circle", "nodes that are each other's parents", lambda _: rechained(_circular), ""),
-    Hostile("altered", "another word under the old digests", lambda _: changed(_dangling), ""),
-)
-
-
-@pytest.mark.thorough
-def test_every_hostile_bundle_is_refused_over_http_and_nothing_is_stored(server: WholeServer) -> None:
-    """In the preview, and when somebody confirms what was never shown."""
-    account = server.runtime.workspace.account()
-    refused = [*(one for one in hostile_bundles() if one.code), *MORE]
-    asked = [
-        api("session.import", imported(one.text(account), **params))
-        for one in refused
-        for params in ({"dryRun": True}, {"confirm": "ct_x.y"})
-    ]
-    before = server.stored()
-
-    told = server.answers(asked)
-
-    for at, answer in enumerate(told):
-        hostile = refused[at // 2]
-        assert 400 <= answer.status < 500, (hostile.name, answer.status, answer.body[:200])
-        known = ("", "E_VALIDATION") if hostile.name == "no-utf8" else ("", hostile.code)
-        # What is no text is refused before it is looked at as a bundle.
-        assert not hostile.code or answer.document["code"] in known, (hostile.name, answer.document["code"])
-        assert len(answer.body) < 4_000, hostile.name
-    assert server.stored() == before
 
 
 def test_a_preview_of_an_honest_bundle_stores_nothing_and_a_changed_one_is_not_taken(

@@ -10,7 +10,7 @@ import pytest
 
 from handrail.ports.process import CallNote
 from handrail.runtime.runtime import NO_OBSERVER, Runtime
-from handrail_serve.start import build_observer
+from handrail_serve.command import build_observer
 from tests.journeys.given_workflows import WITH_DECISION, begin, step
 from tests.surfaces.http.client import ask, make_app
 

@@ -7,7 +7,7 @@ import pytest
 from handrail.contract.outcome import Json, Outcome, Success
 from handrail.projections.html.elements import element
 from handrail_serve import views
-from handrail_serve.view_parts import Call, Page, Query, View, payload
+from handrail_serve.views import Call, Page, Query, View, payload
 
 LONG = "x" * 4_000
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
-import mcp_types
 import pytest
-from mcp.client import ClientRequestContext
 
-from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
 from tests.journeys import given_workflows
 from tests.journeys.at_a_form import CANCEL, DECLINE, Answer, Desk, ack, reported
 from tests.journeys.conversation import start
 from tests.journeys.given_workflows import rounds, step
-from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to
+from tests.surfaces.mcp.protocol_client import ERAS
 
 WORKFLOW = "project.asks"
 REGION = {"type": "string", "enum": ["eu", "us"], "description": "Where it runs."}
@@ -65,22 +62,6 @@ def test_the_answer_of_a_person_lets_the_run_go_on_in_the_same_call(runtime: Run
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_repeat_asks_nobody_again_writes_nothing_and_gets_the_same_bytes(
-    runtime: Runtime, era: str
-) -> None:
-    call = asking(runtime, REGION)
-    desk = Desk(EU)
-    (reply,) = reported(runtime, era, desk, call)
-    before = cast(MemoryLog, runtime.log).list_sessions()
-
-    repeats = reported(runtime, era, desk, call, call, call) + reported(runtime, era, None, call)
-
-    assert repeats == [reply] * 4
-    assert len(desk.asked) == 1
-    assert cast(MemoryLog, runtime.log).list_sessions() == before
-
-
-@pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
     "answering",
     [
@@ -121,22 +102,6 @@ def test_what_stands_in_the_way_after_a_value_is_told_with_its_own_tokens(runtim
     assert done["pending"]["stepId"] == "each@0::go"
     assert again == blocked
     assert len(desk.asked) == 1
-
-
-class BrokenDesk(Desk):
-    """A client that has no window for its form."""
-
-    async def answer(
-        self, context: ClientRequestContext, params: mcp_types.ElicitRequestParams
-    ) -> mcp_types.ErrorData:
-        return mcp_types.ErrorData(code=mcp_types.INTERNAL_ERROR, message="no window")
-
-
-def test_a_client_that_fails_to_ask_gets_the_blocked_reply(runtime: Runtime) -> None:
-    """In the stateless revision the client itself gives up such a call; here we are the ones who asked."""
-    (reply,) = reported(runtime, "legacy", BrokenDesk(), asking(runtime, REGION))
-
-    assert reply["kind"] == "blocked"
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -209,33 +174,3 @@ def test_every_single_value_can_be_asked_for(
 
     assert reply["pending"]["stepId"] == "go"
     assert desk.asked[0].requested_schema["properties"] == {"answer": field | {"title": "answer"}}
-
-
-def test_a_state_that_is_not_ours_brings_no_answer(runtime: Runtime) -> None:
-    """In the stateless revision the client carries the question; what it brings back is not trusted."""
-    call = asking(runtime, REGION)
-
-    async def test() -> None:
-        async with talking_to(runtime, "auto", elicitation_callback=Desk().answer) as client:
-            question = await client.session.call_tool("continue_workflow", call, allow_input_required=True)
-            assert isinstance(question, mcp_types.InputRequiredResult)
-            state = question.request_state
-            assert state is not None
-            assert state.startswith("ak1")
-            answer = mcp_types.ElicitResult(action="accept", content={"region": "eu"})
-            for forged in ("", "x", state[:-1] + ("0" if state[-1] != "0" else "1"), call["ackToken"]):
-                reply = await client.session.call_tool(
-                    "continue_workflow",
-                    call,
-                    input_responses={"region": answer},
-                    request_state=forged,
-                    allow_input_required=True,
-                )
-                assert isinstance(reply, mcp_types.CallToolResult)
-                assert reply.structured_content["kind"] == "blocked"
-            reply = await client.session.call_tool(
-                "continue_workflow", call, input_responses={"region": answer}, request_state=state
-            )
-            assert reply.structured_content["kind"] == "ok"
-
-    run(test)

@@ -13,9 +13,8 @@ from handrail.contract.disclosure.fields import Level
 from handrail.event_log.memory import MemoryLog
 from handrail.ports.workspace import Settings
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp import calls
-from handrail.surfaces.mcp.calls import LIST_BYTES, answer_call
-from handrail.surfaces.mcp.results import Rendered
+from handrail.surfaces.mcp import results
+from handrail.surfaces.mcp.results import LIST_BYTES, Rendered, answer_call
 from handrail.surfaces.mcp.tools import offered_tools
 from tests.conftest import KeptIncidents, library_of, settings_of
 from tests.filled_in import filled_in
@@ -222,7 +221,7 @@ def test_a_defect_of_this_surface_is_an_answer_without_its_words(
     def broken(*_: object) -> None:
         raise KeyError("a secret of the house")
 
-    monkeypatch.setattr(calls, "read_arguments", broken)
+    monkeypatch.setattr(results, "read_arguments", broken)
 
     answer = call(runtime, "list_workflows", {})
 

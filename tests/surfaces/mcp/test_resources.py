@@ -81,16 +81,6 @@ def test_workflows_are_what_the_list_operation_tells(runtime: Runtime) -> None:
     assert [row["id"] for row in found["items"]] == ["project.tagged"]
 
 
-def test_a_workflow_has_its_inputs_and_its_steps_without_prompts(runtime: Runtime) -> None:
-    give(runtime, "project.asks", inputs={"depth": {"type": "string", "required": True}})
-
-    told = document(runtime, "handrail://workflows/project.asks")["workflow"]
-
-    assert [held["name"] for held in told["inputs"]] == ["depth"]
-    assert [step["id"] for step in told["steps"]] == ["only"]
-    assert "Do it." not in json.dumps(told)
-
-
 def test_a_session_is_its_recap_in_markdown_with_stored_text_fenced_and_no_token(
     runtime: Runtime, session: dict[str, str]
 ) -> None:
@@ -120,13 +110,6 @@ def test_the_graph_of_a_run_is_what_the_session_shows_of_it(
         "run": shown["runs"][0],
     }
     assert len(told["run"]["nodes"]) == 2
-
-
-def test_a_contract_has_its_schema_and_an_example(runtime: Runtime) -> None:
-    told = document(runtime, "handrail://contracts/wr.contracts.decision")
-
-    assert told["example"]["kind"] == "wr.decision"
-    assert "chosen" in told["schema"]["properties"]
 
 
 @pytest.mark.parametrize("code", list(KINDS))

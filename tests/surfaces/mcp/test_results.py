@@ -6,36 +6,12 @@ import json
 from typing import Any
 
 from handrail.contract.catalogue import TOKEN_BAD_SIGNATURE
-from handrail.contract.outcome import Failure, NextCall, Page, Success
+from handrail.contract.outcome import Failure, Page, Success
 from handrail.surfaces.mcp.results import add_warnings, render
 from handrail.surfaces.mcp.tools import offered_tools
 
 TOOLS = offered_tools()
 WARNING = {"code": "INPUT_REPAIRED", "message": "output was text."}
-
-
-def test_a_failure_reads_as_code_fix_retry_and_the_call_that_helps() -> None:
-    failure = Failure(
-        kind=TOKEN_BAD_SIGNATURE,
-        message="The ackToken was changed.",
-        hint="Resume the session to get fresh tokens.",
-        next_call=NextCall(operation="session.resume", params={"query": "ses_7k2"}),
-    )
-
-    rendered = render(TOOLS, TOOLS["continue_workflow"], {}, failure)
-
-    assert rendered.is_error
-    assert rendered.text == (
-        "TOKEN_BAD_SIGNATURE: The ackToken was changed.\n"
-        "fix: Resume the session to get fresh tokens.\n"
-        "retry: not_retryable\n"
-        'resume_session {"query":"ses_7k2"}'
-    )
-    assert list(rendered.structured) == ["code", "message", "retry", "suggestion", "details"]
-    assert rendered.structured["details"]["next_call"] == {
-        "tool": "resume_session",
-        "params": {"query": "ses_7k2"},
-    }
 
 
 def test_the_structured_copy_is_the_payload_with_its_paging_keys() -> None:
@@ -112,9 +88,3 @@ def test_a_warning_joins_those_that_are_there() -> None:
     )
 
     assert told.data["warnings"] == [before, WARNING]  # type: ignore[call-overload]  # data is an object here
-
-
-def test_without_warnings_nothing_changes() -> None:
-    success = Success(data={"kind": "ok"})
-
-    assert add_warnings(success, ()) is success

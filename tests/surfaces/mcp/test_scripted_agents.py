@@ -1,21 +1,21 @@
-"""An agent that sees only the text, or only the structured copy, finishes every bundled workflow.
+"""An agent that sees only the text finishes every bundled workflow.
 
-The agents know nothing of the workflows. They copy calls and examples out of what they are shown.
+It knows nothing of the workflows, and copies calls and examples out of what it is shown; one that sees the
+structured copy alone walks in tests/journeys/test_answering_agents.py.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import pytest
 
 from handrail.host.workflow_library import list_bundled_files
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.calls import answer_call
-from handrail.surfaces.mcp.results import Rendered
+from handrail.surfaces.mcp.results import Rendered, answer_call
 from handrail.surfaces.mcp.tools import offered_tools
 from tests.conftest import GivenFiles
 from tests.filled_in import PLACEHOLDER, in_own_words
@@ -82,35 +82,6 @@ def _fitting(expected: str) -> Any:
     return next((value for kind, value in kinds.items() if kind in expected), "something")
 
 
-class Agent(Protocol):
-    """What a scripted agent reads out of an answer."""
-
-    def next_call(self, answer: Rendered) -> tuple[str, dict[str, Any]] | None: ...
-    def example(self, answer: Rendered) -> dict[str, Any] | None: ...
-    def blockers(self, answer: Rendered) -> list[str]: ...
-
-
-class StructuredAgent:
-    """Sees the structured copy alone."""
-
-    def next_call(self, answer: Rendered) -> tuple[str, dict[str, Any]] | None:
-        told: Any = answer.structured
-        call = told["details"]["next_call"] if answer.is_error else told["nextCall"]
-        if call is None:
-            return None
-        if answer.is_error:
-            return call["tool"], given(call["params"], told["details"]["problems"])
-        params = call["options"][0]["params"] if "options" in call else call["params"]
-        return call["tool"], answered(params, (told.get("pending") or {}).get("prompt", ""))
-
-    def example(self, answer: Rendered) -> dict[str, Any] | None:
-        found: dict[str, Any] | None = answer.structured.get("example")
-        return found
-
-    def blockers(self, answer: Rendered) -> list[str]:
-        return [blocker["message"] for blocker in answer.structured.get("blockers", ())]
-
-
 class TextAgent:
     """Sees the text alone, of which it takes the first call behind the prompt."""
 
@@ -133,10 +104,7 @@ class TextAgent:
         return BLOCKER.findall(answer.text) if answer.text.startswith("Blocked:") else []
 
 
-AGENTS: dict[str, Agent] = {"structured": StructuredAgent(), "text": TextAgent()}
-
-
-def finish(runtime: Runtime, agent: Agent, workflow_id: str, mode: str) -> tuple[Rendered, int]:
+def finish(runtime: Runtime, agent: TextAgent, workflow_id: str, mode: str) -> tuple[Rendered, int]:
     """The last answer and how often the run was blocked on the way.
 
     Blocked, the agent repeats in its notes what was missing, and delivers the artifact of the example.
@@ -184,14 +152,11 @@ def needed_by(workflow_id: str) -> GivenFiles:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("channel", list(AGENTS))
 @pytest.mark.parametrize("workflow_id", IDS)
-def test_one_channel_alone_carries_an_agent_to_the_end(
-    runtime: Runtime, workflow_id: str, channel: str, mode: str
-) -> None:
+def test_the_text_alone_carries_an_agent_to_the_end(runtime: Runtime, workflow_id: str, mode: str) -> None:
     runtime = msgspec.structs.replace(runtime, library=needed_by(workflow_id))
 
-    last, blocked = finish(runtime, AGENTS[channel], workflow_id, mode)
+    last, blocked = finish(runtime, TextAgent(), workflow_id, mode)
 
     assert last.structured["isComplete"] is True
     assert last.structured["nextIntent"] == "complete"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from handrail.surfaces.mcp.arguments import read_texts, text_warning
+from handrail.surfaces.mcp.arguments import Accepted, read_arguments, read_texts
 from handrail.surfaces.mcp.tools import fields_of, offered_tools
 from tests.cases import every_case
 
@@ -63,9 +63,14 @@ def test_other_text_stays_text(given: dict[str, Any]) -> None:
 
 
 def test_the_warning_names_the_place_and_what_belongs_there() -> None:
-    assert text_warning("output.artifacts", "a list of objects") == {
-        "code": "INPUT_REPAIRED",
-        "message": (
-            "output.artifacts was sent as text and read as JSON; send it as a list of objects next time."
-        ),
-    }
+    sent = {"checkpointToken": "ck1", "output": '{"notesMarkdown": "x"}'}
+
+    read = read_arguments(TOOLS["checkpoint_workflow"], sent)
+
+    assert isinstance(read, Accepted)
+    assert read.warnings == (
+        {
+            "code": "INPUT_REPAIRED",
+            "message": "output was sent as text and read as JSON; send it as an object next time.",
+        },
+    )

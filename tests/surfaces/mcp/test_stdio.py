@@ -99,7 +99,6 @@ ODD_REQUESTS: list[dict[str, Any]] = [
     {"method": "resources/list", "params": {"cursor": "x" * 100_000}},
     {"method": "resources/subscribe", "params": {"uri": "handrail://workflows"}},
     {"method": "completion/complete", "params": {"ref": {"type": "ref/nothing"}, "argument": {}}},
-    {"method": "logging/setLevel", "params": {"level": "loud"}},
 ]
 
 

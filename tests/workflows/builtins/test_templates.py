@@ -68,31 +68,6 @@ def test_a_probe_tries_the_capability_that_was_named(capability: str, evidence: 
     assert evidence in step.prompt
 
 
-def test_a_verification_names_its_subject_and_every_demanded_check() -> None:
-    (step,) = expanded("verification_pass", {"subject": "the export", "checks": ["just test", "just check"]})
-
-    text = words(step)
-    assert "whether the export does what was asked" in text
-    assert "Run this check and keep its exit code: just test" in text
-    assert "Run this check and keep its exit code: just check" in text
-
-
-def test_a_verification_without_demanded_checks_lists_none() -> None:
-    (step,) = expanded("verification_pass", {})
-
-    assert "Run this check" not in words(step)
-
-
-def test_a_review_gives_every_perspective_a_line() -> None:
-    look, conclude = expanded("parallel_review", {"subject": "the plan", "perspectives": ["cost", "safety"]})
-
-    text = words(look)
-    assert "Perspective: cost" in text
-    assert "Perspective: safety" in text
-    assert "correctness" not in text
-    assert "about the plan" in words(conclude)
-
-
 @pytest.mark.parametrize(
     ("use", "hands_out"), [("required", True), ("preferred", True), (None, True), ("disabled", False)]
 )
@@ -106,12 +81,6 @@ def test_a_review_is_handed_out_unless_delegation_is_disabled(
     assert ("an agent of its own" in words(look)) is hands_out
     assert ("wr.capability_observation" in words(look)) is hands_out
     assert "one after the other" in words(look)
-
-
-def test_a_handoff_speaks_to_its_audience() -> None:
-    (step,) = expanded("handoff_summary", {"audience": "The night shift"})
-
-    assert words(step).startswith("The night shift can continue or accept the work")
 
 
 def test_inner_places_are_those_of_the_call() -> None:

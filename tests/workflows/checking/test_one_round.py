@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail.host.workflow_library import list_bundled_files
 from handrail.operations.workflows.examine_workflows import Examined, WorkflowText, examine_texts
 from handrail.workflows.catalog import Catalog, build_catalog
@@ -112,13 +110,6 @@ def test_a_name_that_went_with_a_mistake_is_not_told_as_another() -> None:
     told = [one for one in examine("bad.md", text).problems if "size" in one.message]
 
     assert [(one.code, one.pointer) for one in told] == [("wrong_type", "/inputs/size")]
-
-
-@pytest.mark.parametrize("front", ["id: project.bad\n  name: [", 'id: "project.bad"\nname: "'])
-def test_a_page_without_readable_front_matter_is_still_called_by_its_id(front: str) -> None:
-    found = examine("bad.md", f"---\n{front}\n---\n\n## Look {{#look}}\n\nLook.\n")
-
-    assert found.workflow_id == "project.bad"
 
 
 def test_every_key_that_can_be_missing_has_an_example_that_fits() -> None:

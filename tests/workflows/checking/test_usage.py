@@ -23,7 +23,6 @@ def test_everything_that_is_declared_and_unused_is_told_where_it_is_declared() -
         functions={"f": "F."},
         conditions=[{"id": "c", "kind": "always_true"}],
         assessments=[{"id": "r", "purpose": "R.", "dimensions": {"d": ["low"]}}],
-        references=[{"id": "guide", "title": "The guide", "source": "./guide.md"}],
     )
 
     assert seen(problems) == [
@@ -31,7 +30,6 @@ def test_everything_that_is_declared_and_unused_is_told_where_it_is_declared() -
         ("warning", "unused", "/functions/f"),
         ("warning", "unused", "/conditions/0"),
         ("warning", "unused", "/assessments/0"),
-        ("hint", "unused", "/references/0"),
     ]
     assert problems[0].message == "The input x is never used."
 
@@ -75,12 +73,11 @@ def test_every_use_of_a_condition_counts(part: dict[str, Any]) -> None:
     assert linted(part, conditions=[{"id": "c", "kind": "always_true"}]) == ()
 
 
-def test_functions_assessments_and_references_count_where_a_step_names_them() -> None:
+def test_functions_and_assessments_count_where_a_step_names_them() -> None:
     problems = linted(
-        step("a", "Keep to The guide.", functionRefs=["f"], gates=[{"assessmentId": "r"}]),
+        step("a", functionRefs=["f"], gates=[{"assessmentId": "r"}]),
         functions={"f": "F."},
         assessments=[{"id": "r", "purpose": "R.", "dimensions": {"d": ["low"]}}],
-        references=[{"id": "guide", "title": "The guide", "source": "./guide.md"}],
     )
 
     assert problems == ()

@@ -9,7 +9,6 @@ import pytest
 from handrail.workflows.checking.linter import find_soft_phrase
 from handrail.workflows.compiled import Contract
 from handrail.workflows.compiling.compilation import Surroundings
-from handrail.workflows.limits import MAX_PROMPT_BYTES
 from tests.cases import every_case
 from tests.workflows.checking.linted import linted, seen
 from tests.workflows.compiling.written import choice, loop, step
@@ -76,7 +75,6 @@ def regex(pattern: str) -> dict[str, Any]:
     return {"type": "regex", "pattern": pattern, "message": "Say it."}
 
 
-COMMAND_SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
 FLAG_SCHEMA = {
     "type": "object",
     "properties": {"done": {"type": "boolean"}, "ok": {"const": True}},
@@ -147,21 +145,6 @@ def test_a_contract_that_asks_for_a_flag_only_is_a_warning() -> None:
     )
 
     assert seen(problems) == [("warning", "flag_only_validation", "/steps/0/output")]
-
-
-@pytest.mark.parametrize(
-    ("size", "is_near"), [(MAX_PROMPT_BYTES * 3 // 4, False), (MAX_PROMPT_BYTES * 9 // 10, True)]
-)
-def test_a_prompt_near_its_budget_is_a_warning(size: int, is_near: bool) -> None:
-    expected = [("warning", "near_budget", "/steps/0")] if is_near else []
-
-    assert seen(linted(step("a", "x" * size))) == expected
-
-
-def test_two_steps_with_one_title_are_a_hint() -> None:
-    problems = linted(step("a", title="Look"), step("b", title="Look"), step("c"))
-
-    assert seen(problems) == [("hint", "duplicate_title", "/steps/1/title")]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from tests.workflows.compiling.written import (
     compilation,
     compiled,
     document,
-    found,
     loop,
     open_source,
     parts,
@@ -87,10 +86,6 @@ def test_every_part_says_where_it_came_from() -> None:
     }
 
 
-def test_the_templates_that_it_is_made_of_are_told() -> None:
-    assert compilation(RICH).templates == {"wr.templates.handoff_summary"}
-
-
 def test_parts_keep_the_place_in_the_authors_file() -> None:
     pointers = compilation(RICH).pointers
 
@@ -103,45 +98,6 @@ def test_parts_keep_the_place_in_the_authors_file() -> None:
         "d": "/steps/2",
         "handoff_summary": "/steps/3",
     }
-
-
-def test_all_problems_come_at_once_each_at_its_place() -> None:
-    done = compilation(
-        document(
-            step("a", when="lage"),
-            step("b", output={"contractRef": "wr.contracts.decison"}),
-            step("c", functionRefs=["verfy"]),
-            {
-                "id": "d",
-                "title": "D",
-                "promptBlocks": {"goal": [{"kind": "ref", "refId": "wr.refs.note_first"}]},
-            },
-            call("wr.templates.handoff_sumary"),
-            loop("l", choice("e"), until={"kind": "loop_control", "continueWhen": "stop"}),
-            conditions=[{"id": "large", "kind": "always_true"}],
-            features=["wr.features.mode_guidanc"],
-            functions={"verify": "Look twice."},
-        )
-    )
-
-    assert done.pinned is None
-    assert sorted(found(done)) == sorted(
-        [
-            ("error", "unknown_id", "/steps/0/when"),
-            ("error", "unknown_id", "/steps/1/output/contractRef"),
-            ("error", "unknown_id", "/steps/2/functionRefs/0"),
-            ("error", "unknown_id", "/steps/3/promptBlocks/goal/0/refId"),
-            ("error", "unknown_id", "/steps/4/templateId"),
-            ("error", "loop_without_decision", "/steps/5"),
-            ("error", "unknown_id", "/features/0"),
-        ]
-    )
-    fixes = {problem.pointer: problem.fix for problem in done.problems}
-    assert fixes["/steps/0/when"] == "Did you mean large?"
-    assert fixes["/steps/1/output/contractRef"] == "Did you mean wr.contracts.decision?"
-    assert fixes["/steps/2/functionRefs/0"] == "Did you mean verify?"
-    assert fixes["/steps/4/templateId"] == "Did you mean wr.templates.handoff_summary?"
-    assert fixes["/features/0"] == "Did you mean wr.features.mode_guidance?"
 
 
 def test_a_number_that_other_readers_would_round_is_a_problem_not_a_crash() -> None:
@@ -158,12 +114,6 @@ def test_a_number_that_other_readers_would_round_is_a_problem_not_a_crash() -> N
 
     assert done.pinned is None
     assert [(one.severity, one.code) for one in done.problems] == [("error", "bad_value")]
-
-
-def test_the_same_mistake_in_two_places_is_told_for_both() -> None:
-    done = compilation(document(step("a", when="x"), step("b", when="x")))
-
-    assert [problem.pointer for problem in done.problems] == ["/steps/0/when", "/steps/1/when"]
 
 
 def test_problems_without_end_are_cut_with_a_word_about_the_rest() -> None:

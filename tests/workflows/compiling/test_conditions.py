@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from handrail.workflows.conditions import AlwaysTrue, And, Compare, LoopControl
-from tests.workflows.compiling.written import call, compiled, document, loop, parts, step, step_of
+from handrail.workflows.conditions import AlwaysTrue, Compare
+from tests.workflows.compiling.written import call, compiled, document, parts, step, step_of
 
 LARGE: dict[str, Any] = {"kind": "compare", "input": "size", "op": "gt", "value": 3}
-
-
-def test_a_declared_condition_keeps_its_id() -> None:
-    workflow = compiled(document(step("a", when="large"), conditions=[{"id": "large", **LARGE}]))
-
-    assert step_of(workflow, "a").when == "large"
-    assert workflow.conditions == {"large": Compare(input="size", op="gt", value=3)}
 
 
 def test_equal_conditions_written_in_place_share_one_id() -> None:
@@ -46,12 +39,6 @@ def test_a_derived_id_gives_way_to_one_that_the_author_took() -> None:
     assert workflow.conditions[step_of(workflow, "a").when] == Compare(input="size", op="gt", value=3)
 
 
-def test_conditions_are_sorted_by_id() -> None:
-    declared = [{"id": name, "kind": "always_true"} for name in ("c", "a", "b")]
-
-    assert list(compiled(document(step("x"), conditions=declared)).conditions) == ["a", "b", "c"]
-
-
 def test_fragments_and_confirmations_take_conditions_too() -> None:
     written = step("a", requireConfirmation="large", promptFragments=[{"when": LARGE, "text": "More."}])
 
@@ -71,20 +58,3 @@ def test_the_condition_of_a_call_holds_for_each_of_its_parts() -> None:
     )
 
     assert {part.when for part in parts(workflow).values()} == {"large"}
-
-
-def test_loops_name_their_condition() -> None:
-    workflow = compiled(document(loop("l", step("a"), **{"while": {"kind": "loop_control"}})))
-
-    (name,) = workflow.conditions
-    assert workflow.conditions == {name: LoopControl()}
-    assert parts(workflow)["l"].repeat.condition == name  # type: ignore[union-attr]  # it is a while loop
-
-
-def test_a_condition_of_several_stays_one() -> None:
-    both = {"kind": "and", "of": [LARGE, {"kind": "always_true"}]}
-
-    workflow = compiled(document(step("a", when=both)))
-
-    expected = And(of=(Compare(input="size", op="gt", value=3), AlwaysTrue()))
-    assert list(workflow.conditions.values()) == [expected]

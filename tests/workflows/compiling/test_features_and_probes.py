@@ -41,12 +41,6 @@ def test_settings_of_a_feature_are_checked() -> None:
     assert found(done) == [("error", "bad_argument", "/features/0/config/steps")]
 
 
-def test_settings_of_a_feature_change_the_prompts() -> None:
-    written = document(step("a"), step("b"), features=[{"id": MODES, "config": {"steps": "each_step"}}])
-
-    assert headings(step_of(compiled(written), "b").prompt) == ["Mode"]
-
-
 def test_a_feature_with_two_different_settings_is_refused() -> None:
     features = [MODES, {"id": MODES, "config": {"steps": "each_step"}}]
 
@@ -65,14 +59,6 @@ def test_a_required_capability_is_probed_before_everything_else() -> None:
     assert probe.capability == "web_browsing"
     assert probe.contract == "wr.contracts.capability_observation"
     assert '"capability":"web_browsing"' in probe.prompt
-
-
-@pytest.mark.parametrize("use", ["preferred", "disabled"])
-def test_other_capabilities_are_not_probed(use: str) -> None:
-    workflow = compiled(document(step("a"), capabilities={"web_browsing": use}))
-
-    assert [part.id for part in workflow.steps] == ["a"]
-    assert workflow.capabilities == {"web_browsing": use}
 
 
 def test_a_probe_gives_way_to_an_id_that_the_author_took() -> None:

@@ -44,18 +44,7 @@ def around(written: dict[str, Any]) -> Surroundings:
     return Surroundings(contracts={NAME: read(written)})
 
 
-GONE = {"kind": "ref", "refId": "wr.refs.gone"}
 ASKING = document(step("a", output={"contractRef": NAME}))
-
-
-def test_a_contract_in_use_is_embedded_with_its_schema() -> None:
-    workflow = compiled(
-        document(step("a", output={"contractRef": "wr.contracts.plan"}), step("b")), Surroundings()
-    )
-
-    assert list(workflow.contracts) == ["wr.contracts.plan"]
-    assert workflow.contracts["wr.contracts.plan"].artifact_kind == "wr.plan"
-    assert workflow.contracts["wr.contracts.plan"].schema["type"] == "object"
 
 
 def test_a_contract_of_the_project_is_embedded_and_shown() -> None:
@@ -154,39 +143,6 @@ def test_a_contract_may_say_its_own_id_and_kind() -> None:
     assert done.id == "acme.contracts.other"
     assert done.contract is not None
     assert done.contract.artifact_kind == "acme.thing"
-
-
-def test_functions_are_kept_by_name_and_each_once() -> None:
-    written = document(step("a", functionRefs=["b", "a", "b"]), functions={"a": "A.", "b": "B."})
-
-    workflow = compiled(written)
-
-    assert step_of(workflow, "a").functions == ("b", "a")
-    assert workflow.functions == {"a": "A.", "b": "B."}
-
-
-def test_an_unknown_assessment_and_an_unknown_level_are_errors() -> None:
-    declared = [{"id": "risk", "purpose": "Risk.", "dimensions": {"scope": ["low", "high"]}}]
-    steps = [
-        step("a", gates=[{"assessmentId": "risc"}]),
-        step("b", gates=[{"assessmentId": "risk", "followups": {"hihg": "Look again."}}]),
-    ]
-
-    done = compilation(document(*steps, assessments=declared))
-
-    assert found(done) == [
-        ("error", "unknown_id", "/steps/0/gates/0/assessmentId"),
-        ("error", "unknown_id", "/steps/1/gates/0/followups/hihg"),
-    ]
-    assert [problem.fix for problem in done.problems] == ["Did you mean risk?", "Did you mean high?"]
-
-
-def test_an_assessment_brings_the_contract_it_is_checked_with() -> None:
-    declared = [{"id": "risk", "purpose": "Risk.", "dimensions": {"scope": ["low", "high"]}}]
-
-    workflow = compiled(document(step("a", gates=[{"assessmentId": "risk"}]), assessments=declared))
-
-    assert list(workflow.contracts) == ["wr.contracts.assessment"]
 
 
 def test_in_a_file_from_elsewhere_unknown_names_are_warnings_with_a_stand_in() -> None:

@@ -14,10 +14,6 @@ def prompt_of(written: dict[str, Any], step_id: str = "a") -> str:
     return step_of(compiled(written), step_id).prompt
 
 
-def test_a_prompt_without_anything_around_it_is_the_authors_text() -> None:
-    assert prompt_of(document(step("a", "  Do it.\n\nThen stop.\n"))) == "Do it.\n\nThen stop."
-
-
 def test_blocks_have_fixed_headings_in_a_fixed_order() -> None:
     blocks = {
         "verify": ["It runs.", "It stays."],
@@ -36,20 +32,6 @@ def test_blocks_have_fixed_headings_in_a_fixed_order() -> None:
         "## Output required\n- notes: What was done.\n- z: The last.\n\n"
         "## Verify\n- It runs.\n- It stays."
     )
-
-
-def test_an_empty_block_has_no_heading() -> None:
-    written = document({"id": "a", "title": "A", "promptBlocks": {"goal": "One thing."}})
-
-    assert prompt_of(written) == "## Goal\nOne thing."
-
-
-def test_a_ref_becomes_its_text() -> None:
-    blocks = {"constraints": ["Mine.", {"kind": "ref", "refId": "wr.refs.append_only_truth"}]}
-
-    prompt = prompt_of(document({"id": "a", "title": "A", "promptBlocks": blocks}))
-
-    assert prompt.startswith("## Constraints\n- Mine.\n- What a run recorded stays recorded.\n  - Never edit")
 
 
 @pytest.mark.parametrize(
@@ -73,13 +55,6 @@ def test_rules_of_the_workflow_stand_behind_every_prompt() -> None:
     rules = "## Rules for every step\n- Everywhere."
     assert step_of(workflow, "a").prompt == f"Do it.\n\n## Guidance\n- Only here.\n\n{rules}"
     assert step_of(workflow, "b").prompt == f"Do it.\n\n{rules}"
-
-
-def test_hints_are_shown_and_kept() -> None:
-    workflow = compiled(document(step("a", output={"hints": ["At most ten lines."]})))
-
-    assert step_of(workflow, "a").prompt == "Do it.\n\n## Hints\n- At most ten lines."
-    assert step_of(workflow, "a").hints == ("At most ten lines.",)
 
 
 def test_preconditions_and_questions_stand_before_the_first_prompt_only() -> None:
@@ -123,17 +98,6 @@ def test_whatever_a_run_can_begin_with_shows_the_preconditions(
     assert shown == first
 
 
-def test_a_contract_brings_its_guidance_and_its_example() -> None:
-    prompt = prompt_of(document(step("a", output={"contractRef": "wr.contracts.loop_control"})))
-
-    heading, example = prompt.split("\n\nExample:\n")
-    assert heading.startswith("Do it.\n\n## Artifact to deliver: wr.loop_control\n")
-    assert example.startswith('```json\n{"decision":')
-    assert example.split("\n```\n\n")[1] == (
-        "- decision: one of continue, stop\n- loopId: may be left out\n- summary: may be left out"
-    )
-
-
 def test_an_assessment_is_asked_for_with_its_levels_and_an_example_that_lets_the_run_go_on() -> None:
     written = document(
         step("a", gates=[{"assessmentId": "risk", "followups": {"high": "Lower it first."}}]),
@@ -146,17 +110,4 @@ def test_an_assessment_is_asked_for_with_its_levels_and_an_example_that_lets_the
         "Do it.\n\n## Assessment to report: risk\nHow risky it is.\n\n"
         "Report one level for each dimension:\n- scope: high, low\n\n"
         'Example:\n```json\n{"assessmentId":"risk","dimensions":{"scope":"low"},"kind":"wr.assessment"}\n```'
-    )
-
-
-def test_what_only_the_user_can_give_is_asked_of_the_user() -> None:
-    prompt = prompt_of(
-        document(step("a", userOnly={"reason": "needs_user_choice", "choiceKind": "scope_boundary"}))
-    )
-
-    assert prompt == (
-        "Do it.\n\n## Only the user can give this\n"
-        "Ask the user and wait for the answer; never answer for them (needs_user_choice, scope_boundary). "
-        "Give the answer as an artifact:\n\n"
-        'Example:\n```json\n{"answer":"<what the user said>","givenBy":"user","kind":"wr.user_input"}\n```'
     )

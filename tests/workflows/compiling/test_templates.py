@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handrail.workflows.compiled import Loop, Step
+from handrail.workflows.compiled import Step
 from handrail.workflows.compiling.compilation import Surroundings
 from handrail.workflows.limits import MAX_PARTS
 from tests.workflows.compiling.written import (
@@ -16,7 +16,6 @@ from tests.workflows.compiling.written import (
     compiled,
     document,
     found,
-    loop,
     open_source,
     parts,
     source,
@@ -35,12 +34,6 @@ def routine(name: str, *steps: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def around(*routines: dict[str, Any]) -> Surroundings:
     return Surroundings(routines=tuple(source(one) for one in routines))
-
-
-def test_a_call_is_replaced_where_it_stands() -> None:
-    workflow = compiled(document(step("a"), call(PASS), step("b")))
-
-    assert [part.id for part in workflow.steps] == ["a", "verification_pass", "b"]
 
 
 def test_a_call_with_an_id_gives_it_to_its_only_step_and_its_title_too() -> None:
@@ -66,53 +59,11 @@ def test_two_calls_of_one_template_get_different_ids() -> None:
     ]
 
 
-def test_a_call_inside_a_loop_is_expanded_in_its_body() -> None:
-    workflow = compiled(document(loop("l", call(REVIEW, args=SUBJECT), count=2)))
-
-    (held,) = workflow.steps
-    assert isinstance(held, Loop)
-    assert [part.id for part in held.body] == ["parallel_review-look", "parallel_review-conclude"]
-
-
 def test_the_confirmation_of_a_call_is_asked_for_once() -> None:
     workflow = compiled(document(call(REVIEW, args=SUBJECT, requireConfirmation=True)))
 
     asked = [part.id for part in workflow.steps if isinstance(part, Step) and part.require_confirmation]
     assert asked == ["parallel_review-conclude"]
-
-
-@pytest.mark.parametrize(
-    ("args", "pointer", "message", "fix"),
-    [
-        ({}, "/steps/0/args", f"{REVIEW} needs subject.", "Add subject: What is reviewed, as a noun phrase."),
-        (
-            {"subject": 3},
-            "/steps/0/args/subject",
-            "subject is not a text.",
-            "Write a text.",
-        ),
-        (
-            SUBJECT | {"perspectve": []},
-            "/steps/0/args/perspectve",
-            f"{REVIEW} does not take perspectve.",
-            "Did you mean perspectives?",
-        ),
-    ],
-)
-def test_arguments_are_checked_before_anything_is_expanded(
-    args: dict[str, Any], pointer: str, message: str, fix: str
-) -> None:
-    done = compilation(document(call(REVIEW, args=args)))
-
-    assert found(done) == [("error", "bad_argument", pointer)]
-    assert (done.problems[0].message, done.problems[0].fix) == (message, fix)
-
-
-def test_an_argument_outside_its_enum_is_refused_with_the_nearest_word() -> None:
-    done = compilation(document(call("wr.templates.capability_probe", args={"capability": "web_browsin"})))
-
-    assert found(done) == [("error", "bad_argument", "/steps/0/args/capability")]
-    assert done.problems[0].fix == "Did you mean web_browsing?"
 
 
 def test_a_routine_is_called_by_its_name_with_its_inputs_as_arguments() -> None:
@@ -209,13 +160,6 @@ def test_a_routine_that_needs_what_the_workflow_disables_is_refused() -> None:
     written = document(call("wr.templates.routine.web"), capabilities={"web_browsing": "disabled"})
 
     assert found(compilation(written, around(helper))) == [("error", "bad_value", "/steps/0")]
-
-
-def test_an_unknown_template_is_an_error_with_the_nearest_name() -> None:
-    done = compilation(document(call("wr.templates.verification_pas")))
-
-    assert found(done) == [("error", "unknown_id", "/steps/0/templateId")]
-    assert done.problems[0].fix == f"Did you mean {PASS}?"
 
 
 def test_in_a_file_from_elsewhere_a_step_stands_in_for_an_unknown_routine() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from handrail.workflows.dialect.detection import is_foreign
+from handrail.workflows.dialect.translation import is_foreign
 from tests.cases import every_case
 from tests.workflows.dialect.foreign_documents import foreign, loop, step
 

@@ -71,13 +71,7 @@ def test_a_check_becomes_the_rule_that_says_the_same(written: Any, expected: lis
 @every_case(
     ("criteria", "good", "bad"),
     [
-        ({"not": CONTAINS_A}, ["beta", ""], ["alpha", "x\nALPHA"]),
-        ({"not": REGEX}, ["none"], ["a v2", "first\nV3 last"]),
-        ({"not": {"type": "length", "min": 3}}, ["ab"], ["abc"]),
-        ({"not": {"type": "length", "min": 3, "max": 5}}, ["ab", "abcdef"], ["abc", "abcde"]),
-        ({"not": {"and": [CONTAINS_A, CONTAINS_B]}}, ["alpha", "beta", ""], ["alpha beta"]),
-        ({"not": {"or": [CONTAINS_A, CONTAINS_B]}}, ["none"], ["alpha", "beta"]),
-        ({"not": {"not": CONTAINS_A}}, ["alpha"], ["beta"]),
+        ({"and": [CONTAINS_A, {"or": [CONTAINS_B, REGEX]}]}, ["alpha beta"], ["alpha", "beta"]),
         ([{"or": [CONTAINS_A, {"and": [CONTAINS_B, REGEX]}]}], ["alpha", "beta v1"], ["beta", "v1"]),
     ],
 )
@@ -94,7 +88,7 @@ def test_nested_checks_accept_and_refuse_what_their_author_meant(
             [{**CONTAINS_A, "condition": {"var": "complexity", "gte": 0.8}}],
             ["When complexity ≥ 0.8: Name alpha."],
         ),
-        ([{"type": "regex", "pattern": "(a+)+b", "message": "No loops."}], ["No loops."]),
+        ([{"type": "regex", "pattern": "(?=(a+)+)b", "message": "No loops."}], ["No loops."]),
         ([{"type": "regex", "pattern": "(", "message": "Broken."}], ["Broken."]),
         ([{"type": "length", "message": "No bounds."}], ["No bounds."]),
         ([{"type": "contains", "value": " ", "message": "Blank."}], ["Blank."]),

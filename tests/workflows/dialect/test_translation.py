@@ -9,8 +9,7 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import given
 
-from handrail.workflows.dialect.detection import is_foreign
-from handrail.workflows.dialect.translation import to_native
+from handrail.workflows.dialect.translation import is_foreign, to_native
 from handrail.workflows.limits import MAX_INPUTS, MAX_PROBLEMS
 from handrail.workflows.reading.reader import read_workflow
 from tests.cases import every_case

@@ -46,7 +46,7 @@ TEN_MISTAKES = b"""{
         { "id": "plan", "title": "Do", "prompt": "Do it." },
         { "id": "check", "prompt": "Check it.",
           "validation": [
-            { "type": "regex", "pattern": "(a+)+$" }
+            { "type": "regex", "pattern": "(?=(a+)+)b" }
           ] }
       ]
     },

@@ -332,7 +332,7 @@ def test_a_mistake_in_a_condition_is_named_wherever_it_stands(
         ({"type": "contains"}, "missing_key", ""),
         ({"type": "contains", "value": 3}, "wrong_type", "/value"),
         ({"type": "regex", "pattern": "("}, "bad_pattern", "/pattern"),
-        ({"type": "regex", "pattern": "(a+)+"}, "bad_pattern", "/pattern"),
+        ({"type": "regex", "pattern": "(?=(a+)+)b"}, "bad_pattern", "/pattern"),
         ({"type": "regex", "pattern": "a" * 501}, "too_large", "/pattern"),
         ({"type": "regex", "pattern": "a", "flags": "g"}, "bad_value", "/flags"),
         ({"type": "regex", "pattern": "a", "flags": "ii"}, "bad_value", "/flags"),

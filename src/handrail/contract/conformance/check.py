@@ -377,10 +377,10 @@ def judge_discovery(asked: DiscoveryExchanges, tier: Tier) -> Report:
 
 def judge_envelope(asked: Exchange, tier: Tier) -> Report:
     """An envelope as HTTP carries it: media type, status and transport agree with what it says."""
-    document = _decode(asked)
-    meta = document.get("_meta") if isinstance(document, dict) else None
-    is_success = isinstance(document, dict) and document.get("success") is True
-    transport = meta.get("transport") if isinstance(meta, dict) else None
+    held = _members_of(_decode(asked))
+    is_success = held.get("success") is True
+    transport = _members_of(held.get("_meta")).get("transport")
+    names_wait = isinstance(_members_of(held.get("error")).get("retryAfterMs"), int)
     rows = (
         ("http_content_type", _media(asked) in _JSON_TYPES, f"The content type is {_media(asked)!r}."),
         (
@@ -391,7 +391,7 @@ def judge_envelope(asked: Exchange, tier: Tier) -> Report:
         ("http_transport", transport in (None, "http"), f"_meta.transport is {transport!r}."),
         (
             "http_retry_after",
-            not _names_wait(document) or "retry-after" in asked.headers,
+            not names_wait or "retry-after" in asked.headers,
             "The error says how long to wait, and there is no Retry-After.",
         ),
     )
@@ -401,7 +401,7 @@ def judge_envelope(asked: Exchange, tier: Tier) -> Report:
 def judge_problem(asked: Exchange, tier: Tier) -> Report:
     """Problem details (RFC 9457), as a caller gets them that asks for no envelope."""
     document = _decode(asked)
-    held = document if isinstance(document, dict) else {}
+    held = _members_of(document)
     rows = (
         ("http_content_type", _media(asked) == PROBLEM_TYPE, f"The content type is {_media(asked)!r}."),
         ("http_status", asked.status >= 400, f"An address that cannot exist answered with {asked.status}."),
@@ -424,10 +424,9 @@ def judge_card(asked: Exchange, tier: Tier) -> Report:
 
 def first_operation(asked: Exchange) -> str:
     """The first operation that a discovery document names; empty where it names none."""
-    document = _decode(asked)
-    offered = document.get("capabilities") if isinstance(document, dict) else None
+    offered = _members_of(_decode(asked)).get("capabilities")
     for one in offered if isinstance(offered, list) else ():
-        named = one.get("operations") if isinstance(one, dict) else None
+        named = _members_of(one).get("operations")
         if isinstance(named, list) and named and isinstance(named[0], str):
             return named[0]
     return ""
@@ -435,15 +434,13 @@ def first_operation(asked: Exchange) -> str:
 
 def is_envelope(asked: Exchange) -> bool:
     """Whether the answer claims to be a LAFS envelope; problem details and pages do not."""
-    document = _decode(asked)
-    return _media(asked) == LAFS_MEDIA_TYPE or (isinstance(document, dict) and "_meta" in document)
+    return _media(asked) == LAFS_MEDIA_TYPE or "_meta" in _members_of(_decode(asked))
 
 
 def endpoints_of(asked: Exchange) -> Mapping[str, str]:
     """The addresses that a discovery document names; none where it cannot be read."""
-    document = _decode(asked)
-    named = document.get("endpoints") if isinstance(document, dict) else None
-    return {} if not isinstance(named, dict) else {k: v for k, v in named.items() if isinstance(v, str)}
+    named = _members_of(_members_of(_decode(asked)).get("endpoints"))
+    return {name: address for name, address in named.items() if isinstance(address, str)}
 
 
 def _judge(asked: Exchange, kind: DocumentKind, tier: Tier, rows: Sequence[tuple[str, bool, str]]) -> Report:
@@ -475,6 +472,6 @@ def _media(asked: Exchange) -> str:
     return asked.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _names_wait(document: Json) -> bool:
-    error = document.get("error") if isinstance(document, dict) else None
-    return isinstance(error, dict) and isinstance(error.get("retryAfterMs"), int)
+def _members_of(value: Json) -> dict[str, Json]:
+    """The members of an object; anything else has none."""
+    return value if isinstance(value, dict) else {}

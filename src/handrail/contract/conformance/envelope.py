@@ -6,7 +6,7 @@ Each check returns why the document fails; an empty text means that it passes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from handrail.contract.catalogue import CONTEXT_MISSING, CONTEXT_STALE, KINDS
@@ -23,7 +23,6 @@ from handrail.contract.conformance.rules import (
     Profile,
     SchemaError,
     Text,
-    Tier,
     Truth,
     Whole,
     findings,
@@ -283,27 +282,23 @@ def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _named(name: str, tier: Tier, why_not: Callable[[Envelope], str]) -> NamedCheck:
-    return NamedCheck(name=name, tier=tier, why_not=why_not)
-
-
 ENVELOPE = Profile(
     kind="lafs",
     shape_check="envelope_schema_valid",
     shape=envelope_findings,
     checks=(
-        _named("envelope_invariants", "core", _never_fails),
-        _named("error_code_registered", "core", _code_registered),
-        _named("agent_action_valid", "standard", _never_fails),
-        _named("error_registry_agent_action", "standard", _never_fails),
-        _named("transport_mapping_consistent", "standard", _transport_mapped),
-        _named("meta_mvi_present", "standard", _never_fails),
-        _named("meta_strict_present", "standard", _never_fails),
-        _named("strict_mode_behavior", "standard", _strict_behavior),
-        _named("pagination_mode_consistent", "standard", _paging_consistent),
-        _named("strict_mode_enforced", "standard", _never_fails),
-        _named("context_mutation_failure", "complete", _mutation_failure),
-        _named("context_preservation_valid", "complete", _preservation),
+        NamedCheck(name="envelope_invariants", tier="core", why_not=_never_fails),
+        NamedCheck(name="error_code_registered", tier="core", why_not=_code_registered),
+        NamedCheck(name="agent_action_valid", tier="standard", why_not=_never_fails),
+        NamedCheck(name="error_registry_agent_action", tier="standard", why_not=_never_fails),
+        NamedCheck(name="transport_mapping_consistent", tier="standard", why_not=_transport_mapped),
+        NamedCheck(name="meta_mvi_present", tier="standard", why_not=_never_fails),
+        NamedCheck(name="meta_strict_present", tier="standard", why_not=_never_fails),
+        NamedCheck(name="strict_mode_behavior", tier="standard", why_not=_strict_behavior),
+        NamedCheck(name="pagination_mode_consistent", tier="standard", why_not=_paging_consistent),
+        NamedCheck(name="strict_mode_enforced", tier="standard", why_not=_never_fails),
+        NamedCheck(name="context_mutation_failure", tier="complete", why_not=_mutation_failure),
+        NamedCheck(name="context_preservation_valid", tier="complete", why_not=_preservation),
         *reserve_checks(("context_validation", "pagination_validation")),
     ),
     advice=_advice,

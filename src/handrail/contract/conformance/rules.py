@@ -91,7 +91,8 @@ def is_date_time(text: str) -> bool:
     year, month, day = (int(found[part]) for part in ("year", "month", "day"))
     hour, minute, second = (int(found[part]) for part in ("hour", "minute", "second"))
     offset_hour, offset_minute = int(found["offset_hour"] or 0), int(found["offset_minute"] or 0)
-    is_day = 1 <= month <= 12 and 1 <= day <= _days_in(year, month)
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    is_day = 1 <= month <= 12 and 1 <= day <= _DAYS[month - 1] + (is_leap and month == 2)
     is_offset = offset_hour <= 23 and offset_minute <= 59
     if not (is_day and is_offset and hour <= 23 and minute <= 59):
         return False
@@ -112,11 +113,6 @@ def loose_parts(text: str) -> list[str]:
     if found["sign"] and not found["colon"]:
         loose.append("an offset without a colon")
     return loose
-
-
-def _days_in(year: int, month: int) -> int:
-    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    return 29 if month == 2 and is_leap else _DAYS[month - 1]
 
 
 # Rules
@@ -183,25 +179,21 @@ ANY_ARRAY = Items()
 
 def findings(value: Json, rule: Rule, pointer: str = "") -> Iterator[Finding]:
     """Every broken rule below `pointer`, in the order of the document, and advice on loose times."""
-    name, fits = _type_of(rule)
-    if not fits(value):
-        yield SchemaError(pointer=pointer, rule="type", message=f"This must be {name}.")
-        return
-    match rule:
-        case Text():
-            yield from _text(value, rule, pointer)
-        case Whole():
-            yield from _whole(value, rule, pointer)
-        case Truth() | Null():
-            return
-        case Items():
-            yield from _items(value, rule, pointer)
-        case Members():
-            yield from _members(value, rule, pointer)
-        case Either(rules=rules):
-            yield from findings(value, next(one for one in rules if _type_of(one)[1](value)), pointer)
-        case never:
-            assert_never(never)
+    offered = rule.rules if isinstance(rule, Either) else (rule,)
+    match next((one for one in offered if _TYPES[type(one)][1](value)), None):
+        case None:
+            names = " or ".join(_TYPES[type(one)][0] for one in offered)
+            yield SchemaError(pointer=pointer, rule="type", message=f"This must be {names}.")
+        case Text() as text:
+            yield from _text(value, text, pointer)
+        case Whole() as whole:
+            yield from _whole(value, whole, pointer)
+        case Items() as items:
+            yield from _items(value, items, pointer)
+        case Members() as members:
+            yield from _members(value, members, pointer)
+        case Truth() | Null() | Either():
+            pass  # the type says it all
 
 
 def is_whole(value: Json) -> bool:
@@ -210,26 +202,15 @@ def is_whole(value: Json) -> bool:
     return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
 
 
-def _type_of(rule: Rule) -> tuple[str, Callable[[Json], bool]]:
-    """What the values of a rule are called, and which are of that type."""
-    match rule:
-        case Text():
-            return "a string", lambda value: isinstance(value, str)
-        case Whole():
-            return "an integer", is_whole
-        case Truth():
-            return "true or false", lambda value: isinstance(value, bool)
-        case Null():
-            return "null", lambda value: value is None
-        case Items():
-            return "an array", lambda value: isinstance(value, list)
-        case Members():
-            return "an object", lambda value: isinstance(value, dict)
-        case Either(rules=rules):
-            types = [_type_of(one) for one in rules]
-            return " or ".join(name for name, _ in types), lambda value: any(fits(value) for _, fits in types)
-        case never:
-            assert_never(never)
+_TYPES: dict[type[Rule], tuple[str, Callable[[Json], bool]]] = {
+    Text: ("a string", lambda value: isinstance(value, str)),
+    Whole: ("an integer", is_whole),
+    Truth: ("true or false", lambda value: isinstance(value, bool)),
+    Null: ("null", lambda value: value is None),
+    Items: ("an array", lambda value: isinstance(value, list)),
+    Members: ("an object", lambda value: isinstance(value, dict)),
+}
+"""What the values of a rule are called, and which are of that type."""
 
 
 def _text(value: str, rule: Text, pointer: str) -> Iterator[Finding]:

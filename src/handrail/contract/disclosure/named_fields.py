@@ -209,7 +209,8 @@ def select_field(success: Success, shape: Shape | None, name: str, declared: Dec
 
 def _scope(success: Success, shape: Shape | None) -> _Scope:
     keys = tuple(success.data) if isinstance(success.data, dict) else ()
-    prefix = _list_key(success) if is_list(success, shape) else entity_key(shape)
+    list_key = ITEMS if success.page is None else success.page.list_key
+    prefix = list_key if is_list(success, shape) else entity_key(shape)
     levels = shape.levels if shape is not None else {}
     full = levels.get("full")
     named = [name for level in (full, *levels.values()) for name in level or ()]
@@ -228,10 +229,6 @@ def _paging_keys(success: Success) -> tuple[str, ...]:
     if success.page is None:
         return ()
     return PAGING_KEYS if success.page.list_key == ITEMS else PLACE_KEYS
-
-
-def _list_key(success: Success) -> str:
-    return ITEMS if success.page is None else success.page.list_key
 
 
 def _nested_if_needed(scope: _Scope, success: Success, shape: Shape | None, names: Sequence[str]) -> _Scope:

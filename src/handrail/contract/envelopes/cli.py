@@ -103,9 +103,9 @@ def payload_of(success: Success) -> dict[str, Json] | list[Json]:
     return {**paging, **data}
 
 
-def stream_line(data: Json, line_type: str = "item") -> dict[str, Json]:
+def stream_line(data: Json) -> dict[str, Json]:
     """One line of a stream before its summary."""
-    return {"ok": True, "schema_version": SCHEMA_VERSION, "type": line_type, "data": data}
+    return {"ok": True, "schema_version": SCHEMA_VERSION, "type": "item", "data": data}
 
 
 def stream_summary(outcome: Outcome, call: Call, *, count: int, command_line: CommandLine) -> dict[str, Json]:
@@ -168,9 +168,9 @@ def _whole_problems(details: dict[str, Json]) -> dict[str, Json]:
 
 def _meta(call: Call, notices: tuple[Notice, ...]) -> dict[str, Json]:
     meta: dict[str, Json] = {"duration_ms": call.duration_ms}
-    told = (*notices, *call.notices)
-    if told:
-        meta["notices"] = [_notice(notice) for notice in told]
+    every = (*notices, *call.notices)
+    if every:
+        meta["notices"] = [_notice(notice) for notice in every]
     return meta
 
 
@@ -249,8 +249,8 @@ def _success(success: Success, call: Call) -> dict[str, Json]:
     document = dict(payload)
     stale = next((one for one in document.get("warnings", ()) if one["code"] == RESULTS_STALE.code), None)
     if stale is not None:  # CONT 7.3
-        told = {name: stale[name] for name in ("code", "message", *_LIFTED)}
-        document = {"status": "warning", **told} | document | {"status": "warning"}
+        lifted = {name: stale[name] for name in ("code", "message", *_LIFTED)}
+        document = {"status": "warning", **lifted} | document | {"status": "warning"}
     notices = [{"type": one.type, "message": one.message} for one in (*success.notices, *call.notices)]
     return {**document, "notices": notices} if notices else document
 

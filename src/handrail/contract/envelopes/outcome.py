@@ -28,7 +28,7 @@ class _Trouble(msgspec.Struct, frozen=True, kw_only=True):
     retry_after_ms: int | None = None
 
 
-class _Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class _Encoded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     success: Success | None = None
     failure: _Trouble | None = None
 
@@ -36,19 +36,19 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def describe_outcome(outcome: Outcome) -> dict[str, Json]:
     """The outcome as plain values."""
     if isinstance(outcome, Success):
-        told = _Told(success=outcome)
+        encoded = _Encoded(success=outcome)
     else:
-        told = _Told(failure=make_from(_Trouble, outcome, code=outcome.kind.code))
-    plain: dict[str, Json] = msgspec.to_builtins(told)
+        encoded = _Encoded(failure=make_from(_Trouble, outcome, code=outcome.kind.code))
+    plain: dict[str, Json] = msgspec.to_builtins(encoded)
     return plain
 
 
-def read_outcome(told: Json) -> Outcome:
+def read_outcome(plain: Json) -> Outcome:
     """The outcome again. A code that this version does not know is trouble of the server.
 
     Raises msgspec.ValidationError for anything else.
     """
-    held = msgspec.convert(told, _Told)
+    held = msgspec.convert(plain, _Encoded)
     if held.success is not None:
         return held.success
     if held.failure is None:

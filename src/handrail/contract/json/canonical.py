@@ -69,7 +69,7 @@ _string = msgspec.json.encode
 def _object(value: dict[str, Json]) -> bytes:
     keys = sorted(value)
     if not "".join(keys).isascii():
-        keys.sort(key=_utf16)
+        keys.sort(key=lambda key: key.encode("utf-16-be"))
     return (
         b"{"
         + b",".join([_string(key) + b":" + _WRITERS[type(value[key])](value[key]) for key in keys])
@@ -81,25 +81,13 @@ def _array(value: list[Json]) -> bytes:
     return b"[" + b",".join([_WRITERS[type(item)](item) for item in value]) + b"]"
 
 
-def _integer(value: int) -> bytes:
-    return integer_text(value).encode()
-
-
-def _float(value: float) -> bytes:
-    return float_text(value).encode()
-
-
-def _utf16(key: str) -> bytes:
-    return key.encode("utf-16-be")
-
-
 _WRITERS: dict[type, Callable[[Json], bytes]] = {
     str: _string,
     dict: _object,
     list: _array,
     tuple: _array,
-    int: _integer,
-    float: _float,
+    int: lambda value: integer_text(value).encode(),
+    float: lambda value: float_text(value).encode(),
     bool: {True: b"true", False: b"false"}.__getitem__,
     type(None): {None: b"null"}.__getitem__,
 }

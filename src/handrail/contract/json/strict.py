@@ -41,33 +41,27 @@ def decode_json(data: bytes | str, *, max_bytes: int, max_depth: int = DEPTH_LIM
         raise explain_refused_text(text, max_depth) from None
     if text.count("[") + text.count("{") > max_depth and is_deeper(value, max_depth):
         raise explain_refused_text(text, max_depth)
-    if has_half_escapes(text) and not _has_whole_characters(value):
+    has_half_escapes = "\\ud" in text or "\\uD" in text
+    if has_half_escapes and not _has_whole_characters(value):
         raise explain_refused_text(text, max_depth)
     return value
 
 
-def decode_json_at(
-    text: str, at: int, *, depth: int, max_depth: int, is_suspect: bool = True
-) -> tuple[Json, int]:
-    """The value that begins at `at`, and where it ends: as strict, for a reader that walks a long text.
+def check_json(text: str, max_depth: int) -> None:
+    """Refuse a long text that `decode_json` refuses, in little memory, for a reader that decodes its parts.
 
-    `depth` is how many arrays and objects are open around it; `is_suspect` is what `has_half_escapes` says
-    of the whole text.
+    Halves of surrogate pairs are left to that reader.
 
     Raises: Fault E_VALIDATION or REQUEST_TOO_LARGE.
     """
     try:
-        value, end = _DECODER.raw_decode(text, at)
+        depth = _measure_depth(_MEASURING.decode(text))
     except JSONDecodeError as error:
         raise explain_broken_syntax(text, error.pos, error.msg) from None
     except (ValueError, RecursionError):
-        raise explain_refused_text(text, max_depth, at, depth) from None
-    left = max(max_depth - depth, 0)
-    if text.count("[", at, end) + text.count("{", at, end) > left and is_deeper(value, left):
-        raise explain_refused_text(text, max_depth, at, depth)
-    if is_suspect and not _has_whole_characters(value):
-        raise explain_refused_text(text, max_depth, at, depth)
-    return value, end
+        raise explain_refused_text(text, max_depth) from None
+    if depth > max_depth:
+        raise explain_refused_text(text, max_depth)
 
 
 def repeats_a_key(text: str) -> bool:
@@ -79,11 +73,6 @@ def repeats_a_key(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return False
-
-
-def has_half_escapes(text: str) -> bool:
-    """Whether half of a surrogate pair could hide behind an escape."""
-    return "\\ud" in text or "\\uD" in text
 
 
 _UTF_8 = "Write it as UTF-8, without a byte order mark."
@@ -131,6 +120,23 @@ def _refuse_constant(_: str) -> NoReturn:
 
 _DECODER = JSONDecoder(object_pairs_hook=_members, parse_float=_finite, parse_constant=_refuse_constant)
 _REPEATS = JSONDecoder(object_pairs_hook=_members, parse_float=str, parse_int=str, strict=False)
+
+
+class _Depth(int):
+    """How many arrays and objects stand inside each other where an object was."""
+
+
+def _measure_depth(value: Json) -> int:
+    if isinstance(value, list):
+        return 1 + max(map(_measure_depth, value), default=0)
+    return value if isinstance(value, _Depth) else 0
+
+
+def _measured(pairs: list[tuple[str, Json]]) -> _Depth:
+    return _Depth(1 + max(map(_measure_depth, _members(pairs).values()), default=0))
+
+
+_MEASURING = JSONDecoder(object_pairs_hook=_measured, parse_float=_finite, parse_constant=_refuse_constant)
 
 
 _CONTAINERS = (dict, list)

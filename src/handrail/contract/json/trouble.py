@@ -66,11 +66,11 @@ class SyntaxTrouble(NamedTuple):
     text: str | None = None
 
 
-def syntax_trouble(text: str, position: int, said: str) -> SyntaxTrouble:
+def syntax_trouble(text: str, position: int, reason: str) -> SyntaxTrouble:
     """The trouble where the decoder stopped and said why."""
-    if said.startswith(_TRAILING_COMMA):  # newer interpreters point at the comma, older ones behind it
+    if reason.startswith(_TRAILING_COMMA):  # newer interpreters point at the comma, older ones behind it
         position = len(text) - len(text[position + 1 :].lstrip())
-    return _other_language(text) or _meant(text, position, said) or _plain(text, position, said)
+    return _other_language(text) or _meant(text, position, reason) or _plain(text, position, reason)
 
 
 def find_syntax_trouble(text: str) -> SyntaxTrouble | None:
@@ -97,29 +97,29 @@ def _other_language(text: str) -> SyntaxTrouble | None:
     return None
 
 
-def _meant(text: str, position: int, said: str) -> SyntaxTrouble | None:
+def _meant(text: str, position: int, reason: str) -> SyntaxTrouble | None:
     here = text[position : position + 1]
     comma = _comma_before(text, position)
     comment = _COMMENT.match(text, position)
-    if comment is not None and not said.startswith(("Invalid", "Unterminated")):
+    if comment is not None and not reason.startswith(("Invalid", "Unterminated")):
         sentence = "JSON has no comments"
         return SyntaxTrouble(sentence, position, "Remove the comment.", len(comment[0]), "")
-    if here in ("]", "}") and comma >= 0 and not said.startswith("Invalid"):
+    if here in ("]", "}") and comma >= 0 and not reason.startswith("Invalid"):
         sentence = "there is a comma before a closing bracket"
         return SyntaxTrouble(sentence, comma, "Remove the comma.", 1, "")
-    if here == "," and comma >= 0 and said.startswith("Expecting"):
+    if here == "," and comma >= 0 and reason.startswith("Expecting"):
         return SyntaxTrouble("there are two commas", position, "Remove one of them.", 1, "")
-    if here in _OTHER_QUOTES and not said.startswith("Invalid"):
+    if here in _OTHER_QUOTES and not reason.startswith("Invalid"):
         return _other_quotes(text, position)
-    if said.startswith("Invalid control character"):
+    if reason.startswith("Invalid control character"):
         if here not in _CONTROLS:
             return None
         sentence = "a string holds a raw line break or tab"
         return SyntaxTrouble(sentence, position, f"Write {_CONTROLS[here]}.", 1, _CONTROLS[here])
-    if said.startswith("Invalid \\escape"):
+    if reason.startswith("Invalid \\escape"):
         fix = "Write two backslashes for one."
         return SyntaxTrouble(_SYNTAX["Invalid \\escape"], position, fix, 0, "\\")
-    return _word(text, position, said) or _missing_comma(text, position, said)
+    return _word(text, position, reason) or _missing_comma(text, position, reason)
 
 
 def _comma_before(text: str, position: int) -> int:
@@ -148,27 +148,27 @@ def _other_quotes(text: str, position: int) -> SyntaxTrouble:
     return SyntaxTrouble(sentence, position, fix)
 
 
-def _word(text: str, position: int, said: str) -> SyntaxTrouble | None:
+def _word(text: str, position: int, reason: str) -> SyntaxTrouble | None:
     found = _WORD.match(text, position)
     if found is None:
         return None
     word = found[0]
-    if said.startswith("Expecting value") and word in _LITERALS:
+    if reason.startswith("Expecting value") and word in _LITERALS:
         sentence = "JSON writes true, false and null, in small letters"
         return SyntaxTrouble(sentence, position, f"Write {_LITERALS[word]}.", len(word), _LITERALS[word])
     is_key = text[found.end() :].lstrip()[:1] == ":"
-    if said.startswith("Expecting property name") and is_key:
+    if reason.startswith("Expecting property name") and is_key:
         sentence = "a key has no double quotes"
         return SyntaxTrouble(sentence, position, "Write double quotes around it.", len(word), f'"{word}"')
     return None
 
 
-def _missing_comma(text: str, position: int, said: str) -> SyntaxTrouble | None:
+def _missing_comma(text: str, position: int, reason: str) -> SyntaxTrouble | None:
     """Two values on two lines without a comma; on one line it is as likely a quote inside a text."""
     before = text[:position].rstrip()
     between = text[len(before) : position]
     if (
-        said.startswith("Expecting ','")
+        reason.startswith("Expecting ','")
         and text[position : position + 1] in ('"', "{", "[")
         and "\n" in between
     ):
@@ -177,11 +177,13 @@ def _missing_comma(text: str, position: int, said: str) -> SyntaxTrouble | None:
     return None
 
 
-def _plain(text: str, position: int, said: str) -> SyntaxTrouble:
+def _plain(text: str, position: int, reason: str) -> SyntaxTrouble:
     if position >= len(text.rstrip()):
         return SyntaxTrouble("the text ends too early", position)
-    sentence = next((ours for theirs, ours in _SYNTAX.items() if said.startswith(theirs)), "this is not JSON")
-    if said.startswith("Extra data"):
+    sentence = next(
+        (ours for theirs, ours in _SYNTAX.items() if reason.startswith(theirs)), "this is not JSON"
+    )
+    if reason.startswith("Extra data"):
         return SyntaxTrouble(sentence, position, "Remove it, or put it into a file of its own.")
     return SyntaxTrouble(sentence, position)
 
@@ -228,20 +230,17 @@ def explain_broken_text(text: str, position: int, sentence: str, hint: str = _SE
     )
 
 
-def explain_broken_syntax(text: str, position: int, said: str) -> Fault:
+def explain_broken_syntax(text: str, position: int, reason: str) -> Fault:
     """The decoder stopped at `position` and said why."""
-    trouble = syntax_trouble(text, position, said)
+    trouble = syntax_trouble(text, position, reason)
     return explain_broken_text(text, trouble.position, trouble.sentence)
 
 
-def explain_refused_text(text: str, max_depth: int, at: int = 0, depth: int = 0) -> Fault:
-    """The first thing in a text that the grammar allows and `decode_json` does not.
-
-    It is looked for from `at` on, where `depth` arrays and objects are open.
-    """
-    brackets: list[set[str] | None] = [None] * depth  # per open bracket: the keys so far, None for an array
+def explain_refused_text(text: str, max_depth: int) -> Fault:
+    """The first thing in a text that the grammar allows and `decode_json` does not."""
+    brackets: list[set[str] | None] = []  # per open bracket: the keys so far, None for an array
     key_is_next = False
-    for match in PART.finditer(text, at):
+    for match in PART.finditer(text):
         part = match.group()
         if part in OPENING:
             brackets.append(set() if part == "{" else None)

@@ -31,7 +31,7 @@ _DOMAIN = "handrail.confirm"
 _MAC_BYTES = 16
 _LENGTH_LIMIT = 512
 _AGAIN = "Run the command again with --dry-run, look at the preview, then confirm with its token."
-_SAYS: dict[ConfirmReason, str] = {
+_SENTENCES: dict[ConfirmReason, str] = {
     "expired": "The confirm token has expired.",
     "already_used": "The confirm token was already used, or refused as expired.",
     "arguments_changed": "The confirm token belongs to another command line, account or workspace.",
@@ -137,7 +137,7 @@ def fingerprint(token: str) -> str:
 
 
 def refusal(reason: ConfirmReason) -> Fault:
-    message = f"{_SAYS[reason]} Nothing was done. {_AGAIN}"
+    message = f"{_SENTENCES[reason]} Nothing was done. {_AGAIN}"
     return Fault(catalogue.E_CONFLICT, message, details={"reason": reason}, hint=_AGAIN)
 
 

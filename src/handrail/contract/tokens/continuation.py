@@ -30,7 +30,6 @@ DIGEST_KEY = "$digest"
 """A parameter that did not fit is `{"$digest": "sha256:…"}`; re-fetching brings the value back."""
 
 _SIGNATURE_BYTES = 16
-_OLD_SIGNATURE_BYTES = 32
 _DIGEST_SIZE = len(f'{{"{DIGEST_KEY}":"sha256:{"0" * 64}"}}')
 
 
@@ -114,23 +113,17 @@ def open_continuation(keys: Sequence[bytes], token: str) -> Continuation | None:
 def frame(token: str) -> tuple[bytes, bytes] | None:
     """Payload and signature, as bytes that nobody has looked into."""
     data = sealed.decode(token) if len(token) <= LENGTH_LIMIT else None
-    length = _OLD_SIGNATURE_BYTES if data is not None and data.startswith(b"{") else _SIGNATURE_BYTES
-    if data is None or len(data) <= length:
+    if data is None or len(data) <= _SIGNATURE_BYTES:
         return None
-    return data[:-length], data[-length:]
+    return data[:-_SIGNATURE_BYTES], data[-_SIGNATURE_BYTES:]
 
 
-def parse(payload: bytes) -> Continuation | None:
-    """What the payload says; proves nothing about who wrote it.
-
-    Also that of the first version, whose key is another: its token is refused, and its query offered again.
-    """
+def parse(payload: bytes, *, has_more: bool = False) -> Continuation | None:
+    """What the payload says, where other bytes may follow it; proves nothing about who wrote it."""
+    document = unpack(payload, has_more=has_more)
     try:
-        if payload.startswith(b"{"):
-            return msgspec.json.decode(payload, type=Continuation)
-        document = unpack(payload)
         return None if document is None else msgspec.convert(document, type=Continuation)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, RecursionError):
         return None
 
 
@@ -143,11 +136,7 @@ def read_unproven(token: str) -> Continuation | None:
 def _parse_cut(token: str) -> Continuation | None:
     """What the payload says of a token that lost its end or got another one: it says itself where it ends."""
     data = sealed.decode(token[: len(token) // 4 * 4]) if len(token) <= LENGTH_LIMIT else None
-    document = None if data is None else unpack(data, has_more=True)
-    try:
-        return None if document is None else msgspec.convert(document, type=Continuation)
-    except (msgspec.MsgspecError, RecursionError):
-        return None
+    return None if data is None else parse(data, has_more=True)
 
 
 def _sign(key: bytes, payload: bytes) -> bytes:
@@ -357,17 +346,8 @@ def _search_line(continuation: Continuation, *names: Json) -> str:
     return "" if subject is None else f"{search} {_quote(subject)}"
 
 
-def file_gone(continuation: Continuation, file: str) -> Fault:
-    """The file that a token speaks of is no longer there."""
-    return _gone(continuation, "file", file)
-
-
-def definition_gone(continuation: Continuation, name: str) -> Fault:
-    """The file is there, but what the token speaks of is no longer in it."""
-    return _gone(continuation, "definition", name)
-
-
-def _gone(continuation: Continuation, resource: str, name: str) -> Fault:
+def subject_gone(continuation: Continuation, resource: str, name: str) -> Fault:
+    """The file or the definition that a token speaks of is no longer there."""
     line = _search_line(continuation) or _search_line(continuation, name.rpartition("/")[2].partition(".")[0])
     suggestion = f"Search again: {line}" if line else _REPEAT
     details: dict[str, Json] = {

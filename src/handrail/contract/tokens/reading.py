@@ -28,6 +28,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
+from operator import ne
 
 import msgspec
 
@@ -66,8 +67,6 @@ class ReadToken(msgspec.Struct, frozen=True, kw_only=True):
     """The canonical spelling, which is not always what was sent."""
     repaired: bool
     """A character was wrong; the reply should carry the corrected token."""
-    key_index: int
-    """0: the current key. 1: the previous one."""
 
 
 def read_token(keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...]) -> ReadToken:
@@ -106,9 +105,10 @@ def _read_all(keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...])
     """The different tokens in the text, at least one, at most one per kind of token."""
     verified = verify(keys, text)
     if verified is not None:
-        return [ReadToken(claims=verified[0], text=text, repaired=False, key_index=verified[1])]
+        return [ReadToken(claims=verified, text=text, repaired=False)]
     if len(text) > INPUT_LIMIT:
-        raise explain_too_long(expected, len(text))
+        predicate = f"has {len(text)} characters; at most {INPUT_LIMIT} are read. {_COPY_AGAIN}"
+        raise explain_text(expected, "too much text", predicate, length=len(text))
     pieces = list(dict.fromkeys(split_glued(text)))
     if len(pieces) > len(LAYOUTS):
         raise explain_several(expected, len(pieces))
@@ -122,13 +122,8 @@ def _read(keys: Sequence[bytes], cleaned: str, original: str, expected: tuple[To
         canonical = repair(keys, cleaned) or cleaned
         verified = verify(keys, canonical)
     if verified is None:
-        raise _refusal(cleaned, original, expected)
-    claims, key_index = verified
-    return ReadToken(claims=claims, text=canonical, repaired=canonical != cleaned, key_index=key_index)
-
-
-def _refusal(cleaned: str, original: str, expected: tuple[TokenKind, ...]) -> Fault:
-    return explain_other_thing(expected, original) or explain_refused(expected, cleaned)
+        raise explain_other_thing(expected, original) or explain_refused(expected, cleaned)
+    return ReadToken(claims=verified, text=canonical, repaired=canonical != cleaned)
 
 
 # Repair
@@ -230,7 +225,7 @@ def _substitute(layout: Layout, head: str, bad: int) -> Iterator[str]:
     if head.startswith(layout.prefix):
         for at in range(PREFIX_LENGTH, len(head)) if bad < 0 else (bad,):
             yield from (head[:at] + character + head[at + 1 :] for character in ids.ALPHABET)
-    elif bad < PREFIX_LENGTH and _is_prefix_with_one_wrong(layout, head):
+    elif bad < PREFIX_LENGTH and sum(map(ne, head, layout.prefix)) == 1:
         yield layout.prefix + head[PREFIX_LENGTH:]
     if bad < 0:
         yield from (_swap(head, at) for at in range(len(head) - 1))
@@ -242,10 +237,6 @@ def _complete(layout: Layout, head: str) -> Iterator[str]:
     if head.startswith(layout.prefix):
         for at in range(PREFIX_LENGTH, len(head) + 1):
             yield from (head[:at] + character + head[at:] for character in ids.ALPHABET)
-
-
-def _is_prefix_with_one_wrong(layout: Layout, head: str) -> bool:
-    return sum(one != other for one, other in zip(head, layout.prefix, strict=False)) == 1
 
 
 def _drop(text: str, at: int) -> str:
@@ -276,16 +267,16 @@ _OTHER_THINGS = {
 }
 
 
-def explain_too_long(expected: tuple[TokenKind, ...], length: int) -> Fault:
-    message = f"The {_field(expected)} has {length} characters; at most {INPUT_LIMIT} are read. {_COPY_AGAIN}"
-    details = {"token_kind": expected[0], "length": length, "found": "too much text"}
+def explain_text(expected: tuple[TokenKind, ...], found: str, predicate: str, **more: Json) -> Fault:
+    """A text that is no token; `predicate` is the rest of the sentence about it."""
+    details = {"token_kind": expected[0], "found": found, **more}
+    message = f"The {_field(expected)} {predicate}"
     return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details, next_call=_LOOK_AROUND)
 
 
 def explain_several(expected: tuple[TokenKind, ...], count: int) -> Fault:
-    message = f"The {_field(expected)} holds {count} different tokens. Send only the one of the newest reply."
-    details = {"token_kind": expected[0], "found": f"{count} tokens"}
-    return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details, next_call=_LOOK_AROUND)
+    predicate = f"holds {count} different tokens. Send only the one of the newest reply."
+    return explain_text(expected, f"{count} tokens", predicate)
 
 
 def explain_wrong_field(expected: tuple[TokenKind, ...], claims: Claims) -> Fault:
@@ -305,14 +296,11 @@ def explain_other_thing(expected: tuple[TokenKind, ...], original: str) -> Fault
     text = original.strip(" \t\r\n\"'`").lower()
     for start, name in _OTHER_THINGS.items():
         if text.startswith(start):
-            message = f"The {_field(expected)} holds {name}. {_SEND_THE_RIGHT_ONE}"
-            details = {"token_kind": expected[0], "found": name}
-            next_call = _resume(text) if is_session_id(text) else _LOOK_AROUND
-            return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details, next_call=next_call)
+            fault = explain_text(expected, name, f"holds {name}. {_SEND_THE_RIGHT_ONE}")
+            fault.next_call = _resume(text) if is_session_id(text) else _LOOK_AROUND
+            return fault
     if "…" in text or ".." in text.rstrip("."):
-        message = f"The {_field(expected)} was shortened. {_COPY_AGAIN}"
-        details = {"token_kind": expected[0], "found": "a shortened token"}
-        return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details, next_call=_LOOK_AROUND)
+        return explain_text(expected, "a shortened token", f"was shortened. {_COPY_AGAIN}")
     return None
 
 
@@ -335,8 +323,8 @@ def explain_refused(expected: tuple[TokenKind, ...], cleaned: str) -> Fault:
         return _unknown_prefix(expected, cleaned)
     if len(cleaned) != layout.length:
         found = _length_difference(layout, len(cleaned))
-        says = f"has {len(cleaned)} characters and should have {layout.length}: {found}"
-        return _malformed(expected, cleaned, found, says)
+        predicate = f"has {len(cleaned)} characters and should have {layout.length}: {found}"
+        return _malformed(expected, cleaned, found, predicate)
     bad = cleaned.find(BAD_CHARACTER)
     if bad >= 0:
         found = "a character that no token has"
@@ -364,12 +352,12 @@ def _unknown_prefix(expected: tuple[TokenKind, ...], cleaned: str) -> Fault:
 
 
 def _malformed(
-    expected: tuple[TokenKind, ...], cleaned: str, found: str, says: str, position: int | None = None
+    expected: tuple[TokenKind, ...], cleaned: str, found: str, predicate: str, position: int | None = None
 ) -> Fault:
     details: dict[str, Json] = {"token_kind": expected[0], "length": len(cleaned), "found": found}
     if position is not None:
         details["position"] = position
-    message = f"The {_field(expected)} {says}. {_COPY_AGAIN}"
+    message = f"The {_field(expected)} {predicate}. {_COPY_AGAIN}"
     return _with_session(catalogue.TOKEN_INVALID_FORMAT, message, details, cleaned)
 
 

@@ -31,6 +31,7 @@ from handrail.engine.events import (
     ContextSet,
     DecisionTraceAppended,
     EdgeCreated,
+    Event,
     EventBody,
     EvidenceRecorded,
     GapRecorded,
@@ -196,6 +197,15 @@ _TIME = re.compile(_DATE + r"T([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)(\.[0
 _ATTEMPT = re.compile(r"[a-z0-9]{1,32}")
 
 
+_ABOUT_RUN: dict[type[Event], str] = {
+    RunClosed: "closes a run at a node of another one",
+    ConfirmationRecorded: "confirms a step at a node of another run",
+    EvidenceRecorded: "judges a report at a node of another run",
+    TreeRecorded: "is a tree at a node of another run",
+}
+"""What a fact about a run does that names a node elsewhere."""
+
+
 class _Seen(msgspec.Struct, frozen=True, kw_only=True):
     """A node that an earlier event created."""
 
@@ -265,21 +275,13 @@ class _Check:
                 self._create(event, created, node_tag(record.digest))
             case EdgeCreated() as edge:
                 self._connect(event, edge)
-            case RunClosed(node_id=node_id):
-                self._about_run(event.scope, node_id, "closes a run at a node of another one")
-            case ConfirmationRecorded(node_id=node_id):
-                self._about_run(event.scope, node_id, "confirms a step at a node of another run")
-                self._count(node_id, event)
-            case GapRecorded(node_id=node_id) if node_id is not None:
-                self._about_run(event.scope, node_id, "settles a gap at a node of another run")
-                self._count(node_id, event)
-            case EvidenceRecorded(node_id=node_id):
-                self._about_run(event.scope, node_id, "judges a report at a node of another run")
-                self._count(node_id, event)
             case ReceiptRecorded() as receipt:
                 self._take_receipt(event, receipt)
-            case TreeRecorded(node_id=node_id):
-                self._about_run(event.scope, node_id, "is a tree at a node of another run")
+            case RunClosed() | ConfirmationRecorded() | EvidenceRecorded() | TreeRecorded() as fact:
+                self._about_run(event.scope, fact.node_id, _ABOUT_RUN[type(fact)])
+                self._count(fact.node_id, event)
+            case GapRecorded(node_id=node_id) if node_id is not None:
+                self._about_run(event.scope, node_id, "settles a gap at a node of another run")
                 self._count(node_id, event)
             case PreferencesChanged() if event.scope.node_id is None:
                 pass
@@ -387,7 +389,7 @@ class _Check:
                 keys = self._context_keys[node_id] + len(delta)
                 self._context_keys[node_id] = keys
                 self._folded += keys
-            case AdvanceRecorded() | PreferencesChanged() | DecisionTraceAppended():
+            case AdvanceRecorded() | PreferencesChanged() | DecisionTraceAppended() | RunClosed():
                 pass
             case _:
                 self._facts[node_id] = self._facts.get(node_id, 0) + 1

@@ -1,23 +1,21 @@
 """A bundle's text → a session that is proven whole and can be continued, or one named trouble. Pure.
 
-Order: size and width before parsing, depth while parsing, then shape (all in `walk_bundle`), digests, chain,
+Order: size, width and depth before anything is decoded, then shape (all in `walk_bundle`), digests, chain,
 and what the events mean. Nothing is returned before everything holds.
 """
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from handrail.contract.catalogue import BUNDLE_INTEGRITY_FAILED, REQUEST_TOO_LARGE
+from handrail.contract.catalogue import BUNDLE_INTEGRITY_FAILED, E_VALIDATION, REQUEST_TOO_LARGE
 from handrail.contract.ids import BlobRef, BundleId, RunId, SessionId, WorkflowHash, blob_ref, is_session_id
 from handrail.contract.json.canonical import canonical_bytes, chain_digest, genesis
-from handrail.contract.json.strict import decode_json_at, has_half_escapes, utf8_text
-from handrail.contract.json.trouble import explain_broken_syntax, explain_broken_text, explain_refused_text
+from handrail.contract.json.strict import check_json, utf8_text
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quote
 from handrail.engine.bundles import limits
@@ -243,108 +241,11 @@ def _check_snapshot(session: BundleSession, ref: str) -> None:
         raise altered_fault("A snapshot is not the position that its name says.", "session/snapshots")
 
 
-# A bundle's text → its parts: bounded before it is parsed, walked event by event, digested on the way
-
-
-# Reading a long JSON text from left to right, item by item, never as one tree
-#
-# It is as strict as `decode_json`: a key twice, too deep, or broken anywhere is refused with its place.
-
-_SPACE = re.compile(r"[ \t\n\r]*")
-
-
-class JsonWalk:
-    """A place in the text, and how many lists and objects are open around it.
-
-    Everything raises Fault E_VALIDATION or REQUEST_TOO_LARGE for text that is refused.
-    """
-
-    def __init__(self, text: str, *, max_depth: int) -> None:
-        self._text = text
-        self._at = 0
-        self._depth = self._deepest = 0
-        self._max_depth = max_depth
-        self._is_suspect = has_half_escapes(text)
-        self._skip()
-
-    def is_at(self, opening: str) -> bool:
-        """Whether this bracket comes next."""
-        return self._text.startswith(opening, self._at)
-
-    def value(self) -> Json:
-        """The whole value at this place."""
-        value, self._at = decode_json_at(
-            self._text,
-            self._at,
-            depth=self._depth,
-            max_depth=self._max_depth,
-            is_suspect=self._is_suspect,
-        )
-        self._skip()
-        return value
-
-    def members(self) -> Iterator[str]:
-        """The keys of the object that begins here; after each, the caller reads its value."""
-        seen: set[str] = set()
-        for _ in self._parts("}"):
-            if not self.is_at('"'):
-                raise self._broken("Expecting property name enclosed in double quotes")
-            place = self._at
-            key: str = self.value()
-            if key in seen:
-                raise explain_broken_text(
-                    self._text, place, f"the key {quote(key)} appears twice in one object"
-                )
-            seen.add(key)
-            if not self.is_at(":"):
-                raise self._broken("Expecting ':' delimiter")
-            self._step()
-            yield key
-
-    def items(self) -> Iterator[int]:
-        """The places of the list that begins here, from 0; after each, the caller reads its value."""
-        return self._parts("]")
-
-    def finish(self) -> None:
-        """Nothing more may follow."""
-        if self._at < len(self._text):
-            raise self._broken("Extra data")
-        if self._deepest > self._max_depth:  # of the lists and objects that were entered
-            raise explain_refused_text(self._text, self._max_depth)
-
-    def _parts(self, closing: str) -> Iterator[int]:
-        self._step()
-        self._depth += 1
-        self._deepest = max(self._deepest, self._depth)
-        if not self.is_at(closing):
-            yield 0
-            count = 1
-            while self.is_at(","):
-                self._step()
-                yield count
-                count += 1
-            if not self.is_at(closing):
-                raise self._broken("Expecting ',' delimiter")
-        self._depth -= 1
-        self._step()
-
-    def _step(self) -> None:
-        self._at += 1
-        self._skip()
-
-    def _skip(self) -> None:
-        space = _SPACE.match(self._text, self._at)
-        assert space is not None, "no space is space, too"
-        self._at = space.end()
-
-    def _broken(self, said: str) -> Exception:
-        return explain_broken_syntax(self._text, self._at, said)
-
+# A bundle's text → its parts: bounded and checked before they are decoded, one event at a time
 
 _T = TypeVar("_T")
-
-
-# The parts of a bundle
+_LISTS: tuple[str, ...] = ("events", "manifest")
+_UNITS = {"bytes": "bytes", "depth": "nested levels"}
 
 
 class WalkedEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -370,6 +271,37 @@ def walk_bundle(text: str) -> WalkedBundle:
 
     Raises Fault BUNDLE_TOO_LARGE, BUNDLE_INVALID_FORMAT or BUNDLE_UNSUPPORTED_VERSION.
     """
+    parts = _parts_of(_checked_text(text), "")
+    if "bundleSchemaVersion" not in parts:
+        raise malformed_fault(
+            "The file is not a bundle: bundleSchemaVersion is missing.", "bundleSchemaVersion"
+        )
+    _check_version(_decode(parts["bundleSchemaVersion"], "bundleSchemaVersion"))
+    session = _parts_of(parts.pop("session", b"{}"), "session")
+    named = [name for name in _LISTS if name in session]
+    lists = {name: _parts_in(session, name) for name in named}
+    document = {name: _decode(part, name) for name, part in parts.items()}
+    document["session"] = {name: _decode(part, f"session/{name}") for name, part in session.items()}
+    bundle = _converted(document, Bundle, "")
+    digests = {name: ListDigest() for name in lists}
+    try:
+        manifest = tuple(_each(lists, "manifest", ManifestRecord, digests))
+        events = tuple(map(_event_of, enumerate(_each(lists, "events", BundleEvent, digests))))
+        if bundle.session.code and bundle.bundle_schema_version < WITH_CODE_VERSION:
+            raise malformed_fault("A bundle of this version carries no code.", "session/code")
+        if not is_session_id(bundle.session.session_id):
+            raise malformed_fault("The bundle's session id is not valid.", "session/sessionId")
+        entries = integrity_entries(document["session"], digests)
+    except Fault as fault:
+        if fault.kind is not E_VALIDATION:
+            raise
+        message = f"The bundle holds a value without a canonical form. {fault.message}"
+        raise malformed_fault(message, "session") from fault
+    return WalkedBundle(bundle=bundle, events=events, manifest=manifest, entries=entries)
+
+
+def _checked_text(text: str) -> bytes:
+    """The bytes of a text that is JSON, within the limits."""
     if len(text) > limits.MOST_BYTES:
         raise too_large_fault("bytes", len(text), limits.MOST_BYTES)
     if (
@@ -377,103 +309,62 @@ def walk_bundle(text: str) -> WalkedBundle:
         and (width := limits.measure_width(text)) > limits.MOST_VALUES
     ):
         raise too_large_fault("values", width, limits.MOST_VALUES)
-    walk = _Walk()
     try:
-        walk.through(utf8_text(text, limits.MOST_BYTES))
+        sound = utf8_text(text, limits.MOST_BYTES)
+        check_json(sound, limits.MOST_DEPTH)
     except Fault as fault:
         if fault.kind is REQUEST_TOO_LARGE:
             what, measured = fault.details["what"], fault.details["measured"]
             raise too_large_fault(_UNITS[what], measured, fault.details["limit"]) from fault
-        if fault.details.get("path"):
-            raise
         raise malformed_fault(f"The file is not a bundle. {fault.message}") from fault
-    return walk.finished()
+    return sound.encode()
 
 
-_UNITS = {"bytes": "bytes", "depth": "nested levels"}
+def _parts_of(content: bytes, path: str) -> dict[str, msgspec.Raw]:
+    """The members of an object as they are written; the text was checked, so no name stands there twice."""
+    parts: dict[str, msgspec.Raw] = _read(content, dict[str, msgspec.Raw], path)
+    return parts
 
 
-class _Walk:
-    """One walk over the text. A wrong shape is reported last: another version may have another one."""
+def _parts_in(session: dict[str, msgspec.Raw], name: str) -> list[msgspec.Raw]:
+    """The items of a long list, which the session itself has no more."""
+    items: list[msgspec.Raw] = _read(session[name], list[msgspec.Raw], f"session/{name}")
+    session[name] = msgspec.Raw(b"[]")
+    if len(items) > limits.MOST_EVENTS:
+        raise too_large_fault("events", len(items), limits.MOST_EVENTS)
+    return items
 
-    def __init__(self) -> None:
-        self._document: Json = None
-        self._trouble: Fault | None = None
-        self._events: list[WalkedEvent] = []
-        self._manifest: list[ManifestRecord] = []
-        self._digests = {"events": ListDigest(), "manifest": ListDigest()}
 
-    def through(self, text: str) -> None:
-        walk = JsonWalk(text, max_depth=limits.MOST_DEPTH)
-        if walk.is_at("{"):
-            self._document = {}
-            for name in walk.members():
-                enters = name == "session" and walk.is_at("{")
-                self._document[name] = self._session(walk) if enters else walk.value()
-        else:
-            self._document = walk.value()
-        walk.finish()
-
-    def _session(self, walk: JsonWalk) -> dict[str, Json]:
-        session: dict[str, Json] = {}
-        for name in walk.members():
-            if name not in self._digests or not walk.is_at("["):
-                session[name] = walk.value()
-                continue
-            session[name] = []
-            for index in walk.items():
-                if index == limits.MOST_EVENTS:
-                    raise too_large_fault("events", limits.MOST_EVENTS + 1, limits.MOST_EVENTS)
-                self._take(name, index, walk.value())
-        return session
-
-    def _take(self, name: str, index: int, item: Json) -> None:
-        if self._trouble is not None:
-            return
+def _each(
+    lists: dict[str, list[msgspec.Raw]], name: str, shape: type[_T], digests: dict[str, ListDigest]
+) -> Iterator[_T]:
+    """The items of a list one by one, digested on the way."""
+    for index, part in enumerate(lists[name]):
         path = f"session/{name}/{index}"
-        try:
-            self._digests[name].take(item)
-        except Fault as fault:
-            self._trouble = _without_form(fault)
-            return
-        try:
-            if name == "manifest":
-                self._manifest.append(_converted(item, ManifestRecord, path))
-                return
-            self._events.append(_event_at(item, path))
-        except Fault as fault:
-            self._trouble = fault
-
-    def finished(self) -> WalkedBundle:
-        document = self._document
-        if not isinstance(document, dict) or "bundleSchemaVersion" not in document:
-            raise malformed_fault(
-                "The file is not a bundle: bundleSchemaVersion is missing.", "bundleSchemaVersion"
-            )
-        _check_version(document["bundleSchemaVersion"])
-        bundle = _converted(document, Bundle, "")
-        if self._trouble is not None:
-            raise self._trouble
-        if bundle.session.code and bundle.bundle_schema_version < WITH_CODE_VERSION:
-            raise malformed_fault("A bundle of this version carries no code.", "session/code")
-        if not is_session_id(bundle.session.session_id):
-            raise malformed_fault("The bundle's session id is not valid.", "session/sessionId")
-        try:
-            entries = integrity_entries(document["session"], self._digests)
-        except Fault as fault:
-            raise _without_form(fault) from fault
-        return WalkedBundle(
-            bundle=bundle, events=tuple(self._events), manifest=tuple(self._manifest), entries=entries
-        )
+        item = _decode(part, path)
+        digests[name].take(item)
+        yield _converted(item, shape, path)
 
 
-def _event_at(item: Json, path: str) -> WalkedEvent:
-    event = _converted(item, BundleEvent, path)
+def _event_of(placed: tuple[int, BundleEvent]) -> WalkedEvent:
+    index, event = placed
     try:
         body = msgspec.json.encode(event.body)
     except (UnicodeEncodeError, OverflowError) as error:
+        path = f"session/events/{index}"
         raise malformed_fault("An event holds a value that cannot be stored.", path) from error
     return WalkedEvent(event_index=event.event_index, dedupe_key=event.dedupe_key, body=body)
+
+
+def _decode(content: bytes, path: str) -> Json:
+    return _read(content, Any, path)
+
+
+def _read(content: bytes, shape: Any, path: str) -> Any:
+    try:
+        return msgspec.json.decode(content, type=shape)
+    except msgspec.DecodeError as error:
+        raise _misshapen(error, path) from error
 
 
 def _check_version(version: Json) -> None:
@@ -492,11 +383,11 @@ def _converted(value: Json, shape: type[_T], path: str) -> _T:
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
-        # msgspec ends its sentences with: at `$.path`.
-        _, _, place = str(error).rpartition(" - at `$.")
-        where = "/".join(filter(None, (path, place.rstrip("`").replace(".", "/"))))
-        raise malformed_fault(f"The bundle has another shape: {quote(str(error))}.", where) from error
+        raise _misshapen(error, path) from error
 
 
-def _without_form(fault: Fault) -> Fault:
-    return malformed_fault(f"The bundle holds a value without a canonical form. {fault.message}", "session")
+def _misshapen(error: msgspec.DecodeError, path: str) -> Fault:
+    # msgspec ends its sentences with: at `$.path`.
+    _, _, place = str(error).rpartition(" - at `$.")
+    where = "/".join(filter(None, (path, place.rstrip("`").replace(".", "/"))))
+    return malformed_fault(f"The bundle has another shape: {quote(str(error))}.", where)

@@ -44,8 +44,8 @@ from handrail.engine.navigate import Complete, Running, SkippedStep, TraceEntry,
 from handrail.engine.progress import JOIN_OPTIONS, ChildStatus, JoinOption
 from handrail.engine.reasons import shorten_message
 from handrail.workflows.compiled import Child, Choice, CompiledWorkflow, Delegate, Option
-from handrail.workflows.handouts import Handout, fill_text
 from handrail.workflows.limits import MAX_BRIEF_TOKENS, MAX_CHILD_TRIES
+from handrail.workflows.part_contents import Handout, fill_text
 
 DONE: Final[frozenset[ChildStatus]] = frozenset({"done", "done_with_gaps"})
 UNDONE: Final[frozenset[ChildStatus]] = frozenset({"open", "blocked", "needs_person"})
@@ -517,8 +517,8 @@ def _list_artifacts(history: History, tip: NodeId) -> list[dict[str, Any]]:
 
 
 def _last_notes(history: History, tip: NodeId) -> str:
-    told = (notes_at(history, node.node_id) for node in reversed(path_to(history, tip)))
-    text = next((notes.text for notes in told if notes is not None), "")
+    newest_first = (notes_at(history, node.node_id) for node in reversed(path_to(history, tip)))
+    text = next((notes.text for notes in newest_first if notes is not None), "")
     return excerpt(text, _MOST_NOTES_BYTES)
 
 
@@ -536,11 +536,11 @@ def write_brief(history: History, workflow: CompiledWorkflow, step: Delegate, ch
     what = fill_text(made.brief, {**around, **given}) if made is not None else ""
     untold = {name: value for name, value in given.items() if not (isinstance(value, str) and value in what)}
     inputs = ", ".join(f"{name} = {_show(value)}" for name, value in sorted(untold.items()))
-    said = shorten(what, _BRIEF_CHARACTERS)
-    said += "" if said.endswith((".", "?", "!")) else "."
-    room = _BRIEF_CHARACTERS - len(said)
+    text = shorten(what, _BRIEF_CHARACTERS)
+    text += "" if text.endswith((".", "?", "!")) else "."
+    room = _BRIEF_CHARACTERS - len(text)
     shown = f" Given: {shorten(inputs, room)}." if inputs and room >= _SHORTEST_GIVEN else ""
-    return f"{said}{shown} {HOW_TO_BEGIN}"
+    return f"{text}{shown} {HOW_TO_BEGIN}"
 
 
 def _show(value: Any) -> str:

@@ -80,8 +80,8 @@ from handrail.engine.reasons import (
 )
 from handrail.workflows.compiled import CompiledWorkflow, Delegate
 from handrail.workflows.conditions import Facts
-from handrail.workflows.handouts import Handout, list_handouts
 from handrail.workflows.limits import MAX_CHILDREN, MAX_RUN_CHILDREN
+from handrail.workflows.part_contents import Handout, list_handouts
 
 if TYPE_CHECKING:
     from handrail.engine.decide import Gathered, StartFacts
@@ -124,8 +124,8 @@ def plan_arrival(
     handouts = list_arriving(workflow, move.state, facts)
     at_node = Scope(run_id=opener.run_id, node_id=opener.node_id)
     few = _list_few(workflow, move, len(handouts))
-    told = [plan_event(f"gap_recorded:{opener.node_id}:{gap.gap_id}", at_node, gap) for gap in few]
-    return [*told, *plan_children(opener, handouts, workflows, salt)]
+    gaps = [plan_event(f"gap_recorded:{opener.node_id}:{gap.gap_id}", at_node, gap) for gap in few]
+    return [*gaps, *plan_children(opener, handouts, workflows, salt)]
 
 
 def add_nothing(initial: ContextSet, workflow: CompiledWorkflow, move: Move) -> ContextSet:
@@ -242,14 +242,14 @@ def _plan_option(
         shown = ShownState(facts=facts, blockers=list_blockers(history, node), word=word)
         number = [option.id for option in choice.options].index(joined.option)
         assert isinstance(node.state, Running), "only a pending step has options"
-        told = judge_word(gathered.workflow, node.state, choice, autonomy, shown, facts, Verdict(), number)
-        outcome = consequence(told.due, autonomy)
+        weighed = judge_word(gathered.workflow, node.state, choice, autonomy, shown, facts, Verdict(), number)
+        outcome = consequence(weighed.due, autonomy)
         if isinstance(outcome, Block):
-            verdict = Verdict(claims=told.claims)
+            verdict = Verdict(claims=weighed.claims)
             return joined, plan_blocked(history, node, attempt_id, gathered.work, verdict, outcome, (), salt)
         is_unasked = autonomy == "full_auto_never_stop" and not word.option_id
         unasked = tuple(gap_of(reason) for reason in choice_gaps(choice)) if is_unasked else ()
-        joined = replace(joined, claims=told.claims, gaps=(*joined.gaps, *unasked))
+        joined = replace(joined, claims=weighed.claims, gaps=(*joined.gaps, *unasked))
     stays = joined.stays
     return joined, plan_waiting_on(history, node, attempt_id, gathered, joined, salt) if stays else []
 
@@ -358,7 +358,7 @@ def _plan_child(opener: Opener, handout: Handout, workflows: Workflows, salt: in
     owners: dict[str, ValueOwner] = dict.fromkeys(handout.inputs, "parent")
     owners.update(dict.fromkeys(filled, "goal"))
     owners.update(dict.fromkeys(empty, "action"))
-    told = ContextSet(context=context | empty, source="initial", owners=owners)
+    given = ContextSet(context=context | empty, source="initial", owners=owners)
     below = replace(opener, run_id=run_id, node_id=first, run=started, preferences=effective)
     # Nobody can be asked before it begins: what its first step lacks, or cannot hand out, is a gap.
     unmet = [gap_of(reason) for reason in assess_arrival(workflow, move, facts).reasons]
@@ -367,7 +367,7 @@ def _plan_child(opener: Opener, handout: Handout, workflows: Workflows, salt: in
         plan_event(f"run_started:{run_id}", Scope(run_id=run_id), started),
         plan_event(f"node_created:{first}", at_first, NodeCreated(node_kind="step", state=move.state)),
         plan_preferences(at_first, change),
-        *([plan_event(f"context_set:{first}", at_first, told)] if told.context else []),
+        *([plan_event(f"context_set:{first}", at_first, given)] if given.context else []),
         *plan_gaps(at_first, first, gaps),
         *plan_trace(at_first, move.trace),
         *plan_arrival(below, workflow, move, facts, workflows, salt),

@@ -93,11 +93,11 @@ def plan_helper(history: History, node: Node, helper: Helper) -> list[PlannedEve
     seen: list[tuple[str, ObservationRecorded]] = []
     place, name = helper.project, helper.worker
     if place is not None and not run.has_own_project:
-        told = ObservationRecorded(key="own_project", value=place.directory, project=place)
-        seen.append(("own_project", told))
+        fact = ObservationRecorded(key="own_project", value=place.directory, project=place)
+        seen.append(("own_project", fact))
     if name and name not in run.workers and len(run.workers) < MOST_WORKERS:
         # The caller's word: nothing proves who calls.
         number = len(run.workers)
         seen.append((f"worker:{number}", ObservationRecorded(key="worker", value=name, confidence="low")))
     at_run = Scope(run_id=run.run_id)
-    return [plan_event(f"observation_recorded:{run.run_id}:{key}", at_run, told) for key, told in seen]
+    return [plan_event(f"observation_recorded:{run.run_id}:{key}", at_run, fact) for key, fact in seen]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from handrail.contract.wording import format_count
 from handrail.engine.children.joins import Join, drop_done_takes, find_join, list_shared, name_closed
 from handrail.engine.history import History, steps_after
-from handrail.engine.progress import JOIN_OPTIONS, STOPPED, say_handed_out
+from handrail.engine.progress import JOIN_OPTIONS, STOPPED, describe_handed_out
 from handrail.workflows.compiled import CompiledWorkflow
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def add_join(
     join = find_join(history, workflow, standing.node, until=until)
     assert join is not None, "only a step that hands out work is joined"
     if is_recorded:
-        prompt = say_handed_out(join.step) + _render_takes(join)
+        prompt = describe_handed_out(join.step) + _render_takes(join)
         return replace(standing, join=join, is_waiting=bool(join.children), prompt=prompt)
     join = drop_done_takes(join)
     is_waiting = not (join.is_met or join.offered)
@@ -52,8 +52,8 @@ def _render_takes(join: Join) -> str:
 
 def _render_shared(history: History, join: Join) -> str:
     """Which files several children list, for whoever goes on: one may have undone what another did."""
-    told = list_shared(history, join) if join.is_met else []
-    return f" Look at these files before you go on: {' '.join(told)}" if told else ""
+    shared = list_shared(history, join) if join.is_met else []
+    return f" Look at these files before you go on: {' '.join(shared)}" if shared else ""
 
 
 def _render_wait(join: Join) -> str:
@@ -63,7 +63,7 @@ def _render_wait(join: Join) -> str:
         beside = f"; {left} more would not be waited for" if left else ""
         done = format_count(join.done, "piece")
         return f"What was handed out is done ({done} of work{beside}): nothing is left to do here, go on."
-    handed = say_handed_out(join.step)
+    handed = describe_handed_out(join.step)
     closed = name_closed(join)
     if not closed:
         return handed

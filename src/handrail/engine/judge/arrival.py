@@ -147,16 +147,16 @@ def _explain_unmet(workflow: CompiledWorkflow, condition: Condition, facts: Fact
     """What the part needs, and the values that this depends on."""
     loops = (part for part in walk_parts(workflow.steps) if isinstance(part, Loop))
     own = frozenset(names_set_inside(workflow.steps)).union(*map(loop_variables, loops))
-    told: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for atom in comparisons(condition):
         if atom.input and atom.input.partition(".")[0] not in own:
             value = named_value(facts.values, atom.input)
-            told[atom.input] = (
+            texts[atom.input] = (
                 f"{atom.input} was not sent" if value is MISSING else f"{atom.input} is {_show_value(value)}"
             )
     needs, states = (
         text if len(text) <= MOST_WORDS else text[: MOST_WORDS - 1] + "…"
-        for text in (describe_condition(condition), "; ".join(told.values()))
+        for text in (describe_condition(condition), "; ".join(texts.values()))
     )
     return f"needs {needs}" + (f"; {states}" if states else "")
 
@@ -207,7 +207,7 @@ _FIND_FILES = "Find the files that this step needs; nobody is asked in this mode
 NOT_ANSWERED: Set[AskKind] = frozenset()
 
 
-def say_write(leaf: Action, autonomy: Autonomy, answered: Set[AskKind]) -> str:
+def describe_consent(leaf: Action, autonomy: Autonomy, answered: Set[AskKind]) -> str:
     """What the prompt of an action says about its write: whom it asks first, if anybody."""
     if not leaf.is_guarded or "allow_write" in answered:
         return ""
@@ -306,7 +306,7 @@ class PersonsWord(msgspec.Struct, frozen=True, kw_only=True):
 GIVEN = "/userOnly"
 """The place of a claim about what only the user can give: whether a person gave it."""
 NOT_CONFIRMED = "no person has confirmed it"
-AGENT_SAYS = "the agent says that the user agreed"
+AGENTS_WORD = "the agent says that the user agreed"
 DECLINED = "a person declined it"
 DECLINED_BEFORE = "a person declined it before, and has not seen this report"
 NOT_SHOWN = "a person confirmed the step, and did not see this report"
@@ -328,10 +328,10 @@ def refuse_declined(leaf: Leaf, kind: AskKind, word: PersonsWord) -> tuple[Claim
     )
 
 
-def _add_note(said: str, word: PersonsWord) -> str:
+def _add_note(sentence: str, word: PersonsWord) -> str:
     """What is said about a step, with what the person wrote who answered: the agent reads it here."""
     note = "" if word.answered is None else word.answered.fact.note
-    return shorten_message(f"{said}. They wrote: {note}" if note else f"{said}.")
+    return shorten_message(f"{sentence}. They wrote: {note}" if note else f"{sentence}.")
 
 
 def claim_word(pointer: str, word: PersonsWord, *, is_agents: bool) -> Claim:
@@ -344,7 +344,7 @@ def claim_word(pointer: str, word: PersonsWord, *, is_agents: bool) -> Claim:
         "another": NOT_SHOWN,
         "none": _BEFORE_REPORT,
         "elsewhere": _ELSEWHERE,
-        "": AGENT_SAYS if is_agents else NOT_CONFIRMED,
+        "": AGENTS_WORD if is_agents else NOT_CONFIRMED,
     }
     return Claim(pointer=pointer, check="person", verdict="missing", fact=facts[word.seen])
 

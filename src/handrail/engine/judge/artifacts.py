@@ -533,12 +533,12 @@ def _unknown_gap(place: Place, named: str) -> list[tuple[str, str]]:
 
 def _mark_contradictions(found: list[JudgedArtifact]) -> list[JudgedArtifact]:
     """Mark good artifacts about one subject that differ in their verdict: all of them are at fault."""
-    told: dict[tuple[str, str], list[Any]] = {}
+    subjects: dict[tuple[str, str], list[Any]] = {}
     for held in found:
         if held.is_good and held.artifact.kind in VERDICTS:
             verdict = held.artifact.body.get(VERDICTS[held.artifact.kind])
-            told.setdefault((held.artifact.kind, held.about), []).append(verdict)
-    torn = {subject for subject, verdicts in told.items() if any(one != verdicts[0] for one in verdicts)}
+            subjects.setdefault((held.artifact.kind, held.about), []).append(verdict)
+    torn = {subject for subject, verdicts in subjects.items() if any(one != verdicts[0] for one in verdicts)}
     return [_mark_contradicted(held) if (held.artifact.kind, held.about) in torn else held for held in found]
 
 
@@ -546,7 +546,7 @@ def _mark_contradicted(held: JudgedArtifact) -> JudgedArtifact:
     if not held.is_good:
         return held
     member = VERDICTS[held.artifact.kind]
-    said = f"the report says this twice, and differently{f', of {held.about}' if held.about else ''}"
-    issue = Issue(contract_ref=held.ref, pointer=f"/{member}", message=shorten_message(said, ISSUE_BYTES))
+    message = f"the report says this twice, and differently{f', of {held.about}' if held.about else ''}"
+    issue = Issue(contract_ref=held.ref, pointer=f"/{member}", message=shorten_message(message, ISSUE_BYTES))
     artifact = msgspec.structs.replace(held.artifact, contract_ref="")
     return msgspec.structs.replace(held, artifact=artifact, issues=(issue,))

@@ -164,13 +164,13 @@ def assess(
     weighed = _weigh(place, judged, known)
     judged = judged if weighed is None else weighed.judged
     found = find_reasons(place, facts, judged)
-    told = _read_facts(place, judged)
+    verdict = _read_facts(place, judged)
     note_reasons, note_checks, note_issues = _judge_notes(place.step, notes)
     return msgspec.structs.replace(
-        told,
-        reasons=(*found.reasons, *(weighed.reasons if weighed else ()), *note_reasons, *told.reasons),
+        verdict,
+        reasons=(*found.reasons, *(weighed.reasons if weighed else ()), *note_reasons, *verdict.reasons),
         checks=(*found.checks, *note_checks),
-        issues=(*note_issues, *told.issues),
+        issues=(*note_issues, *verdict.issues),
         is_undecided=found.is_undecided,
         claims=weighed.claims if weighed else (),
         disclosed=weighed.gaps if weighed else (),
@@ -201,13 +201,13 @@ def assess_progress(
     weighed = _weigh(unasked, counted, known)
     counted = counted if weighed is None else weighed.judged
     judged = sorted([*counted, *keep_unchecked(others)], key=lambda found: found.artifact.digest)
-    told = _read_facts(place, judged)
+    verdict = _read_facts(place, judged)
     checks = find_reasons(unasked, Facts(), counted).checks
     return msgspec.structs.replace(
-        told,
+        verdict,
         checks=checks,
         claims=weighed.claims if weighed else (),
-        reasons=(*told.reasons, *(weighed.reasons if weighed else ())),
+        reasons=(*verdict.reasons, *(weighed.reasons if weighed else ())),
     )
 
 
@@ -225,11 +225,11 @@ def _read_facts(place: Place, judged: list[JudgedArtifact]) -> Verdict:
         observed=observed,
         divergences=tuple(
             DivergenceRecorded(
-                reason=told.reason,
-                summary=shorten_message(told.summary),
-                related_step_id=told.related_step_id or place.leaf_id,
+                reason=divergence.reason,
+                summary=shorten_message(divergence.summary),
+                related_step_id=divergence.related_step_id or place.leaf_id,
             )
-            for told in _read_all(good, WORKFLOW_DIVERGENCE, Divergence)
+            for divergence in _read_all(good, WORKFLOW_DIVERGENCE, Divergence)
         ),
         gaps=tuple(_read_all(own, GAP, ReportedGap)),
         kept_gaps=tuple(_read_all(kept, GAP, ReportedGap)),
@@ -248,19 +248,19 @@ def _judge_notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Cont
     # A full stop or an invisible character says nothing; some of the invisible ones are letters.
     is_empty = not any(one.isalnum() and not explain_unseen(one) for one in notes)
     lacking = [NO_NOTES] if step.notes_required and is_empty else []
-    said = lacking + list_broken_rules(step.rules, notes)
-    if not said:
+    faults = lacking + list_broken_rules(step.rules, notes)
+    if not faults:
         return [], [ContractCheck(result="valid")], []
     waits = WaitsFor(kind="notes", state="invalid" if notes else "missing")
     reason = Reason(
         name=INVALID if notes else MISSING,
         pointer=WorkflowStep(step_id=step.id),
         waits_for=waits,
-        message=shorten_message("The notes are not enough yet: " + "; ".join(said[:SHOWN_ISSUES])),
+        message=shorten_message("The notes are not enough yet: " + "; ".join(faults[:SHOWN_ISSUES])),
         fix=fix_of(waits),
     )
-    check = ContractCheck(result="invalid" if notes else "missing", issues=tuple(said[:MOST_ISSUES]))
-    return [reason], [check], [Issue(pointer=NOTES, message=shorten_message(message)) for message in said]
+    check = ContractCheck(result="invalid" if notes else "missing", issues=tuple(faults[:MOST_ISSUES]))
+    return [reason], [check], [Issue(pointer=NOTES, message=shorten_message(message)) for message in faults]
 
 
 def _read_observations(step: Step | None, artifacts: tuple[Artifact, ...]) -> tuple[CapabilityObserved, ...]:
@@ -300,7 +300,7 @@ def _capability_reasons(place: Place, observed: tuple[CapabilityObserved, ...]) 
     return list({reason.pointer: reason for reason in reasons}.values())
 
 
-_SAID: dict[Literal["unknown", "unavailable"], tuple[ReasonName, str]] = {
+_LACKS: dict[Literal["unknown", "unavailable"], tuple[ReasonName, str]] = {
     "unknown": (
         "capability_missing:required_capability_unknown",
         "Whether {} works is still unknown, and this workflow needs it.",
@@ -314,12 +314,12 @@ _SAID: dict[Literal["unknown", "unavailable"], tuple[ReasonName, str]] = {
 
 def _missing_capability(capability: Capability, state: Literal["unknown", "unavailable"]) -> Reason:
     waits = WaitsFor(kind="capability", state=state, values={"capability": capability})
-    name, said = _SAID[state]
+    name, sentence = _LACKS[state]
     return Reason(
         name=name,
         pointer=CapabilityPointer(capability=capability),
         waits_for=waits,
-        message=said.format(capability),
+        message=sentence.format(capability),
         fix=fix_of(waits),
         is_retryable=state == "unknown",
         capability=capability,
@@ -388,11 +388,11 @@ def answer_report(
     verdict = assess(place, facts, notes or kept.notes, artifacts, kept.artifacts, known)
     reasons = (*verdict.reasons, *troubles)
     if shown is not None:
-        said = judge_word(workflow, state, leaf, autonomy, shown, facts, verdict, option)
-        is_given_later = any(reason.waits_for.kind == "give" for reason in said.due)
+        word = judge_word(workflow, state, leaf, autonomy, shown, facts, verdict, option)
+        is_given_later = any(reason.waits_for.kind == "give" for reason in word.due)
         asked = [held for held in reasons if not (is_given_later and held.waits_for.kind == "give")]
-        reasons = (*asked, *(reason for reason in said.due if reason not in troubles))
-        verdict = msgspec.structs.replace(verdict, claims=(*verdict.claims, *said.claims))
+        reasons = (*asked, *(reason for reason in word.due if reason not in troubles))
+        verdict = msgspec.structs.replace(verdict, claims=(*verdict.claims, *word.claims))
     outcome = consequence(reasons, autonomy, leaf.title)
     match leaf:
         case Step() | Action() | Delegate():
@@ -439,8 +439,8 @@ def judge_word(
     """
     if shown.word.is_declined or shown.given.is_declined:
         is_gift = not shown.word.is_declined
-        said = shown.given if is_gift else shown.word
-        claim, reason = refuse_declined(leaf, "give" if is_gift else ask_of(leaf), said)
+        answer = shown.given if is_gift else shown.word
+        claim, reason = refuse_declined(leaf, "give" if is_gift else ask_of(leaf), answer)
         return PersonsSay(claims=(claim,), due=(reason,))
     parts: list[PersonsSay] = []
     match leaf:
@@ -453,8 +453,8 @@ def judge_word(
         case Choice() if option is not None:
             parts.append(_judge_choice(leaf, leaf.options[option].id, autonomy, shown.word))
         case Action() if leaf.is_guarded:
-            told, due_write = weigh_confirmation(workflow, leaf, autonomy, facts, facts, shown.word)
-            parts.append(PersonsSay(claims=_some(told), due=_some(due_write)))
+            write_claim, due_write = weigh_confirmation(workflow, leaf, autonomy, facts, facts, shown.word)
+            parts.append(PersonsSay(claims=_some(write_claim), due=_some(due_write)))
         case Choice() | Action() | Delegate():
             pass
         case never:

@@ -141,7 +141,7 @@ class Comparison:
             "left by another branch of this run": self.find_unlisted(named, "branch"),
             "changed in this run as ignore rules": list(self._sighting.beside.ignore_rules),
         }
-        return {"/-": _tell_unlisted(found), "/-/-": _tell_unlisted(of_others)}
+        return {"/-": _describe_unlisted(found), "/-/-": _describe_unlisted(of_others)}
 
     def _has_changed(self, located: LocatedPath) -> bool:
         return not self._with_folders.isdisjoint(located.paths)
@@ -195,9 +195,9 @@ class Comparison:
         return f"{make_readable(clean_path(before))} is still there, unchanged"
 
 
-def _tell_unlisted(found: Mapping[str, list[str]]) -> tuple[str, list[str]]:
-    told = [f"{how} and not listed: {list_paths(paths)}" for how, paths in found.items() if paths]
-    return "; ".join(told), [path for paths in found.values() for path in paths]
+def _describe_unlisted(found: Mapping[str, list[str]]) -> tuple[str, list[str]]:
+    parts = [f"{how} and not listed: {list_paths(paths)}" for how, paths in found.items() if paths]
+    return "; ".join(parts), [path for paths in found.values() for path in paths]
 
 
 def widen(paths: Iterable[str]) -> set[str]:

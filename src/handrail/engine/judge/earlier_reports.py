@@ -31,13 +31,13 @@ from handrail.engine.history import (
 from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.artifacts import Place, full_kind, judge_report, list_evidence_rules
 from handrail.engine.judge.changed_claims import Comparison, find_named_files
+from handrail.engine.judge.command_identity import Identity, identify, is_command_of
 from handrail.engine.judge.red_then_green import sort_tests
 from handrail.engine.judge.requirements import INVALID, MISSING
 from handrail.engine.judge.run_claims import (
     choose_strongest,
     explain_unfinished,
     find_check_receipts,
-    is_command_of,
     is_of_present_files,
     judge_receipts,
     list_paths,
@@ -45,7 +45,7 @@ from handrail.engine.judge.run_claims import (
     name_others,
     stands_for_another,
     suggest_command,
-    was_told,
+    was_refused,
     write_line,
 )
 from handrail.engine.judge.witnessed import RunResult, Sighting, StandingClaims, Witnessed
@@ -54,7 +54,7 @@ from handrail.engine.navigate import Complete, Running, next_move
 from handrail.engine.reasons import Reason, WaitsFor, WorkflowStep, shorten_message
 from handrail.engine.receipts import (
     ELSEWHERE,
-    NOT_TOLD,
+    UNPLACED,
     PinnedCheck,
     StatusUnknown,
     describe_outcome,
@@ -74,15 +74,17 @@ def witness(
     """What was seen, with what the history holds: receipts and the checks that the run is pinned to."""
     instance = instance_of(history, node.node_id)
     refused = [held for held in kept_in_instance(history, instance) if held.kind == "blocked_attempt"]
-    told = [claim for held in refused for claim in claims_at(history, held.node_id)]
+    claims = [claim for held in refused for claim in claims_at(history, held.node_id)]
     receipts, checks = list_receipts(history, node.run_id), history.runs[node.run_id].checks
     return Witnessed(
         run_flag=name_run(history, node),
         standing=collect_standing(history, workflow, node),
-        told_receipts=frozenset(
-            ref for claim in told if claim.verdict in ("stale", "missing") for ref in claim.refs
+        refused_receipts=frozenset(
+            ref for claim in claims if claim.verdict in ("stale", "missing") for ref in claim.refs
         ),
-        told_facts=frozenset(claim.fact for claim in told if claim.verdict in ("contradicted", "missing")),
+        refused_facts=frozenset(
+            claim.fact for claim in claims if claim.verdict in ("contradicted", "missing")
+        ),
         sighting=sighting,
         receipts=tuple(_hide_status(receipt.fact, checks) for receipt in receipts),
         imported=frozenset(
@@ -92,7 +94,7 @@ def witness(
         ),
         checks=checks,
         named_before=frozenset(
-            path for claim in told if claim.check == "changed_in_run" for path in claim.paths
+            path for claim in claims if claim.check == "changed_in_run" for path in claim.paths
         ),
         is_confirmed=word.is_given,
         is_declined=word.is_declined,
@@ -105,7 +107,7 @@ def collect_standing(history: History, workflow: CompiledWorkflow, node: Node) -
     lists: list[Claim] = []
     named: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    told: frozenset[str] = frozenset()
+    disclosed: frozenset[str] = frozenset()
     for held in way_to(history, node.node_id) if history.evidence else ():
         claims = () if held.kind == "blocked_attempt" else claims_at(history, held.node_id)
         listed = [claim for claim in claims if claim.check == "changed_in_run" and claim.verdict != "stale"]
@@ -115,7 +117,7 @@ def collect_standing(history: History, workflow: CompiledWorkflow, node: Node) -
             runs, lists = {}, listed
             named = tuple(_read_named(history, workflow, held))
             left_out = tuple(_read_named(history, workflow, held, only_left_out=True))
-            told = frozenset(path for claim in listed for path in claim.paths)
+            disclosed = frozenset(path for claim in listed for path in claim.paths)
         for ref in {claim.contract_ref for claim in claims}:
             own = [claim for claim in claims if claim.contract_ref == ref and _is_proof(claim)]
             runs |= {ref: tuple(own)} if own else {}
@@ -124,7 +126,7 @@ def collect_standing(history: History, workflow: CompiledWorkflow, node: Node) -
         list_ref=lists[0].contract_ref if lists else "",
         named=named,
         left_out=left_out,
-        told=told,
+        disclosed=disclosed,
         is_list_seen=any(claim.level == "observed" and claim.verdict == "holds" for claim in lists),
     )
 
@@ -184,7 +186,7 @@ def find_outdated(known: Witnessed) -> list[Outdated]:
 
 
 def _find_old_runs(known: Witnessed) -> list[Outdated]:
-    found: dict[str, Outdated] = {}
+    found: dict[Identity, Outdated] = {}
     by_id: dict[str, ReceiptRecorded] = {one.receipt_id: one for one in known.receipts}
     for claim in known.standing.runs:
         receipt = by_id.get(claim.refs[-1])
@@ -198,7 +200,7 @@ def _find_old_runs(known: Witnessed) -> list[Outdated]:
                 fact=shorten_message(result.fact, FACT_BYTES),
                 refs=tuple(dict.fromkeys((*claim.refs, *result.refs))),
             )
-            found.setdefault(receipt.argv_digest, Outdated(claim=stale, command=result.command))
+            found.setdefault(identify(receipt), Outdated(claim=stale, command=result.command))
     return list(found.values())
 
 
@@ -216,7 +218,7 @@ def _find_unlisted(known: Witnessed) -> list[Outdated]:
         return []
     compared = Comparison(changes, known.sighting)
     unlisted, left = (
-        tuple(path for path in map(make_readable, found) if path not in standing.told)
+        tuple(path for path in map(make_readable, found) if path not in standing.disclosed)
         for found in (
             compared.find_unlisted([*standing.named, *list_reports(known.checks)]),
             compared.find_unlisted(standing.named, "branch"),
@@ -246,18 +248,18 @@ def _find_unlisted(known: Witnessed) -> list[Outdated]:
 
 def list_outdated_gaps(outdated: list[Outdated]) -> list[GapRecorded]:
     """Each waits for what would show it: a check for its next run, a list of changes for nothing by name."""
-    said = "The last files are not those that were checked and listed: "
-    return [make_gap(f"{said}{one.claim.fact}.", one.command, refs=one.claim.refs) for one in outdated]
+    start = "The last files are not those that were checked and listed: "
+    return [make_gap(f"{start}{one.claim.fact}.", one.command, refs=one.claim.refs) for one in outdated]
 
 
 def name_command(command: Suggested, guard: str = "") -> dict[str, str]:
     """What a check waits for; of a guard with its line, as it is to fail first. Both are read again."""
-    told = {"command": command.line} | ({"guard": guard} if guard else {})
-    return {name: shorten_message(line, LINE_BYTES) for name, line in told.items()}
+    values = {"command": command.line} | ({"guard": guard} if guard else {})
+    return {name: shorten_message(line, LINE_BYTES) for name, line in values.items()}
 
 
 def make_gap(
-    said: str, command: Suggested = NOTHING, guard: str = "", refs: Iterable[str] = ()
+    summary: str, command: Suggested = NOTHING, guard: str = "", refs: Iterable[str] = ()
 ) -> GapRecorded:
     """What evidence discloses. The command would settle it, if it passed on the present files.
 
@@ -268,7 +270,7 @@ def make_gap(
         gap_id="",
         severity="warning",
         reason="reported",
-        summary=shorten_message(said),
+        summary=shorten_message(summary),
         evidence_refs=tuple(refs),
         waits_for=waits,
     )
@@ -286,16 +288,16 @@ def find_unseen(known: Witnessed) -> str:
 def weigh_end(known: Witnessed, own: tuple[Claim, ...]) -> tuple[list[Claim], list[GapRecorded]]:
     """What the files that a run ends on do not bear out, and what gaps say; `own` are of the last report."""
     why = find_unseen(known)
-    said = f"What was checked and listed could not be held against the last files: {why}."
-    unseen = [make_gap(said)] if why else []
+    sentence = f"What was checked and listed could not be held against the last files: {why}."
+    unseen = [make_gap(sentence)] if why else []
     listed = {one.contract_ref for one in own if one.check == "changed_in_run" and one.verdict != "stale"}
     if listed:  # it replaces what was said before, and was held against these very files
         runs = tuple(claim for claim in own if _is_proof(claim))
         last = StandingClaims(runs=runs, list_ref=min(listed))
         return [], [*_list_failing_gaps(msgspec.structs.replace(known, standing=last)), *unseen]
     outdated = [one for one in find_outdated(known) if one.claim not in own]
-    told = [*_list_failing_gaps(known), *list_outdated_gaps(outdated), *unseen]
-    return [one.claim for one in outdated], told
+    gaps = [*_list_failing_gaps(known), *list_outdated_gaps(outdated), *unseen]
+    return [one.claim for one in outdated], gaps
 
 
 def _list_failing_gaps(known: Witnessed) -> list[GapRecorded]:
@@ -361,7 +363,7 @@ def find_unrun_check(known: Witnessed) -> RunResult | None:
         command = suggest_command(known, pinned.name)
         own = find_check_receipts(known, pinned)
         if not own and any(
-            one.argv_digest == pinned.argv_digest and one.directory == NOT_TOLD for one in known.receipts
+            one.argv_digest == pinned.argv_digest and one.directory == UNPLACED for one in known.receipts
         ):
             return None  # a client's shell ran it, nobody knows where
         result = judge_receipts(known, own, None, command, f"the check {pinned.name}")
@@ -380,7 +382,7 @@ def explain_rewriting(known: Witnessed, result: RunResult) -> str:
         return ""
     order: dict[str, int] = {one.receipt_id: at for at, one in enumerate(known.receipts)}
     receipt = known.receipts[order[result.refs[-1]]]
-    refused = [known.receipts[order[ref]] for ref in known.told_receipts if ref in order]
+    refused = [known.receipts[order[ref]] for ref in known.refused_receipts if ref in order]
     if not any(_ran_after(known, one, order) for one in refused):
         return ""
     paths = {make_readable(path) for path in known.sighting.since.get(receipt.tree_after, ())}
@@ -392,8 +394,8 @@ def explain_rewriting(known: Witnessed, result: RunResult) -> str:
         return ""
     writer = next(one for one in reversed(later) if not paths.isdisjoint(one.changed_meanwhile))
     names = " and ".join(make_readable(one.check or write_line(one))[:60] for one in (receipt, writer))
-    told = f"each check rewrites {list_paths(sorted(paths))}: {names}"
-    return f"{told}; let git ignore it, or run both as one check"
+    fact = f"each check rewrites {list_paths(sorted(paths))}: {names}"
+    return f"{fact}; let git ignore it, or run both as one check"
 
 
 def _ran_after(known: Witnessed, receipt: ReceiptRecorded, order: dict[str, int]) -> bool:
@@ -418,7 +420,7 @@ def weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reaso
         **sort_tests(known, result),
     )
     if result.verdict in ("holds", "unknown") or (
-        result.verdict != "contradicted" and was_told(known, result)
+        result.verdict != "contradicted" and was_refused(known, result)
     ):
         return claim, None
     message = f"This step needs the check {check} to pass on the present files: {result.fact}."
@@ -448,5 +450,5 @@ def _hide_status(receipt: ReceiptRecorded, checks: tuple[PinnedCheck, ...]) -> R
 def _suggest_again(known: Witnessed, receipt: ReceiptRecorded) -> Suggested:
     """What a receipt is of, where it ran."""
     command = suggest_command(known, receipt.check or write_line(receipt))
-    is_here = bool(receipt.check) or receipt.directory in (".", ELSEWHERE, NOT_TOLD)
+    is_here = bool(receipt.check) or receipt.directory in (".", ELSEWHERE, UNPLACED)
     return command if is_here else msgspec.structs.replace(command, directory=receipt.directory)

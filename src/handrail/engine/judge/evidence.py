@@ -52,8 +52,8 @@ from handrail.engine.judge.run_claims import (
     list_reports,
     match_run,
     names_check,
+    was_refused,
     was_seen,
-    was_told,
 )
 from handrail.engine.judge.witnessed import AskedPlace, Look, RunResult, Weighed, Witnessed
 from handrail.engine.messages import write_fix
@@ -159,8 +159,8 @@ def weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> Weigh
         is_unrun = claim.verdict == "unknown" and not claim.refs
         if reason is None and (is_unrun or claim.verdict in ("stale", "missing")):
             why = "nobody could run" if is_unrun else "did not pass"
-            said = f"This step asks for a check that {why}: {claim.fact}."
-            gaps.append(make_gap(said, Suggested(check=place.step.check)))
+            sentence = f"This step asks for a check that {why}: {claim.fact}."
+            gaps.append(make_gap(sentence, Suggested(check=place.step.check)))
     return Weighed(judged=weighed, claims=tuple(claims), reasons=tuple(reasons), gaps=tuple(gaps))
 
 
@@ -244,10 +244,10 @@ class _Weighing:
             case never:
                 assert_never(never)
 
-    def _claim(self, check: EvidenceCheck, pointer: str, **told: Any) -> None:
-        fact = shorten_message(told.pop("fact", ""), FACT_BYTES)
+    def _claim(self, check: EvidenceCheck, pointer: str, **extra: Any) -> None:
+        fact = shorten_message(extra.pop("fact", ""), FACT_BYTES)
         self.claims.append(
-            Claim(contract_ref=self._found.ref, pointer=pointer, check=check, fact=fact, **told)
+            Claim(contract_ref=self._found.ref, pointer=pointer, check=check, fact=fact, **extra)
         )
 
     def _refute(
@@ -350,14 +350,14 @@ class _Weighing:
                 self._claim("changed_in_run", pointer + beyond, verdict="unknown", fact=fact, paths=paths)
         unlisted = compared.find_unlisted([*named, *list_reports(self._known.checks)])
         if unlisted:
-            self._tell_unlisted(rule, pointer, unlisted)
+            self._refuse_unlisted(rule, pointer, unlisted)
 
-    def _tell_unlisted(self, rule: ChangedInRun, pointer: str, unlisted: list[str]) -> None:
+    def _refuse_unlisted(self, rule: ChangedInRun, pointer: str, unlisted: list[str]) -> None:
         """Refused once, by name. Somebody else may have changed them: the next report passes with a gap."""
         changes = self._known.sighting.changes
         hidden = [] if changes is None else [path for path in unlisted if path in changes.hidden]
-        told = f" (git ignores now: {list_paths(hidden)})" if hidden else ""
-        fact = f"changed in this run and not listed: {list_paths(unlisted)}{told}"
+        ignored = f" (git ignores now: {list_paths(hidden)})" if hidden else ""
+        fact = f"changed in this run and not listed: {list_paths(unlisted)}{ignored}"
         paths = tuple(make_readable(path) for path in unlisted[:MOST_PATHS_KEPT])
         if set(paths) <= self._known.named_before:
             self._refute("changed_in_run", pointer, "shown", fact, paths)
@@ -393,7 +393,7 @@ class _Weighing:
             self._refute(check, pointer, rule.demand, result.fact)
             return
         if rule.demand != "shown" and (hidden := explain_hidden_tests(self._known, text)):
-            self._tell_hidden_tests(check, pointer, hidden, result.command)
+            self._refuse_hidden_tests(check, pointer, hidden, result.command)
             return
         if result.is_doubted:
             self._disclose(f"{result.fact}.", result.command, result.guard, result.refs)
@@ -402,17 +402,17 @@ class _Weighing:
             result = msgspec.structs.replace(result, verdict="unknown", fact=rewriting)
             self._disclose(f"{rewriting[0].upper()}{rewriting[1:]}.", result.command, refs=result.refs)
         level = "ran" if result.verdict in ("holds", "stale") else "claimed"
-        told: dict[str, Any] = {"fact": result.fact, "refs": result.refs, **sort_tests(self._known, result)}
-        self._claim(check, pointer, level=level, verdict=result.verdict, **told)
+        extra: dict[str, Any] = {"fact": result.fact, "refs": result.refs, **sort_tests(self._known, result)}
+        self._claim(check, pointer, level=level, verdict=result.verdict, **extra)
         if is_due and result.verdict in ("missing", "stale"):
             self._miss_once(f"{pointer}: {result.fact}", result)
 
-    def _tell_hidden_tests(self, check: EvidenceCheck, pointer: str, fact: str, command: Suggested) -> None:
+    def _refuse_hidden_tests(self, check: EvidenceCheck, pointer: str, fact: str, command: Suggested) -> None:
         """Refused once: nobody has to run tests behind another program. Then the run goes on with a gap."""
         fact = shorten_message(fact, FACT_BYTES)
-        is_told = fact in self._known.told_facts
-        self._claim(check, pointer, verdict="unknown" if is_told else "missing", fact=fact)
-        if is_told:
+        is_repeated = fact in self._known.refused_facts
+        self._claim(check, pointer, verdict="unknown" if is_repeated else "missing", fact=fact)
+        if is_repeated:
             self._disclose(f"The report rests on tests whose end nobody knows: {fact}.", command)
             return
         fix = f"Run {command.line}, name the program alone, and make the call in nextCall again."
@@ -433,11 +433,11 @@ class _Weighing:
             for _, text, _ in list_rows(rule, self._body)
         ]
         unrun = find_unrun_check(self._known) if named else None
-        is_told = bool(self.reasons or self._issues) and any(names_check(self._known, one) for one in named)
+        is_named = bool(self.reasons or self._issues) and any(names_check(self._known, one) for one in named)
         as_it_was = [one for one in self.claims if one.verdict == "unknown" and one.refs]
         if unrun is not None and any(one.refs == unrun.refs for one in as_it_was):
             self._disclose_unpassed(unrun)  # who says that it did not start has done what the fix would ask
-        elif unrun is not None and not is_told:
+        elif unrun is not None and not is_named:
             self._miss_once(
                 f"no check that the project declares ran on the present files: {unrun.fact}", unrun
             )
@@ -448,27 +448,27 @@ class _Weighing:
         """A verification passes on the files that were checked, and beside no check that fails."""
         for failing in find_failing(self._known):
             fact = f"cannot be passed while {failing.fact}"
-            is_told = shorten_message(fact, FACT_BYTES) in self._known.told_facts
-            if failing.is_flaky and not is_told:
+            is_repeated = shorten_message(fact, FACT_BYTES) in self._known.refused_facts
+            if failing.is_flaky and not is_repeated:
                 self._claim("ran", "/verdict", verdict="missing", fact=fact, refs=failing.refs)
                 self._miss(fact, RunResult(verdict="missing", command=failing.command))
-            elif not failing.is_flaky and (failing.is_declared or not is_told):
+            elif not failing.is_flaky and (failing.is_declared or not is_repeated):
                 self._refute("ran", "/verdict", "required", fact)
             else:  # told before: flaky, or meant to fail, as the agent says; the end of the run tells it
                 self._claim("ran", "/verdict", verdict="unknown", fact=fact)
         outdated = find_outdated(self._known)
         self.claims += [one.claim for one in outdated]
         for one in outdated:
-            if one.command.name and one.claim.refs[-1] not in self._known.told_receipts:
+            if one.command.name and one.claim.refs[-1] not in self._known.refused_receipts:
                 self._miss(one.claim.fact, RunResult(verdict="stale", command=one.command))
         if not self.reasons:
             self.gaps += list_outdated_gaps(outdated)
 
     def _disclose(
-        self, said: str, command: Suggested = NOTHING, guard: str = "", refs: Iterable[str] = ()
+        self, summary: str, command: Suggested = NOTHING, guard: str = "", refs: Iterable[str] = ()
     ) -> None:
         """What a report says at several places is one gap, about all that these rest on."""
-        gap = make_gap(said, command, guard, refs)
+        gap = make_gap(summary, command, guard, refs)
         for one in [held for held in self.gaps if held.summary == gap.summary]:
             self.gaps.remove(one)
             every = tuple(dict.fromkeys((*gap.evidence_refs, *one.evidence_refs)))
@@ -478,14 +478,14 @@ class _Weighing:
 
     def _miss_once(self, fact: str, result: RunResult) -> None:
         """Refused once for a receipt; who sends the report again with no newer one goes on with a gap."""
-        if was_told(self._known, result):
+        if was_refused(self._known, result):
             self._disclose_unpassed(result)
         else:
             self._miss(fact, result)
 
     def _disclose_unpassed(self, result: RunResult) -> None:
-        said = f"The report rests on what did not pass on the present files: {result.fact}."
-        self._disclose(said, result.command, result.guard, result.refs)
+        summary = f"The report rests on what did not pass on the present files: {result.fact}."
+        self._disclose(summary, result.command, result.guard, result.refs)
 
     def _miss(self, fact: str, result: RunResult) -> None:
         values = {"contract": self._found.ref} | name_command(result.command, result.guard)
@@ -523,11 +523,11 @@ class _Weighing:
 
     def _add_unchecked(self, rules: tuple[Evidence, ...]) -> None:
         """What no rule could look at is well-formed and unverified."""
-        told = {claim.pointer for claim in self.claims} | self._repeated
+        claimed = {claim.pointer for claim in self.claims} | self._repeated
         paths = {rule.at for rule in rules if isinstance(rule, PathExists | PlaceExists | Ran | RedThenGreen)}
         for path in sorted(paths):
             for way, value, _ in find_spots(self._body, path):
-                if isinstance(value, str) and write_pointer(way) not in told:
+                if isinstance(value, str) and write_pointer(way) not in claimed:
                     self._claim("shape", write_pointer(way), verdict="unknown")
         if not self.claims and any(True for _ in list_prose(self._body, ())):
             self._claim("shape", "/", verdict="unknown")
@@ -538,9 +538,9 @@ class _Weighing:
 
 def find_expected_status(rule: Ran, body: Any, way: tuple[str, ...], around: dict[str, Any]) -> int | None:
     """How a report says that a command ended; None: it does not tell."""
-    told = around.get(rule.status) if rule.status else None
-    if isinstance(told, int) and not isinstance(told, bool):
-        return told
+    status = around.get(rule.status) if rule.status else None
+    if isinstance(status, int) and not isinstance(status, bool):
+        return status
     if rule.passes is None:
         return 0
     bound = msgspec.structs.replace(rule.passes, at=_bind(rule.passes.at, way))

@@ -18,6 +18,7 @@ from handrail.engine.events import Claim, EvidenceRecorded, GapRecorded, Receipt
 from handrail.engine.history import History, Node, attached_to, way_to
 from handrail.engine.judge.artifact_spots import Spot, write_pointer
 from handrail.engine.judge.artifacts import list_evidence_rules
+from handrail.engine.judge.command_identity import identify
 from handrail.engine.judge.earlier_reports import FACT_BYTES
 from handrail.engine.judge.evidence import find_expected_status, list_rows
 from handrail.engine.judge.red_then_green import match_red_then_green, sort_tests
@@ -25,7 +26,6 @@ from handrail.engine.judge.run_claims import (
     explain_hidden_tests,
     find_check_receipts,
     find_receipts,
-    identify,
     judge_receipts,
     match_run,
 )
@@ -50,22 +50,22 @@ def settle_by_runs(gaps: Iterable[GapRecorded], known: Witnessed | None) -> list
         own = () if guard else _find_suggested_receipts(known, read_suggested(command))
         result = match_red_then_green(known, guard) if guard else judge_receipts(known, own, 0, NOTHING, "")
         if result.verdict == "holds":
-            said = f"{make_readable(command)} passed on the present files."
-            found.append(settle(gap.gap_id, shorten_message(said), result.refs))
+            summary = f"{make_readable(command)} passed on the present files."
+            found.append(settle(gap.gap_id, shorten_message(summary), result.refs))
     return found
 
 
-def leave_told(
-    gaps: Iterable[GapRecorded], told: Sequence[GapRecorded], known: Witnessed
+def drop_disclosed(
+    gaps: Iterable[GapRecorded], disclosed: Sequence[GapRecorded], known: Witnessed
 ) -> list[GapRecorded]:
     """The gaps about commands that no gap on the branch tells already, be it open or settled by a person.
 
     One fact is one gap, whichever reports name it; settled is what the person was shown, on those files.
     """
     own: dict[str, ReceiptRecorded] = {one.receipt_id: one for one in known.receipts}
-    persons = {gap.resolves_gap_id for gap in told if gap.reason == "settled_by_person"}
-    settled = {gap.resolves_gap_id for gap in told} - persons
-    standing = [gap for gap in told if gap.gap_id not in settled and gap.evidence_refs]
+    persons = {gap.resolves_gap_id for gap in disclosed if gap.reason == "settled_by_person"}
+    settled = {gap.resolves_gap_id for gap in disclosed} - persons
+    standing = [gap for gap in disclosed if gap.gap_id not in settled and gap.evidence_refs]
     facts = {(name_run(own, gap.evidence_refs), msgspec.json.encode(gap.waits_for)) for gap in standing}
     words = {gap.summary for gap in standing if gap.gap_id not in persons}
     return [

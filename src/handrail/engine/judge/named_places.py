@@ -6,12 +6,22 @@ it could be. Only a member that holds nothing but a quotation is compared: a sen
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from itertools import takewhile
 from typing import Any, Literal, TypeAlias, assert_never
 
 from handrail.contract.wording import make_readable
-from handrail.engine.judge.witnessed import AskedPlace, SeenPlace
+from handrail.engine.command_lines import (
+    distinguishes,
+    find_language,
+    list_loaded,
+    list_patterns,
+    list_starts,
+)
+from handrail.engine.judge.witnessed import AskedPlace, SeenPlace, Sighting
 from handrail.workflows.evidence import PathExists, PlaceExists
 
 _PLACE = re.compile(
@@ -72,54 +82,148 @@ _TEST_FOLDERS = frozenset(
 )
 
 
+_NAMED = re.compile(r"(?:test[_-].*|.*[_-](?:tests?|spec)|tests?)\..*|.*\.(?:test|spec)\..*")
+_NAMED_BY_CASE = re.compile(
+    r"(?:Test[A-Z].*|.*[a-z0-9](?:Tests?|TestCase|Spec))\.(?:java|kt|groovy|scala|php|swift)"
+)
+"""Names by which runners find tests when nobody says more: pytest, Django, Node, Jest, Go, JUnit."""
+
+
 def is_test_file(path: str) -> bool:
     """Whether a file is a test by the conventions of its place and name."""
     *folders, name = path.split("/")
     is_inside = not _TEST_FOLDERS.isdisjoint((*folders, name))  # a repository of tests is named by its folder
     stem = name.partition(".")[0]
-    return bool(find_pattern(path)) or stem == "conftest" or (is_inside and stem != "README")
+    return is_named_as_test(path) or stem == "conftest" or (is_inside and stem != "README")
 
 
-def find_pattern(path: str) -> str:
-    """The pattern of names, in its folder, by which runners find a test; empty: it is no test by its name."""
-    folder, _, name = path.rpartition("/")
-    stem, dot, rest = name.partition(".")
-    head = "test_" if stem.startswith("test_") else ""
-    end = next((one for one in ("_test", "_spec") if stem.endswith(one)), "")
-    is_named = bool(head or end) or ".test." in name or ".spec." in name
-    return f"{folder}/{head}*{end}{dot}{rest}" if is_named else ""
+def is_named_as_test(path: str) -> bool:
+    """Whether runners find it by its name, in whichever folder."""
+    name = posixpath.basename(path)
+    return bool(_NAMED.fullmatch(name) or _NAMED_BY_CASE.fullmatch(name))
 
 
-_CONFIGURATION = frozenset(
-    {"conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "package.json", "Makefile"}
-    | {"makefile", "GNUmakefile", "justfile", "noxfile.py", "Cargo.toml", ".mocharc.json"}
-    | {".npmrc", ".yarnrc", ".yarnrc.yml"}
-    | {f"{name}{end}" for name in ("sitecustomize", "usercustomize") for end in (".py", ".pyc")}
-    | {"pytest.py", "unittest.py"}
-)
+def is_test_of(argv: Sequence[str], path: str, directory: str = ".") -> bool:
+    """The same for a command, which may say itself by which names it finds tests, or which files it loads."""
+    name = posixpath.basename(path)
+    is_named = path in list_loaded(argv, directory) or any(
+        fnmatchcase(name, one) for one in list_patterns(argv)
+    )
+    return is_named or is_test_file(path)
+
+
+def is_found_as_before(old: str, new: str, packages: Collection[str]) -> bool:
+    """Whether runners find a test in its new place: in its folder, or in a package of Python below it."""
+    (at, name), (folder, now) = posixpath.split(old), posixpath.split(new)
+    (stem, _, rest), (now_stem, _, now_rest) = name.partition("."), now.partition(".")
+    is_alike = rest == now_rest and all(
+        stem.startswith(one) == now_stem.startswith(one) and stem.endswith(two) == now_stem.endswith(two)
+        for one, two in (("test_", "_test"), ("test-", "-test"), ("test", "_spec"))
+    )
+    below = folder.removeprefix(f"{at}/").split("/") if folder.startswith(f"{at}/") else []
+    inner = [posixpath.join(at, *below[: count + 1]) for count in range(len(below))]
+    is_below = bool(below) and name == now and name.endswith(".py") and {*inner} <= {*packages}
+    is_skipped = not _NEVER_ENTERED.isdisjoint(below) or not all(map(str.isidentifier, below))
+    return is_alike and (folder == at or (is_below and not is_skipped))
+
+
+_NEVER_ENTERED = frozenset({"build", "dist", "node_modules", "venv"})
+_READ = {
+    **dict.fromkeys(("conftest.py", "tox.ini", "setup.cfg", "pyproject.toml", "entry_points.txt"), "python"),
+    **dict.fromkeys(("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"), "python"),
+    **dict.fromkeys(("package.json", ".mocharc.json", ".npmrc", ".yarnrc", ".yarnrc.yml"), "node"),
+    **dict.fromkeys(("Makefile", "makefile", "GNUmakefile", "justfile"), "make"),
+    "noxfile.py": "python",
+    "Cargo.toml": "rust",
+}
+"""Configuration, each with the language whose runners read it."""
+_IMPORTED = frozenset({"pytest.py", "unittest.py", "sitecustomize.py", "usercustomize.py"})
 _CONFIGURED = ("jest.config.", "vitest.config.", "vite.config.", "babel.config.")
 _SHADOWING = frozenset({"pytest", "_pytest", "unittest"})
 """Folders that Python takes for the runner itself."""
-_LOADED = (".pth", ".pyc", ".mk")
+_LOADED = {".pth": "python", ".pyc": "python", ".mk": "make"}
 """Endings of what Python loads by itself, or in place of a module that has no source; parts of a makefile."""
+_ENDINGS = {
+    **dict.fromkeys((".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts"), "node"),
+    ".py": "python",
+    ".go": "go",
+    ".rs": "rust",
+}
 
 
 def configures_runner(path: str) -> bool:
     """Whether a file may say what a runner runs, and how, or is loaded without being asked for."""
+    return bool(_find_reader(path))
+
+
+def _find_reader(path: str) -> str:
+    """The language whose runners are configured by a file; empty: it configures none."""
     *folders, name = path.split("/")
-    is_runner = name.endswith(".py") and not _SHADOWING.isdisjoint(folders)
-    return is_runner or name in _CONFIGURATION or name.startswith(_CONFIGURED) or name.endswith(_LOADED)
+    if name.endswith(".py") and not _SHADOWING.isdisjoint(folders):
+        return "python"
+    by_name = _READ.get(name) or _LOADED.get(posixpath.splitext(name)[1], "")
+    return by_name or ("node" if name.startswith(_CONFIGURED) else "python" if name in _IMPORTED else "")
 
 
+def concerns(argv: Sequence[str], directory: str, path: str) -> bool:
+    """Whether a command may read a file of checks: of its own language, and of the package where it begins.
+
+    Configuration is read on the way from where it begins up to the project, and below; what an interpreter
+    loads by itself, from anywhere. What another package has is no matter of this check.
+    """
+    reader, known, starts = _find_reader(path), find_language(argv), list_starts(argv, directory)
+    language = reader or (_ENDINGS.get(posixpath.splitext(path)[1], "") if is_named_as_test(path) else "")
+    if known and language and known != language:
+        return False
+    name = posixpath.basename(path)
+    if name in _READ or name.startswith(_CONFIGURED):
+        folder = posixpath.dirname(path)
+        return not folder or any(_is_below(one, folder) or _is_below(path, one) for one in starts)
+    return bool(reader) or any(_is_below(path, one) for one in map(_find_package, starts))
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return folder == "." or f"{path}/".startswith(f"{folder}/")
+
+
+def decides(argv: Sequence[str], directory: str, path: str) -> bool:
+    """Whether a file decides about the result of a command beside the code."""
+    return (configures_runner(path) or is_test_of(argv, path, directory)) and concerns(argv, directory, path)
+
+
+def list_moved(sighting: Sighting, argv: Sequence[str]) -> dict[str, str]:
+    """Tests that a command finds in another place as it did before; with the old ones."""
+    return {
+        new: old
+        for new, old in sighting.moved.items()
+        if new not in sighting.displaced and not distinguishes(argv, old, new)
+    }
+
+
+def _find_package(start: str) -> str:
+    """The folder that holds the tests at which a command begins."""
+    start = posixpath.dirname(start) if start.endswith(".py") else start
+    outer = takewhile(lambda name: name not in _TEST_FOLDERS and not is_named_as_test(name), start.split("/"))
+    return "/".join(outer) or "."
+
+
+Placed: TypeAlias = tuple[Sequence[str], str]
+"""The words of a command, and where it starts."""
 Use: TypeAlias = Literal["configuration", "program", "tests", "named files"]
 """What a file is to a command; a named one stands among its words, and may be what is checked."""
 
 
-def sort_by_use(paths: Iterable[str], programs: Collection[str]) -> dict[Use, list[str]]:
-    """Files of a check by what they are to it, in the order of how much they can hide."""
+def sort_by_use(
+    paths: Iterable[str], programs: Collection[str], commands: Collection[Placed]
+) -> dict[Use, list[str]]:
+    """Files of checks by what they are to these, in the order of how much they can hide."""
     found: dict[Use, list[str]] = {"configuration": [], "program": [], "tests": [], "named files": []}
     for path in paths:
-        use: Use = "tests" if is_test_file(path) else "named files"
+        use: Use = (
+            "tests"
+            if is_test_file(path) or any(is_test_of(one, path, at) for one, at in commands)
+            else "named files"
+        )
         use = "program" if path in programs else "configuration" if configures_runner(path) else use
         found[use].append(path)
     return {use: own for use, own in found.items() if own}

@@ -9,22 +9,37 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
 from handrail.contract.wording import make_readable
-from handrail.engine.command_lines import explain_not_run, reaches, read_core, read_words
+from handrail.engine.command_lines import (
+    explain_not_run,
+    list_patterns,
+    list_starts,
+    names_runner,
+    reaches,
+    read_core,
+    read_words,
+    selects_all,
+)
 from handrail.engine.events import ReceiptRecorded
-from handrail.engine.judge.named_places import configures_runner, is_test_file
+from handrail.engine.judge.command_identity import is_command_of, list_identities
+from handrail.engine.judge.named_places import (
+    configures_runner,
+    decides,
+    is_test_file,
+    is_test_of,
+    list_moved,
+)
 from handrail.engine.judge.run_claims import (
     choose_red,
     find_in_folders,
     find_receipts,
     find_red,
     has_failed,
-    is_command_of,
     judge_imported,
     judge_receipts,
     list_paths,
@@ -35,7 +50,7 @@ from handrail.engine.judge.run_claims import (
 from handrail.engine.judge.witnessed import RunResult, Turn, Witnessed
 from handrail.engine.receipts import (
     ELSEWHERE,
-    NOT_TOLD,
+    UNPLACED,
     Exited,
     compare_counts,
     describe_outcome,
@@ -62,7 +77,7 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
     if red is not None and red.receipt_id in known.imported:
         return judge_imported(red, command)
     if red is None:
-        if own and not _tells_failures(known, own):
+        if own and not _reports_failures(known, own):
             fact = f"{name} passes, and the client tells only of commands that do"
             return RunResult(verdict="unknown", fact=fact, refs=green.refs)
         fact = f"{name} passes, and no receipt of this run shows that it failed before"
@@ -80,14 +95,14 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
 
 
 _Gap: TypeAlias = Literal["steering", "program", "fewer", "gone", "only_tests", "changed_tests", "absent"]
-_Told: TypeAlias = Literal["new_tests", "beside", "broken", "unloadable"]
+_NoGap: TypeAlias = Literal["new_tests", "beside", "broken", "unloadable"]
 """A test that is new beside those that failed takes nothing from them: it is told, and is no gap. Nor is code
 that failed in the middle of the work, where the test was never run on that of the start."""
-DoubtCode: TypeAlias = _Gap | _Told
+DoubtCode: TypeAlias = _Gap | _NoGap
 ASIDE = "put these as they were at the start, run it, put yours back, and run it again"
 _CHANGED = "failed before and passes now, and what it tests by changed in between: {}"
 _WITHOUT = "run it as it is now without the fix, then with it"
-_SAYS: dict[DoubtCode, str] = {
+_DOUBTS: dict[DoubtCode, str] = {
     "steering": "failed and passes under different {}",
     "program": "failed and passes by another program: {}",
     "fewer": "failed before, and now {}",
@@ -116,8 +131,8 @@ class GuardDoubt(msgspec.Struct, frozen=True, kw_only=True):
     names: tuple[str, ...]
 
 
-def say_guard_doubt(doubt: GuardDoubt, name: str) -> str:
-    return f"`{name}` {_SAYS[doubt.code].format(list_paths(list(doubt.names)))}"
+def describe_guard_doubt(doubt: GuardDoubt, name: str) -> str:
+    return f"`{name}` {_DOUBTS[doubt.code].format(list_paths(list(doubt.names)))}"
 
 
 def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, name: str) -> RunResult:
@@ -129,7 +144,7 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
     if doubt is None and (absent := _find_absent(red, turn)):
         doubt = GuardDoubt(code="absent", names=tuple(absent))
     if doubt is not None:
-        fact = say_guard_doubt(doubt, name)
+        fact = describe_guard_doubt(doubt, name)
         fix = f"{fact}; {_SHOWN_BY[doubt.code]}" if doubt.code in _SHOWN_BY else ""
         is_gap = doubt.code in get_args(_Gap)
         return RunResult(verdict="unknown", fact=fact, refs=refs, fix=fix, is_doubted=is_gap)
@@ -138,8 +153,8 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
             verdict="unknown", fact=f"`{name}` failed before and passes now, and {NOT_FOUND}", refs=refs
         )
     there = set(paths).difference(turn.added)
-    told = {make_readable(path) for path in there if is_test_file(path)}.union(green.paths)
-    return RunResult(verdict="holds", fact=describe_guard(red, paths), refs=refs, paths=tuple(sorted(told)))
+    tests = {*map(make_readable, _list_tests(last, there))}.union(green.paths)
+    return RunResult(verdict="holds", fact=describe_guard(red, paths), refs=refs, paths=tuple(sorted(tests)))
 
 
 def find_doubt(red: ReceiptRecorded, green: ReceiptRecorded, turn: Turn) -> GuardDoubt | None:
@@ -154,17 +169,21 @@ def find_doubt(red: ReceiptRecorded, green: ReceiptRecorded, turn: Turn) -> Guar
         "steering": sorted(steered),
         "program": [green.program[:120]] if len(programs) > 1 else [],
         "fewer": [fewer] if fewer else [],
-        "gone": [] if is_counted else list(filter(is_test_file, list_own(red, sorted(turn.gone)))),
-        "only_tests": _list_only_tests(turn.since),
+        "gone": [] if is_counted else _list_tests(red, list_own(red, sorted(turn.gone))),
+        "only_tests": _list_only_tests(red, turn.since),
         "beside" if is_new and turn.is_first else "new_tests" if is_new else "changed_tests": own,
         "unloadable" if turn.is_unloadable else "broken": sorted(turn.broken),
     }
     return next((GuardDoubt(code=code, names=tuple(names)) for code, names in found.items() if names), None)
 
 
-def _list_only_tests(paths: Sequence[str]) -> Sequence[str]:
+def _list_tests(receipt: ReceiptRecorded, paths: Iterable[str]) -> list[str]:
+    return [path for path in paths if is_test_of(receipt.argv, path, receipt.directory)]
+
+
+def _list_only_tests(receipt: ReceiptRecorded, paths: Sequence[str]) -> Sequence[str]:
     """The files, where all of them are tests."""
-    return paths if all(map(is_test_file, paths)) else ()
+    return paths if len(_list_tests(receipt, paths)) == len(paths) else ()
 
 
 def list_own(receipt: ReceiptRecorded, paths: Sequence[str]) -> list[str]:
@@ -172,19 +191,22 @@ def list_own(receipt: ReceiptRecorded, paths: Sequence[str]) -> list[str]:
 
     Those are the tests that the command names, or any.
     """
-    started = list_scripts(receipt)
-    words = (word.partition("::")[0] for word in read_words(receipt.argv).words)
+    argv, place, started = receipt.argv, receipt.directory, list_scripts(receipt)
+    words = {word.partition("::")[0] for word in read_words(argv).words}.difference(list_patterns(argv))
     tests = (one for one in words if "/" in one or "." in one)  # the `test` of `make test` is no folder
-    named = {posixpath.normpath(posixpath.join(receipt.directory, one)) for one in tests if is_test_file(one)}
+    is_known = "." not in list_starts(argv, place)
+    named = {posixpath.normpath(posixpath.join(place, one)) for one in tests if is_test_file(one)}
+
+    def is_own(path: str) -> bool:
+        return is_known or not named or any(f"{path}/".startswith(f"{one}/") for one in named)
+
     return [
         path
         for path in paths
-        if configures_runner(path)
-        or path in started
+        if path in started
         or (
-            is_test_file(path)
-            and reaches(receipt.argv, receipt.directory, path)
-            and (not named or any(f"{path}/".startswith(f"{one}/") for one in named))
+            decides(argv, place, path)
+            and (configures_runner(path) or (reaches(argv, place, path) and is_own(path)))
         )
     ]
 
@@ -199,12 +221,36 @@ def list_scripts(receipt: ReceiptRecorded) -> set[str]:
     return places | {own_program(receipt)}
 
 
+def may_guard(receipt: ReceiptRecorded) -> bool:
+    """Whether it runs tests, as far as is known: a linter guards only what a report says that it does."""
+    return bool(receipt.counts) or names_runner(read_words(receipt.argv).words)
+
+
 def is_check_of(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:
     """Whether both are of one command, or count the same tests and only tell more or less of them."""
     places = {(held.directory, held.environment_digest) for held in (one, other)}
     is_counted = bool(one.counts and other.counts) and one.directory != ELSEWHERE
     is_alike = is_counted and len(places) == 1 and read_core(one.argv) == read_core(other.argv)
     return is_alike or is_command_of(one, other)
+
+
+def is_pass_of(later: ReceiptRecorded, one: ReceiptRecorded) -> bool:
+    """Whether a command needs no other run: none of its tests failed, or a later run that passes had them.
+
+    Other words that run as many tests will do where they select all of these, unless they set variables, or
+    run on the very same files.
+    """
+    if not (one.counts and has_failed(one)):
+        return True
+    if not has_passed(later.outcome, later.counts, later.uncounted):
+        return False
+    is_alike = {variables for _, _, variables in list_identities(later)} == {
+        variables for _, _, variables in list_identities(one)
+    }
+    is_alike = is_alike and later.steering == one.steering and later.tree_after != one.tree_after
+    is_whole = later.counts is not None and not compare_counts(one.counts, later.counts)
+    is_whole = is_whole and selects_all(later.argv, later.directory, one.argv, one.directory)
+    return is_command_of(later, one) or (is_alike and is_whole)
 
 
 def is_run_alike(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:
@@ -225,8 +271,8 @@ def find_doubted_pass(known: Witnessed, result: RunResult, text: str) -> str:
     red = find_red([one for one in known.receipts if is_command_of(one, green)], green)
     paths = [] if red is None else list(known.sighting.turns.get(red.receipt_id, Turn()).since)
     is_own = not set(result.paths).isdisjoint(map(make_readable, paths))
-    doubt = GuardDoubt(code="only_tests", names=tuple(_list_only_tests(paths) if is_own else ()))
-    return say_guard_doubt(doubt, make_readable(text.strip())) if doubt.names else ""
+    doubt = GuardDoubt(code="only_tests", names=tuple(_list_only_tests(red, paths) if red and is_own else ()))
+    return describe_guard_doubt(doubt, make_readable(text.strip())) if doubt.names else ""
 
 
 def sort_tests(known: Witnessed, result: RunResult) -> dict[str, Any]:
@@ -245,13 +291,13 @@ def sort_tests(known: Witnessed, result: RunResult) -> dict[str, Any]:
     due = [(one, turn) for one, turn in counted if turn.is_first and not turn.is_answered]
     innocent = sighting.grown.union(sighting.changes.added if sighting.changes else ())
     since = {path for one, turn in due for path in list_own(one, turn.since) if path in innocent}
-    tests = {path for path in since if is_test_file(path) and not configures_runner(path)}
+    tests = {path for path in _list_tests(green, since) if not configures_runner(path)}
     tests = tests if has_passed(green.outcome, green.counts) else set()
     red = find_red(own, green) if sighting.grown else None
     is_shown = red is not None and _judge_difference(known, red, result, "").verdict == "holds"
     is_same = red is not None and not list_own(red, sighting.turns.get(red.receipt_id, Turn()).since)
     grown = list_own(green, sorted(sighting.grown - tests)) if is_shown and is_same else []
-    grown += list_own(green, sorted(sighting.moved.keys() - tests))
+    grown += list_own(green, sorted(list_moved(sighting, green.argv).keys() - tests))
     unanswered = tuple(map(make_readable, sorted(tests)))
     return {
         "paths": tuple(path for path in result.paths if path not in unanswered),
@@ -275,7 +321,7 @@ def _find_absent(red: ReceiptRecorded, turn: Turn) -> list[str]:
 
 def _find_in_one_folder(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
     """The receipts of a command that ran in one folder of the project alone; the fact then names it."""
-    own = tuple(one for one in find_in_folders(known, text) if one.directory not in (ELSEWHERE, NOT_TOLD))
+    own = tuple(one for one in find_in_folders(known, text) if one.directory not in (ELSEWHERE, UNPLACED))
     return own if len({one.directory for one in own}) == 1 else ()
 
 
@@ -285,7 +331,7 @@ def has_broken_off(receipt: ReceiptRecorded) -> bool:
     return is_bad and not explain_not_run(receipt.argv, receipt.outcome, receipt.counts)
 
 
-def _tells_failures(known: Witnessed, own: tuple[ReceiptRecorded, ...]) -> bool:
+def _reports_failures(known: Witnessed, own: tuple[ReceiptRecorded, ...]) -> bool:
     """Whether a failure would be known: some clients report only what succeeds."""
     return any(one.by != "client_hook" for one in own) or any(
         not isinstance(one.outcome, Exited) or one.outcome.status != 0 for one in known.receipts

@@ -57,7 +57,7 @@ from handrail.workflows.compiled import (
     resolve_ref,
 )
 from handrail.workflows.conditions import Compare, Facts, LoopControl, comparisons, nest_values
-from handrail.workflows.prompt_sections import USER_SAID
+from handrail.workflows.prompt_sections import USER_WORDS
 
 # Assessment gates: levels that a step must report, some of which demand a follow-up first
 
@@ -83,8 +83,8 @@ def find_misfits(gate: Gate, judgement: Judgement) -> list[tuple[str, str]]:
             short = shorten_message(name, 60)
             issues.append((f"/dimensions/{short}", f"{short} is not a dimension"))
         elif levels and level not in levels:
-            said = f"{name} cannot be {shorten_message(level, 60)}; levels: {', '.join(levels)}"
-            issues.append((f"/dimensions/{name}", said))
+            message = f"{name} cannot be {shorten_message(level, 60)}; levels: {', '.join(levels)}"
+            issues.append((f"/dimensions/{name}", message))
     return issues
 
 
@@ -173,8 +173,8 @@ def list_asks(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[Ask]
     known = {ask.name for ask in asks}
     own = leaf.asks if isinstance(leaf, Step) else ()
     unsent = [name for name in own if name not in known and is_unsent(workflow, name, facts)]
-    told = [Ask(name=one, allowed=_listed(workflow.inputs.get(one, InputSpec()).enum)) for one in unsent]
-    return [*asks, *told][:MOST_ASKED]
+    added = [Ask(name=one, allowed=_listed(workflow.inputs.get(one, InputSpec()).enum)) for one in unsent]
+    return [*asks, *added][:MOST_ASKED]
 
 
 def make_ask(workflow: CompiledWorkflow, held: Steering) -> Ask:
@@ -336,7 +336,7 @@ TO_FILL_IN = "…"
 """Stands for a value that the agent has to write."""
 _OF_TYPE = {"integer": "… number", "number": "… number", "boolean": "… true or false"}
 """The same where a text would be refused."""
-MARKS = frozenset({TO_FILL_IN, *_OF_TYPE.values(), USER_SAID, ANY_LEVEL, ANY_RATIONALE})
+MARKS = frozenset({TO_FILL_IN, *_OF_TYPE.values(), USER_WORDS, ANY_LEVEL, ANY_RATIONALE})
 """Whatever stands in our own frames and examples for words that only the agent or the user can give."""
 DEEPEST = 6
 INNER_BYTES = 100

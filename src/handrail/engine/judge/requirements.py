@@ -57,7 +57,7 @@ from handrail.workflows.compiled import (
 )
 from handrail.workflows.conditions import Facts
 from handrail.workflows.limits import MAX_MATCH_WORK
-from handrail.workflows.prompt_sections import USER_SAID
+from handrail.workflows.prompt_sections import USER_WORDS
 
 MOST_ISSUES = 20
 """Issues of one check that the log keeps."""
@@ -357,8 +357,8 @@ def _issues(group: Iterable[JudgedArtifact]) -> tuple[Issue, ...]:
 
 
 def _check(ref: str, result: Any, issues: Iterable[Issue] = ()) -> ContractCheck:
-    said = tuple(f"{issue.pointer}: {issue.message}" for issue in issues)
-    return ContractCheck(contract_ref=ref, result=result, issues=said[:MOST_ISSUES])
+    texts = tuple(f"{issue.pointer}: {issue.message}" for issue in issues)
+    return ContractCheck(contract_ref=ref, result=result, issues=texts[:MOST_ISSUES])
 
 
 def _missing_reason(place: Place, due: ContractDue, judged: list[JudgedArtifact]) -> Reason:
@@ -509,7 +509,7 @@ def _user_reason(due: UserInputDue, issues: tuple[Issue, ...]) -> Reason:
         ),
         message=shorten_message(f"{what} What came does not fit: {wrong}" if wrong else what),
         fix=f"Ask the user, then send the answer as {in_context}an artifact like the example.",
-        example={"kind": USER_INPUT, "answer": USER_SAID, "givenBy": "user"},
+        example={"kind": USER_INPUT, "answer": USER_WORDS, "givenBy": "user"},
     )
 
 

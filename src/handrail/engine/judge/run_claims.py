@@ -9,13 +9,11 @@ from __future__ import annotations
 import posixpath
 import shlex
 from collections.abc import Sequence
-from itertools import takewhile
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
-from handrail.contract.json.canonical import digest
-from handrail.contract.wording import make_readable, spell_argv
+from handrail.contract.wording import list_names, make_readable, spell_argv
 from handrail.engine.command_lines import (
     OWN_CHECK,
     Suggested,
@@ -32,11 +30,24 @@ from handrail.engine.command_lines import (
     undress_line,
 )
 from handrail.engine.events import EvidenceVerdict, ReceiptRecorded
-from handrail.engine.judge.named_places import configures_runner, is_test_file, sort_by_use
+from handrail.engine.judge.command_identity import (
+    Identity,
+    is_command_of,
+    is_run_of,
+    list_identities,
+    split_variables,
+)
+from handrail.engine.judge.named_places import (
+    configures_runner,
+    decides,
+    is_test_file,
+    list_moved,
+    sort_by_use,
+)
 from handrail.engine.judge.witnessed import RunResult, Turn, Turns, Witnessed
 from handrail.engine.receipts import (
     ELSEWHERE,
-    NOT_TOLD,
+    UNPLACED,
     Exited,
     NotStarted,
     PinnedCheck,
@@ -49,7 +60,6 @@ from handrail.engine.receipts import (
     has_passed,
 )
 
-MOST_PATHS_NAMED = 5
 OF_ANOTHER_RUN = "of another run of the session perhaps"
 """How a changed file is told that nobody lists, and that a child which was open then may have changed."""
 _SHELLS = ("sh", "bash")
@@ -57,9 +67,6 @@ MOST_PATHS_SINCE = 200
 """Paths that changed since a command ran."""
 
 _NOT_ITS_OWN = "it ran in a line of several programs, whose status is not its own: run it alone"
-
-Identity: TypeAlias = tuple[str, str, str]
-"""The digest of the words of a command, the folder where it starts, and the digest of its own variables."""
 
 
 def match_run(known: Witnessed, text: str, expected: int | None, receipt_id: Any) -> RunResult:
@@ -70,11 +77,13 @@ def match_run(known: Witnessed, text: str, expected: int | None, receipt_id: Any
         if not own:
             fact = f"this run has no receipt {make_readable(receipt_id)}"
             return RunResult(verdict="contradicted", fact=fact, command=command)
-        if _identify(own[0]).isdisjoint(_find_asked(known, text)) and not _has_words(known, text, own[0]):
+        if list_identities(own[0]).isdisjoint(_find_asked(known, text)) and not _has_words(
+            known, text, own[0]
+        ):
             fact = f"the receipt {own[0].receipt_id} is of another command: {_show_argv(own[0])}"
             return RunResult(verdict="contradicted", fact=fact, command=command)
-        if own[0].directory in (ELSEWHERE, NOT_TOLD):
-            return _tell_unknown_folder(own[0], command)
+        if own[0].directory in (ELSEWHERE, UNPLACED):
+            return _explain_unknown_folder(own[0], command)
         if own[0].receipt_id in known.imported:
             return judge_imported(own[0], command)
         is_run = not explain_unfinished(known, own[0])
@@ -89,29 +98,29 @@ def match_run(known: Witnessed, text: str, expected: int | None, receipt_id: Any
     return (
         judge_receipts(known, own, expected, command, make_readable(text.strip()))
         if own
-        else _tell_folders(known, text, command)
+        else _explain_folders(known, text, command)
     )
 
 
-def _tell_folders(known: Witnessed, text: str, command: Suggested) -> RunResult:
+def _explain_folders(known: Witnessed, text: str, command: Suggested) -> RunResult:
     """Of a command that did not run in the project's own directory: where it did, and what would count."""
     name = make_readable(text.strip())
     everywhere = find_in_folders(known, text)
     found = [one for one in everywhere if one.directory != ELSEWHERE]
-    told = [one for one in found if one.directory != NOT_TOLD]
+    located = [one for one in found if one.directory != UNPLACED]
     if everywhere and not found:
-        return _tell_unknown_folder(everywhere[-1], command)
+        return _explain_unknown_folder(everywhere[-1], command)
     if not found:
         longer = _find_in_longer_line(known, text)
         if longer is not None:
             fact = f"it ran within a longer line, whose status is not its own: {_show_argv(longer)}"
             return RunResult(verdict="unknown", fact=fact, refs=(longer.receipt_id,), command=command)
         return judge_receipts(known, (), None, command, name)
-    if not told:
-        return _tell_unknown_folder(found[-1], command)
+    if not located:
+        return _explain_unknown_folder(found[-1], command)
     tree = known.sighting.tree
-    current = [one for one in told if tree and one.tree_after == tree]
-    newest = (current or told)[-1]
+    current = [one for one in located if tree and one.tree_after == tree]
+    newest = (current or located)[-1]
     fact = f"{name} ran{name_folder(newest)} ({describe_outcome(newest.outcome)})"
     fact += ", not in the project's own directory"
     fix = f"If that run is meant, name its receiptId {newest.receipt_id} and make the call in nextCall again."
@@ -129,7 +138,7 @@ def _find_in_longer_line(known: Witnessed, text: str) -> ReceiptRecorded | None:
     return next(held, None)
 
 
-def _tell_unknown_folder(receipt: ReceiptRecorded, command: Suggested) -> RunResult:
+def _explain_unknown_folder(receipt: ReceiptRecorded, command: Suggested) -> RunResult:
     where = "outside of the project" if receipt.directory == ELSEWHERE else "where its client does not tell"
     fact = f"it ran ({describe_outcome(receipt.outcome)}), {where}"
     return RunResult(verdict="unknown", fact=fact, refs=(receipt.receipt_id,), command=command)
@@ -161,37 +170,27 @@ def find_in_folders(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
 def find_receipts(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
     """The receipts of a command line. One from a folder of its own says nothing about the project's."""
     asked = _find_asked(known, text)
+    is_bare = read_command(undress_line(text)).directory == "."
     return tuple(
         one
         for one in known.receipts
-        if not asked.isdisjoint(_identify(one)) or (one.check and _has_words(known, text, one))
+        if not asked.isdisjoint(list_identities(one))
+        or (one.check and is_bare and _has_words(known, text, one))
     )
 
 
 def _has_words(known: Witnessed, text: str, receipt: ReceiptRecorded) -> bool:
-    """Whether it is of these words, in whichever folder; where they name variables, with these."""
+    """Whether it is of these words, in whichever folder; where they name variables, with these.
+
+    The name of a check is of that check alone: another one may have the same words in another folder.
+    """
+    if named := [
+        one for one in known.checks if _is_name(one, text.strip()) or _is_name(one, undress_line(text))
+    ]:
+        return any(is_run_of(one, receipt) for one in named)
     asked = {(words, variables) for words, _, variables in _find_asked(known, text)}
-    own = {(words, variables) for words, _, variables in _identify(receipt)}
+    own = {(words, variables) for words, _, variables in list_identities(receipt)}
     return not asked.isdisjoint(own | {(words, "") for words, _ in own if receipt.check})
-
-
-def identify(receipt: ReceiptRecorded) -> Identity:
-    """The command of a receipt as it was started."""
-    return receipt.argv_digest, receipt.directory, receipt.environment_digest
-
-
-def _identify(receipt: ReceiptRecorded) -> set[Identity]:
-    """What a receipt is of: its words where they were started, and what these start, where."""
-    found = {identify(receipt)}
-    is_whole = digest_argv(receipt.argv) == receipt.argv_digest  # else it is redacted, cut, or a plain line
-    if is_whole and receipt.directory not in (ELSEWHERE, NOT_TOLD):
-        command = read_words(receipt.argv)
-        place = posixpath.normpath(posixpath.join(receipt.directory, command.directory))
-        words, variables = _split_variables(command.words)
-        if receipt.environment_digest:
-            words, variables = digest_argv(command.words), receipt.environment_digest
-        found.add((words, place, variables))
-    return found
 
 
 def find_check_receipts(known: Witnessed, pinned: PinnedCheck) -> tuple[ReceiptRecorded, ...]:
@@ -201,20 +200,6 @@ def find_check_receipts(known: Witnessed, pinned: PinnedCheck) -> tuple[ReceiptR
     )
 
 
-def is_run_of(pinned: PinnedCheck, receipt: ReceiptRecorded) -> bool:
-    """Whether it ran a declared check: by its name, or its words in its folder, with what the check sets."""
-    own = (pinned.argv_digest, pinned.directory or ".", pinned.environment_digest)
-    if receipt.argv_digest == pinned.argv_digest and receipt.check == pinned.name:
-        return True
-    return own in _identify(receipt) if pinned.environment_digest else own == identify(receipt)
-
-
-def is_command_of(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:
-    """Whether both are of one command, in one folder, with the same variables of its own."""
-    is_same_check = bool(one.check and one.check == other.check and one.argv_digest == other.argv_digest)
-    return is_same_check or not _identify(one).isdisjoint(_identify(other))
-
-
 def _find_asked(known: Witnessed, text: str) -> set[Identity]:
     """What a text may mean: its words, the same in a shell, or the declared check it names; and where."""
     return _find_asked_by(known, text.strip()) | _find_asked_by(known, undress_line(text))
@@ -222,26 +207,27 @@ def _find_asked(known: Witnessed, text: str) -> set[Identity]:
 
 def _find_asked_by(known: Witnessed, line: str) -> set[Identity]:
     words, command = split_command(line), read_command(line)
-    own, variables = _split_variables(command.words)
+    own, variables = split_variables(command.words)
     found = {(digest_argv(command.words), command.directory, ""), (own, command.directory, variables)}
     whole = [words, *((shell, "-c", line) for shell in _SHELLS), tuple(_split_plainly(line))]
-    rest = words[len(OWN_CHECK) :] if words[: len(OWN_CHECK)] == OWN_CHECK else words
+    rest = _read_asked(words)
     if rest[:1] == ("--",):
         whole.append(rest[1:])
     found |= {(digest_argv(one), ".", "") for one in whole}
     for one in known.checks:
         is_shown = bool(variables) and (own, variables) == (one.argv_digest, one.environment_digest)
-        if rest == (one.name,) or is_shown:
+        if _is_name(one, line) or is_shown:
             found.add((one.argv_digest, one.directory or ".", one.environment_digest))
     return found
 
 
-def _split_variables(words: tuple[str, ...]) -> tuple[str, str]:
-    """Digests of the words of a command, and of the variables in front: so is one shown that sets some."""
-    given = tuple(takewhile(lambda word: "=" in word, words[1:])) if words[:1] == ("env",) else ()
-    if not given:
-        return digest_argv(words), ""
-    return digest_argv(words[len(given) + 1 :]), digest(dict(one.split("=", 1) for one in given))
+def _is_name(check: PinnedCheck, line: str) -> bool:
+    return _read_asked(split_command(line)) == (check.name,)
+
+
+def _read_asked(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a line without those of Handrail itself."""
+    return words[len(OWN_CHECK) :] if words[: len(OWN_CHECK)] == OWN_CHECK else words
 
 
 def names_check(known: Witnessed, text: str) -> bool:
@@ -267,15 +253,17 @@ def was_seen(known: Witnessed, text: str) -> bool:
 
 
 def name_by_check(checks: Sequence[PinnedCheck], text: str, run_flag: str) -> str:
-    """What follows `check run` in a text, with the name of the check where it has the words of one."""
+    """What follows `check run` in a text, with the name of the check where that or its words are given."""
     line = text.partition("\n")[0].partition("`")[0]
-    name = find_by_words(checks, line.removeprefix("-- "))
+    program = line.removeprefix("-- ")
+    is_name = any(split_command(program) == (one.name,) for one in checks if program != line)
+    name = program.strip() if is_name else find_by_words(checks, program)
     return f"{name} {run_flag}{text.removeprefix(line)}" if name else text
 
 
 def find_by_words(checks: Sequence[PinnedCheck], line: str) -> str:
     """The check that sets variables and has these words, with its variables or without; empty: none has."""
-    words, variables = _split_variables(read_command(line).words)
+    words, variables = split_variables(read_command(line).words)
     own = (one for one in checks if one.environment_digest and one.argv_digest == words)
     return next((one.name for one in own if variables in ("", one.environment_digest)), "")
 
@@ -301,7 +289,9 @@ def suggest_command(known: Witnessed, text: str) -> Suggested:
     line = undress_line(text)
     words, command = split_command(line), read_command(line)
     if words[: len(OWN_CHECK)] == OWN_CHECK:
-        return read_suggested(line)
+        own = read_suggested(line)
+        is_name = any(split_command(own.program) == (one.name,) for one in known.checks)
+        return msgspec.structs.replace(own, check=own.program, program="") if is_name else own
     named = words[0] if any(words == (one.name,) for one in known.checks) else ""
     if named := named or find_by_words(known.checks, line):
         return Suggested(check=named, flags=known.run_flag)
@@ -378,7 +368,7 @@ def judge_receipts(
         fact = f"{which} changed while {name} ran ({ended}); run it again, or let git ignore what it writes"
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     fact = ended + _name_unlooked(known) + _name_left_out(known, newest) + _name_steering(newest)
-    fact += name_others(newest, current) + tell_fewer(own, newest, "; ")
+    fact += name_others(newest, current) + describe_fewer(own, newest, "; ")
     touched = _find_touched(known, newest)
     loaded = [make_readable(path) for path in known.sighting.beside.loaded]
     fact += _describe_files(known, newest, touched, loaded)
@@ -387,12 +377,16 @@ def judge_receipts(
 
 def _describe_files(known: Witnessed, newest: ReceiptRecorded, touched: list[str], loaded: list[str]) -> str:
     grown = [path for path in touched if path in known.sighting.grown]
-    changed = sort_by_use([path for path in touched if path not in grown], (own_program(newest),))
-    told = {f"its {use} changed in this run": paths for use, paths in changed.items()} | {
+    changed = sort_by_use(
+        [path for path in touched if path not in grown],
+        (own_program(newest),),
+        ((newest.argv, newest.directory),),
+    )
+    facts = {f"its {use} changed in this run": paths for use, paths in changed.items()} | {
         "its tests lost no line of the commit that the run began with": grown,
         "written in this run, and git does not track it": loaded,
     }
-    return "".join(f"; {what}: {list_paths(paths)}" for what, paths in told.items() if paths)
+    return "".join(f"; {what}: {list_paths(paths)}" for what, paths in facts.items() if paths)
 
 
 def _choose_verdict(
@@ -432,18 +426,21 @@ def _find_touched(known: Witnessed, receipt: ReceiptRecorded) -> list[str]:
     changes = known.sighting.changes
     if changes is None:
         return []
-    words = read_words(receipt.argv).words
-    named = {posixpath.normpath(posixpath.join(receipt.directory, word)) for word in words}
-    is_runner = bool(receipt.check or receipt.counts) or names_runner(words)
+    argv, place = receipt.argv, receipt.directory
+    words = (word.rpartition("=")[2] for word in read_words(argv).words)
+    named = {posixpath.normpath(posixpath.join(place, word)) for word in words}
+    is_runner = bool(receipt.check or receipt.counts) or names_runner(read_words(argv).words)
     # One that is new since the command failed may have disarmed those that did, unless these passed without.
     red = find_red([one for one in known.receipts if is_command_of(one, receipt)], receipt)
     turn = Turn() if red is None else known.sighting.turns.get(red.receipt_id, Turn())
     since = () if turn.is_answered or red is None or not red.counts else turn.added
-    beside = {*changes.added} - {*since}
+    moved = list_moved(known.sighting, argv)
+    displaced = {new for new in known.sighting.moved if new not in moved}
+    beside = {*changes.added} - {*since} - displaced
     found = [
         path
-        for path in {*changes.changed, *changes.arrived}.difference(known.sighting.moved.values())
-        if (is_runner and (configures_runner(path) or (is_test_file(path) and path not in beside)))
+        for path in {*changes.changed, *changes.arrived}.difference(moved.values())
+        if (is_runner and decides(argv, place, path) and (path not in beside or configures_runner(path)))
         or (path in named and not is_test_file(path))
         or path == own_program(receipt)
     ]
@@ -486,18 +483,18 @@ def explain_unfinished(known: Witnessed, receipt: ReceiptRecorded) -> str:
     return explain_not_run(receipt.argv, ended, receipt.counts)
 
 
-def was_told(known: Witnessed, result: RunResult) -> bool:
+def was_refused(known: Witnessed, result: RunResult) -> bool:
     """Whether an attempt before was refused for this receipt, or as the command ran nothing then either.
 
     What cannot start makes a new receipt with each try, and each says the same.
     """
     own = next((one for one in known.receipts if result.refs and one.receipt_id == result.refs[-1]), None)
-    if own is None or own.receipt_id in known.told_receipts:
+    if own is None or own.receipt_id in known.refused_receipts:
         return own is not None
-    told = [
-        one for one in known.receipts if one.receipt_id in known.told_receipts and is_command_of(one, own)
+    refused = [
+        one for one in known.receipts if one.receipt_id in known.refused_receipts and is_command_of(one, own)
     ]
-    return bool(explain_unfinished(known, own)) and any(explain_unfinished(known, one) for one in told)
+    return bool(explain_unfinished(known, own)) and any(explain_unfinished(known, one) for one in refused)
 
 
 _DOORS: dict[ReceiptSource, int] = {"handrail": 2, "companion": 1, "client_hook": 0}
@@ -554,23 +551,23 @@ def name_others(newest: ReceiptRecorded, current: Sequence[ReceiptRecorded]) -> 
     ran = [one for one in ended if not explain_not_run(one.argv, one.outcome, one.counts)]
     others = [one for one in ran if describe_outcome(one.outcome) != describe_outcome(newest.outcome)]
     same = sorted({describe_outcome(one.outcome) for one in others if is_command_of(one, newest)})
-    told = f", and {', '.join(same)} on the same files: it is flaky, or reported wrongly" if same else ""
+    flaky = f", and {', '.join(same)} on the same files: it is flaky, or reported wrongly" if same else ""
     apart = [one for one in others if not is_command_of(one, newest)]
-    return told + "".join(dict.fromkeys(f", and {_tell_apart(newest, one)}" for one in apart))
+    return flaky + "".join(dict.fromkeys(f", and {_describe_other(newest, one)}" for one in apart))
 
 
-def _tell_apart(newest: ReceiptRecorded, other: ReceiptRecorded) -> str:
+def _describe_other(newest: ReceiptRecorded, other: ReceiptRecorded) -> str:
     """How the same words ended that were started otherwise, and what was other."""
     name = f"by {make_readable(other.check)}, " if other.check else ""
     how = "with other variables" if other.directory == newest.directory else f"in {other.directory}"
     return f"{describe_outcome(other.outcome)} {name}{how}"
 
 
-def tell_fewer(own: Sequence[ReceiptRecorded], newest: ReceiptRecorded, before: str = "") -> str:
+def describe_fewer(own: Sequence[ReceiptRecorded], newest: ReceiptRecorded, before: str = "") -> str:
     """Where fewer tests ran than when the same command counted them first; `before` it, if it is so."""
     first = next((one.counts for one in own if one.counts and is_command_of(one, newest)), None)
-    told = compare_counts(first, newest.counts)
-    return f"{before}{told}" if told else ""
+    fewer = compare_counts(first, newest.counts)
+    return f"{before}{fewer}" if fewer else ""
 
 
 def _contradiction(newest: ReceiptRecorded, expected: int | None) -> str:
@@ -592,6 +589,4 @@ def _show_argv(receipt: ReceiptRecorded) -> str:
 
 
 def list_paths(paths: list[str]) -> str:
-    shown = ", ".join(make_readable(path) for path in paths[:MOST_PATHS_NAMED])
-    more = len(paths) - MOST_PATHS_NAMED
-    return f"{shown} and {more} more" if more > 0 else shown
+    return list_names([make_readable(path) for path in paths])

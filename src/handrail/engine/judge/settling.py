@@ -73,17 +73,17 @@ def settle_by_output(
 ) -> list[GapRecorded]:
     """The gaps on the branch of outputs that did not come, and came and were judged now."""
     came = {one.kind: one.digest for one in artifacts if one.contract_ref}
-    told = list_unsettled(gaps()) if came else []
-    waits = {gap.gap_id: gap.waits_for.values for gap in told if gap.waits_for is not None}
+    unsettled = list_unsettled(gaps()) if came else []
+    waits = {gap.gap_id: gap.waits_for.values for gap in unsettled if gap.waits_for is not None}
     due = {gap: held["artifact"] for gap, held in waits.items() if BY_EVIDENCE.items() <= held.items()}
     return [settle(gap, f"{kind} came.", (came[kind],)) for gap, kind in due.items() if kind in came]
 
 
 def list_unsettled(gaps: Iterable[GapRecorded]) -> list[GapRecorded]:
     """Those of the gaps on a branch that none of them settles."""
-    told = list(gaps)
-    settled = {gap.resolves_gap_id for gap in told}
-    return [gap for gap in told if gap.gap_id not in settled]
+    every = list(gaps)
+    settled = {gap.resolves_gap_id for gap in every}
+    return [gap for gap in every if gap.gap_id not in settled]
 
 
 def settle(gap_id: str, summary: str, evidence: tuple[str, ...]) -> GapRecorded:

@@ -118,7 +118,9 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     grown: frozenset[str] = frozenset()
     """Tests that only gained lines since the commit that the run began with."""
     moved: Mapping[str, str] = {}
-    """Tests that are as at the start under another name in the same folder: by this the one before."""
+    """Tests that are as at the start under another name: by this the one before."""
+    displaced: frozenset[str] = frozenset()
+    """Those of them where a runner may not look for them."""
     repositories: tuple[str, ...] = ()
     """Folders of the project that belong to another repository, and that nobody looked into."""
     beside: ChangedBeside = ChangedBeside()
@@ -141,7 +143,7 @@ class StandingClaims(msgspec.Struct, frozen=True, kw_only=True):
     """The contract of that list; empty: there is none."""
     named: tuple[str, ...] = ()
     """What it names."""
-    told: frozenset[str] = frozenset()
+    disclosed: frozenset[str] = frozenset()
     """What it left out, and the run disclosed."""
     left_out: tuple[str, ...] = ()
     """What it leaves out with a reason."""
@@ -159,11 +161,11 @@ class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
     named_before: frozenset[str] = frozenset()
     """Paths that an attempt before was refused for leaving out."""
     standing: StandingClaims = StandingClaims()
-    told_receipts: frozenset[str] = frozenset()
+    refused_receipts: frozenset[str] = frozenset()
     """Receipts that an attempt before was refused for: they are of other files, or nothing ran."""
     left_out: frozenset[str] = frozenset()
     """Files that the report at hand leaves out: they make no receipt stale."""
-    told_facts: frozenset[str] = frozenset()
+    refused_facts: frozenset[str] = frozenset()
     """Facts that contradicted an attempt before, or that it missed."""
     run_flag: str = ""
     """For commands that are told: how they name the run."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice, product
+from math import prod
 from typing import Any, TypeAlias, assert_never, get_args
 
 import msgspec
@@ -91,7 +92,8 @@ def make_joins(step: Delegate) -> list[MadeReport]:
 
 def valid_reports(workflow: CompiledWorkflow, step: Step, state: Running, notes: str) -> list[MadeReport]:
     """Reports that must be accepted, one per way the run could go on from here."""
-    beside = [*(assessment_example(gate) for gate in step.gates), *_user_input(step)]
+    beside = [assessment_example(gate) for gate in step.gates]
+    beside += [{"kind": USER_INPUT, "answer": "yes", "givenBy": "user"}] if step.user_only else []
     return [
         MadeReport(label=label, notes=notes, artifacts=(*found, *beside))
         for label, found in islice(_delivered(workflow, step, state), MOST_VARIANTS)
@@ -211,8 +213,8 @@ def _spoiled(
         others = tuple(held for held in whole.artifacts if held.get("assessmentId") != gate.assessment_id)
         yield f"no assessment {gate.assessment_id}", others
         for label, dimensions in _bad_levels(gate):
-            told = {"kind": ASSESSMENT, "assessmentId": gate.assessment_id, "dimensions": dimensions}
-            yield f"assessment {gate.assessment_id} {label}", (*others, told)
+            assessment = {"kind": ASSESSMENT, "assessmentId": gate.assessment_id, "dimensions": dimensions}
+            yield f"assessment {gate.assessment_id} {label}", (*others, assessment)
     if step.user_only is not None and not step.user_only.input:
         yield "no answer", tuple(held for held in whole.artifacts if held["kind"] != USER_INPUT)
 
@@ -226,12 +228,6 @@ def _bad_levels(gate: Gate) -> Iterator[tuple[str, dict[str, str]]]:
         for level in levels:
             if level in gate.followups:
                 yield f"with {name} {level}", good | {name: level}
-
-
-def _user_input(step: Step) -> list[dict[str, Any]]:
-    if step.user_only is None:
-        return []
-    return [{"kind": USER_INPUT, "answer": "yes", "givenBy": "user"}]
 
 
 # Values worth trying: some that make each comparison hold and some that do not.
@@ -281,12 +277,11 @@ def used_conditions(workflow: CompiledWorkflow) -> dict[str, Condition]:
     return {name: workflow.conditions[name] for name in sorted(named)}
 
 
-def input_paths(workflow: CompiledWorkflow, iterations: int, effort: Effort | None = None) -> Paths:
+def input_paths(workflow: CompiledWorkflow, iterations: int, effort: Effort) -> Paths:
     """What to try for each input that a start may give: those that steer the run, and required ones.
 
     Raises Fault WORK_LIMIT_EXCEEDED.
     """
-    effort = simulation_effort() if effort is None else effort
     used = used_conditions(workflow).values()
     atoms = [atom for held in used for atom in comparisons(held) if atom.input]
     each = lists_in(workflow)
@@ -309,18 +304,14 @@ def input_paths(workflow: CompiledWorkflow, iterations: int, effort: Effort | No
 
 
 def list_starts(
-    workflow: CompiledWorkflow, iterations: int, most: int, effort: Effort | None = None
+    workflow: CompiledWorkflow, paths: Paths, most: int, effort: Effort
 ) -> tuple[list[dict[str, Any]], int]:
     """The contexts to begin with, and how many combinations there are.
 
     If there are too many: one of each value, and for each condition one that meets it and one that does not.
     Raises Fault WORK_LIMIT_EXCEEDED.
     """
-    effort = simulation_effort() if effort is None else effort
-    paths = input_paths(workflow, iterations, effort)
-    possible = 1
-    for tried in paths.values():
-        possible *= len(tried)
+    possible = prod(map(len, paths.values()))
     if possible <= most:
         chosen = [dict(zip(paths, values, strict=True)) for values in product(*paths.values())]
     else:
@@ -341,9 +332,7 @@ def list_starts(
     return contexts[:most], possible
 
 
-def flip_condition(
-    condition: Condition, paths: Paths, facts: Facts, effort: Effort | None = None
-) -> dict[str, Any] | None:
+def flip_condition(condition: Condition, paths: Paths, facts: Facts, effort: Effort) -> dict[str, Any] | None:
     """Find a change of context that flips a condition; None if no tried value does."""
     now = holds(condition, facts, "", effort)
     for assignment in _assignments(condition, paths):

@@ -108,22 +108,22 @@ def _walk(case: RegressionCase, workflow: CompiledWorkflow) -> list[str]:
     state = first_move(workflow, facts).state
     places: list[str] = []
     kept = NOTHING_KEPT
-    told: tuple[Blocker, ...] = ()
+    seen: tuple[Blocker, ...] = ()
     for report in case.reports:
         if not isinstance(state, Running) or step_key(state) != report.step:
             break  # from here on the reports are about another way
         leaf = _judged_leaf(leaf_at(workflow, state), report)
         if isinstance(leaf, Choice) and _option(leaf, report) is None:
             return [*places, f"{step_key(state)} (no option {report.option_id})"]
-        shown = ShownState(facts=facts, blockers=told)
+        shown = ShownState(facts=facts, blockers=seen)
         move, facts, blockers = _answered(case, workflow, state, leaf, shown, report, kept)
         places.append(_describe(step_key(state), move is None))
         if move is None:
             subject = partial(subject_of, place_of(workflow, state, leaf))
             kept = update_kept(kept, report.notes, report.artifacts, subject)
-            told += blockers
+            seen += blockers
         else:
-            kept, told = NOTHING_KEPT, ()
+            kept, seen = NOTHING_KEPT, ()
             facts = carry_facts(facts, state, move.state) if isinstance(move.state, Running) else facts
             state = move.state
     return [*places, _place(state)]

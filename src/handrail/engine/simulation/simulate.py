@@ -43,7 +43,6 @@ from handrail.engine.simulation.made_reports import (
     valid_reports,
 )
 from handrail.engine.simulation.report import (
-    ALL_MODES,
     Coverage,
     DeadStep,
     Limits,
@@ -143,32 +142,22 @@ class _Judge:
         return any(loop.max_iterations > self._iterations for loop in around)
 
 
-DEFAULT_LIMITS = Limits()
-
-
 # The simulation
 
 
-def simulate(
-    workflow: CompiledWorkflow, limits: Limits = DEFAULT_LIMITS, modes: tuple[Autonomy, ...] = ALL_MODES
-) -> Report:
+def simulate_modes(
+    workflow: CompiledWorkflow, limits: Limits, modes: tuple[Autonomy, ...]
+) -> Iterator[ModeWalked | Report]:
     """Walk the workflow and report what was reached, what was not, and what would go wrong.
+
+    Each mode is told as soon as it is walked, then the report on all of them.
 
     Raises Fault WORK_LIMIT_EXCEEDED when the values to start with are already too many.
     """
-    *_, report = simulate_modes(workflow, limits, modes)
-    assert isinstance(report, Report), "the report comes last"
-    return report
-
-
-def simulate_modes(
-    workflow: CompiledWorkflow, limits: Limits = DEFAULT_LIMITS, modes: tuple[Autonomy, ...] = ALL_MODES
-) -> Iterator[ModeWalked | Report]:
-    """The same, mode by mode: each as soon as it is walked, then the report on all of them."""
     short = clip_loops(workflow, limits.max_loop_iterations)
     effort = simulation_effort()
     paths = input_paths(short, limits.max_loop_iterations, effort)
-    contexts, possible = list_starts(short, limits.max_loop_iterations, limits.max_starts, effort)
+    contexts, possible = list_starts(short, paths, limits.max_starts, effort)
     walks = {mode: Walks(short, mode, limits, paths, effort) for mode in modes}
     total = sum(1 for _ in leaves_in_loops(workflow.steps))
     for mode, taken in walks.items():
@@ -356,8 +345,8 @@ class Walks:
         for report in self._reports(leaf, state, facts):
             answer = self._answer(leaf, state, facts, report)
             if isinstance(answer.outcome, Block):
-                said = answer.outcome.reasons[0].message
-                self._problem("valid_refused", leaf.id, f"The report {report.label!r} was refused: {said}")
+                why = answer.outcome.reasons[0].message
+                self._problem("valid_refused", leaf.id, f"The report {report.label!r} was refused: {why}")
                 continue
             gone_on = True
             self._go_on(state, facts, answer, waiting)

@@ -18,8 +18,6 @@ from typing import Final
 
 import msgspec
 
-from handrail.contract.catalogue import SESSION_LOCKED
-from handrail.contract.outcome import Fault
 from handrail.event_log.files.cache import Mark, mark_of
 from handrail.event_log.files.disk import Disk, find_holder, make_directory, open_file, read_from, write_all
 from handrail.event_log.files.manifest import MANIFEST_NAME, VERSION, Attestation, Tip, add_attestation
@@ -30,7 +28,7 @@ from handrail.event_log.files.segments import (
     is_one_commit,
     segment_after,
 )
-from handrail.event_log.plan import chain_records
+from handrail.event_log.plan import chain_records, refuse_locked
 from handrail.ports.log import Blob, Draft, Record
 
 # The note of the last durable commit, in the lock file
@@ -153,11 +151,7 @@ def _wait_for_lock(
             waited_ms = disk.monotonic_ms() - started
             if waited_ms >= wait_ms:
                 who = "Another writer" if held is None else find_holder(disk.status(held.lock))
-                raise Fault(
-                    SESSION_LOCKED,
-                    f"{who} holds this session.",
-                    details={"session_id": session_id, "waited_ms": waited_ms},
-                )
+                raise refuse_locked(session_id, waited_ms, who)
             pause_ms = min(pause_ms, _longest_pause_ms(waited_ms, wait_ms))
             disk.sleep_ms(min(disk.jittered_ms(pause_ms), wait_ms - waited_ms))
             pause_ms *= 2

@@ -37,7 +37,6 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
-from handrail.contract.catalogue import SESSION_NOT_HEALTHY
 from handrail.contract.ids import BlobRef, SessionId, is_session_id
 from handrail.contract.outcome import Fault
 from handrail.event_log.files.cache import (
@@ -91,7 +90,7 @@ from handrail.event_log.files.manifest import (
     has_first_line,
 )
 from handrail.event_log.files.segments import SegmentLimits
-from handrail.event_log.plan import check_new, check_plan, check_session_id, session_not_found
+from handrail.event_log.plan import check_new, check_plan, check_session_id, refuse_unsound, session_not_found
 from handrail.ports.log import (
     Appended,
     Blob,
@@ -447,17 +446,7 @@ class FileLog:
 
 def _not_healthy(session_id: SessionId, head: int, health: Health) -> Fault:
     restore = f"Restore data/sessions/{session_id} from a backup, or go on in a new session."
-    return Fault(
-        SESSION_NOT_HEALTHY,
-        f"The stored session is not sound, so nothing is added to it. {health.detail}",
-        details={
-            "session_id": session_id,
-            "health": health.state,
-            "reason": health.reason,
-            "event_index": head,
-        },
-        hint=restore if health.reason == "history_lost" else "",
-    )
+    return refuse_unsound(session_id, head, health, restore if health.reason == "history_lost" else "")
 
 
 # A mark per session that changes with every commit: size and time of its manifest, without opening it.

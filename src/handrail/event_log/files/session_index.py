@@ -20,7 +20,7 @@ from handrail.contract.ids import SessionId, is_session_id
 from handrail.event_log.files.disk import make_directory
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.manifest import MANIFEST_NAME
-from handrail.event_log.files.upkeep.usage import INDEX_FOLDER
+from handrail.event_log.files.upkeep.whole_store import INDEX_FOLDER
 from handrail.ports.log import EventReader, SessionStamp
 from handrail.ports.store import Entry, Indexed, IndexTrouble
 

@@ -119,10 +119,10 @@ def _is_editable(package: str) -> bool:
             name for name in os.listdir(site) if name.startswith("handrail-") and name.endswith(".dist-info")
         ]
         with open(os.path.join(site, names[0], "direct_url.json"), "rb") as file:
-            said = msgspec.json.decode(file.read(65_536), type=dict[str, Any])
+            record = msgspec.json.decode(file.read(65_536), type=dict[str, Any])
     except (OSError, IndexError, msgspec.MsgspecError):
         return False
-    directory = said.get("dir_info")
+    directory = record.get("dir_info")
     return isinstance(directory, dict) and directory.get("editable") is True
 
 

@@ -177,25 +177,10 @@ def _read_file(path: str, source_kind: SourceKind, source_ref: str, holds: _Hold
 def content_of(path: str, most: int = MAX_SOURCE_BYTES) -> bytes:
     """The bytes of a file, one more than the limit at most; empty if it is not a readable regular file."""
     try:
-        descriptor = open_regular_file(path, os.O_RDONLY)
+        with os.fdopen(open_regular_file(path, os.O_RDONLY), "rb") as file:
+            return file.read(most + 1)
     except OSError:
         return b""
-    try:
-        return _read(descriptor, most + 1)
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
-
-
-def _read(descriptor: int, most: int) -> bytes:
-    content = os.read(descriptor, most)
-    while len(content) < most:
-        more = os.read(descriptor, most - len(content))
-        if not more:
-            break
-        content += more
-    return content
 
 
 def _too_many(source_kind: SourceKind, shown_as: str, held: str, most: int) -> WorkflowFile:

@@ -61,8 +61,8 @@ def read_git_files(source: GitSource, home: str, environment: Mapping[str, str])
 
 
 def _read_file(source_ref: str, content: bytes) -> WorkflowFile:
-    if (told := explain_misnaming(source_ref)) is not None:
-        return describe_trouble("git", source_ref, *told)
+    if (trouble := explain_misnaming(source_ref)) is not None:
+        return describe_trouble("git", source_ref, *trouble)
     held: Literal["workflow", "contract"] = "contract" if file_kind(source_ref) == "contract" else "workflow"
     return WorkflowFile(source_kind="git", source_ref=source_ref, content=content, holds=held)
 

@@ -89,7 +89,7 @@ def read_project_settings(project: str) -> ProjectSettings:
         remedy = 'Write a list of directories, such as ["more"].'
         troubles.append(describe_trouble("project", f"{shown} workflowDirectories", message, remedy))
     for place, name in enumerate(_list(read, "workflowDirectories")):
-        if isinstance(name, str) and _is_inside(project, name) and _is_there(project, name):
+        if isinstance(name, str) and _is_inside(project, name) and os.path.isdir(os.path.join(project, name)):
             directories.append(os.path.normpath(name))
         else:
             remedy = "Write a directory inside the project, relative to it."
@@ -126,10 +126,6 @@ def _read(path: str, source_kind: SourceKind, shown: str) -> Object | WorkflowFi
 def _list(document: Object, key: str) -> Iterator[Json]:
     value = document.get(key)
     yield from value[:MOST_SOURCES] if isinstance(value, list) else ()
-
-
-def _is_there(project: str, name: str) -> bool:
-    return os.path.isdir(os.path.join(project, name))
 
 
 def _is_inside(project: str, name: str) -> bool:

@@ -105,7 +105,7 @@ def _list_redeclared(root: str, repository: Repository, head: str) -> list[str]:
     committed = repository.read_contents([digest.hex()]).get(digest.hex(), b"")
     declared = content_of(os.path.join(root, DECLARATIONS), _MOST_DECLARED_BYTES)
     now, then = _read_checks(declared), _read_checks(committed)
-    return [f"{DECLARATIONS}#{name}" for name, told in now.items() if then.get(name) != told]
+    return [f"{DECLARATIONS}#{name}" for name, check in now.items() if then.get(name) != check]
 
 
 def _read_checks(content: bytes) -> dict[str, object]:
@@ -113,7 +113,7 @@ def _read_checks(content: bytes) -> dict[str, object]:
         found = msgspec.json.decode(content, type=_Declared).checks
     except msgspec.MsgspecError:
         return {}
-    return {name: {**told, "timeoutSeconds": 0} for name, told in found.items()}
+    return {name: {**check, "timeoutSeconds": 0} for name, check in found.items()}
 
 
 def _find_loaded(root: bytes, folder: bytes) -> Iterator[bytes]:
@@ -176,8 +176,8 @@ def _stamp(path: bytes) -> str:
         found = os.lstat(path)
     except OSError:
         return ""
-    told = f"{found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino} {found.st_size}"
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    facts = f"{found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino} {found.st_size}"
+    return hashlib.sha256(facts.encode()).hexdigest()[:16]
 
 
 # Why no tree tells about a path

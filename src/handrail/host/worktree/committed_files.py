@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from handrail.host.git import open_listing
 from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.repository import EXECUTABLE, FILE, LINK, Repository
-from handrail.ports.receipts import NamedCommit
+from handrail.ports.checks import NamedCommit
 
 MOST_COPIED_BYTES = 512 * 1024 * 1024
 """Of the files of a commit in a scratch folder."""
@@ -33,8 +33,8 @@ class LocalCommittedFiles:
         if _NAME.fullmatch(ref) is None:
             return None
         git = open_listing(project, self._environment, _SECONDS)
-        told = git.run("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}") or b""
-        commit = told.decode("ascii", "replace").strip()
+        printed = git.run("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}") or b""
+        commit = printed.decode("ascii", "replace").strip()
         tree = (git.run("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}") or b"") if commit else b""
         if not tree:
             return None

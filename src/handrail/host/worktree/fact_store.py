@@ -1,4 +1,4 @@
-"""`ports.facts.FactStore` in SQLite: one file per project under `data/cache/facts/`, never truth.
+"""`ports.worktree.FactStore` in SQLite: one file per project under `data/cache/facts/`, never truth.
 
 Facts stand under a key that names the content of a file, so they cannot be stale; which file has which
 content is asked of the worktree in every call. No fact names another file, so nothing has to be mended when
@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 
 from handrail.host.private_files import ensure_private_directory
-from handrail.ports.facts import (
+from handrail.ports.worktree import (
     MOST_FACT_BYTES,
     MOST_FACT_PROJECTS,
     MOST_SOUGHT,

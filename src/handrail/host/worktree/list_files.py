@@ -10,12 +10,14 @@ import os
 import stat
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from itertools import groupby
 
 from handrail.contract.credential_files import holds_credentials
 from handrail.host.git import RunningGit
 from handrail.host.worktree.bounds import Bounds
-from handrail.host.worktree.packs import matches
 from handrail.host.worktree.repository import Repository, RepositoryFacts
+from handrail.host.worktree.restore import FOLDER, matches, open_below
 from handrail.host.worktree.stat_cache import (
     COARSEST_CLOCK_NS,
     WORTH_SAVING,
@@ -377,51 +379,36 @@ def _mark(path: bytes) -> Mark:
 # Reading many files one by one, without following a link
 
 _READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def find_text(
     bounds: Bounds, files: Iterable[TreeEntry], needles: Sequence[bytes], most_bytes: int
 ) -> Iterator[tuple[TreeEntry, bytes | None]]:
     """The files that hold one of the needles. Only those are digested: to look for text is cheaper."""
-    project = bounds.root
-    folder, descriptor = "", os.open(project, _FOLDER)
     only = needles[0] if len(needles) == 1 else b""
-    try:
-        for entry in files:
-            is_plain = entry.mode in ("file", "executable") and not entry.digest.startswith("size:")
-            is_closed = holds_credentials(entry.path) or bounds.is_hidden(read_path(entry.path))
-            if not is_plain or is_closed or entry.size > most_bytes:
-                continue
-            above, _, name = entry.path.rpartition("/")
-            if above != folder or descriptor < 0:
-                if descriptor >= 0:
-                    os.close(descriptor)
-                folder, descriptor = above, _open_folder(project, above)
-            content = None if descriptor < 0 else _read(descriptor, read_path(name), entry.size)
-            if content is None:
-                yield entry, None
-            elif only in content if only else not needles or any(needle in content for needle in needles):
-                yield entry, content if matches(content, entry.digest) else None
-    finally:
-        if descriptor >= 0:
-            os.close(descriptor)
+    searched = (entry for entry in files if _is_searched(bounds, entry, most_bytes))
+    with ExitStack() as opened:
+        root = os.open(bounds.root, FOLDER)
+        opened.callback(os.close, root)
+        for above, entries in groupby(searched, lambda entry: entry.path.rpartition("/")[0]):
+            with ExitStack() as inside:
+                folder = -1
+                with suppress(OSError):
+                    if not above or is_plain_path(above):
+                        folder = inside.enter_context(open_below(root, read_path(above)))
+                for entry in entries:
+                    name = read_path(entry.path.rpartition("/")[2])
+                    content = None if folder < 0 else _read(folder, name, entry.size)
+                    if content is None:
+                        yield entry, None
+                    elif only in content if only else not needles or any(one in content for one in needles):
+                        yield entry, content if matches(content, entry.digest) else None
 
 
-def _open_folder(project: str, folder: str) -> int:
-    """The folder below the project, opened name by name so that no link is followed; -1 if it cannot be."""
-    if folder and not is_plain_path(folder):
-        return -1
-    current = os.open(project, _FOLDER)
-    for name in read_path(folder).split(b"/") if folder else ():
-        try:
-            below = os.open(name, _FOLDER, dir_fd=current)
-        except OSError:
-            os.close(current)
-            return -1
-        os.close(current)
-        current = below
-    return current
+def _is_searched(bounds: Bounds, entry: TreeEntry, most_bytes: int) -> bool:
+    is_plain = entry.mode in ("file", "executable") and not entry.digest.startswith("size:")
+    is_closed = holds_credentials(entry.path) or bounds.is_hidden(read_path(entry.path))
+    return is_plain and not is_closed and entry.size <= most_bytes
 
 
 def _read(folder: int, name: bytes, size: int) -> bytes | None:

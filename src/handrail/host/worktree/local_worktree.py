@@ -16,7 +16,7 @@ from handrail.contract.wording import make_readable, quote
 from handrail.engine.code_trees import LINKED, state_of
 from handrail.host.git import RunningGit
 from handrail.host.private_files import walk_up
-from handrail.host.worktree import packs
+from handrail.host.worktree import restore
 from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.list_files import (
     can_list_known,
@@ -32,6 +32,7 @@ from handrail.host.worktree.trees import (
     BARE,
     REFUSED,
     Look,
+    Lookup,
     NotReadableError,
     OutOfTimeError,
     effective_entries,
@@ -67,6 +68,7 @@ _MOST_IN_MEMORY = 4
 _MOST_INSIDE = 24
 """Repositories inside a project that are looked at."""
 _READING_SECONDS = 10.0
+_NO_FILES: Files = {}
 _COMMIT_GONE = "the repository no longer has a commit that was checked out then"
 
 
@@ -258,19 +260,6 @@ class LocalWorktree:
         return None if isinstance(found, Unseen) else found
 
     def _compare_files(self, project: str, before: Tree, after: Tree, seconds: float) -> Changes | Unseen:
-        is_one_commit = before.head == after.head and before.tree_id != after.tree_id
-        if is_one_commit and _are_comparable(before, after):
-            changed = _compare_lists(before, after)
-            bounds = Bounds(project, self._home)
-            committed = self._find_committed(bounds, after.head, changed, seconds)
-            if committed is None:
-                return Unseen(reason=_COMMIT_GONE)
-            return Changes(
-                changed=changed,
-                arrived=(),
-                added=_find_absent(before, committed, changed),
-                deleted=_find_absent(after, committed, changed),
-            )
         differing = self.list_differences(project, before, after, seconds)
         if isinstance(differing, Unseen):
             return differing
@@ -285,18 +274,13 @@ class LocalWorktree:
             deleted=tuple(one.path for one in differing if one.after.mode == "absent"),
         )
 
-    def _find_committed(
-        self, bounds: Bounds, commit: str, paths: Sequence[str], seconds: float
-    ) -> frozenset[str] | None:
-        """Which of these the commit has, from what the last look remembers if it was of this one."""
-        if not commit or not paths:
-            return frozenset()
+    def _open_commit(self, bounds: Bounds, commit: str, seconds: float) -> Lookup | None:
+        """What a commit has at a path, from what the last look remembers if it was of this one."""
         cache = self._remembered.get(bounds.root)
-        table = None if cache is None else cache.head
-        if table is not None and table.head == commit:
-            return frozenset(path for path in paths if table.find(read_path(path)) is not None)
+        if cache is not None and cache.head is not None and cache.head.head == commit:
+            return cache.head.find
         files = Repository(bounds, self._environment, seconds).find_commit_files(commit)
-        return None if files is None else frozenset(path for path in paths if read_path(path) in files)
+        return None if files is None else files.get
 
     def list_differences(
         self, project: str, before: Tree, after: Tree, seconds: float = _READING_SECONDS
@@ -305,20 +289,25 @@ class LocalWorktree:
             return ()
         if not _are_comparable(before, after):
             return Unseen(reason="the project was put under git, or taken out of it, in between")
-        repository = Repository(Bounds(project, self._home), self._environment, seconds)
-        before_files = repository.find_commit_files(before.head)
-        after_files = before_files if before.head == after.head else repository.find_commit_files(after.head)
-        if before_files is None or after_files is None:
+        bounds = Bounds(project, self._home)
+        paths = {entry.path for tree in (before, after) for entry in tree.entries}
+        if before.head == after.head:
+            found = self._open_commit(bounds, after.head, seconds) if paths else _NO_FILES.get
+            return _differ(before, after, found, found, paths) if found else Unseen(reason=_COMMIT_GONE)
+        repository = Repository(bounds, self._environment, seconds)
+        old, new = (repository.find_commit_files(tree.head) for tree in (before, after))
+        if old is None or new is None:
             return Unseen(reason=_COMMIT_GONE)
-        return _find_differences(before, after, before_files, after_files)
+        paths |= {show_path(path) for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
+        return _differ(before, after, old.get, new.get, paths)
 
     def pack_contents(
         self, project: str, tree: Tree, known: Collection[str] = (), most_bytes: int = MOST_PACK_BYTES
     ) -> Packed:
-        return packs.pack_contents(Bounds(project, self._home), tree, known, most_bytes)
+        return restore.pack_contents(Bounds(project, self._home), tree, known, most_bytes)
 
     def unpack(self, content: bytes) -> Mapping[str, bytes]:
-        return packs.unpack(content)
+        return restore.unpack(content)
 
     def read_contents(
         self, project: str, present: Sequence[TreeEntry], digests: Collection[str]
@@ -327,7 +316,7 @@ class LocalWorktree:
         found: dict[str, bytes] = {}
         for entry in present:
             if entry.digest in digests and entry.digest not in found:
-                content = packs.read_present(bounds, entry)
+                content = restore.read_present(bounds, entry)
                 if isinstance(content, bytes):
                     found[entry.digest] = content
         asked = {
@@ -341,7 +330,7 @@ class LocalWorktree:
                 {
                     asked[name]: content
                     for name, content in read.items()
-                    if name in asked and packs.matches(content, asked[name])
+                    if name in asked and restore.matches(content, asked[name])
                 }
             )
         return found
@@ -436,21 +425,6 @@ def _find_marks(repository: Repository, tree: Tree, names: Collection[str]) -> d
     }
 
 
-def _compare_lists(before: Tree, after: Tree) -> tuple[str, ...]:
-    """Of one commit, what is listed differently; nobody has to be asked what the commit holds."""
-    old = {entry.path: _facts(entry) for entry in before.entries}
-    new = {entry.path: _facts(entry) for entry in after.entries}
-    return tuple(sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)))
-
-
-def _find_absent(tree: Tree, committed: frozenset[str], paths: Sequence[str]) -> tuple[str, ...]:
-    """Those that are not in the tree: what it does not list is as the commit has it."""
-    listed = {entry.path: entry.mode for entry in tree.entries}
-    return tuple(
-        path for path in paths if listed.get(path, "file" if path in committed else "absent") == "absent"
-    )
-
-
 def _locate(bounds: Bounds, text: str) -> LocatedFile:
     from handrail.host.worktree.seen_places import find_named, list_readings
 
@@ -466,19 +440,12 @@ def _locate(bounds: Bounds, text: str) -> LocatedFile:
     return LocatedFile(paths=tuple(dict.fromkeys(path for path in paths if path)), is_there=is_there)
 
 
-def _find_differences(
-    before: Tree, after: Tree, before_files: Files, after_files: Files
+def _differ(
+    before: Tree, after: Tree, old: Lookup, new: Lookup, paths: Collection[str]
 ) -> tuple[Difference, ...]:
-    paths = {entry.path for tree in (before, after) for entry in tree.entries}
-    if before_files is not after_files:
-        paths |= {
-            show_path(path)
-            for path in before_files.keys() | after_files.keys()
-            if before_files.get(path) != after_files.get(path)
-        }
-    old = effective_entries(before, before_files, paths)
-    new = effective_entries(after, after_files, paths)
-    pairs = ((path, old.get(path) or absent(path), new.get(path) or absent(path)) for path in sorted(paths))
+    """Those of these paths at which the trees are not the same."""
+    was, now = effective_entries(before, old, paths), effective_entries(after, new, paths)
+    pairs = ((path, was.get(path) or absent(path), now.get(path) or absent(path)) for path in sorted(paths))
     return tuple(
         Difference(path=path, before=one, after=other)
         for path, one, other in pairs

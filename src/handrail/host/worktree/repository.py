@@ -285,7 +285,7 @@ def _find_own_settings(environment: Mapping[str, str]) -> str:
 
 def _converts(path: bytes) -> bool:
     try:
-        with open(path, "rb", opener=_open_attributes) as file:
+        with open(path, "rb", opener=open_regular_file) as file:
             content = file.read(_MOST_ATTRIBUTE_BYTES)
     except FileNotFoundError:
         return False
@@ -296,10 +296,6 @@ def _converts(path: bytes) -> bool:
 
 def _is_id(text: str) -> bool:
     return re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text) is not None
-
-
-def _open_attributes(path: str, flags: int) -> int:
-    return open_regular_file(path, flags)
 
 
 def _read_stat_data(digest: bytes, found: re.Match[bytes]) -> IndexedFile:

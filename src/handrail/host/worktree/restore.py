@@ -1,4 +1,6 @@
-"""Writing files of a project through a journal, so that a crash leaves each of them old or new.
+"""Contents of files: as one compressed value, each with its digest; and written through a journal.
+
+A crash leaves each file old or new.
 
 The journal holds everything that is to be written, and is durable before the first file is touched. Each file
 is written beside its place and renamed. The next writer settles a journal that it finds, and leaves alone
@@ -17,7 +19,7 @@ import hashlib
 import os
 import stat
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 import msgspec
@@ -26,19 +28,117 @@ from handrail.contract.catalogue import E_IO
 from handrail.contract.outcome import Fault
 from handrail.host.private_files import (
     ensure_private_directory,
+    is_below,
     lock_file,
     open_regular_file,
+    open_unfollowed,
     replace_private,
 )
 from handrail.host.worktree.bounds import HIDDEN, Bounds
-from handrail.host.worktree.packs import matches
-from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, is_plain_path, read_path
+from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, digest_content, is_plain_path, read_path
 from handrail.host.worktree.walking import FILE_NAMES, is_ignored_below
-from handrail.ports.worktree import READ_ONLY, FileWrite, LeftOut, TreeEntry, Written
+from handrail.ports.worktree import (
+    MOST_BINARY_BYTES,
+    MOST_CONTENT_BYTES,
+    MOST_PACK_BYTES,
+    READ_ONLY,
+    FileWrite,
+    LeftOut,
+    Packed,
+    Tree,
+    TreeEntry,
+    Written,
+)
+
+_MOST_UNPACKED = MOST_PACK_BYTES + MOST_PACK_BYTES // 2
+_LOOKED_AT = 8_000
+_LARGE = 1_000_000
+_ALGORITHMS = ("sha1", "sha256")
+
+
+def pack_contents(
+    bounds: Bounds, tree: Tree, known: Collection[str], most_bytes: int = MOST_PACK_BYTES
+) -> Packed:
+    """The contents of the tree's entries as they are on the disk, without those already known."""
+    contents: dict[str, bytes] = {}
+    left_out: list[LeftOut] = []
+    total = 0
+    for entry in tree.entries:
+        if entry.mode == "absent" or entry.digest in known or entry.digest in contents:
+            continue
+        found = read_present(bounds, entry) if total + entry.size <= most_bytes else _NO_ROOM
+        if isinstance(found, str):
+            left_out.append(LeftOut(path=entry.path, why=found))
+        else:
+            contents[entry.digest] = found
+            total += len(found)
+    return Packed(
+        content=compress(contents) if contents else b"",
+        digests=tuple(sorted(contents)),
+        left_out=tuple(left_out),
+    )
+
+
+_NO_ROOM = "the other contents of this tree already fill its pack"
+
+
+def read_present(bounds: Bounds, entry: TreeEntry) -> bytes | str:
+    """The content of an entry from the disk, or why there is none."""
+    if entry.digest.startswith("size:") or entry.size > MOST_CONTENT_BYTES:
+        return "it is too large, or may not be read"
+    path = os.path.join(os.fsencode(bounds.root), read_path(entry.path))
+    folder = os.path.realpath(os.path.dirname(path))
+    if not is_plain_path(entry.path) or not is_below(os.fsdecode(folder), bounds.root):
+        return "it is behind a link that leads out of the project"
+    if bounds.is_hidden_place(os.fsdecode(os.path.join(folder, os.path.basename(path)))):
+        return HIDDEN
+    try:
+        closed = bounds.explain_closed(entry.path, os.lstat(path))
+        if closed:
+            return closed
+        if entry.mode == "link":
+            content = os.readlink(path)
+        else:
+            with open(path, "rb", opener=open_unfollowed) as file:
+                content = file.read(MOST_CONTENT_BYTES + 1)
+    except OSError:
+        return "it is gone, or may not be read"
+    if not matches(content, entry.digest):
+        return "it has changed meanwhile"
+    if len(content) > MOST_BINARY_BYTES and b"\0" in content[:_LOOKED_AT]:
+        return "it is not text, and large"
+    return content
+
+
+def unpack(content: bytes) -> Mapping[str, bytes]:
+    """Contents by digest; a pack may come from anywhere, so each is checked, and its size is limited."""
+    try:
+        inflater = zlib.decompressobj()
+        packed = inflater.decompress(content, _MOST_UNPACKED)
+        if not inflater.eof:
+            return {}
+        found = msgspec.msgpack.decode(packed, type=dict[str, bytes])
+    except (zlib.error, ValueError, msgspec.MsgspecError):
+        return {}
+    return {digest: inner for digest, inner in found.items() if matches(inner, digest)}
+
+
+def matches(content: bytes, digest: str) -> bool:
+    """Whether these bytes have this digest."""
+    algorithm, _, expected = digest.partition(":")
+    return algorithm in _ALGORITHMS and digest_content(content, algorithm).hex() == expected
+
+
+def compress(contents: Mapping[str, bytes]) -> bytes:
+    body = msgspec.msgpack.encode({digest: contents[digest] for digest in sorted(contents)})
+    return zlib.compress(body, 6 if len(body) < _LARGE else 1)
+
+
+# Writing files of a project through a journal, so that a crash leaves each of them old or new.
 
 MOST_JOURNAL_BYTES = 1_000_000_000
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR})
 
@@ -197,9 +297,9 @@ class Journals:
         others = [write for write in journal.writes if write.mode != "absent"]
         changed: list[bytes] = []
         left_out: list[LeftOut] = []
-        root = os.open(project, _FOLDER)
+        root = os.open(project, FOLDER)
         try:
-            for write in [*sorted(removals, key=_path_of, reverse=True), *others]:
+            for write in [*sorted(removals, key=lambda write: write.path, reverse=True), *others]:
                 beside = f".handrail-{journal.name}-{hashlib.sha256(write.path).hexdigest()[:12]}.tmp"
                 why = self._apply_one(root, write, beside.encode())
                 if why:
@@ -217,7 +317,7 @@ class Journals:
         """Bring one file into its new state; why not, empty when it is."""
         folders, name = os.path.split(write.path)
         try:
-            with _opened(root, folders, self._disk if write.mode != "absent" else None) as folder:
+            with open_below(root, folders, self._disk if write.mode != "absent" else None) as folder:
                 why = self._replace(folder, name, write, temporary)
         except OSError as trouble:
             if write.mode != "absent" or trouble.errno not in _ABSENT:
@@ -259,7 +359,7 @@ class Journals:
         while folders:
             above, name = os.path.split(folders)
             try:
-                with _opened(root, above, None) as folder:
+                with open_below(root, above) as folder:
                     self._disk.remove_folder(name, folder)
             except OSError:
                 return
@@ -299,12 +399,12 @@ _LINKS = frozenset({errno.ELOOP, errno.ENOTDIR})
 def _find_states(project: str, journal: _Journal) -> set[str]:
     """Which there are among its files: `new`, `old`, and for those of somebody else `other`."""
     found = set()
-    root = os.open(project, _FOLDER)
+    root = os.open(project, FOLDER)
     try:
         for write in journal.writes:
             folders, name = os.path.split(write.path)
             try:
-                with _opened(root, folders, None) as folder:
+                with open_below(root, folders) as folder:
                     is_new = _is_in_state(name, folder, write.mode, _digest_of(write))
                     is_old = not is_new and _is_in_state(name, folder, write.before_mode, write.before_digest)
             except OSError:
@@ -321,7 +421,7 @@ def find_obstacles(bounds: Bounds, writes: Sequence[FileWrite]) -> tuple[LeftOut
     rules = {read_path(write.path): write.content for write in writes if _holds_rules(write.path)}
     found: list[LeftOut] = []
     project = bounds.root
-    root = os.open(project, _FOLDER)
+    root = os.open(project, FOLDER)
     try:
         for write in writes:
             is_hidden = is_plain_path(write.path) and bounds.is_hidden(read_path(write.path))
@@ -344,7 +444,7 @@ def _find_obstacle(root: int, write: FileWrite, going: set[str]) -> str:
         return OUTSIDE
     folders, name = os.path.split(read_path(write.path))
     try:
-        with _opened(root, folders, None) as folder:
+        with open_below(root, folders) as folder:
             if _is_in_state(name, folder, write.before.mode, write.before.digest):
                 is_spared = write.spares_read_only and write.before.mode in ("file", "executable")
                 return READ_ONLY if is_spared and _is_read_only(name, folder) else ""
@@ -367,19 +467,19 @@ def _is_read_only(name: bytes, folder: int) -> bool:
 
 
 @contextmanager
-def _opened(root: int, folders: bytes, making: Disk | None) -> Iterator[int]:
+def open_below(root: int, folders: bytes, making: Disk | None = None) -> Iterator[int]:
     """The folder below the root, opened name by name; missing ones are made. Raises OSError at a link."""
     current = os.dup(root)
     try:
         for name in folders.split(b"/") if folders else ():
             try:
-                below = os.open(name, _FOLDER, dir_fd=current)
+                below = os.open(name, FOLDER, dir_fd=current)
             except FileNotFoundError:
                 if making is None:
                     raise
                 making.make_folder(name, current)
                 making.sync(current)
-                below = os.open(name, _FOLDER, dir_fd=current)
+                below = os.open(name, FOLDER, dir_fd=current)
             os.close(current)
             current = below
         yield current
@@ -445,10 +545,6 @@ def _digest_of(write: _Write) -> str:
         return ""
     hasher = hashlib.sha256(b"blob %d\0" % len(write.content) + write.content)
     return f"sha256:{hasher.hexdigest()}"
-
-
-def _path_of(write: _Write) -> bytes:
-    return write.path
 
 
 def absent(path: str) -> TreeEntry:

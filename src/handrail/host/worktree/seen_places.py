@@ -197,10 +197,10 @@ _TYPED = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "
 
 def is_quoted(lines: Sequence[str], path: str, quote: str, first: int, last: int) -> bool:
     """Whether the quotation begins on one of these lines; without an ellipsis it may run on below."""
-    said = [line for line in quote.splitlines() if line.strip()]
-    if all(_LINE_NUMBER.match(line) for line in said):
-        said = [_LINE_NUMBER.sub("", line, count=1) for line in said]
-    parts = _ELLIPSIS.split("\n".join(said))
+    quoted = [line for line in quote.splitlines() if line.strip()]
+    if all(_LINE_NUMBER.match(line) for line in quoted):
+        quoted = [_LINE_NUMBER.sub("", line, count=1) for line in quoted]
+    parts = _ELLIPSIS.split("\n".join(quoted))
     end = max(last, first + len(quote.strip().splitlines()) - 1)
     named, below = lines[first - 1 : end], lines[end : end + _RUN_ON] if len(parts) == 1 else []
     if _holds(named, below, parts, _read_code):

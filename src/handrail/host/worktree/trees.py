@@ -13,7 +13,8 @@ import os
 import stat
 import time
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 
@@ -26,7 +27,6 @@ from handrail.host.worktree.repository import (
     EXECUTABLE,
     FILE,
     LINK,
-    Files,
     IndexedFile,
     Repository,
     RepositoryFacts,
@@ -536,14 +536,18 @@ def make_committed_entry(path: str, known: tuple[bytes, bytes]) -> TreeEntry:
     return TreeEntry(path=path, mode=_NAMES[known[0]], digest=f"{algorithm}:{known[1].hex()}", size=0)
 
 
-def effective_entries(tree: Tree, files: Files, paths: Iterable[str]) -> dict[str, TreeEntry]:
+Lookup: TypeAlias = Callable[[bytes], tuple[bytes, bytes] | None]
+"""What a commit has at a path."""
+
+
+def effective_entries(tree: Tree, committed: Lookup, paths: Iterable[str]) -> dict[str, TreeEntry]:
     """The files of a tree at these paths, be they listed in it or as its commit has them."""
     listed = {entry.path: entry for entry in tree.entries}
     found: dict[str, TreeEntry] = {}
     for path in paths:
         if path in listed:
             found[path] = listed[path]
-        elif (known := files.get(read_path(path))) is not None:
+        elif (known := committed(read_path(path))) is not None:
             found[path] = make_committed_entry(path, known)
     return found
 

@@ -1,21 +1,104 @@
-"""`check.approve`: a person lets Handrail run declared checks itself, at a terminal or in the Console."""
+"""`check.list` and `check.approve`: the declared checks, and which of them Handrail may run itself."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_CONFLICT, E_HUMAN_REQUIRED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
-from handrail.contract.outcome import Answer, Fault, NextCall
-from handrail.contract.printed_text import strip_escapes
+from handrail.contract.outcome import Answer, Fault, NextCall, Page, Payload, Success, make_from
+from handrail.contract.printed_text import redact_argv, strip_escapes
 from handrail.operations.declared_checks import digest_check, find_declared, show_line
 from handrail.ports.workspace import DeclaredCheck
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.who_confirms import require_yes
+
+
+class ListChecks(Input, frozen=True, kw_only=True):
+    """Of which project."""
+
+    project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
+
+
+class CheckRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
+    """One declared check; secrets in its command are not shown."""
+
+    name: str
+    command: tuple[str, ...]
+    line: str
+    """The same as a shell takes it, with what its declaration sets."""
+    directory: str
+    timeout_seconds: int
+    description: str
+    report: str
+    """The file in which its tests are counted; empty: there is none."""
+    environment: list[str]
+    """What its declaration sets, as NAME=value."""
+    digest: str
+    """Of the declaration."""
+    is_approved: bool
+    """Handrail runs it itself where a report needs it and its last run was short."""
+    last_duration_ms: int | None
+    """On this machine; null: it was never run to its end, or was ended before it last time."""
+
+
+class CheckList(Payload, frozen=True, kw_only=True, omit_defaults=False):
+    """Beside the items: where they are declared."""
+
+    declared_in: str
+
+
+def list_checks(rt: ReadPorts, request: ListChecks) -> Success:
+    """Every declared check, in the order of the declarations. Nothing is run."""
+    project = project_of(rt, request.project)
+    rows = tuple(_describe_row(rt, project, check) for check in rt.settings.of(project).checks)
+    page = Page(items=tuple(map(msgspec.to_builtins, rows)), style="none", limit=max(1, len(rows)))
+    return Success(data=msgspec.to_builtins(CheckList(declared_in=".handrail/config.json")), page=page)
+
+
+def _describe_row(rt: ReadPorts, project: str, check: DeclaredCheck) -> CheckRow:
+    declaration = digest_check(check)
+    known = rt.known_checks().find(project, declaration)
+    return make_from(
+        CheckRow,
+        check,
+        command=redact_argv(check.command, rt.secrets),
+        line=show_line(rt.secrets, check.command, check.environment),
+        description=strip_escapes(check.description),
+        report="" if check.report is None else check.report.path,
+        environment=list(redact_argv([f"{name}={value}" for name, value in check.environment], rt.secrets)),
+        digest=declaration,
+        is_approved=known.is_approved,
+        last_duration_ms=known.duration_ms,
+    )
+
+
+LIST = Operation(
+    name="check.list",
+    effect="read",
+    where="companion",
+    summary="List the checks that the project declares.",
+    input=ListChecks,
+    output=CheckList,
+    item=CheckRow,
+    perform=list_checks,
+    shape=Shape(
+        levels={"minimal": ("name", "command"), "standard": None, "full": None},
+        id_field="name",
+        select="items",
+        untrusted=("command", "line", "environment", "description"),
+    ),
+    default_sort="declared",
+)
+
+
+# A person lets Handrail run them, at a terminal or in the Console
+
 
 MEANING = (
     "Code of this project then runs with your rights and without asking, when an agent's report needs one\n"
@@ -72,13 +155,13 @@ def approve_check(rt: WritePorts, request: ApproveCheck) -> ApprovedChecks:
         was = any(known.find(project, one).is_approved for one in digests.values())
         known.withdraw(project, tuple(digests))
         rt.commits.note(reads_back)
-        return _describe(rt, checks, project, "", is_new=was)
+        return _describe_all(rt, checks, project, "", is_new=was)
     if all(known.find(project, one).is_approved for one in digests.values()):
-        return _describe(rt, checks, project, "", is_new=False)
+        return _describe_all(rt, checks, project, "", is_new=False)
     door = _ask_console(request, digests) if rt.is_at_console else _ask_terminal(rt, checks, project)
     known.approve(project, digests, rt.workspace.account(), rt.clock.now())
     rt.commits.note(reads_back)
-    return _describe(rt, checks, project, door, is_new=True)
+    return _describe_all(rt, checks, project, door, is_new=True)
 
 
 def _ask_console(request: ApproveCheck, digests: dict[str, str]) -> str:
@@ -110,7 +193,7 @@ def _show(rt: ReadPorts, check: DeclaredCheck) -> str:
     return f"{line} (in {flatten_text(check.directory)}, at most {check.timeout_seconds} s{report})"
 
 
-def _describe(
+def _describe_all(
     rt: WritePorts, checks: tuple[DeclaredCheck, ...], project: str, door: str, *, is_new: bool
 ) -> ApprovedChecks:
     rows = [
@@ -125,7 +208,7 @@ def _describe(
     return ApprovedChecks(checks=rows, door=door, who=rt.workspace.account(), is_new=is_new)
 
 
-OPERATION = Operation(
+APPROVE = Operation(
     name="check.approve",
     effect="record",
     where="companion",

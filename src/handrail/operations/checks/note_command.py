@@ -20,7 +20,7 @@ from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Node, list_receipts
 from handrail.engine.navigate import Running
 from handrail.engine.plans import plan_receipt
-from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, Exited, RunOutcome, StatusUnknown, digest_argv
+from handrail.engine.receipts import ELSEWHERE, UNPLACED, Exited, RunOutcome, StatusUnknown, digest_argv
 from handrail.operations.kept_trees import COMMAND_PACK_BYTES, record_tree
 from handrail.operations.pending_step import find_open_work
 from handrail.ports.worktree import Tree, Unseen
@@ -111,12 +111,12 @@ def _keep_tree(rt: WritePorts, session: Session, node: Node, project: str, tree:
 def _find_directory(project: str, asked: str | UnsetType, entered: str) -> str:
     """Relative to the project, through links; a shell that was elsewhere says nothing about it."""
     if asked is UNSET or not asked:
-        return NOT_TOLD
+        return UNPLACED
     root = os.path.realpath(project)
     try:
         place = os.path.realpath(os.path.join(root, asked, entered))
     except ValueError:  # a null byte: no directory is called that
-        return NOT_TOLD
+        return UNPLACED
     return strip_escapes(os.path.relpath(place, root)) if _is_inside(place, root) else ELSEWHERE
 
 

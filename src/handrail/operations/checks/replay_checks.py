@@ -18,9 +18,8 @@ from handrail.contract.outcome import Answer, Fault
 from handrail.engine.command_lines import explain_not_run
 from handrail.engine.receipts import Counts, describe_outcome, has_passed
 from handrail.operations.checks.receipt_runs import command_of, run_and_count
+from handrail.operations.checks.receipts import ReceiptFile, find_commit
 from handrail.operations.declared_checks import digest_check
-from handrail.operations.receipts.show_key import find_commit
-from handrail.operations.receipts.verify_receipt import ReceiptFile
 from handrail.ports.workspace import DeclaredCheck
 from handrail.projections.receipt_statement import Stated, read_statement
 from handrail.runtime.operation import Input, Operation
@@ -105,9 +104,9 @@ def _list_named(stated: Stated) -> list[_Named]:
     ]
 
 
-def _read_counts(told: object) -> Counts | None:
+def _read_counts(value: object) -> Counts | None:
     try:
-        return None if told is None else msgspec.convert(told, Counts)
+        return None if value is None else msgspec.convert(value, Counts)
     except msgspec.ValidationError:  # nothing that a receipt of ours says
         return None
 
@@ -163,8 +162,8 @@ def _run(rt: WritePorts, folder: str, check: DeclaredCheck, named: _Named) -> Re
 
 
 def _describe_counts(counts: Counts | None) -> str:
-    told = {} if counts is None else msgspec.structs.asdict(counts)
-    named = [f"{number} {word}" for word, number in told.items() if number and word != "by_words"]
+    numbers = {} if counts is None else msgspec.structs.asdict(counts)
+    named = [f"{number} {word}" for word, number in numbers.items() if number and word != "by_words"]
     return ", ".join(named) or "nothing counted"
 
 

@@ -47,9 +47,9 @@ class _Cases:
         self.ended = {"passed": 0, "failed": 0, "skipped": 0, "errors": 0, "xfailed": 0}
         self.depth = 0
         self.has_suites = False
-        self.told = {"passed": 0, "failed": 0, "skipped": 0, "errors": 0}
+        self.stated = {"passed": 0, "failed": 0, "skipped": 0, "errors": 0}
         """What the outermost suites with sums say of themselves."""
-        self._told_at = 0
+        self._stated_at = 0
         self._verdict = ""
 
     def open(self, name: str, attributes: dict[str, str]) -> None:
@@ -73,19 +73,19 @@ class _Cases:
 
     def _take_sums(self, attributes: dict[str, str]) -> None:
         """The sums of a suite include those of the suites in it."""
-        if self._told_at or not _SUM.fullmatch(attributes.get("tests", "")):
+        if self._stated_at or not _SUM.fullmatch(attributes.get("tests", "")):
             return
-        self._told_at = self.depth
+        self._stated_at = self.depth
         sums = {name: _read_sum(attributes, name) for name in ("tests", "failures", "errors", "skipped")}
         skipped = sums["skipped"] + _read_sum(attributes, "disabled")
-        self.told["failed"] += sums["failures"]
-        self.told["errors"] += sums["errors"]
-        self.told["skipped"] += skipped
-        self.told["passed"] += max(0, sums["tests"] - sums["failures"] - sums["errors"] - skipped)
+        self.stated["failed"] += sums["failures"]
+        self.stated["errors"] += sums["errors"]
+        self.stated["skipped"] += skipped
+        self.stated["passed"] += max(0, sums["tests"] - sums["failures"] - sums["errors"] - skipped)
 
     def close(self, name: str) -> None:
-        if self._told_at == self.depth:
-            self._told_at = 0
+        if self._stated_at == self.depth:
+            self._stated_at = 0
         self.depth -= 1
         if name.rpartition(":")[2] == "testcase" and self._verdict:
             self.ended[self._verdict] += 1
@@ -106,7 +106,7 @@ def _count_junit(content: bytes) -> Counts:
         raise UnreadableReport("it is not XML") from error
     if not cases.has_suites:
         raise UnreadableReport("it has no test suite")
-    counted = cases.ended if any(cases.ended.values()) else cases.told
+    counted = cases.ended if any(cases.ended.values()) else cases.stated
     return msgspec.convert({name: number for name, number in counted.items() if number}, Counts)
 
 
@@ -114,8 +114,8 @@ _SUM = re.compile(r"[0-9]{1,9}")
 
 
 def _read_sum(attributes: dict[str, str], name: str) -> int:
-    told = attributes.get(name, "")
-    return int(told) if _SUM.fullmatch(told) else 0
+    text = attributes.get(name, "")
+    return int(text) if _SUM.fullmatch(text) else 0
 
 
 def _refuse_doctype(*_: object) -> None:
@@ -133,14 +133,14 @@ class _Jest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def _count_jest(content: bytes) -> Counts:
     try:
-        told = msgspec.json.decode(content, type=_Jest)
+        report = msgspec.json.decode(content, type=_Jest)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise UnreadableReport("it is not the JSON of Jest or Vitest") from error
     return Counts(
-        passed=max(0, told.num_passed_tests),
-        failed=max(0, told.num_failed_tests),
-        skipped=max(0, told.num_pending_tests) + max(0, told.num_todo_tests),
-        errors=max(0, told.num_runtime_error_test_suites),
+        passed=max(0, report.num_passed_tests),
+        failed=max(0, report.num_failed_tests),
+        skipped=max(0, report.num_pending_tests) + max(0, report.num_todo_tests),
+        errors=max(0, report.num_runtime_error_test_suites),
     )
 
 
@@ -239,8 +239,8 @@ def count_unittest(text: str) -> Counts | None:
     ran, ends = _UNITTEST.findall(text), _UNITTEST_END.findall(text)
     if not ran or not ends:
         return None
-    told = dict(pair.strip().split("=", 1) for pair in ends[-1].split(",") if "=" in pair)
-    sums = {name: int(number) for name, number in told.items() if number.isdigit()}
+    pairs = dict(pair.strip().split("=", 1) for pair in ends[-1].split(",") if "=" in pair)
+    sums = {name: int(number) for name, number in pairs.items() if number.isdigit()}
     skipped, raised = sums.get("skipped", 0), sums.get("errors", 0)
     xfailed = sums.get("expected failures", 0)
     errors = min(raised, len(_NOT_A_TEST.findall(text)))
@@ -256,8 +256,8 @@ def count_pytest(text: str) -> Counts | None:
     ended = _PYTEST.findall(text)
     if not ended:
         return None
-    told = (pair.partition(" ") for pair in ended[-1].split(", "))
-    sums = {name: int(number) for number, _, name in told if number.isdigit()}
+    pairs = (pair.partition(" ") for pair in ended[-1].split(", "))
+    sums = {name: int(number) for number, _, name in pairs if number.isdigit()}
     raised = sums.get("error", 0) + sums.get("errors", 0)
     is_broken = _PYTEST_BROKEN.search(text) is not None
     return Counts(

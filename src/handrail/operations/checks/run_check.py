@@ -16,18 +16,22 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import CONTEXT_MISSING, E_INTERRUPTED, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import NodeId
 from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Payload, Success, make_from
 from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.contract.wording import list_names
+from handrail.engine.children.shared_files import plan_helper
 from handrail.engine.code_trees import find_baseline
 from handrail.engine.command_lines import explain_not_run, is_status_own, name_env
 from handrail.engine.events import ReceiptRecorded
-from handrail.engine.facts import encode_project
+from handrail.engine.facts import Helper, encode_project
 from handrail.engine.history import History, Run, list_receipts
 from handrail.engine.judge.arrival import PersonsWord
+from handrail.engine.judge.command_identity import is_command_of
 from handrail.engine.judge.earlier_reports import witness
-from handrail.engine.judge.named_places import is_test_file
-from handrail.engine.judge.red_then_green import ASIDE, match_red_then_green, sort_tests
-from handrail.engine.judge.run_claims import has_failed, is_command_of, match_run, tell_fewer, write_line
+from handrail.engine.judge.named_places import is_test_file, is_test_of
+from handrail.engine.judge.red_then_green import ASIDE, match_red_then_green, may_guard, sort_tests
+from handrail.engine.judge.run_claims import describe_fewer, has_failed, match_run, write_line
 from handrail.engine.judge.witnessed import Look
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.receipts import (
@@ -51,27 +55,25 @@ from handrail.operations.checks.receipt_runs import (
     record_receipt,
     run_command,
 )
-from handrail.operations.child_projects import keep_own_project
 from handrail.operations.declared_checks import find_check, list_approved
 from handrail.operations.handles import mint_state_token
 from handrail.operations.kept_trees import is_project_of
 from handrail.operations.looking import find_turns, look
 from handrail.operations.pending_step import find_pending_step
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.same_project import find_own_project
+from handrail.operations.same_project import find_own_project, settle_project
 from handrail.ports.checks import CheckPrograms
 from handrail.ports.worktree import Tree
 from handrail.projections.doubts import (
     Doubt,
+    describe_doubt,
+    describe_unanswered,
     is_declared_here,
-    list_names,
-    say_doubt,
-    say_unanswered,
 )
 from handrail.runtime.hub import try_afterwards
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree, project_of
-from handrail.runtime.sessions import Session, require_healthy
+from handrail.runtime.sessions import Session, commit, healthy_session, require_healthy
 
 DEFAULT_SECONDS = 600
 MOST_SECONDS = 7_200
@@ -160,7 +162,7 @@ def run_check(rt: WritePorts, request: RunCheck) -> Success:
     require_healthy(target.session)
     if target.run.parent is not None and not target.run.has_own_project:
         own = find_own_project(rt.workspace, rt.places, target.run, request.project)
-        session = keep_own_project(rt, target.session, target.node.node_id, request.project, own)
+        session = _keep_own_project(rt, target.session, target.node.node_id, request.project, own)
         run = session.history.runs[target.run.run_id]
         target = msgspec.structs.replace(target, session=session, run=run)
     project, request = _go_to_own_project(rt, target.run, request, project)
@@ -191,10 +193,24 @@ def run_check(rt: WritePorts, request: RunCheck) -> Success:
     if ran.is_interrupted:
         raise _stopped(receipt)
     if is_here and ran.tree is not None:  # the receipt stands, whatever comes of this
-        tell = partial(_tell_curable, rt, recorded.history, receipt, project, ran.tree, notices)
-        try_afterwards(rt, tell)
-    told = _describe(rt, recorded, receipt)
-    return Success(data=msgspec.to_builtins(told), notices=(*notices, *ran.notices))
+        warn = partial(_warn_of_curable, rt, recorded.history, receipt, project, ran.tree, notices)
+        try_afterwards(rt, warn)
+    answer = _describe(rt, recorded, receipt)
+    return Success(data=msgspec.to_builtins(answer), notices=(*notices, *ran.notices))
+
+
+def _keep_own_project(
+    rt: WritePorts, session: Session, node_id: NodeId, asked: str | UnsetType, own: str | None
+) -> Session:
+    """Record where a child works, for a check that comes before its first report."""
+    run = session.history.runs[session.history.nodes[node_id].run_id]
+    settled = settle_project(rt, run, asked, own)
+    if settled is None:
+        return session
+    with healthy_session(rt, session, by_token=True) as (current, witness):
+        node = current.history.nodes[node_id]
+        planned = plan_helper(current.history, node, Helper(project=encode_project(settled)))
+        return (commit(rt, witness, current, lambda _: planned) if planned else None) or current
 
 
 def _is_other_checkout(run: Run, project: str) -> bool:
@@ -256,7 +272,7 @@ def _command(
     seconds = check.timeout_seconds if request.time_limit is UNSET else request.time_limit
     command = command_of(check, programs.directory_in(project, asked or check.directory), seconds)
     own = {} if is_own else {"check": "", "digest": ""}  # elsewhere it is another check
-    return msgspec.structs.replace(command, change=found.told, **own)
+    return msgspec.structs.replace(command, change=found.change, **own)
 
 
 # Recording and telling
@@ -267,7 +283,7 @@ _UNSEEN = "nobody saw these fail as they are now"
 _UNDONE = "take your change out, run it, put the change back, and run it again"
 
 
-def _tell_curable(
+def _warn_of_curable(
     rt: WritePorts,
     history: History,
     receipt: ReceiptRecorded,
@@ -277,15 +293,15 @@ def _tell_curable(
 ) -> str:
     """What the end of the run would doubt of this command, while something can be done about it."""
     node = history.nodes[receipt.node_id]
-    run, told = history.runs[node.run_id], []
+    run, messages = history.runs[node.run_id], []
     own = [held.fact for held in list_receipts(history, run.run_id) if is_command_of(held.fact, receipt)]
     approved = list_approved(rt, run, project) if receipt.check and len(own) == 1 else None
     if approved is not None and is_declared_here(history, node.node_id, receipt.check, approved):
         name = Doubt(code="declared_here", names=(receipt.check,))
-        told.append(f"At its end the run will say: {say_doubt(name)}")
+        messages.append(f"At its end the run will say: {describe_doubt(name)}")
     turns = find_turns(rt, history, node, project, tree) if has_failed(receipt) and receipt.counts else {}
     if receipt.receipt_id in turns and turns[receipt.receipt_id].is_first:
-        told.append("It failed on the tests of the start: see it pass with these before you add tests.")
+        messages.append("It failed on the tests of the start: see it pass with these before you add tests.")
     first = find_baseline(history, node.node_id)
     began = [] if first is None else [one for one in first.fact.uncommitted if is_test_file(one)]
     if receipt is own[-1] and has_passed(receipt.outcome, receipt.counts):
@@ -294,17 +310,17 @@ def _tell_curable(
         line = receipt.check or write_line(receipt)
         tests = sort_tests(known, match_run(known, line, 0, receipt.receipt_id))
         guard = match_red_then_green(known, line)
-        changed = [one for one in tests["paths"] if is_test_file(one)]
+        changed = [one for one in tests["paths"] if is_test_of(receipt.argv, one, receipt.directory)]
         grown = [one for one in dict.fromkeys((*began, *changed)) if one in seen.grown]
         if unanswered := tests.get("unanswered"):
-            told.append(f"Not shown yet: {say_unanswered(line, unanswered)}; {ASIDE}.")
-        elif guard.verdict == "unknown" and guard.fix:
-            told.append(f"Not shown yet: {guard.fix}.")
+            messages.append(f"Not shown yet: {describe_unanswered(line, unanswered)}; {ASIDE}.")
+        elif guard.verdict == "unknown" and guard.fix and may_guard(receipt):
+            messages.append(f"Not shown yet: {guard.fix}.")
         elif unseen := [one for one in grown if one not in tests.get("grown", ())]:
-            told.append(f"Not shown yet: {_UNSEEN}: {list_names(unseen)}; {_UNDONE}.")
+            messages.append(f"Not shown yet: {_UNSEEN}: {list_names(unseen)}; {_UNDONE}.")
         if lost := [one for one in changed if one not in grown]:
-            told.append(f"Tests that the run found changed: {list_names(lost)}. {_UNTIL_AGREED}")
-    notices += [Notice(type="check_doubted", message=one[:1000], severity="warning") for one in told]
+            messages.append(f"Tests that the run found changed: {list_names(lost)}. {_UNTIL_AGREED}")
+    notices += [Notice(type="check_doubted", message=one[:1000], severity="warning") for one in messages]
     return ""
 
 
@@ -337,7 +353,7 @@ def _describe(rt: ReadPorts, session: Session, receipt: ReceiptRecorded) -> Chec
         exit_status=_exit_status(receipt.outcome),
         tail=receipt.tail or receipt.head,
         not_run=not_run,
-        fewer=tell_fewer([held.fact for held in list_receipts(history, node.run_id)], receipt),
+        fewer=describe_fewer([held.fact for held in list_receipts(history, node.run_id)], receipt),
         next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
     )
 

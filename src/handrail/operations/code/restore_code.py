@@ -27,11 +27,10 @@ from handrail.operations.code.show_status import (
     find_run_here,
     look,
     read_named,
-    read_tree_contents,
     require_comparison,
 )
 from handrail.operations.finding import find_session
-from handrail.operations.kept_trees import load_tree, prepare_node_tree, record_tree
+from handrail.operations.kept_trees import load_tree, prepare_node_tree, read_tree_contents, record_tree
 from handrail.ports.worktree import Difference, FileWrite, LeftOut, Tree, Unseen
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
@@ -120,7 +119,7 @@ def _resolve(rt: ReadPorts, history: History, tip: Node, name: str, project: str
     present = look(rt, project)
     differing = require_comparison(rt, project, present, target.tree)
     wanted = {one.after.digest for one in differing if one.after.mode != "absent"}
-    contents = read_tree_contents(rt, project, target, wanted, present.entries)
+    contents = read_tree_contents(rt, project, target.entries, wanted, present.entries)
     missing = tuple(
         LeftOut(path=one.path, why=_NOT_KEPT)
         for one in differing
@@ -188,7 +187,7 @@ def _find_kept(
         entries, pack = prepared.entries, prepared.fact.pack_ref
         coming = {entry.digest for entry in entries if pack and entry.pack == pack}
     named = NamedTree(tree=present, entries=entries)
-    return coming | read_tree_contents(rt, project, named, set(digests) - coming, ()).keys()
+    return coming | read_tree_contents(rt, project, named.entries, set(digests) - coming, ()).keys()
 
 
 def _list_folders_above(paths: Iterable[str]) -> set[str]:
@@ -205,16 +204,16 @@ def _plan(restoring: _Restoring) -> Plan[_Restoring]:
     why = {left.path: left.why for left in restoring.left_out}
     changes = tuple(_change(one, why.get(one.path, "")) for one in restoring.differing)
     written = len(changes) - len(why)
-    told = f"{format_count(written, 'file')} of the project are written; ignored files are not touched."
+    text = f"{format_count(written, 'file')} of the project are written; ignored files are not touched."
     if why:
-        told += f" Left as they are, each with its reason: {format_count(len(why), 'file')}."
-    told += " What is written over or removed is recorded first, and is restored the same way."
+        text += f" Left as they are, each with its reason: {format_count(len(why), 'file')}."
+    text += " What is written over or removed is recorded first, and is restored the same way."
     return Plan(
         action="restore the files of a step",
         changes=changes,
         targets=tuple(one.path for one in restoring.differing if one.path not in why),
         versions={"present": restoring.present.tree_id, "target": restoring.target.tree.tree_id},
-        blast_radius=told,
+        blast_radius=text,
         found=restoring,
     )
 

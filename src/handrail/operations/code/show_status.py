@@ -1,4 +1,4 @@
-"""`code.status`: how the files differ from those that a step saw, and which steps have a tree.
+"""`code.status` and `code.diff`: how the files differ from those of a step, or two trees from each other.
 
 Which files are meant is asked by every operation about code: those of a node, of a recorded tree, or those
 that are there now.
@@ -6,29 +6,31 @@ that are there now.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import CONTEXT_MISSING, E_IO, E_NOT_FOUND
+from handrail.contract.credential_files import holds_credentials
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.ids import BlobRef, NodeId, RunId, is_node_id
+from handrail.contract.ids import NodeId, RunId, is_node_id
 from handrail.contract.outcome import Answer, Fault, NextCall, make_from
 from handrail.contract.wording import quote, shorten
 from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_of, list_recorded
 from handrail.engine.history import History, Node, RecordedTree
 from handrail.engine.navigate import step_key
+from handrail.operations.code.unified_diff import diff_texts
 from handrail.operations.finding import find_session, read_or_pass_over
-from handrail.operations.kept_trees import StoredEntry, load_tree
+from handrail.operations.kept_trees import StoredEntry, load_tree, read_tree_contents
 from handrail.operations.pending_step import find_open_work, open_by_token
+from handrail.operations.same_project import find_own_project
 from handrail.ports.worktree import Difference, Tree, TreeEntry, Unseen
 from handrail.projections.overview import latest_run
 from handrail.projections.run_graph import preferred_tip
-from handrail.runtime.damaged_sessions import read_blob
-from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import Input, Operation
+from handrail.runtime.refused_calls import refuse_handed_out
 from handrail.runtime.runtime import ReadPorts, looks_at_code, project_of
 from handrail.runtime.sessions import Session
 
@@ -143,7 +145,7 @@ def describe_change(one: Difference) -> FileChange:
     return "removed" if one.after.mode == "absent" else "changed"
 
 
-OPERATION = Operation(
+STATUS = Operation(
     name="code.status",
     effect="read",
     where="companion",
@@ -203,8 +205,8 @@ def find_run_here(
     if node and node != NOW:
         found = [one for one in found if find_tree(one[0].history, node) is not None]
     if len(found) != 1:
-        told = f"{len(found)} runs in progress here fit." if found else "No run in progress here fits."
-        raise refuse_unclear(told, [session.history.session_id for session, _ in found])
+        message = f"{len(found)} runs in progress here fit." if found else "No run in progress here fits."
+        raise refuse_unclear(message, [session.history.session_id for session, _ in found])
     session, run_id = found[0]
     return session, preferred_tip(session.history, run_id)
 
@@ -270,22 +272,6 @@ def look(rt: ReadPorts, project: str) -> Tree:
     )
 
 
-def read_tree_contents(
-    rt: ReadPorts, project: str, named: NamedTree, digests: Collection[str], present: Sequence[TreeEntry]
-) -> Mapping[str, bytes]:
-    """Contents of a tree by digest: its packs, then the present files and git's objects."""
-    found: dict[str, bytes] = {}
-    packs = sorted({entry.pack for entry in named.entries if entry.pack and entry.digest in digests})
-    worktree = rt.worktree()
-    for pack in packs:
-        content = read_blob(rt.log, BlobRef(pack))
-        if content is not None:
-            unpacked = worktree.unpack(content)
-            found.update({digest: unpacked[digest] for digest in digests if digest in unpacked})
-    missing = [digest for digest in digests if digest not in found]
-    return {**worktree.read_contents(project, present, missing), **found} if missing else found
-
-
 def _no_tree(rt: ReadPorts, history: History, name: str, project: str, own: RunId | None) -> Fault:
     known = list(dict.fromkeys(held.fact.node_id for held in list_recorded(history, own)))
     named = f" Nodes with one: {', '.join(known[:5])}." if known else ""
@@ -306,12 +292,139 @@ def _explain_no_tree(rt: ReadPorts, project: str, *, is_any: bool) -> str:
     return 'Trees are taken in git repositories; "always" for code.snapshots takes them everywhere.'
 
 
-def refuse_unclear(told: str, sessions: list[str]) -> Fault:
+def refuse_unclear(message: str, sessions: list[str]) -> Fault:
     named = f" Sessions: {', '.join(sessions)}." if sessions else ""
     return Fault(
         CONTEXT_MISSING,
-        f"{told}{named}",
+        f"{message}{named}",
         details={"missing": ["session"]},
         hint="Say which session is meant: --session SESSION_ID.",
         next_call=NextCall(operation="session.resume", params={"query": sessions[0]} if sessions else {}),
     )
+
+
+# Two trees as a unified diff, within limits
+
+
+MOST_DIFF_BYTES = 100_000
+"""Of all hunks together; later files are only counted."""
+MOST_DIFF_FILES = 200
+"""Files that one answer names."""
+
+
+class ShowDiff(Input, frozen=True, kw_only=True):
+    """What to compare with what."""
+
+    before: Annotated[str, Meta(description="A node id or tree id.", min_length=1, max_length=128)]
+    after: (
+        Annotated[
+            str,
+            Meta(description="The same, or now; default now.", max_length=128),
+        ]
+        | UnsetType
+    ) = UNSET
+    session: Annotated[str, Meta(description="Session id.", max_length=128)] | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+class DiffedFile(Answer, frozen=True, kw_only=True):
+    """One file that differs."""
+
+    path: str
+    change: FileChange
+    added: int
+    removed: int
+    note: str
+    """Why no lines are shown; empty: they are in the diff."""
+
+
+class CodeDiff(Answer, frozen=True, kw_only=True):
+    """The difference of two trees."""
+
+    session_id: str
+    before: str
+    after: str
+    differing: int
+    files: list[DiffedFile]
+    diff: str
+    """Unified; hidden characters stand as their escapes."""
+
+
+def show_diff(rt: ReadPorts, request: ShowDiff) -> CodeDiff:
+    """Compare two trees.
+
+    Raises Fault E_NOT_FOUND, E_IO when they cannot be compared, SESSION_NOT_FOUND and CONTEXT_MISSING.
+    """
+    here = project_of(rt, request.project)
+    session, tip = find_run_here(rt, request.session, here, request.before)
+    history = session.history
+    project = find_own_project(rt.workspace, rt.places, history.runs[tip.run_id], request.project) or here
+    before = read_named(rt, history, tip, request.before, project)
+    after = read_named(rt, history, tip, NOW if request.after is UNSET else request.after, project)
+    differing = require_comparison(rt, project, before.tree, after.tree)
+    shown = differing[:MOST_DIFF_FILES]
+    present = after.tree.entries if after.recorded is None else ()
+    contents: dict[str, bytes] = {}
+    contents.update(read_tree_contents(rt, project, before.entries, _digests(shown, "before"), present))
+    contents.update(read_tree_contents(rt, project, after.entries, _digests(shown, "after"), present))
+    files: list[DiffedFile] = []
+    hunks: list[str] = []
+    room = MOST_DIFF_BYTES
+    for one in shown:
+        file, text = _diff_file(one, contents)
+        if len(text.encode()) > room:
+            file, text = _without(file, "the answer is full"), ""
+        room -= len(text.encode())
+        files.append(file)
+        hunks.append(text)
+    return CodeDiff(
+        session_id=history.session_id,
+        before=before.tree.tree_id,
+        after=after.tree.tree_id,
+        differing=len(differing),
+        files=files,
+        diff="".join(hunks),
+    )
+
+
+def _digests(differing: tuple[Difference, ...], side: str) -> set[str]:
+    entries: list[TreeEntry] = [one.before if side == "before" else one.after for one in differing]
+    return {one.digest for one in entries if one.mode != "absent" and not holds_credentials(one.path)}
+
+
+def _diff_file(one: Difference, contents: Mapping[str, bytes]) -> tuple[DiffedFile, str]:
+    file = DiffedFile(path=one.path, change=describe_change(one), added=0, removed=0, note="")
+    if holds_credentials(one.path):  # two files may have one content, and so one digest
+        return _without(file, "it holds credentials, which are never shown"), ""
+    sides = [b"" if side.mode == "absent" else contents.get(side.digest) for side in (one.before, one.after)]
+    old, new = sides
+    if old is None or new is None:
+        return _without(file, "its content is not kept on this machine"), ""
+    if old == new:
+        return _without(file, f"only its mode: {one.before.mode} to {one.after.mode}"), ""
+    diffed = diff_texts(one.path, old, new)
+    if isinstance(diffed, str):
+        return _without(file, diffed), ""
+    return msgspec.structs.replace(file, added=diffed.added, removed=diffed.removed), diffed.text
+
+
+def _without(file: DiffedFile, note: str) -> DiffedFile:
+    return msgspec.structs.replace(file, note=note, added=0, removed=0)
+
+
+DIFF = Operation(
+    name="code.diff",
+    effect="read",
+    where="companion",
+    summary="Show two trees of the project's files as a unified diff.",
+    input=ShowDiff,
+    output=CodeDiff,
+    perform=show_diff,
+    shape=Shape(
+        levels={"minimal": ("before", "after", "differing")},
+        select="top",
+        drop_order=("diff",),
+        untrusted=("files.path", "diff"),
+    ),
+    errors=("CONTEXT_MISSING", "SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION"),
+)

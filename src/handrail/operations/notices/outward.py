@@ -39,17 +39,17 @@ def list_outward(
     found = []
     for record in records:
         body = decode_event(record.body)
-        told = _classify(body.data)
-        if told is None or (kinds and told[0] not in kinds):
+        notice = _classify(body.data)
+        if notice is None or (kinds and notice[0] not in kinds):
             continue
         found.append(
             OutwardNotice(
                 id=f"{session_id}:{record.index}",
-                kind=told[0],
+                kind=notice[0],
                 session_id=session_id,
                 run_id=body.scope.run_id or "",
                 at=body.at,
-                text=told[1][:LONGEST_TEXT] if with_text else "",
+                text=notice[1][:LONGEST_TEXT] if with_text else "",
             )
         )
     return tuple(found)

@@ -27,8 +27,8 @@ from handrail.operations.handles import node_of, session_of
 from handrail.operations.stored_sessions import find_sessions_with_run
 from handrail.projections.overview import UNDER_WAY, Graphs, choose_run
 from handrail.projections.run_graph import preferred_tip, run_graph, run_graphs
-from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Operation
+from handrail.runtime.refused_calls import refuse_handed_out
 from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.runtime.sessions import PlanWith, Session, decide_and_commit
 
@@ -244,8 +244,8 @@ def _require_open(history: History, run_id: RunId) -> None:
     status = run_graph(history, run_id).status
     if status not in _FINISHED:
         return
-    told = describe_not_run(not_run_at(history, preferred_tip(history, run_id).node_id))
-    passed = f" ({told})" if told else ""
+    text = describe_not_run(not_run_at(history, preferred_tip(history, run_id).node_id))
+    passed = f" ({text})" if text else ""
     raise refuse_argument(
         f"Run {quote(run_id)} is {status}: no step is left{passed}, so there is nothing to close.",
         "run",

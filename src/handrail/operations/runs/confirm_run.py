@@ -1,8 +1,9 @@
 """`run.confirm`: a person confirms the pending step, at a terminal or in the Console. No agent's tool does.
 
 What the person sees is shown on the terminal itself, and the answer is read from there; without a terminal
-nobody is asked. The Console shows the same text, and sends the answer with the digest of what it showed.
-No token is used: the agent sends its report afterwards, and that counts as confirmed.
+nobody is asked. The Console shows the same text, and sends the answer with the digest of what it showed, and
+the form of a client asks about an attempt that was blocked. No token is used: the agent sends its report
+afterwards, and that counts as confirmed.
 """
 
 from __future__ import annotations
@@ -12,31 +13,30 @@ from typing import Annotated, assert_never
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import (
-    E_CONFLICT,
-    E_HUMAN_REQUIRED,
-    E_INTERRUPTED,
-)
+from handrail.contract.catalogue import E_CONFLICT, E_HUMAN_REQUIRED, E_INTERRUPTED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Fault, Json, NextCall, make_from, refuse_argument
+from handrail.contract.redaction import Secrets
 from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import UNCHECKED, Ask, ask_about, describe_unchecked, read_value, weigh_answers
 from handrail.engine.decide import decide_confirmation
 from handrail.engine.events import ConfirmationAnswer, ConfirmationDoor, ConfirmationRecorded
-from handrail.engine.history import Confirmation, History
+from handrail.engine.history import Confirmation, History, Node, Recorded, confirmation_of
 from handrail.engine.judge.arrival import PersonsWord, named_confirmer
 from handrail.engine.judge.artifacts import check_context_change
 from handrail.engine.messages import RUN_CONFIRM, confirm_line
 from handrail.engine.navigate import Running, step_key
+from handrail.engine.reasons import Blocker, WaitKind, wait_of
 from handrail.operations.finding import name_answerer
+from handrail.operations.handles import find_recorded_answer, node_of, read_ack, session_of
 from handrail.operations.pending_step import PendingStep, find_pending_step
 from handrail.operations.replies import load_pinned_workflow
-from handrail.projections.asked_person import describe_write, show_to_person
-from handrail.runtime.misplaced_token import refuse_handed_out
+from handrail.projections.asked_person import FORM, describe_write, show_to_person
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
+from handrail.runtime.refused_calls import refuse_handed_out
+from handrail.runtime.runtime import ReadPorts, RehydratePorts, Runtime, WritePorts, project_of
 from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, require_healthy
 from handrail.runtime.who_confirms import find_answerers, require_confirmer
 from handrail.workflows.compiled import TYPE_WORDS, CompiledWorkflow, InputSpec, Option
@@ -226,7 +226,7 @@ def _show(
 ) -> PersonsQuestion:
     assert isinstance(pending.node.state, Running), "only a pending step is confirmed"
     writes, diff = map(rt.secrets.redact_text, describe_write(pending.session.history, workflow, ask.attempt))
-    said = None if word.seen else word.answered  # else it was about another report, or about none
+    answer = None if word.seen else word.answered  # else it was about another report, or about none
     return PersonsQuestion(
         session_id=pending.session.history.session_id,
         run_id=pending.run.run_id,
@@ -235,7 +235,7 @@ def _show(
         shown=shown,
         what_digest=digest(shown),
         options=[_describe_option(rt, one) for one in ask.options],
-        answer=None if said is None else said.fact.answer,
+        answer=None if answer is None else answer.fact.answer,
         asked=ask.kind,
         is_asked=ask.is_open,
         takes_value=ask.takes_value,
@@ -270,9 +270,9 @@ class Meant(msgspec.Struct, frozen=True, kw_only=True):
     value: str = ""
 
 
-def _is_same(meant: Meant, said: Confirmation) -> bool:
+def _is_same(meant: Meant, before: Confirmation) -> bool:
     """Whether somebody gives the answer again that they gave before."""
-    fact = said.fact
+    fact = before.fact
     is_same_value = bool(meant.option_id) or meant.value == fact.value  # of an option it is the label
     return (meant.answer, meant.option_id) == (fact.answer, fact.option_id) and is_same_value
 
@@ -294,29 +294,29 @@ def _read_given(given: PersonsAnswer, shown: str, ask: Ask, workflow: CompiledWo
     return meant
 
 
-def _read(told: str, ask: Ask, workflow: CompiledWorkflow) -> Meant | None:
+def _read(line: str, ask: Ask, workflow: CompiledWorkflow) -> Meant | None:
     """What a typed line means: the id or the number of an option, a value, yes or no."""
     options = [one.id for one in ask.options]
-    if told in options:
-        return Meant(answer="confirmed", option_id=told)
-    if options and told.isascii() and told.isdigit() and 1 <= int(told) <= len(options):
-        return Meant(answer="confirmed", option_id=options[int(told) - 1])
+    if line in options:
+        return Meant(answer="confirmed", option_id=line)
+    if options and line.isascii() and line.isdigit() and 1 <= int(line) <= len(options):
+        return Meant(answer="confirmed", option_id=options[int(line) - 1])
     if ask.takes_value:
-        return read_gift(told, ask, workflow)
-    answer = _ANSWERS.get(told.lower())
+        return read_gift(line, ask, workflow)
+    answer = _ANSWERS.get(line.lower())
     return None if answer is None or (options and answer == "confirmed") else Meant(answer=answer)
 
 
-def read_gift(told: str, ask: Ask, workflow: CompiledWorkflow) -> Meant | None:
+def read_gift(value: str, ask: Ask, workflow: CompiledWorkflow) -> Meant | None:
     """A value that fits the input; nothing is no answer."""
     needed = ask.needed
-    if not told:
+    if not value:
         return None
     if needed is not None and needed.input:
         spec = workflow.inputs.get(needed.input)
-        if check_context_change(workflow.inputs, {needed.input: read_value(spec, told)}):
+        if check_context_change(workflow.inputs, {needed.input: read_value(spec, value)}):
             return None
-    return Meant(answer="confirmed", value=told)
+    return Meant(answer="confirmed", value=value)
 
 
 def _describe_answers(ask: Ask, workflow: CompiledWorkflow) -> str:
@@ -356,16 +356,16 @@ def _ask(rt: WritePorts, shown: str, pending: PendingStep, ask: Ask, workflow: C
     terminal = rt.terminal()
     with rt.interruptions.defer():
         for _ in range(MOST_QUESTIONS):
-            told = terminal.ask(text, lambda: rt.interruptions.stop_reason() == "signal")
+            line = terminal.ask(text, lambda: rt.interruptions.stop_reason() == "signal")
             if rt.interruptions.stop_reason() == "signal":
                 raise Fault(
                     E_INTERRUPTED,
                     "The question was interrupted; nothing was recorded.",
                     details={"committed": False},
                 )
-            if told is None or (ask.takes_value and not told.strip()):
+            if line is None or (ask.takes_value and not line.strip()):
                 break
-            meant = _read(told.strip(), ask, workflow)
+            meant = _read(line.strip(), ask, workflow)
             if meant is not None:
                 return meant
             text = again
@@ -419,20 +419,20 @@ def record_answer(
     return _describe(committed.history, committed.history.confirmations[fact.node_id][-1], is_new=True)
 
 
-def _describe(history: History, said: Confirmation, *, is_new: bool) -> ConfirmedRun:
-    node = history.nodes[said.fact.node_id]
+def _describe(history: History, held: Confirmation, *, is_new: bool) -> ConfirmedRun:
+    node = history.nodes[held.fact.node_id]
     assert isinstance(node.state, Running), "a confirmation belongs to a pending step"
     return make_from(
         ConfirmedRun,
-        said.fact,
+        held.fact,
         session_id=history.session_id,
         run_id=node.run_id,
         step_id=step_key(node.state),
-        who=name_person(said.fact.who),
-        answered_at=said.at,
+        who=name_person(held.fact.who),
+        answered_at=held.at,
         is_new=is_new,
-        asked=said.fact.asked or "",
-        next=_name_next(said.fact) + (f" It counts; {UNCHECKED}." if describe_unchecked(said.fact) else ""),
+        asked=held.fact.asked or "",
+        next=_name_next(held.fact) + (f" It counts; {UNCHECKED}." if describe_unchecked(held.fact) else ""),
     )
 
 
@@ -488,3 +488,108 @@ OPERATION = Operation(
         "TOKEN_SCOPE_MISMATCH",
     ),
 )
+
+
+# The form of the agent's client: what a person could answer so that a blocked attempt goes on
+
+
+_ONE_VALUE = ("string", "number", "integer", "boolean")
+
+
+class NeededAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that the form of a client can put to a person."""
+
+    ask: Ask
+    shown: str
+    workflow: CompiledWorkflow
+    given: Json | UnsetType = UNSET
+    """What a person answered in a form to this attempt: a yes or no, an option (None: none), or a value."""
+
+    @property
+    def spec(self) -> InputSpec | None:
+        """Of a value: the input that it is for."""
+        return None if self.ask.needed is None else self.workflow.inputs.get(self.ask.needed.input)
+
+
+def find_needed_answer(ports: RehydratePorts, secrets: Secrets, retry_ack: str) -> NeededAnswer | None:
+    """What would let this attempt go on; None where only the agent, a secret or a document would.
+
+    `retry_ack` is the ack of the blocked reply, or the token of any of its options. An answer in a form went
+    to this very attempt, so a repeat of its call goes on with it; an answer at another door is for the next
+    attempt. Nobody is asked about an attempt that went on without an answer, or about what they declined.
+    Raises Fault for a token that does not verify.
+    """
+    claims = read_ack(ports.keys, retry_ack, UNSET).claims
+    session = session_of(ports.log, claims)
+    history = session.history
+    node = node_of(history, claims)
+    attempt = _find_attempt(history, node)
+    if attempt is None or attempt.blocked is None or not isinstance(node.state, Running):
+        return None
+    workflow = load_pinned_workflow(ports.log, history.runs[node.run_id].workflow_hash)
+    ask = ask_about(history, workflow, node)
+    if {_asked_for(blocker) for blocker in attempt.blocked.every_blocker} != {ask.kind}:
+        return None
+    shown = secrets.redact_text(show_to_person(history, workflow, node, FORM))
+    needed = NeededAnswer(ask=ask, shown=shown, workflow=workflow)
+    if ask.kind == "give" and (not ask.takes_value or not _takes_one_value(needed.spec)):
+        return None
+    facts = (held.fact for held in history.confirmations.get(node.node_id, ()))
+    answers = [fact for fact in facts if fact.asked in (None, ask.kind)]
+    if answers:
+        is_form = answers[-1].door == "elicitation"
+        return msgspec.structs.replace(needed, given=_make_answer(ask, answers[-1])) if is_form else None
+    is_answered = find_recorded_answer(session, claims, "advance") is not None
+    return None if is_answered or _is_declined_before(history, node, attempt, digest(shown)) else needed
+
+
+def _takes_one_value(spec: InputSpec | None) -> bool:
+    return spec is not None and not spec.implicit and spec.type in _ONE_VALUE
+
+
+def _make_answer(ask: Ask, fact: ConfirmationRecorded) -> Json:
+    match ask.kind:
+        case "choose":
+            return fact.option_id or None
+        case "give":
+            return fact.value
+        case "confirm" | "allow_write":
+            return fact.answer == "confirmed"
+        case never:
+            assert_never(never)
+
+
+def _asked_for(blocker: Blocker) -> WaitKind | None:
+    """What a person is asked for; nothing where they have taken another option already."""
+    wait = wait_of(blocker)
+    return None if wait is None or wait.state == "invalid" else wait.kind
+
+
+def record_persons_answer(rt: Runtime, retry_ack: str, needed: NeededAnswer, meant: Meant) -> None:
+    """Keep what a person answered in the form of their client, at the attempt that they were asked about.
+
+    Raises Fault as a report at this attempt would.
+    """
+    own = rt.for_one_call(None)
+    claims = read_ack(own.keys, retry_ack, UNSET).claims
+    session = session_of(own.log, claims)
+    node = node_of(session.history, claims)
+    run = session.history.runs[node.run_id]
+    pending = PendingStep(session=session, run=run, node=node, by_token=True)
+    record_answer(own, pending, needed.ask, meant, "elicitation", needed.shown)
+
+
+def _find_attempt(history: History, node: Node) -> Recorded | None:
+    """The attempt that made this node; None where none did."""
+    return next((held for held in history.advances.values() if held.to_node_id == node.node_id), None)
+
+
+def _is_declined_before(history: History, node: Node, asked: Recorded, shown_digest: str) -> bool:
+    """Whether a person declined the same report, or saw the same text then."""
+    answer = confirmation_of(history, node.node_id)
+    if answer is None or answer.fact.answer != "declined":
+        return False
+    declined = _find_attempt(history, history.nodes[answer.fact.node_id])
+    if declined is not None and declined.blocked and declined.input_digest == asked.input_digest:
+        return True
+    return answer.fact.what_digest == shown_digest

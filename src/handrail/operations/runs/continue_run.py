@@ -16,7 +16,14 @@ from handrail.engine.history import Node, Recorded, is_older, steps_after
 from handrail.engine.navigate import own_action_at
 from handrail.engine.reply import Reply
 from handrail.operations.gathering import gather
-from handrail.operations.handles import WORKER_RULE, Prepared, TokenCall, Worker, answer_attempt, read_ack
+from handrail.operations.handles import (
+    WORKER_RULE,
+    Prepared,
+    TokenCall,
+    Worker,
+    answer_attempt,
+    read_ack,
+)
 from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer, warn_of_present
 from handrail.operations.report import Output, check_change, check_merged, read_report
 from handrail.operations.same_project import find_own_project
@@ -90,6 +97,10 @@ def advance(
         return predict_outcome(rt, claims, "advance", gather_report, decide_advance)
     try:
         answer = answer_attempt(rt, claims, "advance", gather_report, decide_advance)
+        if option is not None and answer.session.history.confirmations and answer.prepared is None:
+            from handrail.operations.taken_options import follow_question
+
+            claims, answer = follow_question(rt, claims, answer, work, gather_report)
     except Fault as fault:
         if fault.kind is not STEP_WAITS:
             raise
@@ -103,7 +114,7 @@ def advance(
     made = session.history.nodes[recorded.to_node_id]
     run = session.history.runs[made.run_id]
     if prepared is not None and prepared.project is not None and prepared.gathered.handed:
-        from handrail.operations.child_projects import keep_first_trees
+        from handrail.operations.kept_trees import keep_first_trees
 
         keep_first_trees(rt, session, made, prepared.project)
     known = None if prepared is None else prepared.gathered.workflow
@@ -127,18 +138,16 @@ def _gather_report(
     """What decides a report: with the result of a pending action of ours, and files that an older step saw
     differently.
     """
-    prepared = gather(rt, session, node, work, request.project, request.worker)
+
+    def look(current: Session) -> Prepared:
+        return gather(rt, current, node, work, request.project, request.worker)
+
+    prepared = look(session)
     check_change(session.history, prepared.gathered.workflow, node, work)
     if session.history.runs[node.run_id].checks and not rt.is_served and request.dry_run is not True:
-        from handrail.operations.checks.approved_runs import Looked, run_due_checks
+        from handrail.operations.checks.receipt_runs import run_due_checks
 
-        looked = run_due_checks(
-            rt,
-            Looked(session=session, prepared=prepared),
-            node,
-            lambda current: gather(rt, current, node, work, request.project, request.worker),
-        )
-        session, prepared = looked.session, looked.prepared
+        session, prepared = run_due_checks(rt, session, prepared, node, look)
     gathered, history = prepared.gathered, session.history
     if own_action_at(gathered.workflow, node.state) is not None and request.dry_run is not True:
         from handrail.operations.runs.own_actions import perform_action
@@ -148,7 +157,7 @@ def _gather_report(
     check_merged(history, node, gathered.work.context | gathered.work.result)
     if not history.trees or not (steps_after(history, node.node_id) or is_older(history, node)):
         return replace(prepared, gathered=gathered)
-    from handrail.operations.other_files import look_at_present
+    from handrail.operations.kept_trees import look_at_present
 
     other = look_at_present(rt, history, node, prepared.project)
     if other is None:

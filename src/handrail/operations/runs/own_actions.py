@@ -198,12 +198,12 @@ def _find_forbidden(
 def _explain(action: Action, message: str, fix: str, code: str = "") -> Reason:
     """Why an action was not carried out; `code` is of the trouble that it met."""
     values = {"step": action.id, "operation": action.operation, "because": shorten_message(message, 200)}
-    said = f"{code}: {message}" if code else message
+    reason = f"{code}: {message}" if code else message
     return Reason(
         name="contract_violation:missing_required_output",
         pointer=WorkflowStep(step_id=action.id),
         waits_for=WaitsFor(kind="action", values=values | ({"code": code} if code else {})),
-        message=shorten_message(f"{action.operation} was not carried out: {said}"),
+        message=shorten_message(f"{action.operation} was not carried out: {reason}"),
         fix=shorten_message(fix, FIX_BYTES),
     )
 
@@ -226,13 +226,13 @@ def _describe(action: Action, params: Mapping[str, Any], result: Mapping[str, An
             named = ", ".join(map(shorten, files[:_MOST_NAMED]))
             more = f" and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else ""
             done = "was already applied to" if result.get(ALREADY_APPLIED) else "wrote"
-            told = f"{done} {format_count(len(files), 'file')}: {named}{more}"
+            outcome = f"{done} {format_count(len(files), 'file')}: {named}{more}"
         case {"file_count": files, "edit_count": edits}:
-            told = f"previewed {format_count(edits, 'edit')} in {format_count(files, 'file')}"
+            outcome = f"previewed {format_count(edits, 'edit')} in {format_count(files, 'file')}"
         case {"count": count, "total": total}:
-            told = f"found {count} of {total}"
+            outcome = f"found {count} of {total}"
         case _:
-            told = "answered"
+            outcome = "answered"
     asked = [f"{name} {quote(str(value))}" for name, value in params.items() if name not in _MEANS]
     done = " ".join([action.operation, *asked[:_MOST_NAMED]])
-    return f"{done}: {told}.\nDigest of the result: {digest(dict(result))}"
+    return f"{done}: {outcome}.\nDigest of the result: {digest(dict(result))}"

@@ -91,7 +91,7 @@ def rehydrate(ports: RehydratePorts, request: ContinueRun) -> Success:
             *session.warnings,
             *handle.warnings,
             *(warn_of_nobody(history, standing.run) if standing.leaf is not None else ()),
-            *warn_of_drift(ports.library, ports.workspace, request.project, standing.run, workflow),
+            *warn_of_drift(ports.library, ports.workspace, request.project, standing.run),
             *_warn_of_other_files(ports, request, history, node),
         ),
         project=project,
@@ -108,7 +108,7 @@ def _warn_of_other_files(
 ) -> tuple[ReplyWarning, ...]:
     if not history.trees or not is_older(history, node):
         return ()
-    from handrail.operations.other_files import warn_of_present  # noqa: PLC0415 - few steps are older ones
+    from handrail.operations.kept_trees import warn_of_present  # noqa: PLC0415 - few steps are older ones
 
     run = history.runs[node.run_id]
     own = find_own_project(ports.workspace, ports.places, run, request.project)

@@ -255,7 +255,7 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
     omitted = max(0, len(placed) - MOST_ROWS)
     facts = facts_at(history, workflow, tip.node_id)
     progress = progress_at(workflow, tip, facts)
-    said = confirmation_of(history, tip.node_id) if isinstance(tip.state, Running) else None
+    answer = confirmation_of(history, tip.node_id) if isinstance(tip.state, Running) else None
     every = needs_of(history, workflows, graphs) if session.is_sound else ()
     own = tuple(need for need in every if need.run_id == graph.run_id)
     seen = SessionFacts(
@@ -276,7 +276,7 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
         pending_title=title_at(workflow, tip),
         account="" if run.actor is None else run.actor.id,
         machine="" if run.actor is None else run.actor.machine,
-        pending_person="" if said is None else said.fact.answer,
+        pending_person="" if answer is None else answer.fact.answer,
         evidence=msgspec.structs.asdict(sum_evidence(history, tip.node_id) or EvidenceSum()),
         evidence_told=describe_sum_at(history, tip.node_id),
         evidence_caveat=caveat_of(history),
@@ -396,7 +396,7 @@ def _rail_node(
     leaves = leaves_of(workflow)
     attached = attached_to(history, node.node_id)
     claim = worst_claim(claims_at(history, node.node_id))
-    said = answer_about(history, node)
+    answer = answer_about(history, node)
     passed = not_run_by_move(attached)
     return make_from(
         RailNode,
@@ -417,7 +417,7 @@ def _rail_node(
         level="" if claim is None else level_of(claim),
         is_imported=is_from_elsewhere(history, node.node_id),
         is_diverged=bool(attached.divergences),
-        person="" if said is None else said.fact.answer,
+        person="" if answer is None else answer.fact.answer,
         passed=[
             PassedRow(
                 step_id=part.part_id,

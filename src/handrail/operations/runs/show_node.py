@@ -38,7 +38,7 @@ from handrail.engine.standing import standing_at
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.runs.show_graph import done_title
-from handrail.projections.claim_texts import tell_claim
+from handrail.operations.sessions.show_session import DivergenceRow, describe_divergence
 from handrail.projections.evidence import (
     EvidenceSum,
     caveat_of,
@@ -50,6 +50,7 @@ from handrail.projections.evidence import (
 )
 from handrail.projections.needs import resume_prompt
 from handrail.projections.overview import session_title
+from handrail.projections.plain_words import describe_claim
 from handrail.projections.report.markdown import describe_way
 from handrail.projections.report.story import Moment, moment_at
 from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_graph, title_at
@@ -181,14 +182,6 @@ class NodeReceipt(Answer, frozen=True, kw_only=True):
     tail: str
 
 
-class NodeDivergence(Answer, frozen=True, kw_only=True):
-    """Where the agent left the instructions on purpose."""
-
-    reason: str
-    step_id: str
-    summary: str
-
-
 class NodeCapability(Answer, frozen=True, kw_only=True):
     """What was observed about an optional capability."""
 
@@ -270,7 +263,7 @@ class ShownNode(Answer, frozen=True, kw_only=True):
     """What is true of every count here: who recorded it, where that was another store."""
     is_imported: bool
     """Another store recorded the node: nothing of it was seen here."""
-    divergences: list[NodeDivergence]
+    divergences: list[DivergenceRow]
     capabilities: list[NodeCapability]
     validations: list[NodeValidation]
     trace: list[str]
@@ -340,7 +333,7 @@ def _placed(
     notes = excerpt(moment.notes, NOTES_BYTES)
     before = None if node.parent is None else preferences_at(history, node.parent)
     changed = moment.preferences is not None and before not in (None, moment.preferences)
-    said = answer_about(history, node)
+    answer = answer_about(history, node)
     recorded = find_tree_of(history, node.node_id)
     return make_from(
         ShownNode,
@@ -366,9 +359,7 @@ def _placed(
         evidence_told=describe_sum_at(history, node.node_id),
         evidence_caveat=caveat_of(history),
         is_imported=is_from_elsewhere(history, node.node_id),
-        divergences=[
-            make_from(NodeDivergence, one, step_id=one.related_step_id) for one in moment.divergences
-        ],
+        divergences=list(map(describe_divergence, moment.divergences)),
         capabilities=[make_from(NodeCapability, one) for one in moment.capabilities],
         validations=list(map(_validation, moment.validations)),
         trace=describe_way(moment),
@@ -376,7 +367,7 @@ def _placed(
         preferences_before=msgspec.structs.asdict(before) if changed and before is not None else None,
         context_keys=sorted(history.context.get(node.node_id, {})),
         pending=_pending(history, workflow, node),
-        person=None if said is None else _answer(said),
+        person=None if answer is None else _answer(answer),
         tree=None
         if recorded is None
         else NodeTree(tree_id=recorded.fact.tree_id, cause=recorded.fact.cause, at=recorded.at),
@@ -421,14 +412,14 @@ def _pending(history: History, workflow: CompiledWorkflow, node: Node) -> Pendin
         return None
     standing = standing_at(history, workflow, node, "reply")
     prompt = excerpt(standing.prompt, PROMPT_BYTES)
-    said = confirmation_of(history, node.node_id)
+    answer = confirmation_of(history, node.node_id)
     leaf = standing.leaf
     return PendingRow(
         step_id=step_key(node.state),
         title=title_at(workflow, node),
         prompt=prompt,
         is_cut=prompt != standing.prompt,
-        person=None if said is None else _answer(said),
+        person=None if answer is None else _answer(answer),
         needs_person=standing.needs_confirmation or (leaf is not None and may_ask(leaf)),
         options=[option.id for option in leaf.options] if isinstance(leaf, Choice) else [],
         done=standing.progress.done,
@@ -465,7 +456,7 @@ def _claim(claim: Claim, moment: Moment, caveat: str) -> NodeClaim:
     return make_from(
         NodeClaim,
         claim,
-        text=tell_claim(claim, moment.artifacts),
+        text=describe_claim(claim, moment.artifacts),
         level=level_of(claim),
         told=", ".join(filter(None, (describe_level(claim), caveat))),
         refs=list(claim.refs),
@@ -488,10 +479,10 @@ def _receipt(held: Receipt) -> NodeReceipt:
     )
 
 
-def _answer(said: Confirmation) -> NodeAnswer:
-    fact = said.fact
-    told = fact.value or fact.option_id or fact.answer
-    return make_from(NodeAnswer, fact, said, said=told, who=name_person(fact.who))
+def _answer(answer: Confirmation) -> NodeAnswer:
+    fact = answer.fact
+    text = fact.value or fact.option_id or fact.answer
+    return make_from(NodeAnswer, fact, answer, said=text, who=name_person(fact.who))
 
 
 def _origin(history: History, run: Run, node: Node, name: str) -> NodeOrigin:

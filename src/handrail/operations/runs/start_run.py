@@ -29,7 +29,7 @@ from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import shorten
 from handrail.engine.decide import StartFacts, decide_start, list_unmet_lists
-from handrail.engine.events import PreferencesDelta
+from handrail.engine.events import PreferencesDelta, RunStarted
 from handrail.engine.facts import MOST_TAGS, PRESETS, change_at_start, encode_project, place_of
 from handrail.engine.history import Recorded, node_at
 from handrail.engine.judge.artifacts import check_start_context, correct_context
@@ -43,11 +43,10 @@ from handrail.engine.owners import (
 )
 from handrail.engine.reasons import InputProblem
 from handrail.engine.reply import Reply, ReplyWarning
-from handrail.operations.child_projects import keep_first_trees
 from handrail.operations.declared_checks import pin_checks
 from handrail.operations.finding import REQUESTED, find_begun, find_requested, find_session
 from handrail.operations.handles import require_place
-from handrail.operations.kept_trees import take_first_tree
+from handrail.operations.kept_trees import keep_first_trees, take_first_tree
 from handrail.operations.replies import RUN_SHAPE, load_handed, load_pinned_workflow, reply_to_answer
 from handrail.operations.report import Goal, check_context, check_filled_in, check_goal_size
 from handrail.operations.runs.continue_run import run_following_actions
@@ -60,8 +59,8 @@ from handrail.operations.runs.start_warnings import (
 )
 from handrail.operations.workflow_catalog import find_workflow, load_catalog, pin
 from handrail.ports.log import Blob
-from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Operation
+from handrail.runtime.refused_calls import refuse_handed_out
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import (
     PlanWith,
@@ -275,7 +274,7 @@ def _asked(rt: ReadPorts, request: StartRun) -> _Asked:
     context = {} if request.context is UNSET else request.context
     check_context(context)
     check_filled_in("", [], context)
-    goal = check_goal_size("" if request.goal is UNSET else request.goal.strip())
+    goal = check_goal_size(request.goal)
     wanted = _preferences(request)
     sent: dict[str, Json] = {"workflowId": request.workflow_id, "goal": goal, "context": context}
     if request.preferences is not UNSET or request.preset is not UNSET:
@@ -361,28 +360,32 @@ def _begin(
     settings = rt.settings.of(project)
     filled = fill_from_goal(pinned.workflow, asked.context, asked.goal)
     entry, own = given.entry, rt.settings.of()
-    facts = StartFacts(
-        session_id=session.history.session_id,
-        run_id=run_id,
-        workflow=pinned.workflow,
+    started = RunStarted(
+        workflow_id=pinned.workflow.id,
         workflow_hash=pinned.workflow_hash,
         source_kind=entry.source_kind,
         source_ref=entry.source_ref,
         input_digest=asked.input_digest,
+        source_digest=blob_ref(entry.content),
+        is_first_here=is_first_here(rt.log, entry.source_kind, pinned.workflow_hash),
+        tags=entry.tags[:MOST_TAGS],
+        agent=shorten(rt.client),
+        project=encode_project(project, rt.workspace.identity(project)),
+        checks=pin_checks(settings, rt.secrets, rt.known_checks(), project),
+        confirmations=settings.confirmations,
+        confirmations_from=settings.confirmations_from,
+    )
+    facts = StartFacts(
+        session_id=session.history.session_id,
+        run_id=run_id,
+        workflow=pinned.workflow,
+        started=started,
         context=asked.context | filled,
         from_goal=tuple(filled),
         observations=seen,
         preferences=asked.preferences,
         defaults=PreferencesDelta(autonomy=own.autonomy, risk_policy=own.risk_policy),
-        source_digest=blob_ref(entry.content),
-        is_first_here=is_first_here(rt.log, entry.source_kind, pinned.workflow_hash),
-        tags=entry.tags[:MOST_TAGS],
-        agent=shorten(rt.client),
         handed={one.workflow_hash: one.workflow for one in pinned.children},
-        project=encode_project(project, rt.workspace.identity(project)),
-        checks=pin_checks(settings, rt.secrets, rt.known_checks(), project),
-        confirmations=settings.confirmations,
-        confirmations_from=settings.confirmations_from,
     )
     _check_lists(facts, session, asked)
     blobs = [Blob(ref=BlobRef(one.workflow_hash), content=one.content) for one in (pinned, *pinned.children)]

@@ -58,8 +58,8 @@ def _joined_from_elsewhere(history: History, run: Run) -> tuple[ReplyWarning, ..
 
 def warn_of_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> tuple[ReplyWarning, ...]:
     """Only the first reply says it: a run that began keeps the base that it began with."""
-    told = explain_changed_base(rt, workflow)
-    return (ReplyWarning(code="WORKFLOW_SOURCE_DIFFERS", message=told),) if told else ()
+    message = explain_changed_base(rt, workflow)
+    return (ReplyWarning(code="WORKFLOW_SOURCE_DIFFERS", message=message),) if message else ()
 
 
 def warn_of_missing_look(

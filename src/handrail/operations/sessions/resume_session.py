@@ -292,7 +292,7 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
     history = session.history
     warnings: tuple[ReplyWarning, ...] = ()
     evidence: EvidenceSum | None = None
-    said: Confirmation | None = None
+    answer: Confirmation | None = None
     children: list[HandedOut] = []
     if subject.run_id is None:
         title, token = "", _mint_session_token(rt, history)
@@ -303,10 +303,10 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
         title = title_at(workflow, tip)
         token = mint_state_token(rt.keys, history.session_id, tip)
         evidence = sum_evidence(history, tip.node_id)
-        said = confirmation_of(history, tip.node_id)
+        answer = confirmation_of(history, tip.node_id)
         children = _list_handed(rt, history, workflow, tip)
         if found.is_here:
-            warnings = warn_of_drift(rt.library, rt.workspace, project, run, workflow)
+            warnings = warn_of_drift(rt.library, rt.workspace, project, run)
     return make_from(
         Candidate,
         found,
@@ -317,7 +317,7 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
         pending_title=title,
         why_matched=list(found.why),
         imported_from=imported_from(history),
-        person_said="" if said is None else describe_answer(said.fact, with_note=True),
+        person_said="" if answer is None else describe_answer(answer.fact, with_note=True),
         evidence=None if evidence is None else msgspec.structs.asdict(evidence),
         warnings=list(warnings),
         children=children,
@@ -330,14 +330,14 @@ def _list_handed(rt: ReadPorts, history: History, workflow: CompiledWorkflow, no
     if workflow.v < WITH_CHILDREN:
         return []
     join = find_join(history, workflow, node)
-    told = []
+    handed = []
     for child in () if join is None else join.children:
         assert join is not None, "a child is one of a join"
         one = describe_child(rt.log, rt.keys, history, workflow, join.step, child)
         result = shorten(last_notes(history, child.tip.node_id)) if child.is_done else ""
         token = one.work_token if child.status in UNDONE else ""
-        told.append(msgspec.structs.replace(one, work_token=token, result=result))
-    return told
+        handed.append(msgspec.structs.replace(one, work_token=token, result=result))
+    return handed
 
 
 def _mint_session_token(rt: ReadPorts, history: History) -> str:

@@ -1,4 +1,7 @@
-"""`session.settle_gap`: a person settles a gap, at a terminal or in the Console. No agent's tool does."""
+"""`session.settle_gap`: a person settles a gap, or the doubts of a finished run, and no agent's tool does.
+
+At a terminal the person says yes to what is shown there; in the Console to what the page shows.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,19 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import E_HUMAN_REQUIRED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
-from handrail.contract.ids import SessionId
+from handrail.contract.ids import RunId, SessionId, is_run_id
 from handrail.contract.outcome import Answer, Fault, NextCall, refuse_argument
-from handrail.contract.wording import quote
+from handrail.contract.wording import list_names, quote
+from handrail.engine.children.tips import find_tip, open_gaps
 from handrail.engine.decide import decide_settlement
 from handrail.engine.events import ConfirmationDoor, GapRecorded
-from handrail.engine.history import History, Node
+from handrail.engine.history import History, Node, Run
 from handrail.engine.messages import explain_gap
-from handrail.operations.finding import find_session, name_answerer
+from handrail.engine.navigate import Complete
+from handrail.operations.declared_checks import list_approved_since
+from handrail.operations.finding import find_run, find_session, name_answerer
 from handrail.operations.stored_sessions import Sessions, ask_sessions, facet
+from handrail.projections.doubts import AGREEABLE, describe_doubt, list_all_doubts, name_doubts
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts
@@ -25,12 +32,20 @@ from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, read
 from handrail.runtime.who_confirms import require_yes
 
 LONGEST_NOTE = 500
+_RECORDED_MORE = "More was recorded since you were shown what is in doubt."
 
 
 class SettleGap(Input, frozen=True, kw_only=True):
     """Which gap, and why it is settled."""
 
-    gap: Annotated[str, Meta(description="The id of the gap.", min_length=1, max_length=200)]
+    gap: Annotated[
+        str,
+        Meta(
+            description="The id of the gap, or of a finished run, to settle what is in doubt.",
+            min_length=1,
+            max_length=200,
+        ),
+    ]
     note: Annotated[str, Meta(description="Why it is settled.", min_length=1, max_length=LONGEST_NOTE)]
     session: Annotated[str, Meta(description="Its session; else all are searched.")] | UnsetType = UNSET
 
@@ -58,29 +73,29 @@ def settle_gap(rt: WritePorts, request: SettleGap) -> SettledGap:
     that is not there.
     """
     session = _find(rt, request)
-    found = _gap_in(session.history, request.gap)
-    if found is None:
-        raise _unknown(request.gap)
-    node, gap = found
-    settled = _settlement_of(session.history, request.gap)
+    node, gap = _find_gap(rt, session.history, request.gap)
+    settled = _settlement_of(session.history, gap.gap_id)
     if settled is not None:
         return _describe(session.history, node, gap, settled, is_new=False)
     note = request.note.strip()
     at_page: ConfirmationDoor = "console" if rt.principal is None else "account"
     door = at_page if rt.is_at_console else _ask(rt, session, gap, note)
-    told = GapRecorded(
+    settlement = GapRecorded(
         gap_id="",
         severity="info",
         reason="settled_by_person",
         summary=note,
         resolves_gap_id=gap.gap_id,
+        evidence_refs=gap.evidence_refs if _names_run(gap.gap_id) else (),
         door=door,
         who=name_answerer(rt, door),
         node_id=node.node_id,
     )
 
     def decide(now: Session) -> PlanWith:
-        plan = decide_settlement(now.history, told)
+        if _names_run(gap.gap_id) and name_doubts(now.history, node.run_id) != gap.gap_id:
+            raise _refuse_doubts(now.history, _RECORDED_MORE)
+        plan = decide_settlement(now.history, settlement)
         return lambda _: plan
 
     committed, _ = decide_and_commit(rt, session, decide, by_token=False)
@@ -90,9 +105,11 @@ def settle_gap(rt: WritePorts, request: SettleGap) -> SettledGap:
 
 
 def _find(rt: ReadPorts, request: SettleGap) -> Session:
-    """The session that has the gap."""
+    """The session that has the gap or the run."""
     if request.session is not UNSET:
         return find_session(rt, request.session)
+    if _names_run(request.gap):
+        return find_run(rt, request.gap.partition(":")[0]).session
     for session_id in ask_sessions(rt, _list_with_gaps):
         session = read_session(rt.log, session_id)
         if session is not None and session.is_sound and _gap_in(session.history, request.gap):
@@ -113,9 +130,67 @@ def _gap_in(history: History, gap_id: str) -> tuple[Node, GapRecorded] | None:
     return None
 
 
+def _names_run(gap_id: str) -> bool:
+    return is_run_id(gap_id.partition(":")[0])
+
+
+def _find_gap(rt: ReadPorts, history: History, gap_id: str) -> tuple[Node, GapRecorded]:
+    """The gap; what is in doubt at the end of a run is settled like one.
+
+    Raises Fault VALIDATION_ERROR.
+    """
+    run = history.runs.get(RunId(gap_id.partition(":")[0]))
+    found = _gap_in(history, gap_id) if run is None else _sum_doubts(rt, history, run, gap_id)
+    if found is None:
+        raise _unknown(gap_id)
+    return found
+
+
+def _sum_doubts(rt: ReadPorts, history: History, run: Run, asked: str) -> tuple[Node, GapRecorded]:
+    """What is in doubt of a finished run and a person can agree to, as one gap."""
+    node, now = find_tip(history, run.run_id), name_doubts(history, run.run_id)
+    doubts = list_all_doubts(history, node.node_id, list_approved_since(rt, run))
+    agreeable = [one for one in doubts if one.code in AGREEABLE]
+    if asked not in (run.run_id, now):
+        raise _refuse_doubts(history, _RECORDED_MORE)
+    if not isinstance(node.state, Complete):
+        raise _refuse_doubts(history, "The run is not finished. What is in doubt is settled at its end.")
+    if not agreeable:
+        raise _refuse_undoubted(history, node)
+    return node, GapRecorded(
+        gap_id=now,
+        severity="warning",
+        reason="reported",
+        summary="; ".join(map(describe_doubt, agreeable)),
+        evidence_refs=tuple(one.code for one in agreeable),
+    )
+
+
+def _refuse_doubts(history: History, message: str) -> Fault:
+    call = NextCall(operation="session.show", params={"session_id": history.session_id})
+    return refuse_argument(message, "gap", "cannot be settled", "a finished run in doubt", next_call=call)
+
+
+def _refuse_undoubted(history: History, node: Node) -> Fault:
+    """Nothing of a finished run can be agreed to as a whole; its open gaps are settled one by one."""
+    message = "Nothing is in doubt at the end of this run that a person can agree to."
+    gaps = open_gaps(history, node.node_id)
+    if not gaps:
+        return _refuse_doubts(history, message)
+    names = list_names([gap.gap_id for gap in gaps])
+    first = {"gap": gaps[0].gap_id, "session": history.session_id, "note": "TEXT"}
+    return refuse_argument(
+        f"{message} Its open gaps are settled by their own ids: {names}.",
+        "gap",
+        "cannot be settled",
+        "the id of a gap",
+        next_call=NextCall(operation="session.settle_gap", params=first),
+    )
+
+
 def _settlement_of(history: History, gap_id: str) -> GapRecorded | None:
-    told = (gap for held in history.attached.values() for gap in held.gaps)
-    return next((gap for gap in told if gap.resolves_gap_id == gap_id), None)
+    gaps = (gap for held in history.attached.values() for gap in held.gaps)
+    return next((gap for gap in gaps if gap.resolves_gap_id == gap_id), None)
 
 
 def _unknown(gap_id: str) -> Fault:

@@ -31,14 +31,20 @@ from handrail.engine.history import (
     way_to,
 )
 from handrail.engine.messages import explain_gap
-from handrail.engine.navigate import PassedBy, Running, leaves_of
+from handrail.engine.navigate import Complete, PassedBy, Running, leaves_of
 from handrail.engine.progress import describe_not_run
 from handrail.engine.reasons import shorten_message
-from handrail.operations.declared_checks import list_approved
+from handrail.operations.declared_checks import list_approved_since
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.same_project import find_own_project
-from handrail.projections.doubts import list_doubts, list_facts, say_doubt, say_fact
+from handrail.projections.doubts import (
+    AGREEABLE,
+    describe_doubt,
+    describe_fact,
+    list_doubts,
+    list_facts,
+    name_doubts,
+)
 from handrail.projections.evidence import (
     EvidenceSum,
     PlacedClaim,
@@ -50,7 +56,7 @@ from handrail.projections.evidence import (
     level_of,
     list_claims,
     machine_of,
-    say_answer,
+    spell_answer,
     sum_evidence,
     text_of,
 )
@@ -245,6 +251,8 @@ class RunRow(Answer, frozen=True, kw_only=True):
     """What is true of every level and count here: who recorded it, where that was another store."""
     doubts: dict[str, str] = {}
     """Why the run is not clean, by the code of each doubt: what its closing line and its receipt tell."""
+    doubts_id: str | UnsetType = UNSET
+    """By which a person agrees to them (handrail session settle), where the run is finished."""
     told: dict[str, str] | UnsetType = UNSET
     """What is no doubt, and a reader should know, by the code of each fact: told like the doubts."""
     claims: list[ClaimRow]
@@ -399,17 +407,17 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
     workflow = load_pinned_workflow(rt.log, run.workflow_hash)
     noted = [node for node in way_to(history, tip) if notes_at(history, node.node_id) is not None]
     still_open = frozenset(gap.gap_id for gap in open_gaps(history, tip))
-    answers = (held for told in history.confirmations.values() for held in told)
+    answers = (held for group in history.confirmations.values() for held in group)
     # On every branch of the run.
-    said = [held for held in answers if history.nodes[held.fact.node_id].run_id == run.run_id]
-    said.sort(key=lambda held: held.index)
+    confirmations = [held for held in answers if history.nodes[held.fact.node_id].run_id == run.run_id]
+    confirmations.sort(key=lambda held: held.index)
     not_run = not_run_at(history, tip)
     lists: dict[str, tuple[Sequence[Any], Callable[[Any], Any]]] = {
         "gaps": (gaps_at(history, tip), partial(_gap_row, still_open)),
         "artifacts": (current_artifacts(history, tip), partial(make_from, ArtifactRow)),
         "claims": (list_claims(history, tip), partial(_claim_row, history)),
-        "confirmations": (said, partial(_confirmation_row, history)),
-        "divergences": (divergences_at(history, tip), _divergence_row),
+        "confirmations": (confirmations, partial(_confirmation_row, history)),
+        "divergences": (divergences_at(history, tip), describe_divergence),
         "skipped": ((*not_run.parts, *not_run.not_needed), _skipped_row),
         "loops": (loop_exits_at(history, tip), partial(make_from, LoopRow)),
         "graph": (draw_run(graph, partial(_label, leaves_of(workflow))), str),
@@ -440,7 +448,7 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
         capabilities={name: seen.status for name, seen in capabilities_at(history, tip).items()},
         evidence=msgspec.structs.asdict(sum_evidence(history, tip) or EvidenceSum()),
         evidence_caveat=caveat_of(history),
-        **_tell_beside(rt, history, tip),
+        **_list_beside(rt, history, tip),
         claims=claims[0],
         **{name: held[0] for name, held in rows.items()},
         not_run_told=describe_not_run(not_run),
@@ -452,15 +460,16 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
     )
 
 
-def _tell_beside(rt: ReadPorts, history: History, tip: NodeId) -> dict[str, Any]:
+def _list_beside(rt: ReadPorts, history: History, tip: NodeId) -> dict[str, Any]:
     """What stands beside the claims of a run; an approval counts as for its receipt, also afterwards."""
-    run = history.runs[history.nodes[tip].run_id]
-    own = find_own_project(rt.workspace, rt.places, run, UNSET) if run.checks else None
-    approved = list_approved(rt, run, own)
+    node = history.nodes[tip]
+    approved = list_approved_since(rt, history.runs[node.run_id])
     doubts, facts = list_doubts(history, tip, approved), list_facts(history, tip, approved)
+    is_settled_here = isinstance(node.state, Complete) and any(one.code in AGREEABLE for one in doubts)
     return {
-        "doubts": {one.code: say_doubt(one) for one in doubts if one.code != "imported"},
-        "told": {code: say_fact(code, names) for code, names in facts.items()} or UNSET,
+        "doubts_id": name_doubts(history, node.run_id) if is_settled_here else UNSET,
+        "doubts": {one.code: describe_doubt(one) for one in doubts if one.code != "imported"},
+        "told": {code: describe_fact(code, names) for code, names in facts.items()} or UNSET,
     }
 
 
@@ -480,15 +489,15 @@ def _claim_row(history: History, placed: PlacedClaim) -> ClaimRow:
     )
 
 
-def _confirmation_row(history: History, said: Confirmation) -> ConfirmationRow:
-    fact = said.fact
+def _confirmation_row(history: History, answer: Confirmation) -> ConfirmationRow:
+    fact = answer.fact
     step_id = pending_step(history.nodes[fact.node_id]) or ""
     who = name_person(fact.who)
-    return make_from(ConfirmationRow, fact, said, step_id=step_id, said=say_answer(fact), who=who)
+    return make_from(ConfirmationRow, fact, answer, step_id=step_id, said=spell_answer(fact), who=who)
 
 
-def _divergence_row(told: DivergenceRecorded) -> DivergenceRow:
-    return make_from(DivergenceRow, told, step_id=told.related_step_id)
+def describe_divergence(divergence: DivergenceRecorded) -> DivergenceRow:
+    return make_from(DivergenceRow, divergence, step_id=divergence.related_step_id)
 
 
 def _skipped_row(part: PassedBy) -> SkippedRow:

@@ -1,4 +1,4 @@
-"""`store.verify`: check every byte of the store. A verdict for the person who operates it."""
+"""`store.verify` and `store.du`: check every byte of the store, and measure it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from handrail.contract.catalogue import (
     E_INTEGRITY,
     E_VALIDATION,
     KEYRING_INVALID,
-    SESSION_NOT_FOUND,
     STORE_UNSUPPORTED_VERSION,
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
-from handrail.contract.outcome import Answer, Fault, NextCall, Success, refuse_argument
+from handrail.contract.outcome import Answer, Fault, Success, make_from, refuse_argument
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import format_count, quote
-from handrail.ports.store import SessionCheck, StoreCheck, StoreProblem
+from handrail.operations.finding import refuse_unknown
+from handrail.ports.store import SessionCheck, SessionUsage, StoreCheck, StoreProblem
 from handrail.runtime.batch import BatchItem, BatchResult, BatchSummary, ItemError, stream_batch, targets_of
 from handrail.runtime.damaged_sessions import UPDATE
 from handrail.runtime.operation import Input, Operation, StreamItem
@@ -119,14 +119,14 @@ def _judge(report: VerifyReport, request: VerifyStore) -> VerifyReport:
 
 def _refuse_unjudged(report: VerifyReport) -> Fault:
     """What was asked about could not be judged: a newer version wrote it, or it is not there."""
-    told = {"report": to_builtins(report)}
+    details = {"report": to_builtins(report)}
     failed = [item for item in report.items or () if not item.ok]
     if report.newer:
         return Fault(
-            STORE_UNSUPPORTED_VERSION, _describe_newer(report.newer), details={"found": "session", **told}
+            STORE_UNSUPPORTED_VERSION, _describe_newer(report.newer), details={"found": "session", **details}
         )
-    fault = _unknown(failed[0].target)
-    fault.details |= told
+    fault = refuse_unknown(failed[0].target)
+    fault.details |= details
     return fault
 
 
@@ -192,11 +192,11 @@ def _some(
 
     def act(session_id: str) -> None:
         if not is_session_id(session_id):
-            raise _unknown(session_id)
+            raise refuse_unknown(session_id)
         *_, check = keeper.check([SessionId(session_id)])
         assert isinstance(check, StoreCheck), "the whole comes last"
         if not check.sessions and not check.problems:
-            raise _unknown(session_id)
+            raise refuse_unknown(session_id)
         checks[session_id] = check
         if check.newer:
             raise Fault(STORE_UNSUPPORTED_VERSION, _describe_newer(check.newer))
@@ -211,7 +211,7 @@ def _some(
                 yield verdict or SessionVerdict(session_id=target, ok=False, error=error)
             case BatchResult() as result:
                 if not checks and not result.skipped:
-                    raise _unknown(targets[0])
+                    raise refuse_unknown(targets[0])
                 yield _batch_report(list(checks.values()), result)
             case never:
                 assert_never(never)
@@ -262,32 +262,23 @@ def _report(checks: Sequence[StoreCheck], problems: Sequence[StoreProblem]) -> V
 def _leftovers(checks: Sequence[StoreCheck]) -> list[str]:
     kept = [session_id for check in checks for session_id in check.unattested]
     swept = sum(check.unattested_sessions for check in checks) - len(kept)
-    told = [
+    lines = [
         f"{session_id} holds events that no commit attests: an import that was killed, or all that is left "
         f"of a session. handrail session delete --ids {session_id} --dangerous --dry-run shows it."
         for session_id in kept[:MOST_LEFTOVERS]
     ]
     if swept:
-        told.append(
+        lines.append(
             f"{format_count(swept, 'start')} left events and no commit. "
             "handrail store gc --dangerous --dry-run shows them."
         )
     removed = sum(check.half_removed for check in checks)
     if removed:
-        told.append(
+        lines.append(
             f"{format_count(removed, 'removed session')} left files that could not be deleted. "
             "handrail store gc --dangerous --dry-run shows them."
         )
-    return told
-
-
-def _unknown(session_id: str) -> Fault:
-    return Fault(
-        SESSION_NOT_FOUND,
-        f"There is no session {quote(session_id)} in this store.",
-        details={"session_id": session_id[:64]},
-        next_call=NextCall(operation="session.list", params={}),
-    )
+    return lines
 
 
 def _key_problems(rt: ReadPorts) -> list[StoreProblem]:
@@ -302,7 +293,7 @@ def _key_problems(rt: ReadPorts) -> list[StoreProblem]:
     return []
 
 
-OPERATION = Operation(
+VERIFY = Operation(
     name="store.verify",
     effect="read",
     summary="Check every byte of the store: chains, manifests, blobs, permissions, keys.",
@@ -317,4 +308,64 @@ OPERATION = Operation(
         windows=("problems",),
     ),
     errors=("SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION", E_INTEGRITY.code),
+)
+
+
+# What it takes on the disk, and what a collection could free
+
+
+MOST_SESSIONS = 20
+
+
+class StoreSizeRequest(Input, frozen=True, kw_only=True):
+    """The whole store; there is nothing to choose."""
+
+
+class StoreSizes(Answer, frozen=True, kw_only=True):
+    """Bytes of file content; the file system may round each file up."""
+
+    total_bytes: int
+    session_count: int
+    session_bytes: int
+    blob_count: int
+    blob_bytes: int
+    leftover_blobs: int
+    leftover_bytes: int
+    cache_bytes: int
+    largest_sessions: list[SessionUsage]
+    leftover_sessions: int
+    """Left by starts that were killed; `store gc` removes them."""
+    unreadable_sessions: list[str]
+    """Counted as far as they can be; `store verify` says why they cannot be read."""
+
+
+def measure_store(rt: Runtime, _: StoreSizeRequest) -> StoreSizes:
+    """Measure the store."""
+    usage = rt.keeper().usage()
+    session_bytes = sum(session.bytes for session in usage.sessions)
+    return make_from(
+        StoreSizes,
+        usage,
+        total_bytes=session_bytes + usage.blob_bytes + usage.cache_bytes,
+        session_count=len(usage.sessions),
+        session_bytes=session_bytes,
+        blob_count=usage.blobs,
+        largest_sessions=list(usage.sessions[:MOST_SESSIONS]),
+        unreadable_sessions=list(usage.unreadable[:MOST_SESSIONS]),
+    )
+
+
+MEASURE = Operation(
+    name="store.du",
+    effect="read",
+    summary="Show what the store takes on the disk.",
+    input=StoreSizeRequest,
+    output=StoreSizes,
+    perform=measure_store,
+    shape=Shape(
+        levels={"minimal": ("total_bytes", "leftover_bytes")},
+        select="top",
+        drop_order=("largest_sessions",),
+        windows=("largest_sessions",),
+    ),
 )

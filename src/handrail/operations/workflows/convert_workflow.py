@@ -123,8 +123,8 @@ def print_or_write(
         message = "Overlays have no Markdown form."
         raise refuse_argument(message, "to", "is not a spelling of an overlay", "yaml or json")
     text = write_document(source.document, spelling, source.comments)
-    told, meant = read_workflow(text.encode(), spelling), read_workflow(source.content, source.spelling)
-    assert (told.workflow, told.extends) == (meant.workflow, meant.extends), "the text says the same workflow"
+    back, meant = read_workflow(text.encode(), spelling), read_workflow(source.content, source.spelling)
+    assert (back.workflow, back.extends) == (meant.workflow, meant.extends), "the text says the same workflow"
     answer = SpelledWorkflow(workflow_id=source.workflow_id, spelling=spelling, text=text)
     return put_out(rt, called, request, answer, _notices(source, spelling))
 
@@ -170,8 +170,10 @@ def _notices(source: Source, spelling: Spelling) -> tuple[Notice, ...]:
     count = len(source.comments)
     if spelling != "json" or not count:
         return ()
-    told = "A comment is" if count == 1 else f"{count} comments are"
-    return (Notice(type="comments_dropped", message=f"{told} left out: JSON has none.", severity="warning"),)
+    comments = "A comment is" if count == 1 else f"{count} comments are"
+    return (
+        Notice(type="comments_dropped", message=f"{comments} left out: JSON has none.", severity="warning"),
+    )
 
 
 def _place(out: str, spelling: Spelling) -> tuple[str, str]:

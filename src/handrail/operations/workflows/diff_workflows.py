@@ -18,7 +18,6 @@ from handrail.operations.workflows.inspect_workflow import (
     describe_change,
 )
 from handrail.projections.workflow_diff import (
-    StepDifference,
     list_differences,
     list_step_differences,
     make_readable,
@@ -76,12 +75,16 @@ def diff_workflows(rt: ReadPorts, request: DiffWorkflows) -> WorkflowComparison:
     old, new = before.workflow, after.workflow
     steps = list(list_step_differences(old, new))
     beside = list(list_differences(_without_steps(old), _without_steps(new)))
+    changes = (
+        make_from(StepChange, one, places=list(map(describe_change, one.places)))
+        for one in steps[:MOST_CHANGES]
+    )
     return WorkflowComparison(
         is_same=before.workflow_hash == after.workflow_hash,
         before=_name(before),
         after=_name(after),
         step_count=len(steps),
-        steps=take_first(map(_describe_step, steps[:MOST_CHANGES]), PART_BYTES)[0],
+        steps=take_first(changes, PART_BYTES)[0],
         elsewhere=take_first(map(describe_change, beside[:MOST_CHANGES]), PART_BYTES)[0],
     )
 
@@ -94,10 +97,6 @@ def _load(rt: ReadPorts, named: WorkflowText | str, request: DiffWorkflows) -> P
 
 def _name(pinned: Pinned) -> ComparedWorkflow:
     return ComparedWorkflow(workflow_id=pinned.workflow.id, workflow_hash=pinned.workflow_hash)
-
-
-def _describe_step(one: StepDifference) -> StepChange:
-    return make_from(StepChange, one, places=list(map(describe_change, one.places)))
 
 
 def _without_steps(workflow: CompiledWorkflow) -> object:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
@@ -39,8 +38,7 @@ from handrail.workflows.limits import (
 )
 from handrail.workflows.problem import Problem, is_within, replace_value
 from handrail.workflows.problem_places import add_places
-from handrail.workflows.reading.reader import Reading
-from handrail.workflows.reading.sound_rest import is_follow_up
+from handrail.workflows.reading.reader import Reading, is_follow_up
 from handrail.workflows.sound_edits import keep_sound_edits
 from handrail.workflows.spellings.spelling import decode_partly
 from handrail.workflows.text_edits import spell_edits
@@ -82,6 +80,8 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
     entry: CatalogEntry | None = None
     """Its file; none for a contract."""
+    missing: Fault | None = None
+    """Why nothing of this name could be looked at."""
 
 
 def load_chosen_workflow(rt: ReadPorts, request: WorkflowChoice) -> Pinned:
@@ -169,16 +169,16 @@ def _read_contract(catalog: Catalog, document: WorkflowText) -> ReadContract:
     if document.trouble:
         return ReadContract(id=name.removesuffix(".json"), problems=_trouble(document))
     read = read_checked_contract(_content(document), document.source)
-    told = [
+    shadowed = [
         problem
         for one in catalog.broken_contracts
         if one.content == _content(document) and one.source_ref.rpartition("/")[2] == name
         for problem in one.problems
         if problem.code == "shadowed_id"
     ]
-    if read.contract is None or not told:
+    if read.contract is None or not shadowed:
         return read
-    return ReadContract(id=read.id, problems=add_places(_content(document), told))
+    return ReadContract(id=read.id, problems=add_places(_content(document), shadowed))
 
 
 def _with_beside(
@@ -277,8 +277,8 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
         return Examined(target=target, workflow_id=_stated_id(entry, reading), problems=placed, entry=entry)
     compilation = compile_entry(catalog, entry, source)
     advice = check(source, compilation)
-    told = (*reading.problems, *named, *compilation.problems, *advice, *_left_behind(catalog, entry))
-    problems = _in_order(entry, told)
+    every = (*reading.problems, *named, *compilation.problems, *advice, *_left_behind(catalog, entry))
+    problems = _in_order(entry, every)
     is_usable = all(problem.severity != "error" for problem in problems)
     return Examined(
         target=target,
@@ -311,11 +311,7 @@ def _stated_id(entry: CatalogEntry, reading: Reading) -> str:
     document = reading.document
     if isinstance(document, dict) and isinstance(document.get("id"), str):
         return str(document["id"])[:128]
-    said = _FRONT_ID.match(entry.content) if entry.spelling == "md" else None
-    return said[1].decode() if said else entry.id
-
-
-_FRONT_ID = re.compile(rb"---[ \t]*\r?\n(?:(?!---).*\n)*?id:[ \t]*[\"']?([a-z][a-z0-9_.-]{0,127})")
+    return entry.id
 
 
 def _compiled_rest(catalog: Catalog, entry: CatalogEntry, reading: Reading) -> list[Problem]:
@@ -323,12 +319,12 @@ def _compiled_rest(catalog: Catalog, entry: CatalogEntry, reading: Reading) -> l
     rest = reading.rest
     if rest is None:
         return []
-    told = compile_entry(catalog, entry, rest.workflow).problems
+    problems = compile_entry(catalog, entry, rest.workflow).problems
     known = {one.pointer for one in reading.problems if one.code == "undeclared_name"}
     places = [one.pointer for one in reading.problems if one.pointer]
     wrong = [
         one
-        for one in told
+        for one in problems
         if one.severity == "error"
         and (rest.extends or one.code == "unknown_id")
         # A name that nothing declares is a placeholder that nothing fills.
@@ -361,8 +357,8 @@ def _in_order(entry: CatalogEntry, problems: Iterable[Problem]) -> tuple[Problem
 
 def _ending_advice(name: str) -> Iterable[Problem]:
     """A file can be right in everything but its name, and then no list shows it."""
-    if (told := explain_misnaming(name)) is not None:
-        yield Problem(code="bad_source", message=told[0], pointer="", fix=told[1])
+    if (advice := explain_misnaming(name)) is not None:
+        yield Problem(code="bad_source", message=advice[0], pointer="", fix=advice[1])
 
 
 def _name_advice(catalog: Catalog, content: bytes, name: str, own_id: str) -> Iterable[Problem]:
@@ -372,14 +368,14 @@ def _name_advice(catalog: Catalog, content: bytes, name: str, own_id: str) -> It
         for entry in catalog.entries
         if entry.content == content and entry.source_ref.rpartition("/")[2] == name
     ]
-    told = [
+    advice = [
         problem
         for entry in own
         for problem in entry.problems
         if problem.code in ("reserved_id", "shadowed_id")
     ]
-    if told:
-        yield from told
+    if advice:
+        yield from advice
     elif own_id.startswith(RESERVED_NAMESPACE):
         yield Problem(
             code="reserved_id",
@@ -415,8 +411,8 @@ def _content(document: WorkflowText) -> bytes:
 def refuse(examined: Examined) -> Fault:
     """Why a workflow cannot be used, with its problems."""
     errors = [problem for problem in examined.problems if problem.severity == "error"]
-    told = f"The workflow {quote(examined.target)} cannot be used: {errors[0].message}"
-    return refuse_problems(errors, examined.workflow_id, told)
+    message = f"The workflow {quote(examined.target)} cannot be used: {errors[0].message}"
+    return refuse_problems(errors, examined.workflow_id, message)
 
 
 def refuse_problems(errors: Sequence[Problem], workflow_id: str, message: str, hint: str = "") -> Fault:

@@ -54,10 +54,10 @@ def fmt_workflow(rt: WritePorts, request: FmtWorkflow) -> DryRun | Success:
     errors = [one for one in left.problems if one.severity == "error"]
     if errors and not fixed:
         raise refuse(left)
-    told = f"{format_count(fixed, 'problem')} fixed"
+    message = f"{format_count(fixed, 'problem')} fixed"
     if errors:
-        told += f", {len(errors)} left; line {errors[0].line}: {errors[0].message} {errors[0].fix}"
-    notice = Notice(type="fixed", message=told[:1024], severity="warning" if errors else "info")
+        message += f", {len(errors)} left; line {errors[0].line}: {errors[0].message} {errors[0].fix}"
+    notice = Notice(type="fixed", message=message[:1024], severity="warning" if errors else "info")
     answer = SpelledWorkflow(workflow_id=left.workflow_id, spelling=spelling, text=mended.text)
     return put_out(rt, OPERATION, request, answer, (notice,))
 

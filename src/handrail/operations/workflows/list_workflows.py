@@ -144,8 +144,8 @@ def list_workflows(rt: ReadPorts, request: ListWorkflows) -> Success:
         and _matches(entry, words.split())
     ]
     page = page_of(rt, OPERATION, request, entries, catalog_order, partial(_row, catalog))
-    told = {"total": len(entries), "project": project, "scope": _scope(request, catalog, project)}
-    return Success(data=told, page=page)
+    facts = {"total": len(entries), "project": project, "scope": _scope(request, catalog, project)}
+    return Success(data=facts, page=page)
 
 
 def _contract_entry(broken: BrokenContract) -> CatalogEntry:
@@ -169,11 +169,11 @@ def _is_of(entry: CatalogEntry, source: str, project: str) -> bool:
 def _scope(request: ListWorkflows, catalog: Catalog, project: str) -> str:
     if request.source is UNSET:
         return "workflows of every source"
-    told = f"workflows of the source {request.source}"
+    text = f"workflows of the source {request.source}"
     entries = (*catalog.entries, *map(_contract_entry, catalog.broken_contracts))
     if any(_is_of(entry, request.source, project) for entry in entries):
-        return told
-    return f"{told}, which is none of {', '.join(sorted({source_of(entry) for entry in entries}))}"
+        return text
+    return f"{text}, which is none of {', '.join(sorted({source_of(entry) for entry in entries}))}"
 
 
 def _matches(entry: CatalogEntry, words: list[str]) -> bool:

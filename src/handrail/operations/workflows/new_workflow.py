@@ -68,8 +68,8 @@ def new_workflow(rt: WritePorts, request: NewWorkflow) -> DryRun | Success:
     def resolve() -> Plan[FilePlace]:
         place = rt.authored.place(project, directory, f"{request.workflow_id}.{spelling}", "to")
         obstacle = _obstacle(rt, project, request.workflow_id, place, content)
-        told = "One new file; no other file is changed."
-        return plan_file(place, content, "create a workflow file", told, obstacle)
+        text = "One new file; no other file is changed."
+        return plan_file(place, content, "create a workflow file", text, obstacle)
 
     def write(place: FilePlace) -> CreatedWorkflow:
         return CreatedWorkflow(

@@ -113,11 +113,11 @@ def save_workflow(rt: WritePorts, request: SaveWorkflow) -> DryRun | Success:
 def _require_sound(examined: Examined) -> None:
     errors = [problem for problem in examined.problems if problem.severity == "error"]
     if errors:
-        told = f"not saved; the first, line {errors[0].line}: {errors[0].message}"
+        outcome = f"not saved; the first, line {errors[0].line}: {errors[0].message}"
         raise refuse_problems(
             errors,
             examined.workflow_id,
-            f"The workflow has errors, so it is {told}",
+            f"The workflow has errors, so it is {outcome}",
             "Correct the problems, each at its line and column, then save again.",
         )
     require_own_namespace(examined.workflow_id)
@@ -162,14 +162,14 @@ def _plan(
     catalog: Catalog, request: SaveWorkflow, examined: Examined, file: str, place: FilePlace, content: bytes
 ) -> Plan[FilePlace]:
     action = "create a workflow file" if place.content is None else "change a workflow file"
-    told = "One file of the project. Runs that are under way keep the workflow they began with."
-    told = " ".join([told, *_losses(catalog, examined, file)])
+    text = "One file of the project. Runs that are under way keep the workflow they began with."
+    text = " ".join([text, *_losses(catalog, examined, file)])
     obstacle = _obstacle(catalog, request, examined.workflow_id, file, place)
-    return plan_file(place, content, action, told, obstacle)
+    return plan_file(place, content, action, text, obstacle)
 
 
 def plan_file(
-    place: FilePlace, content: bytes, action: str, told: str, obstacle: Fault | None = None
+    place: FilePlace, content: bytes, action: str, text: str, obstacle: Fault | None = None
 ) -> Plan[FilePlace]:
     """What writing the content there would do, in words for who confirms it."""
     return Plan(
@@ -177,7 +177,7 @@ def plan_file(
         changes=_describe_change(place, content),
         targets=(place.path,),
         versions={place.path: _version(place.content)},
-        blast_radius=told,
+        blast_radius=text,
         found=place,
         obstacle=obstacle,
     )
@@ -218,7 +218,7 @@ def put_file(
 def _describe_change(place: FilePlace, content: bytes) -> tuple[Change, ...]:
     if place.content == content:
         return (Change(action="none", resource="file", id=place.path),)
-    told = diff_texts(place.path.rpartition("/")[2], place.content or b"", content)
+    diff = diff_texts(place.path.rpartition("/")[2], place.content or b"", content)
     folders = [
         Change(action="create", resource="directory", id=directory) for directory in place.missing_directories
     ]
@@ -228,9 +228,9 @@ def _describe_change(place: FilePlace, content: bytes) -> tuple[Change, ...]:
         id=place.path,
         before=None if place.content is None else {"digest": blob_ref(place.content)},
         after={"size_bytes": len(content), "digest": blob_ref(content)},
-        diff={"path": place.path, "added": told.added, "removed": told.removed, "hunks": [told.text]}
-        if isinstance(told, UnifiedDiff)
-        else {"path": place.path, "hunks": [], "reason": told},
+        diff={"path": place.path, "added": diff.added, "removed": diff.removed, "hunks": [diff.text]}
+        if isinstance(diff, UnifiedDiff)
+        else {"path": place.path, "hunks": [], "reason": diff},
     )
     return (*folders, file)
 

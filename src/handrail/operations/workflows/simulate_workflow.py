@@ -188,8 +188,8 @@ def _record(rt: ReadPorts, request: SimulateWorkflow, named: str) -> Simulation:
 def _replay(pinned: Pinned, case: RegressionCase) -> Simulation:
     way = replay(case, pinned.workflow)
     if case.workflow_id != pinned.workflow.id:
-        told = f"the case was recorded of {case.workflow_id}"
-        way = msgspec.structs.replace(way, difference="; ".join(filter(None, (way.difference, told))))
+        reason = f"the case was recorded of {case.workflow_id}"
+        way = msgspec.structs.replace(way, difference="; ".join(filter(None, (way.difference, reason))))
     return Simulation(
         ok=way.is_same,
         workflow_id=pinned.workflow.id,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -101,26 +101,13 @@ def validate_workflows(rt: ReadPorts, request: ValidateWorkflows) -> ValidationR
     raise _negative(report, examined)
 
 
-class _Target(NamedTuple):
-    """What came of one target: the workflow, or why there is none."""
-
-    target: str
-    found: Examined | None = None
-    missing: Fault | None = None
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        return () if self.found is None else self.found.problems
-
-    @property
-    def error(self) -> ItemError | UnsetType:
-        if self.missing is not None:
-            return item_error(self.missing)
-        worst = next((problem for problem in self.problems if problem.severity == "error"), None)
-        return UNSET if worst is None else item_error(Fault(WORKFLOW_INVALID, worst.message))
+def _error_of(one: Examined) -> ItemError | UnsetType:
+    worst = next((problem for problem in one.problems if problem.severity == "error"), None)
+    fault = one.missing or (worst and Fault(WORKFLOW_INVALID, worst.message))
+    return item_error(fault) if fault else UNSET
 
 
-def _examine_targets(rt: ReadPorts, request: ValidateWorkflows) -> list[_Target]:
+def _examine_targets(rt: ReadPorts, request: ValidateWorkflows) -> list[Examined]:
     """Every target in the order it was given, each once.
 
     Raises Fault WORKFLOW_NOT_FOUND when there is nothing to look at.
@@ -132,7 +119,7 @@ def _examine_targets(rt: ReadPorts, request: ValidateWorkflows) -> list[_Target]
         raise refuse_argument(message, "documents", "names no file", "a file or an id")
     catalog = load_catalog(rt, project_of(rt, request.project))
     texts = examine_texts(catalog, [one for one in targets if isinstance(one, WorkflowText)])
-    read = iter(_Target(one.target, one) for one in texts)
+    read = iter(texts)
     checks = [check.name for check in rt.settings.of(project_of(rt, request.project)).checks]
     looked = [
         _with_surroundings(rt, one, checks)
@@ -144,52 +131,51 @@ def _examine_targets(rt: ReadPorts, request: ValidateWorkflows) -> list[_Target]
     return looked
 
 
-def _by_id(catalog: Catalog, workflow_id: str) -> list[_Target]:
+def _by_id(catalog: Catalog, workflow_id: str) -> list[Examined]:
     try:
-        return [_Target(workflow_id, one) for one in examine_id(catalog, workflow_id)]
+        return examine_id(catalog, workflow_id)
     except Fault as fault:
-        return [_Target(workflow_id, missing=fault)]
+        return [Examined(target=workflow_id, missing=fault)]
 
 
-def _with_surroundings(rt: ReadPorts, target: _Target, checks: list[str]) -> _Target:
+def _with_surroundings(rt: ReadPorts, found: Examined, checks: list[str]) -> Examined:
     """What is told besides: the base is another one than when it last ran, a check is not declared."""
-    found = target.found
-    if found is None or found.entry is None or found.pinned is None:
-        return target
-    entry, told = found.entry, explain_changed_base(rt, found.pinned.workflow)
+    if found.entry is None or found.pinned is None:
+        return found
+    entry, message = found.entry, explain_changed_base(rt, found.pinned.workflow)
     handed = (found.pinned, *found.pinned.children)
     wanted = [name for one in handed for _, name in list_wanted_checks(one.workflow.steps)]
     problems = find_undeclared_checks(entry, checks, wanted)
-    if told:
+    if message:
         fix = "Read the changes; a new run follows them, and a run that began does not."
         problems.append(
-            Problem(code="changed_meaning", message=told, pointer="/extends", fix=fix, severity="warning")
+            Problem(code="changed_meaning", message=message, pointer="/extends", fix=fix, severity="warning")
         )
     if not problems:
-        return target
+        return found
     placed = add_places(entry.content, problems, entry.spelling)
-    return target._replace(found=msgspec.structs.replace(found, problems=(*placed, *found.problems)))
+    return msgspec.structs.replace(found, problems=(*placed, *found.problems))
 
 
-def _stop_at_failure(looked: list[_Target], request: ValidateWorkflows) -> tuple[list[_Target], list[str]]:
+def _stop_at_failure(looked: list[Examined], request: ValidateWorkflows) -> tuple[list[Examined], list[str]]:
     """The targets that count, and those behind the first failure where the caller wants it to end there."""
-    failures = [place for place, one in enumerate(looked, 1) if one.error is not UNSET]
+    failures = [place for place, one in enumerate(looked, 1) if _error_of(one) is not UNSET]
     if request.continue_on_error is not False or not failures:
         return looked, []
     end = failures[0]
     return looked[:end], [one.target for one in looked[end:]]
 
 
-def _report(looked: list[_Target], skipped: list[str], least: Severity) -> ValidationReport:
+def _report(looked: list[Examined], skipped: list[str], least: Severity) -> ValidationReport:
     severities = [problem.severity for one in looked for problem in one.problems]
     items = [
         CheckedWorkflow(
             target=one.target,
-            workflow_id="" if one.found is None else one.found.workflow_id,
-            ok=one.error is UNSET,
+            workflow_id=one.workflow_id,
+            ok=_error_of(one) is UNSET,
             source_ref=_file_of(one),
             problems=problem_rows(problem for problem in one.problems if problem.severity in _SHOWN[least]),
-            error=one.error,
+            error=_error_of(one),
         )
         for one in looked
     ]
@@ -205,21 +191,21 @@ def _report(looked: list[_Target], skipped: list[str], least: Severity) -> Valid
     )
 
 
-def _file_of(one: _Target) -> str | UnsetType:
-    entry = None if one.found is None else one.found.entry
+def _file_of(one: Examined) -> str | UnsetType:
+    entry = one.entry
     return UNSET if entry is None or entry.source_ref == one.target else entry.source_ref
 
 
-def _negative(report: ValidationReport, looked: list[_Target]) -> Fault:
-    first = next(one for one in looked if one.error is not UNSET)
+def _negative(report: ValidationReport, looked: list[Examined]) -> Fault:
+    first = next(one for one in looked if _error_of(one) is not UNSET)
     worst = next((problem for problem in first.problems if problem.severity == "error"), None)
     left = f", {len(report.skipped)} not looked at" if report.skipped else ""
     tally = f"{report.summary.failed} of {report.summary.total} workflows have errors{left}"
     where = "is not there." if worst is None else f"line {worst.line}: {worst.message}"
     message = f"{tally}, first {quote(first.target)} {where}"
     details: dict[str, Json] = {"report": msgspec.to_builtins(report)}
-    if report.summary.total == 1 and first.found is not None:
-        details["workflow_id"] = first.found.workflow_id[:128]
+    if report.summary.total == 1 and first.missing is None:
+        details["workflow_id"] = first.workflow_id[:128]
     return Fault(
         WORKFLOW_INVALID,
         message[:1024],

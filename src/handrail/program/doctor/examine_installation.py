@@ -23,8 +23,8 @@ from handrail.contract.wording import format_count, quote
 from handrail.engine.events import is_newer
 from handrail.operations.workflow_catalog import find_undeclared_checks, list_errors_in_use, load_catalog
 from handrail.ports.program import ClientServer, PlaceFacts
+from handrail.ports.server import TeamState
 from handrail.ports.store import DatabaseFacts
-from handrail.ports.team import TeamState
 from handrail.program.doctor import program_checks
 from handrail.program.doctor.program_checks import (
     CheckInput,
@@ -188,8 +188,8 @@ def check_store(given: CheckInput) -> DoctorCheck:
         return trouble
     home = given.rt.installation().place("")
     if home.mode is not None and home.mode & _OTHERS_WRITE:
-        told = "Other users can put another store in its place."
-        return report_warning(told, f"chmod go-w {shlex.quote(home.path)}", **facts, home_mode=_mode(home))
+        message = "Other users can put another store in its place."
+        return report_warning(message, f"chmod go-w {shlex.quote(home.path)}", **facts, home_mode=_mode(home))
     state = "can be read, written and locked" if place.exists else "does not exist yet and can be made"
     return report_pass(f"The store {state}; {counted} in it.", **facts)
 
@@ -199,8 +199,8 @@ def _check_team(team: TeamState, *, is_offline: bool) -> DoctorCheck:
     if team.trouble:
         fix = "Wait for the server, or sign in again with handrail login; refused calls can be sent again."
         return report_failure(f"This project belongs to a team, and its server: {team.trouble}", fix, **facts)
-    told = "was not asked" if is_offline else f"answers {team.account}"
-    return report_pass(f"This project belongs to a team, and its server {told}.", **facts)
+    state = "was not asked" if is_offline else f"answers {team.account}"
+    return report_pass(f"This project belongs to a team, and its server {state}.", **facts)
 
 
 def _check_database(given: CheckInput, found: DatabaseFacts) -> DoctorCheck:
@@ -227,12 +227,12 @@ def _check_sessions(given: CheckInput, facts: dict[str, Json]) -> tuple[str, Doc
     unsound = sum(count for state, count in states.items() if state != "healthy") - newer
     counted = "1 session is" if len(stamps) == 1 else f"{len(stamps)} sessions are"
     if unsound:
-        told = "1 session is" if unsound == 1 else f"{unsound} sessions are"
-        message = f"{told} not sound and can only be read."
+        those = "1 session is" if unsound == 1 else f"{unsound} sessions are"
+        message = f"{those} not sound and can only be read."
         return counted, report_failure(message, "handrail store verify", **facts)
     if newer:
-        told = "1 session was" if newer == 1 else f"{newer} sessions were"
-        message = f"{told} written by a newer version of Handrail."
+        those = "1 session was" if newer == 1 else f"{newer} sessions were"
+        message = f"{those} written by a newer version of Handrail."
         return counted, report_warning(message, "handrail update", **facts)
     return counted, None
 
@@ -262,8 +262,8 @@ def check_workflow_library(given: CheckInput) -> DoctorCheck:
     lacking = [(one.id, found) for one in own for found in find_undeclared_checks(one, declared)]
     if lacking:
         named = [name for name, _ in lacking]
-        told = f"{named[0]}: {lacking[0][1].message}"
-        return report_warning(told, lacking[0][1].fix, unproven=list(dict.fromkeys(named))[:20], **facts)
+        message = f"{named[0]}: {lacking[0][1].message}"
+        return report_warning(message, lacking[0][1].fix, unproven=list(dict.fromkeys(named))[:20], **facts)
     return report_pass(f"All {len(catalog.entries)} workflows can be used.", **facts)
 
 

@@ -10,7 +10,7 @@ import msgspec
 from handrail import __version__
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.ports.program import Installation, InstallFacts, UpdateCheck, Updates
-from handrail.ports.team import TeamState
+from handrail.ports.server import TeamState
 from handrail.program.update.find_release import (
     UPDATE,
     ReleaseRequest,

@@ -134,12 +134,12 @@ def _find(rt: Runtime, name: str) -> PackedSetting:
     own = [one for one in known if "user" in known[one].of]
     expected = " or ".join(find_nearest(name, own)) or "a name that `settings show` lists"
     if name in known:
-        told = f"{name} is a setting of projects: it stands in .handrail/config.json of the project."
+        message = f"{name} is a setting of projects: it stands in .handrail/config.json of the project."
     else:
-        told = f"There is no setting {quote(name)}."
+        message = f"There is no setting {quote(name)}."
     raise Fault(
         VALIDATION_ERROR,
-        told,
+        message,
         details={"problems": [{"param": "key", "problem": "is not one", "expected": expected}]},
         next_call=NextCall(operation="self.settings"),
     )
@@ -155,8 +155,8 @@ def _read_value(text: str) -> Json:
 
 def _ask(rt: WritePorts, one: PackedSetting, before: Json, after: Json, typed: str) -> str:
     def show(value: Json) -> str:
-        told: Any = redact_value(one.default if value is None else value)
-        return quote(flatten_text(str(told)))
+        redacted: Any = redact_value(one.default if value is None else value)
+        return quote(flatten_text(str(redacted)))
 
     text = (
         f"\n{one.name}: {flatten_text(one.text)}\nIt is {show(before)} and would be {show(after)}, "

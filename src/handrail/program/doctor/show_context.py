@@ -11,8 +11,8 @@ from handrail import __version__
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.ports.server import TeamState
 from handrail.ports.store import DatabaseFacts
-from handrail.ports.team import TeamState
 from handrail.ports.workspace import Settings
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, Runtime, project_or_root

@@ -153,8 +153,8 @@ def list_packed(rt: Runtime) -> list[PackedSetting]:
 
 def _server_row(server: McpProcess, in_force: Settings | None) -> ServerRow:
     is_other = in_force is not None and _offers_sessions(server.tools) != in_force.start_session
-    told = msgspec.structs.asdict(server) | {"restart_needed": server.version != __version__ or is_other}
-    return msgspec.convert(told, ServerRow)
+    facts = msgspec.structs.asdict(server) | {"restart_needed": server.version != __version__ or is_other}
+    return msgspec.convert(facts, ServerRow)
 
 
 def _offers_sessions(tools: Collection[str]) -> bool:

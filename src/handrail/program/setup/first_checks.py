@@ -27,6 +27,10 @@ MOST_BYTES = 1_000_000
 
 _TARGETS = {"test": "tests", "tests": "tests", "lint": "lint", "check": "check"}
 _RECIPE = r"(?m)^@?({})(?:[ \t][^:=\n]*)?:(?![=:])"
+_BY_LANGUAGE = (
+    ("Cargo.toml", r"(?m)^\[(?:package|workspace)\]", ("cargo", "test")),
+    ("go.mod", r"(?m)^module\s", ("go", "test", "-json", "./...")),
+)
 _NO_TESTS = "no test specified"
 _RUNNERS = {"uv.lock": ("uv", "run"), "poetry.lock": ("poetry", "run"), "pdm.lock": ("pdm", "run")}
 _MANAGERS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb": "bun", "bun.lock": "bun"}
@@ -50,10 +54,10 @@ def suggest_checks(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
         if name in by_task_runner or (is_task and name in found):
             continue
         free = name if name not in found else f"{name}-{command[0]}"
-        told: dict[str, Any] = {"command": list(command), "timeoutSeconds": 600}
+        check: dict[str, Any] = {"command": list(command), "timeoutSeconds": 600}
         form = next((form for words, form in _REPORTS.items() if command[: len(words)] == words), None)
-        told |= {} if form is None else {"report": {"path": PRINTED, "format": form}}
-        found.setdefault(free, told | {"description": f"From {source}."})
+        check |= {} if form is None else {"report": {"path": PRINTED, "format": form}}
+        found.setdefault(free, check | {"description": f"From {source}."})
         by_task_runner |= {name} if is_task else set()
     return found
 
@@ -68,13 +72,14 @@ def _all_of_them(files: Mapping[str, bytes]) -> Found:
     readers: tuple[tuple[str, Callable[[str, Mapping[str, bytes]], Found]], ...] = (
         ("pyproject.toml", _of_python),
         ("package.json", _of_node),
-        ("Cargo.toml", _of_rust),
-        ("go.mod", _of_go),
     )
     for name, read in readers:
         text = _text(files, name)
         if text:
             yield from read(text, files)
+    for name, sign, command in _BY_LANGUAGE:
+        if re.search(sign, _text(files, name)):
+            yield "tests", command, name
 
 
 def _text(files: Mapping[str, bytes], name: str) -> str:
@@ -118,13 +123,3 @@ def _of_node(text: str, files: Mapping[str, bytes]) -> Found:
             yield name, ("node", "--test", "--test-reporter=tap", *words[2:]), "package.json"
         elif isinstance(line, str) and line.strip() and _NO_TESTS not in line:
             yield name, (manager, "run", script), "package.json"
-
-
-def _of_rust(text: str, _: Mapping[str, bytes]) -> Found:
-    if re.search(r"(?m)^\[(?:package|workspace)\]", text):
-        yield "tests", ("cargo", "test"), "Cargo.toml"
-
-
-def _of_go(text: str, _: Mapping[str, bytes]) -> Found:
-    if re.search(r"(?m)^module\s", text):
-        yield "tests", ("go", "test", "-json", "./..."), "go.mod"

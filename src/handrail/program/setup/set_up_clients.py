@@ -486,8 +486,8 @@ def _change(target: _Target, *, is_removal: bool) -> Change:
             return Change(action="none", resource="skill", id=SKILL, after=after)
         return Change(action="delete" if is_removal else "update", resource="skill", id=SKILL, after=after)
     if target.trouble is not None:
-        told = {"reason": target.trouble.message, "snippet": target.snippet}
-        return Change(action="none", resource="client", id=target.name, after=told)
+        after = {"reason": target.trouble.message, "snippet": target.snippet}
+        return Change(action="none", resource="client", id=target.name, after=after)
     resource = CHECKS if target.name == CHECKS else "client"
     if not target.is_changed:
         after = {"reason": target.reason or "it is as it should be"}

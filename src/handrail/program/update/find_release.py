@@ -180,8 +180,8 @@ def _trouble(fault: Fault, source: IndexSource, asked: Asked, again: str) -> Fau
     hint = fault.hint or (
         f"Run {again} again; it is safe to repeat." if fault.kind.is_retryable else _check(source)
     )
-    told = f"{fault.message} Nothing was changed."
-    trouble = make_update_failure(fault.kind, told, stage="discover", hint=hint, more=fault.details)
+    message = f"{fault.message} Nothing was changed."
+    trouble = make_update_failure(fault.kind, message, stage="discover", hint=hint, more=fault.details)
     trouble.retry_after_ms = fault.retry_after_ms
     return trouble
 
@@ -339,14 +339,14 @@ def _notice(
     link = re.search(_RELEASE_PAGE, metadata.partition("\n\n")[0])
     public = found.source.url.removesuffix("/simple") if found.source.named_by == "nobody" else ""
     page = f"{public}/project/handrail/{latest}/" if public else None
-    _, heading, told = metadata.rpartition(_HEADING)
-    changes = list_newer_releases(told, __version__, latest) if heading else []
-    is_told = any(version_key(one.version) == version_key(latest) for one in changes)
+    _, heading, changelog = metadata.rpartition(_HEADING)
+    changes = list_newer_releases(changelog, __version__, latest) if heading else []
+    is_listed = any(version_key(one.version) == version_key(latest) for one in changes)
     is_grave = is_major_step(__version__, latest) or any(one.changes.security for one in changes)
     return {
         "type": "update_available",
         "severity": "warning" if is_grave else "info",
-        "severity_basis": "changelog" if is_told else "version",
+        "severity_basis": "changelog" if is_listed else "version",
         "current_version": __version__,
         "latest_version": latest,
         "install_method": found.facts.method,

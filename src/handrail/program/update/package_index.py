@@ -150,10 +150,10 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _from_json(content: bytes) -> list[OfferedFile]:
     try:
-        said = msgspec.json.decode(content, type=dict[str, Any])
-        if str(said.get("meta", {}).get("api-version", "1.0")).partition(".")[0] != "1":
+        listing = msgspec.json.decode(content, type=dict[str, Any])
+        if str(listing.get("meta", {}).get("api-version", "1.0")).partition(".")[0] != "1":
             raise ValueError("it is a listing of a later kind")
-        return [one for file in said["files"][:MOST_FILES] if (one := _of_json_file(file)) is not None]
+        return [one for file in listing["files"][:MOST_FILES] if (one := _of_json_file(file)) is not None]
     except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, RecursionError) as trouble:
         raise ValueError("it is no listing of a package") from trouble
 

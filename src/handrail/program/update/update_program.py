@@ -141,8 +141,15 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
         if is_verifying and not is_look:
             with _explaining(""):
                 require_extra(facts)
-        found = find_release(rt, updates, facts, _wish(request), rt.interruptions.stop_reason)
-        order = _Order(found=found, call=_manager_call(rt, found, request))
+        is_exact = request.target_version is not UNSET or request.channel == "pre"
+        wish = ReleaseRequest(
+            version="" if request.target_version is UNSET else request.target_version,
+            with_pre=request.channel == "pre",
+            again=spell_same_call(request),
+        )
+        found = find_release(rt, updates, facts, wish, rt.interruptions.stop_reason)
+        exact = found.offered.version if is_exact else ""
+        order = _Order(found=found, call=_build_manager_call(rt, facts, exact))
         if is_verifying:
             order = _pin_order(rt, found)
         if is_look:
@@ -153,11 +160,6 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
             order = _verify(rt, updates, order)
         _require_time(rt, "download", found.offered.version, spell_same_call(request))
         return _replace(rt, updates, order)
-
-
-def _wish(request: UpdateProgram) -> ReleaseRequest:
-    version = "" if request.target_version is UNSET else request.target_version
-    return ReleaseRequest(version=version, with_pre=request.channel == "pre", again=spell_same_call(request))
 
 
 def install_command(request: UpdateProgram) -> str:
@@ -250,11 +252,6 @@ def _explaining(target: str) -> Iterator[None]:
         raise trouble from fault
 
 
-def _manager_call(rt: ReadPorts, found: FoundRelease, request: UpdateProgram) -> ManagerCall:
-    is_exact = request.target_version is not UNSET or request.channel == "pre"
-    return _build_manager_call(rt, found.facts, found.offered.version if is_exact else "")
-
-
 def _build_manager_call(rt: ReadPorts, facts: InstallFacts, exact: str) -> ManagerCall:
     """How the manager that installed this copy is started: always a list, never a line for a shell.
 
@@ -304,12 +301,12 @@ def _report_check(rt: ReadPorts, updates: Updates, order: _Order, request: Updat
         notices = [] if look.notice is None else [look.notice]
         if request.target_version is UNSET and request.channel != "pre":
             updates.keep_check(look)
-    told = _tell(order, "available" if found.is_other else "up_to_date", __version__, "skipped")
+    answer = _make_answer(order, "available" if found.is_other else "up_to_date", __version__, "skipped")
     return msgspec.structs.replace(
-        told,
+        answer,
         target_version=target,
         update_available=found.is_newer,
-        hint=install if found.is_other else told.hint,
+        hint=install if found.is_other else answer.hint,
         skill_sync_supported=True,
         signature_available=found.facts.can_verify and bool(found.offered.provenance),
         notices=notices,
@@ -367,7 +364,7 @@ def _finish(
     order: _Order, status: Literal["updated", "up_to_date"], current: str, skill: SkillCopy
 ) -> Updated:
     if skill.status != "failed":
-        return _tell(order, status, current, skill.status)
+        return _make_answer(order, status, current, skill.status)
     raise make_update_failure(
         E_IO,
         f"Handrail is at {current}, but its skill is not: {skill.trouble}. The update is half done.",
@@ -385,7 +382,7 @@ def _finish(
     )
 
 
-def _tell(
+def _make_answer(
     order: _Order, status: Literal["updated", "up_to_date", "available"], current: str, skill: str
 ) -> Updated:
     """What was done, or found: the command is told where it was run, or would be."""
@@ -418,13 +415,13 @@ def _explain_not_replaced(
     """Why the target is not what is installed, by the most certain evidence first."""
     found, command = order.found, order.call.argv
     current = now.version if now is not None else ""
-    told = f"handrail {current} is installed" if current else "no working handrail is installed"
+    state = f"handrail {current} is installed" if current else "no working handrail is installed"
     is_replaced = bool(current) and current != __version__
 
     def failed(kind: Kind, message: str, stage: str, hint: str, **more: Json) -> Fault:
         return make_update_failure(
             kind,
-            f"{message} Now {told}.",
+            f"{message} Now {state}.",
             stage=stage,
             current=current or None,
             target=found.offered.version,

@@ -138,7 +138,7 @@ PROVENANCE = "application/vnd.pypi.integrity.v1+json, application/json;q=0.9"
 _EXTRA = "handrail[verify]"
 _STOP = "Do not try again and do not install it by hand. Report that this release cannot be verified."
 _AGAIN = "Run handrail update --verify again; a repeat is safe."
-_SAID = {
+_SENTENCES = {
     "malformed_bundle": "Its provenance is damaged.",
     "untrusted_certificate": "Its provenance was signed with a certificate that was not trusted then.",
     "wrong_identity": "Its provenance was signed by somebody else.",
@@ -235,7 +235,7 @@ def _require_one(judged: tuple[JudgedBundle, ...], filename: str, digest: str) -
     first = judged[0]
     assert first.refusal is not None, "what holds was looked at before"
     more: dict[str, Json] = {"mismatch": first.mismatch} if first.mismatch else {}
-    raise _refused(first.refusal, _SAID[first.refusal], more)
+    raise _refused(first.refusal, _SENTENCES[first.refusal], more)
 
 
 def _refused(reason: str, why: str, more: dict[str, Json] | None = None) -> Fault:

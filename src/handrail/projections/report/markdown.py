@@ -16,8 +16,10 @@ from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
 from handrail.contract.wording import format_count, mark_hidden
 from handrail.engine.children.joins import name_workers
+from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import Artifact, Preferences, is_newer
-from handrail.engine.history import Receipt
+from handrail.engine.facts import preferences_at
+from handrail.engine.history import Receipt, confirmation_of, list_receipts, not_run_at
 from handrail.engine.judge.run_claims import write_line
 from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import (
@@ -26,14 +28,14 @@ from handrail.engine.navigate import (
     EnteredLoop,
     EvaluatedCondition,
     ExitedLoop,
+    Running,
     SelectedStep,
     SkippedStep,
     TraceEntry,
 )
 from handrail.engine.progress import describe_not_run
-from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, WHO_SAW, describe_outcome, name_owner
-from handrail.projections.claim_texts import spell_kind, tell_claim
-from handrail.projections.evidence import describe_answer, describe_gap, describe_level
+from handrail.engine.receipts import ELSEWHERE, UNPLACED, WHO_SAW, describe_outcome, name_owner
+from handrail.projections.evidence import describe_answer, describe_gap, describe_level, describe_sum_at
 from handrail.projections.html.elements import (
     Html,
     count_markup,
@@ -43,9 +45,26 @@ from handrail.projections.html.elements import (
     report_html,
     style_sheet,
 )
-from handrail.projections.plain_words import CLOSE_WORDS, LOOP_ENDS, STATUS_WORDS, artifact_lines
-from handrail.projections.report.story import Branch, Moment, RunStory, Story
-from handrail.projections.run_graph import CurrentArtifact, draw_run
+from handrail.projections.overview import session_project, session_status, session_title
+from handrail.projections.plain_words import (
+    CLOSE_WORDS,
+    LOOP_ENDS,
+    STATUS_WORDS,
+    artifact_lines,
+    describe_claim,
+    spell_kind,
+)
+from handrail.projections.report.story import (
+    MOST_MOMENTS,
+    MOST_RECEIPTS_SHOWN,
+    Branch,
+    Moment,
+    RunStory,
+    Story,
+    list_runs,
+    read_notes,
+)
+from handrail.projections.run_graph import CurrentArtifact, capabilities_at, current_artifacts, draw_run
 from handrail.workflows.conditions import GENERATED_PREFIX
 
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
@@ -84,74 +103,80 @@ def markdown_report(story: Story, *, exported_at: str, producer: str, quote: Quo
     for text in _banners(story):
         lines += [f"> **Note:** {_inline(text)}", ""]
     lines += _session_notes(story, quote)
-    for run in story.runs:
+    runs = list_runs(story)
+    for run in runs:
         lines += _run(story, run, quote)
-    if not story.runs:
+    if not runs:
         lines += [_describe_empty_session(story), "", *_provenance(story, None)]
     lines += ["---", "", f"Written by {_inline(producer)}, as of {_moment_time(exported_at)}."]
     return "\n".join(lines) + "\n"
 
 
 def _session_notes(story: Story, quote: Quote) -> Iterator[str]:
-    if not story.notes:
+    noted = tuple(story.history.session_notes.values())
+    if not noted:
         return
     yield from ("## Notes of the session", "")
-    if story.notes_omitted:
-        yield from (f"{story.notes_omitted} earlier notes are left out.", "")
-    for noted in story.notes:
-        yield from (f"`{noted.output_id}`, {_moment_time(noted.at)}", "", *quote(noted.notes), "")
-        if noted.is_cut:
+    if len(noted) > MOST_MOMENTS:
+        yield from (f"{len(noted) - MOST_MOMENTS} earlier notes are left out.", "")
+    for held in noted[-MOST_MOMENTS:]:
+        text, is_cut = read_notes(held.notes, story.whole_notes)
+        yield from (f"`{held.output_id}`, {_moment_time(held.at)}", "", *quote(text), "")
+        if is_cut:
             yield from ("The rest of these notes is no longer in the store.", "")
 
 
 def _run(story: Story, run: RunStory, quote: Quote) -> Iterator[str]:
+    history, tip = run.history, run.tip.node_id
+    moments, omitted = run.list_moments()
+    artifacts = current_artifacts(history, tip)
     yield from (f"## {_inline(run.name)}", "", _inline(_describe_run(run)), "")
-    if run.evidence_told:
-        yield from (_inline(f"{_capitalised(run.evidence_told)}. {_PROVEN}"), "")
+    if proven := describe_sum_at(history, tip):
+        yield from (_inline(f"{_capitalised(proven)}. {_PROVEN}"), "")
     if run.handed:
         yield from ("### Handed out", "", *(f"- {_inline(line)}" for line in run.handed), "")
-    if run.open_gaps:
+    if gaps := open_gaps(history, tip):
         yield from ("### Open gaps", "")
-        yield from (f"- **{gap.severity}**: {_inline(explain_gap(gap))}" for gap in run.open_gaps)
+        yield from (f"- **{gap.severity}**: {_inline(explain_gap(gap))}" for gap in gaps)
         yield ""
     yield from ("### The way", "")
-    if run.omitted:
-        yield from (f"{run.omitted} earlier nodes are left out.", "")
-    quick = _is_quick(run)
-    for number, moment in enumerate(run.moments, run.omitted):
-        yield from (f"#### {number}. {_inline(_describe_moment(moment))}", "")
+    if omitted:
+        yield from (f"{omitted} earlier nodes are left out.", "")
+    quick = _is_quick(moments)
+    for place, moment in enumerate(moments):
+        yield from (f"#### {omitted + place}. {_inline(_describe_moment(moment))}", "")
         yield from (f"`{moment.node_id}`, {_moment_time(moment.at, is_quick=quick)}", "")
-        yield from _moment(moment, run, quote)
-    if run.receipts:
+        yield from _moment(moment, moments[place + 1 :], artifacts, quote)
+    if receipts := list_receipts(history, run.run.run_id):
         yield from ("### Programs that ran", "")
-        if run.receipts_omitted:
-            yield from (f"{run.receipts_omitted} earlier ones are left out.", "")
-        yield from (f"- {_inline(_describe_receipt(receipt))}" for receipt in run.receipts)
+        if len(receipts) > MOST_RECEIPTS_SHOWN:
+            yield from (f"{len(receipts) - MOST_RECEIPTS_SHOWN} earlier ones are left out.", "")
+        yield from (f"- {_inline(_describe_receipt(one))}" for one in receipts[-MOST_RECEIPTS_SHOWN:])
         yield ""
-    drawn = draw_run(run.graph, lambda node: _SPACES.sub(" ", mark_hidden(run.labels[node.node_id])))
+    drawn = draw_run(run.graph, lambda node: _SPACES.sub(" ", mark_hidden(run.label(node))))
     yield from ("### Map", "", *fence_lines(drawn[:MOST_DRAWN], "text"), "")
-    if run.artifacts:
+    if artifacts:
         yield from ("### Current outputs", "")
-        for held in run.artifacts:
-            yield from (f"{_inline(_describe_output(held, run))}:", "")
+        for held in artifacts:
+            yield from (f"{_inline(_describe_output(held, moments))}:", "")
             yield from _artifact(held.body)
-    yield from (
-        "### Preferences and capabilities",
-        "",
-        f"- Preferences: {_describe_preferences(run.preferences)}",
-    )
-    yield from (f"- {seen.capability}: {seen.status} ({seen.provenance})" for seen in run.capabilities)
+    preferences = _describe_preferences(preferences_at(history, tip))
+    yield from ("### Preferences and capabilities", "", f"- Preferences: {preferences}")
+    known = capabilities_at(history, tip).values()
+    yield from (f"- {seen.capability}: {seen.status} ({seen.provenance})" for seen in known)
     yield ""
     yield from _provenance(story, run)
 
 
-def _moment(moment: Moment, run: RunStory, quote: Quote) -> Iterator[str]:
+def _moment(
+    moment: Moment, after: Sequence[Moment], shown: Sequence[CurrentArtifact], quote: Quote
+) -> Iterator[str]:
     facts = [f"Chosen: {_inline(moment.option_id)}"] if moment.option_id else []
     facts += ["This is a fork."] if moment.is_fork else []
     for one in moment.refused:
         facts += [f"Blocked: {_inline(one.why)}", *(_inline(fault) for fault in one.faults)]
     facts += [_inline(describe_gap(gap, moment.title)) for gap in moment.gaps]
-    claims = (f"{tell_claim(one, moment.artifacts)}: {describe_level(one)}" for one in moment.claims)
+    claims = (f"{describe_claim(one, moment.artifacts)}: {describe_level(one)}" for one in moment.claims)
     facts += [f"Evidence: {_inline(one)}" for one in claims]
     facts += [_inline(f"{describe_answer(moment.answer)}.")] if moment.answer is not None else []
     facts += [f"Left the instructions ({one.reason}): {_inline(one.summary)}" for one in moment.divergences]
@@ -166,7 +191,7 @@ def _moment(moment: Moment, run: RunStory, quote: Quote) -> Iterator[str]:
     if moment.is_cut:
         yield from ("The rest of these notes is no longer in the store.", "")
     for artifact in moment.artifacts:
-        words, is_shown = _describe_delivery(artifact, moment, run)
+        words, is_shown = _describe_delivery(artifact, moment, after, shown)
         yield from (_inline(words), "", *(_artifact(artifact.body) if is_shown else ()))
     if moment.branches_omitted:
         yield from (f"{moment.branches_omitted} earlier branches from here are left out.", "")
@@ -210,23 +235,25 @@ def _inline(text: str) -> str:
 
 
 def _title_of(story: Story) -> str:
-    own = [run.name for run in story.runs if run.run.parent is None]  # a child speaks for no session
-    return story.goal or (own[-1] if own else f"Session {story.session_id}")
+    history = story.history
+    own = [run for run in history.runs.values() if run.parent is None]  # a child speaks for no session
+    return session_title(history) or (story.name_of(own[-1]) if own else f"Session {history.session_id}")
 
 
 def _status_of(story: Story) -> str:
-    if story.runs:
-        return story.status
-    if story.health != "healthy" and not story.event_count:
-        return "unreadable"
-    return "notes_only" if story.notes else "empty"
+    status = session_status(story.history)
+    return "unreadable" if story.health != "healthy" and not story.history.head else status
 
 
 def _describe_empty_session(story: Story) -> str:
     """The sentence in place of the runs."""
     if _status_of(story) == "unreadable":
         return "Nothing in this session can be proven, so there is nothing to report."
-    return "No run was started in this session." if story.notes else "Nothing was started in this session."
+    return (
+        "No run was started in this session."
+        if story.history.session_notes
+        else "Nothing was started in this session."
+    )
 
 
 def _describe_run(run: RunStory) -> str:
@@ -234,23 +261,25 @@ def _describe_run(run: RunStory) -> str:
     handed = "" if run.run.parent is None else f" Handed out as {run.run.parent.child_id}."
     workers = name_workers(run.run)
     handed += f" Done by {workers}, by their own word." if workers else ""
-    others = [f"{path}, as {', '.join(names)}" for path, names in run.shared_files.items()]
+    others = [f"{path}, as {', '.join(names)}" for path, names in run.find_shared().items()]
     shared = f" Listed at the same time: {'; '.join(others)}." if others else ""
     return f"{_describe_end(run)}{handed}{shared}"
 
 
 def _describe_end(run: RunStory) -> str:
-    told = _capitalised(describe_not_run(run.not_run))
-    match run.status:
+    not_run = _capitalised(describe_not_run(not_run_at(run.history, run.tip.node_id)))
+    pending = f"{run.title(run.tip.state)}.{_answered(run)}"
+    match run.graph.status:
         case "in_progress":
-            return f"Waiting at: {run.pending}.{_answered(run)}"
+            return f"Waiting at: {pending}"
         case "blocked":
-            return f"Blocked at: {run.pending}.{_answered(run)}"
+            return f"Blocked at: {pending}"
         case "complete":
-            return f"{told or 'Every step was done'}."
+            return f"{not_run or 'Every step was done'}."
         case "complete_with_gaps":
-            left = "1 open gap is" if len(run.open_gaps) == 1 else f"{len(run.open_gaps)} open gaps are"
-            return f"{told or 'Every step was passed'}; {left} left to follow up."
+            count = len(open_gaps(run.history, run.tip.node_id))
+            left = "1 open gap is" if count == 1 else f"{count} open gaps are"
+            return f"{not_run or 'Every step was passed'}; {left} left to follow up."
         case "closed":
             return _describe_closing(run)
         case never:
@@ -262,7 +291,8 @@ def _capitalised(words: str) -> str:
 
 
 def _answered(run: RunStory) -> str:
-    return "" if run.pending_answer is None else f" {describe_answer(run.pending_answer)}."
+    answer = confirmation_of(run.history, run.tip.node_id) if isinstance(run.tip.state, Running) else None
+    return "" if answer is None else f" {describe_answer(answer.fact)}."
 
 
 def _describe_receipt(receipt: Receipt) -> str:
@@ -274,17 +304,16 @@ def _describe_receipt(receipt: Receipt) -> str:
     counted = "" if counts is None else f", {counts.passed} passed, {counts.failed + counts.errors} failed"
     counted += "" if counts is None else name_owner(counts)
     counted += f", nothing counted: {fact.uncounted}" if fact.uncounted else ""
-    if fact.directory not in (".", NOT_TOLD) and not fact.check:
+    if fact.directory not in (".", UNPLACED) and not fact.check:
         command += f", {fact.directory}" if fact.directory == ELSEWHERE else f" in {fact.directory}"
     return f"{name}{command} ({describe_outcome(fact.outcome)}{counted}; {WHO_SAW[fact.by]})"
 
 
 def _describe_closing(run: RunStory) -> str:
     """That a run was closed, and why."""
-    if run.closing is None:
-        return "Closed."
-    note = f" {run.closing.note}" if run.closing.note else ""
-    return f"Closed on {_moment_time(run.closing.at)}, {CLOSE_WORDS[run.closing.reason]}.{note}"
+    closing = run.history.closings[run.run.run_id][-1]
+    note = f" {closing.note}" if closing.note else ""
+    return f"Closed on {_moment_time(closing.at)}, {CLOSE_WORDS[closing.reason]}.{note}"
 
 
 def _moment_time(at: str, *, is_quick: bool = False) -> str:
@@ -292,28 +321,28 @@ def _moment_time(at: str, *, is_quick: bool = False) -> str:
     return f"{at[:10]} {at[11 : 19 if is_quick else 16]} UTC"
 
 
-def _is_quick(run: RunStory) -> bool:
+def _is_quick(moments: Sequence[Moment]) -> bool:
     """Whether the whole run was over within minutes, which then say too little."""
-    first, last = (choose(moment.at for moment in run.moments) for choose in (min, max))
+    first, last = (choose(moment.at for moment in moments) for choose in (min, max))
     return first[:13] == last[:13] and int(last[14:16]) - int(first[14:16]) < _QUICK
 
 
-def _describe_output(held: CurrentArtifact, run: RunStory) -> str:
+def _describe_output(held: CurrentArtifact, moments: Sequence[Moment]) -> str:
     """An output, the step that it is from, and what is known about it: its shape, never its truth."""
-    titles = [f"from “{one.title}”" for one in run.moments if one.node_id == held.node_id]
+    titles = [f"from “{one.title}”" for one in moments if one.node_id == held.node_id]
     known = "well-formed" if held.is_validated else "no contract asks for it"
     return ", ".join((spell_kind(held.kind), *titles, known))
 
 
-def _describe_delivery(artifact: Artifact, moment: Moment, run: RunStory) -> tuple[str, bool]:
+def _describe_delivery(
+    artifact: Artifact, moment: Moment, after: Sequence[Moment], shown: Sequence[CurrentArtifact]
+) -> tuple[str, bool]:
     """What became of an artifact that came at a moment, and whether it is shown there."""
     kind = spell_kind(artifact.kind)
     if artifact.is_refused:
         return f"{kind} did not fit and is stored only as refused.", False
-    if any(held.body == artifact.body for held in run.artifacts):
+    if any(held.body == artifact.body for held in shown):
         return f"Delivered: {kind}, shown among the outputs.", False
-    ids = [one.node_id for one in run.moments]
-    after = run.moments[ids.index(moment.node_id) + 1 :]
     if any(held.kind == artifact.kind and not held.is_refused for one in after for held in one.artifacts):
         return f"{kind}, replaced later:", True
     if moment.kind == "blocked_attempt":
@@ -345,26 +374,27 @@ def _banners(story: Story) -> Iterator[str]:
         )
         yield (
             f"This session {trouble}. What follows is the part that is proven, "
-            f"{story.event_count} events; it can be read, not continued. {story.health_detail}".rstrip()
+            f"{story.history.head} events; it can be read, not continued. {story.health_detail}".rstrip()
         )
-    for run in story.runs:
-        if run.is_workflow_lost:
-            yield f"The workflow {run.name} is no longer in the store; its steps are called by their ids."
-    if story.imported is not None:
+    for run in story.history.runs.values():
+        if run.workflow_hash not in story.workflows:
+            name = story.name_of(run)
+            yield f"The workflow {name} is no longer in the store; its steps are called by their ids."
+    if (label := story.history.imported) is not None:
         yield (
-            f"Imported from session {story.imported.source_session_id} in bundle "
-            f"{story.imported.bundle_id}. Its notes were written elsewhere."
+            f"Imported from session {label.source_session_id} in bundle {label.bundle_id}. Its notes were "
+            "written elsewhere."
         )
 
 
 def describe_way(moment: Moment) -> list[str]:
     """Why the run came to a node, and how much of that the log only counts."""
-    told = [_describe_trace(entry) for entry in moment.trace if not _is_told_elsewhere(entry)]
+    lines = [_describe_trace(entry) for entry in moment.trace if not _is_shown_elsewhere(entry)]
     if moment.trace_omitted:
         what = "1 of them is a part" if moment.passed_omitted == 1 else f"{moment.passed_omitted} are parts"
         passed = f"; {what} that did not run" if moment.passed_omitted else ""
-        told.append(f"{format_count(moment.trace_omitted, 'more decision')} left out{passed}.")
-    return told
+        lines.append(f"{format_count(moment.trace_omitted, 'more decision')} left out{passed}.")
+    return lines
 
 
 def _name_condition(condition_id: str) -> str:
@@ -372,15 +402,15 @@ def _name_condition(condition_id: str) -> str:
     return "its condition" if condition_id.startswith(GENERATED_PREFIX) else f"the condition {condition_id}"
 
 
-def _is_told_elsewhere(entry: TraceEntry) -> bool:
+def _is_shown_elsewhere(entry: TraceEntry) -> bool:
     """A condition without a name says nothing beside what came of it."""
     return isinstance(entry, EvaluatedCondition) and entry.condition_id.startswith(GENERATED_PREFIX)
 
 
 def _name_carried(entry: EnteredLoop | ExitedLoop) -> str:
     """Whose artifact decided, where the round that ended delivered none."""
-    said = " Its last round delivered no {}: that of {} decided."
-    return "".join(said.format(one.artifact, one.step_id) for one in entry.carried)
+    sentence = " Its last round delivered no {}: that of {} decided."
+    return "".join(sentence.format(one.artifact, one.step_id) for one in entry.carried)
 
 
 def _describe_trace(entry: TraceEntry) -> str:
@@ -389,8 +419,8 @@ def _describe_trace(entry: TraceEntry) -> str:
             rounds = [f"round {one.iteration + 1} of {one.loop_id}" for one in entry.loops]
             return f"Went to {', '.join([entry.step_id, *rounds])}."
         case EvaluatedCondition():
-            told = _name_condition(entry.condition_id)
-            return f"{told[:1].upper()}{told[1:]} {'held' if entry.holds else 'did not hold'}."
+            name = _name_condition(entry.condition_id)
+            return f"{name[:1].upper()}{name[1:]} {'held' if entry.holds else 'did not hold'}."
         case SkippedStep(not_needed=True):
             return f"Not needed: {entry.step_id}, because {_name_condition(entry.condition_id)} did not hold."
         case SkippedStep():
@@ -416,31 +446,32 @@ def _describe_preferences(preferences: Preferences) -> str:
 
 def _describe_place(story: Story) -> str:
     """The project, its branch and the commit that the work began on, as far as they are known."""
-    facts = (("Project", story.project), ("branch", story.branch), ("commit", story.head_sha[:12]))
-    told = ", ".join(f"{label} {value}" for label, value in facts if value)
-    return told[:1].upper() + told[1:]
+    seen = story.history.observations
+    project, branch, commit = session_project(story.history), seen.get("git_branch"), seen.get("git_head_sha")
+    facts = (("Project", project), ("branch", branch), ("commit", commit and commit[:12]))
+    line = ", ".join(f"{label} {value}" for label, value in facts if value)
+    return line[:1].upper() + line[1:]
 
 
 def _list_provenance(story: Story, run: RunStory | None) -> list[tuple[str, str]]:
     """Facts by which anyone can check where this came from."""
+    history, seen = story.history, story.history.observations
     facts = [
-        ("Session", story.session_id),
-        ("Events", str(story.event_count)),
-        ("Chain digest", story.head_digest),
+        ("Session", str(history.session_id)),
+        ("Events", str(history.head)),
+        ("Chain digest", history.head_digest),
     ]
-    if story.branch:
-        facts.append(("Branch", story.branch))
-    if story.head_sha:
-        facts.append(("Commit", story.head_sha))
+    named = (("Branch", "git_branch"), ("Commit", "git_head_sha"))
+    facts += [(label, seen[key]) for label, key in named if seen.get(key)]
     if run is not None:
         facts += [
             ("Run", run.run.run_id),
             ("Workflow", f"{run.run.workflow_id} ({run.run.source_kind}, {run.run.source_ref})"),
             ("Workflow hash", run.run.workflow_hash),
         ]
-        if run.base is not None:
-            facts.append(("Extends", f"{run.base.id} ({run.base.hash})"))
-            left_out = [f"{one.id} ({one.title})" for one in run.base.left_out]
+        if run.workflow is not None and (base := run.workflow.base) is not None:
+            facts.append(("Extends", f"{base.id} ({base.hash})"))
+            left_out = [f"{one.id} ({one.title})" for one in base.left_out]
             facts += [("Left out by the overlay", ", ".join(left_out))] if left_out else []
     return facts
 
@@ -490,8 +521,8 @@ def report_page(story: Story, *, exported_at: str, producer: str) -> str:
         is_shown = is_laid_out(notes) and room.affords(count_markup(notes))
         return quote_lines(notes if is_shown else "\n".join(fence_lines(mark_hidden(notes).split("\n"))))
 
-    told = markdown_report(story, exported_at=exported_at, producer=producer, quote=quote)
-    body = element("body", element("main", report_html(told)))
+    text = markdown_report(story, exported_at=exported_at, producer=producer, quote=quote)
+    body = element("body", element("main", report_html(text)))
     return document(element("html", _head(story), body, lang="en"))
 
 

@@ -4,24 +4,41 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import assert_never
-
-import msgspec
 
 from handrail.projections.workflow_graph.graph import (
     GraphEdge,
+    GraphLoop,
     GraphNode,
-    GuardedItem,
-    HandedOutItem,
     Item,
-    LoopItem,
+    Nest,
+    NestKind,
     NodeKind,
     WorkflowGraph,
 )
 
+
+def _list_words(graph: WorkflowGraph) -> dict[str, str]:
+    """What is told beside a node: the options of a choice, when a child is handed out, and of a condition the
+    choices whose options lead into it."""
+    words: dict[str, str] = {}
+    for edge in graph.edges:
+        if edge.kind == "option":
+            words[edge.source] = edge.label
+        elif edge.kind == "hands_out":
+            words[edge.target] = edge.label
+        elif edge.kind == "steers":
+            before = f"{words[edge.target]}; " if edge.target in words else ""
+            words[edge.target] = f"{before}{edge.source}: {edge.label}"
+    return words
+
+
+def _line(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
 # The outline: the content of a condition or a loop is beside a rail
 
-_MARKS = {"step": "o", "choice": "<>", "action": "!", "delegate": "o", "child": "+"}
+_MARKS = {"step": "o", "choice": "<>", "action": "!", "delegate": "o"}
 _RAIL = "|  "
 
 
@@ -31,67 +48,38 @@ def draw_text(graph: WorkflowGraph) -> str:
     `o` marks a step, `+` what it hands out, `<>` a choice with its options below, `!` an action, `?` a
     condition, with the options that lead into it, `@` a loop.
     """
-    words = {edge.source: edge.label for edge in graph.edges if edge.kind == "option"} | {
-        edge.target: edge.label for edge in graph.edges if edge.kind == "hands_out"
-    }
-    words |= {target: f"({told})" for target, told in steering_words(graph).items()}
     heading = _line(f"{graph.workflow_id}: {graph.name}")
-    return "\n".join([heading, *_lines(graph.outline, words, "")]) + "\n"
-
-
-def steering_words(graph: WorkflowGraph) -> dict[str, str]:
-    """By condition node: the choices whose options lead into it."""
-    told: dict[str, list[str]] = {}
-    for edge in graph.edges:
-        if edge.kind == "steers":
-            told.setdefault(edge.target, []).append(f"{edge.source}: {edge.label}")
-    return {target: "; ".join(words) for target, words in told.items()}
+    return "\n".join([heading, *_lines(graph.outline, _list_words(graph), "")]) + "\n"
 
 
 def _lines(items: Sequence[Item], words: Mapping[str, str], rail: str) -> Iterator[str]:
     for item in items:
-        match item:
-            case GraphNode():
-                yield from (rail + line for line in _node(item, words))
-            case GuardedItem(condition=condition):
-                steered = f" {_line(words[condition.id])}" if condition.id in words else ""
-                yield f"{rail}? if {_line(condition.title)}{steered}"
-                yield from _lines(item.items, words, rail + _RAIL)
-            case LoopItem(box=box):
-                yield f"{rail}@ {_line(box.label)}{_notes(box.notes)}"
-                yield from _lines(item.items, words, rail + _RAIL)
-            case HandedOutItem():
-                yield from _lines((item.step,), words, rail)
-                yield from _lines(item.children, words, rail + _RAIL)
-            case never:
-                assert_never(never)
+        head = item.head if isinstance(item, Nest) else item
+        yield from (rail + line for line in _describe(head, words))
+        if isinstance(item, Nest):
+            yield from _lines(item.items, words, rail + _RAIL)
 
 
-def _node(node: GraphNode, words: Mapping[str, str]) -> Iterator[str]:
-    told = _line(words.get(node.id, ""))
-    match node.kind:
+def _describe(head: GraphNode | GraphLoop, words: Mapping[str, str]) -> list[str]:
+    notes = "".join(f" [{_line(note)}]" for note in head.notes)
+    if isinstance(head, GraphLoop):
+        return [f"@ {_line(head.label)}{notes}"]
+    beside = _line(words.get(head.id, ""))
+    match head.kind:
         case "start" | "end":
-            yield node.title
-        case "repeat" | "condition":
-            return  # the heading of the loop or of the condition says it
+            return [head.title]
+        case "repeat":
+            return []  # the heading of the loop says it
+        case "condition":
+            return [f"? if {_line(head.title)}{f' ({beside})' if beside else ''}"]
         case "child":
-            yield f"{_MARKS[node.kind]} {_line(node.title)}{_notes(node.notes)}{f' {told}' if told else ''}"
-        case "step" | "choice" | "action" | "delegate":
-            name = f"{node.id}: {node.title}" if node.title else node.id
-            yield f"{_MARKS[node.kind]} {_line(name)}{_notes(node.notes)}"
-            if told:
-                yield f"     {told}"
-        case never:
-            assert_never(never)
+            return [f"+ {_line(head.title)}{notes}{f' {beside}' if beside else ''}"]
+        case _:
+            name = f"{head.id}: {head.title}" if head.title else head.id
+            return [f"{_MARKS[head.kind]} {_line(name)}{notes}", *([f"     {beside}"] if beside else [])]
 
 
-def _notes(notes: Sequence[str]) -> str:
-    return "".join(f" [{_line(note)}]" for note in notes)
-
-
-def _line(text: str) -> str:
-    return "".join(character if character.isprintable() else " " for character in text)
-
+# The flowchart
 
 _SHAPES: dict[NodeKind, tuple[str, str]] = {
     "start": ("([", "])"),
@@ -104,8 +92,7 @@ _SHAPES: dict[NodeKind, tuple[str, str]] = {
     "condition": ("((", "))"),
     "repeat": ("((", "))"),
 }
-_DASHED = frozenset({"skip", "again", "hands_out"})
-_STEERING = "==>"
+_ARROWS = {"skip": "-.->", "again": "-.->", "hands_out": "-.->", "steers": "==>"}
 _ENTITIES = str.maketrans(
     {
         "#": "#35;",
@@ -120,9 +107,6 @@ _ENTITIES = str.maketrans(
 )
 
 
-# The flowchart
-
-
 def draw_mermaid(graph: WorkflowGraph) -> str:
     """The text of the flowchart, one newline at the end."""
     names = {node.id: f"n{number}" for number, node in enumerate(graph.nodes)}
@@ -134,33 +118,22 @@ def draw_mermaid(graph: WorkflowGraph) -> str:
 
 def _items(items: Sequence[Item], names: dict[str, str], indent: str) -> Iterator[str]:
     for item in items:
-        match item:
-            case GraphNode():
-                yield f"{indent}{names[item.id]}{_shaped(item)}"
-            case GuardedItem():
-                yield f"{indent}{names[item.condition.id]}{_shaped(item.condition)}"
-                yield from _items(item.items, names, indent)
-            case LoopItem(box=box):
-                label = _escaped("\n".join((box.label, *box.notes)))
-                yield f'{indent}subgraph {names[box.last]}box["{label}"]'
-                yield from _items(item.items, names, indent + "  ")
-                yield f"{indent}end"
-            case HandedOutItem():
-                yield from _items((item.step, *item.children), names, indent)
-            case never:
-                assert_never(never)
-
-
-def _shaped(node: GraphNode) -> str:
-    opening, closing = _SHAPES[node.kind]
-    return f'{opening}"{_escaped(_label(node))}"{closing}'
+        head = item.head if isinstance(item, Nest) else item
+        inside = item.items if isinstance(item, Nest) else ()
+        if isinstance(head, GraphLoop):
+            label = _escaped("\n".join((head.label, *head.notes)))
+            yield f'{indent}subgraph {names[head.last]}box["{label}"]'
+            yield from _items(inside, names, indent + "  ")
+            yield f"{indent}end"
+        else:
+            opening, closing = _SHAPES[head.kind]
+            yield f'{indent}{names[head.id]}{opening}"{_escaped(_label(head))}"{closing}'
+            yield from _items(inside, names, indent)
 
 
 def _label(node: GraphNode) -> str:
     if node.kind in ("condition", "repeat"):
         return "?" if node.kind == "condition" else "again?"
-    if node.kind in ("start", "end"):
-        return node.title
     return "\n".join((node.title or node.id, *_small_print(node)))
 
 
@@ -171,9 +144,8 @@ def _small_print(node: GraphNode) -> tuple[str, ...]:
 
 
 def _edge(edge: GraphEdge, names: dict[str, str]) -> str:
-    arrow = "-.->" if edge.kind in _DASHED else _STEERING if edge.kind == "steers" else "-->"
     label = f'|"{_escaped(edge.label)}"|' if edge.label else ""
-    return f"  {names[edge.source]} {arrow}{label} {names[edge.target]}"
+    return f"  {names[edge.source]} {_ARROWS.get(edge.kind, '-->')}{label} {names[edge.target]}"
 
 
 def _escaped(text: str) -> str:
@@ -182,78 +154,15 @@ def _escaped(text: str) -> str:
     return "<br/>".join(_line(line) for line in lines)
 
 
-# One self-contained SVG: top to bottom, loops as boxes, choices as hexagons. Only integers are written and no
-# real font is measured, so the same graph gives the same bytes everywhere.
-
-# Text inside an SVG: cut into lines that fit, escaped, never measured
+# One self-contained SVG: top to bottom, loops as boxes, ways past something beside them. Only integers are
+# written and no real font is measured, so the same graph gives the same bytes everywhere.
 
 _LINE = 16
 _MOST_LINES = 4
 """Of one text; the tooltip of its shape has the whole."""
-_CHARACTERS = {
-    "node": 50,
-    "small node": 56,
-    "hexagon": 44,
-    "small hexagon": 48,
-    "small": 56,
-    "heading": 56,
-}
-"""What fits into one line, by place, with a wide font."""
-_CHARACTER_WIDTH = 6
-_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
-
-
-class Words(msgspec.Struct, frozen=True, kw_only=True):
-    """Lines around one middle, the small ones last."""
-
-    lines: tuple[str, ...]
-    small: tuple[str, ...] = ()
-    style: str = ""
-
-    @property
-    def height(self) -> int:
-        return _LINE * (len(self.lines) + len(self.small))
-
-    def drawn(self, middle: int, top: int, *, on_paper: bool = False) -> str:
-        """The text elements; on paper, with something behind them that hides the line they stand on."""
-        styled = [(line, self.style) for line in self.lines] + [(line, "small") for line in self.small]
-        paper = self._paper(middle, top) if on_paper else ""
-        return paper + "".join(
-            f'<text{_class(style)} x="{middle}" y="{top + _LINE * number + 12}">{escape_xml(line)}</text>'
-            for number, (line, style) in enumerate(styled)
-        )
-
-    def _paper(self, middle: int, top: int) -> str:
-        half = _CHARACTER_WIDTH * max(len(line) for line in (*self.lines, *self.small)) // 2 + 4
-        return (
-            f'<rect class="paper" x="{middle - half}" y="{top}" width="{2 * half}" height="{self.height}"/>'
-        )
-
-
-def wrap_text(text: str, place: str) -> tuple[str, ...]:
-    """At most a few lines that fit the place; what does not fit ends in an ellipsis."""
-    width = _CHARACTERS[place]
-    lines = [line for part in text.splitlines() for line in textwrap.wrap(part, width)]
-    if len(lines) > _MOST_LINES:
-        lines = [*lines[: _MOST_LINES - 1], lines[_MOST_LINES - 1][: width - 1] + "…"]
-    return tuple(lines)
-
-
-def escape_xml(text: str) -> str:
-    """XML text; what XML cannot hold becomes U+FFFD."""
-    held = "".join(
-        character if character.isprintable() or character == "\n" else "\N{REPLACEMENT CHARACTER}"
-        for character in text
-    )
-    return held.translate(_ESCAPES)
-
-
-def _class(style: str) -> str:
-    return f' class="{style}"' if style else ""
-
-
-# The drawing
-
+_CHARACTERS = 50
+"""What fits into one line of a node with a wide font; small print is smaller."""
+_SMALL_CHARACTERS = 56
 _HALF = 180
 """Half the width of a node."""
 _GAP = 26
@@ -266,22 +175,37 @@ _STEER = 10
 """What one more line from a choice to a condition needs."""
 _MOST_STEERING = 12
 """Lines of this kind; the words on the way into each condition say the same for all of them."""
-_SLANT = 20
-"""How far the tips of a hexagon stand out."""
-
+_BESIDE: dict[NestKind, tuple[int, int]] = {
+    "guarded": (0, _LANE),
+    "loop": (_LANE + _PADDING, _PADDING),
+    "handed_out": (_LANE, 0),
+}
+"""What the ways around something take, to the left and to the right of what is inside."""
+_BOXES: dict[NodeKind, tuple[str, int, int]] = {
+    "start": ("terminal", _HALF // 3, 14),
+    "end": ("terminal", _HALF // 3, 14),
+    "step": ("node", _HALF, 4),
+    "delegate": ("node", _HALF, 4),
+    "choice": ("choice", _HALF, 20),
+    "action": ("action", _HALF, 4),
+    "child": ("action", _HALF, 4),
+}
+"""The style of a node, half its width, and how round its corners are."""
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
 _STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#1f2328;text-anchor:middle}"
     ".small{font-size:11px;fill:#57606a}.heading{font-size:12px;fill:#57606a}"
+    ".told{font-size:11px;fill:#57606a;paint-order:stroke;stroke:#fff;stroke-width:6px}"
     ".node{fill:#fff;stroke:#57606a}.choice{fill:#fff;stroke:#1b6b57}"
     ".action{fill:#f3f1ec;stroke:#57606a}.terminal{fill:#e2f0eb;stroke:#1b6b57}"
     ".loop{fill:#f3f1ec;stroke:#8c959f;stroke-dasharray:5 3}"
     ".way{fill:none;stroke:#57606a}.steer{fill:none;stroke:#1b6b57;stroke-dasharray:1 3}"
-    ".side{fill:none;stroke:#8c959f;stroke-dasharray:4 3}"
-    ".dot{fill:#57606a}.paper{fill:#fff;fill-opacity:.9}.ground{fill:#fff}"
-    "@media(prefers-color-scheme:dark){text{fill:#e6e8e9}.small{fill:#a4abb2}.heading{fill:#a4abb2}"
-    ".node{fill:#1a1d20;stroke:#8d949b}.choice{fill:#1a1d20;stroke:#72c9af}.action{fill:#212529;stroke:#8d949b}"
-    ".terminal{fill:#17302a;stroke:#72c9af}.loop{fill:#16181b;stroke:#6f767e}.way{stroke:#8d949b}"
-    ".side{stroke:#6f767e}.steer{stroke:#72c9af}.dot{fill:#8d949b}.paper,.ground{fill:#1a1d20}}"
+    ".side{fill:none;stroke:#8c959f;stroke-dasharray:4 3}.dot{fill:#57606a}.ground{fill:#fff}"
+    "@media(prefers-color-scheme:dark){text{fill:#e6e8e9}.small,.heading,.told{fill:#a4abb2}"
+    ".told{stroke:#1a1d20}.node,.choice{fill:#1a1d20;stroke:#8d949b}.choice{stroke:#72c9af}"
+    ".action{fill:#212529;stroke:#8d949b}.terminal{fill:#17302a;stroke:#72c9af}"
+    ".loop{fill:#16181b;stroke:#6f767e}.way{stroke:#8d949b}.side{stroke:#6f767e}.steer{stroke:#72c9af}"
+    ".dot{fill:#8d949b}.ground{fill:#1a1d20}}"
 )
 _MARKER = (
     '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
@@ -291,17 +215,17 @@ _MARKER = (
 
 def draw_svg(graph: WorkflowGraph) -> str:
     """The whole document, one newline at the end."""
-    left, right = _extents(graph.outline)
-    steering = [edge for edge in graph.edges if edge.kind == "steers"]
-    left += _STEER * min(len(steering), _MOST_STEERING)
-    drawing = _Drawing(graph, left + _PADDING)
+    left, right = _measure_sides(graph.outline)
+    steering = [edge for edge in graph.edges if edge.kind == "steers"][:_MOST_STEERING]
+    left += _STEER * len(steering) + _PADDING
+    drawing = _Drawing(_list_words(graph), left)
     drawing.items(graph.outline)
     drawing.steer(steering)
-    width, height = left + right + 2 * _PADDING, drawing.y + _PADDING
+    width, height = left + right + _PADDING, drawing.y + _PADDING
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" role="img">',
-        f"<title>{escape_xml(f'{graph.workflow_id}: {graph.name}')}</title>",
+        f"<title>{_escape_xml(f'{graph.workflow_id}: {graph.name}')}</title>",
         f"<style>{_STYLE}</style>",
         _MARKER,
         f'<rect class="ground" width="{width}" height="{height}"/>',
@@ -313,40 +237,26 @@ def draw_svg(graph: WorkflowGraph) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _extents(items: Sequence[Item]) -> tuple[int, int]:
+def _measure_sides(items: Sequence[Item]) -> tuple[int, int]:
     """How far the items reach to the left and to the right of the middle."""
-    sides = [_extent(item) for item in items]
-    return max((left for left, _ in sides), default=_HALF), max((right for _, right in sides), default=_HALF)
-
-
-def _extent(item: Item) -> tuple[int, int]:
-    match item:
-        case GraphNode():
-            return _HALF, _HALF
-        case GuardedItem():
-            left, right = _extents(item.items)
-            return left, right + _LANE
-        case LoopItem():
-            left, right = _extents(item.items)
-            return left + _LANE + _PADDING, right + _PADDING
-        case HandedOutItem():
-            return _HALF + _LANE, _HALF
-        case never:
-            assert_never(never)
+    left = right = _HALF
+    for item in items:
+        if isinstance(item, Nest):
+            inside, beside = _measure_sides(item.items), _BESIDE[item.kind]
+            left, right = max(left, inside[0] + beside[0]), max(right, inside[1] + beside[1])
+    return left, right
 
 
 class _Drawing:
     """What is drawn so far, from top to bottom along one middle line. `y` is the bottom of it."""
 
-    def __init__(self, graph: WorkflowGraph, middle: int) -> None:
-        self.middle = middle
+    def __init__(self, words: Mapping[str, str], middle: int) -> None:
+        self._words = words
+        self._middle = middle
         self.y = _PADDING
         self.boxes: list[str] = []
         self.ways: list[str] = []
         self.shapes: list[str] = []
-        self._options = {edge.source: edge.label for edge in graph.edges if edge.kind == "option"}
-        self._steered = steering_words(graph)
-        self._handed = {edge.target: edge.label for edge in graph.edges if edge.kind == "hands_out"}
         self._middles: dict[str, int] = {}
         """The y of the middle of each node."""
         self._label = ""
@@ -356,151 +266,127 @@ class _Drawing:
 
     def items(self, items: Sequence[Item]) -> None:
         for item in items:
-            match item:
-                case GraphNode():
-                    self._node(item)
-                case GuardedItem():
-                    self._guarded(item)
-                case LoopItem():
-                    self._boxed(item)
-                case HandedOutItem():
-                    self._handed_out(item)
-                case never:
-                    assert_never(never)
-
-    def _node(self, node: GraphNode) -> None:
-        match node.kind:
-            case "start":
-                self._pill(node)
-            case "end":
-                self._enter()
-                self._pill(node)
-            case "condition" | "repeat":
-                self._enter()
-                self._dot(node)
-            case "choice":
-                self._enter()
-                self._hexagon(node)
-                self._label = self._options.get(node.id, "")
-            case "step" | "action" | "delegate" | "child":
-                self._enter()
-                self._rectangle(node)
-            case never:
-                assert_never(never)
-
-    def _guarded(self, item: GuardedItem) -> None:
-        self._node(item.condition)
-        from_y = self.y - _DOT
-        steered = self._steered.get(item.condition.id, "")
-        self._label = f"if {item.condition.title}" + (f"\n({steered})" if steered else "")
-        self.items(item.items)
-        _, right = _extents(item.items)
-        self._arrivals.append((self.middle + right + _LANE // 2, from_y))
-
-    def _handed_out(self, item: HandedOutItem) -> None:
-        """The children below their step, beside a line that leads to each of them."""
-        self._node(item.step)
-        from_y, lane = self._middles[item.step.id], self.middle - _HALF - _LANE // 2
-        for child in item.children:
-            self.y += _PADDING
-            self._rectangle(child, self._handed[child.id])
-            self.ways.append(
-                f'<path class="side" d="M{self.middle - _HALF} {from_y}H{lane}V{self._middles[child.id]}'
-                f'H{self.middle - _HALF}" marker-end="url(#arrow)"/>'
-            )
+            if isinstance(item, GraphNode):
+                self._node(item)
+            elif isinstance(item.head, GraphLoop):
+                self._loop(item, item.head)
+            elif item.kind == "guarded":
+                self._guarded(item, item.head)
+            else:
+                self._handed_out(item, item.head)
 
     def steer(self, edges: Sequence[GraphEdge]) -> None:
         """From each choice, left of everything, to the conditions that its options decide."""
-        for number, edge in enumerate(edges[:_MOST_STEERING]):
-            lane = _PADDING + _STEER * number
-            y, to_y = self._middles[edge.source], self._middles[edge.target]
-            self.ways.append(
-                f'<path class="steer" d="M{self.middle - _HALF} {y}H{lane}V{to_y}H{self.middle - _DOT}" '
-                f'marker-end="url(#arrow)"><title>{escape_xml(edge.label)}</title></path>'
-            )
+        for number, edge in enumerate(edges):
+            lane, edge_at = _PADDING + _STEER * number, self._middle - _HALF
+            bend = f"M{edge_at} {self._middles[edge.source]}H{lane}V{self._middles[edge.target]}"
+            self._way("steer", f"{bend}H{self._middle - _DOT}", edge.label)
 
-    def _boxed(self, item: LoopItem) -> None:
-        left, right = _extents(item.items)
-        x, width = self.middle - left - _LANE - _PADDING, left + right + _LANE + 2 * _PADDING
-        self._enter()
-        top = self.y
-        heading = Words(
-            lines=wrap_text("\n".join((item.box.label, *item.box.notes)), "heading"), style="heading"
-        )
-        self.y += heading.height + 2 * _PADDING
-        entry_y = self.y
-        place = len(self.boxes)
+    def _node(self, node: GraphNode) -> None:
+        if node.kind != "start":
+            self._enter()
+        if node.kind in ("condition", "repeat"):
+            shape = f'<circle class="dot" cx="{self._middle}" cy="{self.y + _DOT}" r="{_DOT}"/>'
+            self._shape(node, shape, [], 2 * _DOT)
+            return
+        self._box(node)
+        if node.kind == "choice":
+            self._label = self._words.get(node.id, "")
+
+    def _guarded(self, item: Nest, condition: GraphNode) -> None:
+        self._node(condition)
+        from_y, steered = self.y - _DOT, self._words.get(condition.id, "")
+        self._label = f"if {condition.title}" + (f"\n({steered})" if steered else "")
         self.items(item.items)
-        repeat_y = self.y - _DOT
-        lane = self.middle - left - _LANE // 2
-        self.ways.append(
-            f'<path class="side" d="M{self.middle - _DOT} {repeat_y}H{lane}V{entry_y + 6}'
-            f'H{self.middle - 2}" marker-end="url(#arrow)"/>'
+        self._arrivals.append((self._middle + _measure_sides(item.items)[1] + _LANE // 2, from_y))
+
+    def _handed_out(self, item: Nest, step: GraphNode) -> None:
+        """The children below their step, beside a line that leads to each of them."""
+        self._node(step)
+        edge, lane = self._middle - _HALF, self._middle - _HALF - _LANE // 2
+        for child in item.items:
+            assert isinstance(child, GraphNode), "a step hands out runs"
+            self.y += _PADDING
+            self._box(child, self._words.get(child.id, ""))
+            self._way("side", f"M{edge} {self._middles[step.id]}H{lane}V{self._middles[child.id]}H{edge}")
+
+    def _loop(self, item: Nest, loop: GraphLoop) -> None:
+        left, right = _measure_sides(item.items)
+        self._enter()
+        top, place = self.y, len(self.boxes)
+        heading = [(line, "heading") for line in _wrap("\n".join((loop.label, *loop.notes)), _CHARACTERS)]
+        words = self._text(heading, top + _PADDING // 2)
+        self.y += _LINE * len(heading) + 2 * _PADDING
+        entry_y = self.y
+        self.items(item.items)
+        lane = self._middle - left - _LANE // 2
+        back = f"M{self._middle - _DOT} {self.y - _DOT}H{lane}V{entry_y + 6}H{self._middle - 2}"
+        self._way("side", back)
+        self.ways.append(f'<path class="way" d="M{self._middle} {self.y}V{self.y + _PADDING}"/>')
+        self.y += _PADDING
+        box = (
+            f'<rect class="loop" x="{self._middle - left - _LANE - _PADDING}" y="{top}" '
+            f'width="{left + right + _LANE + 2 * _PADDING}" height="{self.y - top}" rx="8"/>'
         )
-        bottom = self.y + _PADDING
-        self.ways.append(f'<path class="way" d="M{self.middle} {self.y}V{bottom}"/>')
-        self.y = bottom
-        box = f'<rect class="loop" x="{x}" y="{top}" width="{width}" height="{bottom - top}" rx="8"/>'
-        self.boxes.insert(
-            place, box + heading.drawn(self.middle, top + _PADDING // 2)
-        )  # below the boxes inside it
+        self.boxes.insert(place, box + words)  # below the boxes inside it
 
     def _enter(self) -> None:
         """The arrow into the next item, the words on it, and the ways that join it."""
-        words = Words(lines=wrap_text(self._label, "small"), style="small")
+        words = [(line, "told") for line in _wrap(self._label, _SMALL_CHARACTERS)]
         start = self.y
-        self.y += _GAP + words.height + (_GAP // 2 if self._arrivals else 0)
-        self.ways.append(f'<path class="way" d="M{self.middle} {start}V{self.y}" marker-end="url(#arrow)"/>')
-        if words.lines:
-            self.shapes.append(words.drawn(self.middle, start + _GAP // 4, on_paper=True))
+        self.y += _GAP + _LINE * len(words) + (_GAP // 2 if self._arrivals else 0)
+        self._way("way", f"M{self._middle} {start}V{self.y}")
+        self.shapes.append(self._text(words, start + _GAP // 4))
         for lane, from_y in self._arrivals:
-            self.ways.append(
-                f'<path class="side" d="M{self.middle + _DOT} {from_y}H{lane}V{self.y - _PADDING}'
-                f'H{self.middle + 2}" marker-end="url(#arrow)"/>'
-            )
+            bend = f"M{self._middle + _DOT} {from_y}H{lane}V{self.y - _PADDING}"
+            self._way("side", f"{bend}H{self._middle + 2}")
         self._label, self._arrivals = "", []
 
-    def _pill(self, node: GraphNode) -> None:
-        words = Words(lines=(node.title,))
-        self._box(node, words, "terminal", _HALF // 3, (words.height + _PADDING) // 2)
-
-    def _dot(self, node: GraphNode) -> None:
-        shape = f'<circle class="dot" cx="{self.middle}" cy="{self.y + _DOT}" r="{_DOT}"/>'
-        self._shape(node, shape, Words(lines=()), 2 * _DOT)
-
-    def _rectangle(self, node: GraphNode, told: str = "") -> None:
-        style = "action" if node.kind in ("action", "child") else "node"
-        self._box(node, _words(node, "node", told), style, _HALF, 4)
-
-    def _box(self, node: GraphNode, words: Words, style: str, half: int, corner: int) -> None:
-        height = words.height + _PADDING
+    def _box(self, node: GraphNode, beside: str = "") -> None:
+        """The title, then the id and the notes in small print."""
+        style, half, corner = _BOXES[node.kind]
+        lines = [(line, "name") for line in _wrap(node.title or node.id, _CHARACTERS)]
+        if node.kind not in ("start", "end"):
+            below = (*_small_print(node), beside)
+            lines += [(line, "small") for note in below for line in _wrap(note, _SMALL_CHARACTERS)]
+        height = _LINE * len(lines) + _PADDING
         shape = (
-            f'<rect class="{style}" x="{self.middle - half}" y="{self.y}" width="{2 * half}" '
+            f'<rect class="{style}" x="{self._middle - half}" y="{self.y}" width="{2 * half}" '
             f'height="{height}" rx="{corner}"/>'
         )
-        self._shape(node, shape, words, height)
+        self._shape(node, shape, lines, height)
 
-    def _hexagon(self, node: GraphNode) -> None:
-        words = _words(node, "hexagon")
-        height = words.height + _PADDING
-        left, right = self.middle - _HALF, self.middle + _HALF
-        top, middle, bottom = self.y, self.y + height // 2, self.y + height
-        points = (
-            f"{left},{middle} {left + _SLANT},{top} {right - _SLANT},{top} "
-            f"{right},{middle} {right - _SLANT},{bottom} {left + _SLANT},{bottom}"
-        )
-        self._shape(node, f'<polygon class="choice" points="{points}"/>', words, height)
-
-    def _shape(self, node: GraphNode, shape: str, words: Words, height: int) -> None:
-        told = escape_xml("\n".join(filter(None, (node.title, *_small_print(node)))))
-        text = words.drawn(self.middle, self.y + (height - words.height) // 2)
-        self.shapes.append(f"<g><title>{told}</title>{shape}{text}</g>")
+    def _shape(self, node: GraphNode, shape: str, lines: Sequence[tuple[str, str]], height: int) -> None:
+        title = _escape_xml("\n".join(filter(None, (node.title, *_small_print(node)))))
+        text = self._text(lines, self.y + _PADDING // 2)
+        self.shapes.append(f"<g><title>{title}</title>{shape}{text}</g>")
         self._middles[node.id] = self.y + height // 2
         self.y += height
 
+    def _text(self, lines: Sequence[tuple[str, str]], top: int) -> str:
+        return "".join(
+            f'<text class="{style}" x="{self._middle}" y="{top + _LINE * number + 12}">'
+            f"{_escape_xml(line)}</text>"
+            for number, (line, style) in enumerate(lines)
+        )
 
-def _words(node: GraphNode, place: str, told: str = "") -> Words:
-    """The title, then the id and the notes in small print."""
-    title = wrap_text(node.title or node.id, place)
-    below = [line for note in (*_small_print(node), told) for line in wrap_text(note, f"small {place}")]
-    return Words(lines=title, small=tuple(below))
+    def _way(self, style: str, bends: str, label: str = "") -> None:
+        title = f"<title>{_escape_xml(label)}</title>" if label else ""
+        self.ways.append(f'<path class="{style}" d="{bends}" marker-end="url(#arrow)">{title}</path>')
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    """At most a few lines that fit; what does not fit ends in an ellipsis."""
+    lines = [line for part in text.splitlines() for line in textwrap.wrap(part, width)]
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], lines[_MOST_LINES - 1][: width - 1] + "…"]
+    return lines
+
+
+def _escape_xml(text: str) -> str:
+    """XML text; what XML cannot hold becomes U+FFFD."""
+    held = "".join(
+        character if character.isprintable() or character == "\n" else "\N{REPLACEMENT CHARACTER}"
+        for character in text
+    )
+    return held.translate(_ESCAPES)

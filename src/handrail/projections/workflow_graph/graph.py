@@ -80,28 +80,18 @@ class GraphLoop(msgspec.Struct, frozen=True, kw_only=True):
     loop: str = ""
 
 
-class GuardedItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A condition node and what it leads into or past."""
+NestKind: TypeAlias = Literal["guarded", "loop", "handed_out"]
 
-    condition: GraphNode
+
+class Nest(msgspec.Struct, frozen=True, kw_only=True):
+    """What lies inside something: behind a condition, in a loop with its repeat node last, or handed out."""
+
+    kind: NestKind
+    head: GraphNode | GraphLoop
     items: tuple[Item, ...]
 
 
-class LoopItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A loop and what is inside it; its repeat node is the last item."""
-
-    box: GraphLoop
-    items: tuple[Item, ...]
-
-
-class HandedOutItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A step that hands out work, and the work."""
-
-    step: GraphNode
-    children: tuple[GraphNode, ...]
-
-
-Item: TypeAlias = GraphNode | GuardedItem | LoopItem | HandedOutItem
+Item: TypeAlias = GraphNode | Nest
 
 
 class WorkflowGraph(msgspec.Struct, frozen=True, kw_only=True):
@@ -232,7 +222,7 @@ class _Builder:
             items += drawn.items
             ways = drawn.exits
         past = _Exit(source=guard.id, kind="skip", label="otherwise")
-        return _Drawn(items=(GuardedItem(condition=guard, items=tuple(items)),), exits=(*ways, past))
+        return _Drawn(items=(Nest(kind="guarded", head=guard, items=tuple(items)),), exits=(*ways, past))
 
     def steer(self) -> None:
         """From each choice to the conditions behind it, or in its loop, that one of its options decides."""
@@ -281,12 +271,12 @@ class _Builder:
             node = _node(
                 f":child:{part.id}:{child.id}", "child", child.id, (f"runs {child.workflow_id}",), loop
             )
-            told = [f"for each {part.item} of {part.for_each}"] if part.for_each else []
-            told += [f"if {self.conditions[child.when]}"] if child.when else []
-            self.leaf(node, (_Exit(source=part.id, kind="hands_out", label=", ".join(told)),))
+            labels = [f"for each {part.item} of {part.for_each}"] if part.for_each else []
+            labels += [f"if {self.conditions[child.when]}"] if child.when else []
+            self.leaf(node, (_Exit(source=part.id, kind="hands_out", label=", ".join(labels)),))
             children.append(node)
         return _Drawn(
-            items=(HandedOutItem(step=step, children=tuple(children)),),
+            items=(Nest(kind="handed_out", head=step, items=tuple(children)),),
             exits=tuple(_Exit(source=child.id) for child in children),
         )
 
@@ -305,7 +295,9 @@ class _Builder:
         self.leaf(guard, exits)
         drawn = self._loop(part, (_Exit(source=guard.id, kind="enter", label=f"if {words}"),), loop)
         past = _Exit(source=guard.id, kind="skip", label=otherwise)
-        return _Drawn(items=(GuardedItem(condition=guard, items=drawn.items),), exits=(*drawn.exits, past))
+        return _Drawn(
+            items=(Nest(kind="guarded", head=guard, items=drawn.items),), exits=(*drawn.exits, past)
+        )
 
     def _loop(self, part: Loop, exits: Sequence[_Exit], loop: str) -> _Drawn:
         place, first = len(self.loops), len(self.nodes)
@@ -324,7 +316,7 @@ class _Builder:
         self.loops.insert(place, box)  # an outer loop stands before the loops inside it
         self._join((_Exit(source=repeat.id, kind="again", label="again"),), box.first)
         return _Drawn(
-            items=(LoopItem(box=box, items=(*body.items, *closed.items)),),
+            items=(Nest(kind="loop", head=box, items=(*body.items, *closed.items)),),
             exits=(_Exit(source=repeat.id, kind="leave", label="done"),),
         )
 

@@ -228,7 +228,7 @@ def _name_flags(refused: Failure, parsed: Parsed) -> Failure:
     named = [row | _flags_of(row, params) for row in rows]
     if named == rows:
         return refused
-    from handrail.runtime.input_problems import summarize_problems  # few calls are refused
+    from handrail.runtime.refused_calls import summarize_problems  # few calls are refused
 
     details = refused.details | {"problems": named}
     return msgspec.structs.replace(refused, message=summarize_problems(named), details=details)
@@ -248,7 +248,7 @@ def input_problems(registry: Registry, parsed: Parsed) -> list[Problem]:
     params = params_in_line(parsed)
     if not params:
         return []
-    from handrail.runtime.input_problems import input_problems as found_in
+    from handrail.runtime.refused_calls import input_problems as found_in
 
     labels = {param["name"].partition(".")[0]: label_of(param) for param, _ in parsed.values}
     return [

@@ -43,7 +43,7 @@ _FACTS_BEGIN = "The chat was compacted here"
 _GOAL_LENGTH = 80
 _TITLE_LENGTH = 80
 _MOST_TITLES = 5
-_TOLD_OF_PARTS = ("blocked", "needs_person", "closed")
+_STATUSES_SHOWN = ("blocked", "needs_person", "closed")
 """How work that was handed out may stand that its parent must hear of."""
 
 
@@ -240,9 +240,9 @@ def _at_session_start(rt: Runtime, project: str) -> HookAnswer:
     head = f"Handrail: a run of {one.workflow_id} is in progress here (session {one.session_id}).\n"
     if one.person_said:
         head += f"It was {flatten_text(one.person_said)[:_GOAL_LENGTH]}\n"
-    told = [f"Goal: {flatten_text(one.goal)[:_GOAL_LENGTH]}"] if one.goal else []
+    lines = [f"Goal: {flatten_text(one.goal)[:_GOAL_LENGTH]}"] if one.goal else []
     return HookAnswer(
-        out=damage + _one(head, one.pending_title, one.next_call.params, told, reply, most_bytes)
+        out=damage + _one(head, one.pending_title, one.next_call.params, lines, reply, most_bytes)
     )
 
 
@@ -265,11 +265,11 @@ def _rehydrated(rt: Runtime, params: dict[str, Json], project: str) -> dict[str,
 
 
 def _one(
-    head: str, title: str, params: dict[str, Json], told: list[str], reply: dict[str, Any], most_bytes: int
+    head: str, title: str, params: dict[str, Json], lines: list[str], reply: dict[str, Any], most_bytes: int
 ) -> str:
     """The run, its step, the last notes as data, and the call that brings everything back."""
     head += f"Pending step: {flatten_text(title)[:_TITLE_LENGTH]}\n"
-    parts = [one for one in reply.get("children", ()) if one["status"] in _TOLD_OF_PARTS]
+    parts = [one for one in reply.get("children", ()) if one["status"] in _STATUSES_SHOWN]
     if parts:
         named = (f"{one['childId']} {one['status'].replace('_', ' ')}" for one in parts[:_MOST_TITLES])
         head += f"Of its parts: {', '.join(named)}\n"
@@ -279,8 +279,8 @@ def _one(
     )
     entries = reply.get("recap", {}).get("entries", [])
     notes = [entry["notes"] for entry in entries if not entry["notes"].startswith(_FACTS_BEGIN)]
-    told = [*told, f"Last notes: {notes[-1]}"] if notes else told
-    return head + _fence_within("\n".join(told), most_bytes - len((head + tail).encode())) + tail
+    lines = [*lines, f"Last notes: {notes[-1]}"] if notes else lines
+    return head + _fence_within("\n".join(lines), most_bytes - len((head + tail).encode())) + tail
 
 
 def _fence_within(text: str, most_bytes: int) -> str:
@@ -401,10 +401,10 @@ def _status(message: dict[str, Any]) -> int | None:
     found = re.match(_FAILED, error) if isinstance(error, str) else None
     if found is not None:
         return int(found[1])
-    return 0 if error is None and _tells_success(message, answered) else None
+    return 0 if error is None and _means_success(message, answered) else None
 
 
-def _tells_success(message: dict[str, Any], answered: dict[str, Any]) -> bool:
+def _means_success(message: dict[str, Any], answered: dict[str, Any]) -> bool:
     """Claude Code sends this event only after a success; what runs on in the background has not ended."""
     is_its_own = message.get("hook_event_name") == "PostToolUse" and isinstance(answered.get("stdout"), str)
     is_running = _object(message.get("tool_input")).get("run_in_background") or "backgroundTaskId" in answered

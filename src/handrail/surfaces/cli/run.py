@@ -1,7 +1,10 @@
 """One command line from argv to exit status: parse, answer, render, deliver.
 
-What only some commands need comes through `CommandParts`, so that a usage error pays for nothing else.
+What only some commands need is loaded for them alone, so that a usage error pays for nothing else; what other
+rooms bring comes through `CommandParts`.
 """
+
+# ruff: noqa: PLC0415 - most lines are spelled right, and a refused one needs no operation
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ from handrail.contract.outcome import (
 )
 from handrail.contract.wording import quote_for_shell
 from handrail.surfaces.cli.process import Interrupted, Process, request_id, terminal_width, timestamp
-from handrail.surfaces.cli.reading.parse import MORE_WORD, SELF_DESCRIPTION, Parsed, Problem, parse
+from handrail.surfaces.cli.reading.parse import MORE_WORD, SELF_DESCRIPTION, Parsed, parse
 from handrail.surfaces.cli.reading.spelling import (
     HELP,
     PROGRAM,
@@ -52,26 +55,21 @@ from handrail.surfaces.cli.rendering.render import (
     Rendered,
     ask_of,
     check_schema_version,
-    envelope_problems,
+    clash_problems,
     fit_to_page,
     measure_widest,
-    out_problems,
     output_of,
     prepare,
-    raw_problems,
     render,
     render_bare,
     render_plain,
-    stream_problems,
     summary_line,
     timeout_of,
 )
 
 if TYPE_CHECKING:  # a usage error does not pay for the runtime
     from handrail.runtime.operation import StreamItem
-
-if TYPE_CHECKING:  # only annotations name it, and a usage error must not pay for the ports
-    from handrail.ports.workspace import Settings
+    from handrail.runtime.runtime import Runtime
 
 _T = TypeVar("_T")
 
@@ -86,38 +84,18 @@ def _no_notices(_: str) -> Sequence[Notice]:
     return ()
 
 
-def _take_none(_: Process) -> None:
-    return
-
-
-def _no_problems(_: Parsed) -> Sequence[Problem]:
-    return ()
-
-
 class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What only some commands need; `main` imports each part when it is called."""
+    """What comes from outside this surface; `main` imports each part when it is called."""
 
-    help_text: Callable[[str, int], str]
-    """Of a command, a group or the tool; a width of 0 means the default."""
-    help_document: Callable[[str], Success]
-    settings: Callable[[Parsed], Settings | None]
-    """The settings for output; None for a command that must answer even if the settings are broken."""
-    answer: Callable[[Process, Parsed, Ask, Callable[[Success], int]], Outcome | str]
-    """One operation; a string is the bare value of `--field`."""
-    stream: Callable[[Process, Parsed, Ask], Iterator[StreamItem | Outcome]]
-    """The same, line by line; the last item is the outcome."""
-    write_raw_field: Callable[[Process, Parsed], Outcome | OSError]
-    """The long field of an answer, straight to stdout. Returns the outcome, or the error of stdout."""
+    runtime: Callable[[], Runtime]
     serve: Callable[[Parsed], int]
     demo: Callable[[Parsed], Outcome | int]
     """A document, or the exit status of what it has written itself."""
-    record_defect: Callable[[Exception], str]
-    """Stores the traceback and returns the id to quote."""
-    input_problems: Callable[[Parsed], Sequence[Problem]] = _no_problems
-    """What the operation finds wrong with the values of a line that is refused anyway."""
-    take_trees: Callable[[Process], None] = _take_none
+    load_the_rest: Callable[[], None]
+    """Loads what an answer may still need, before the files of this program are replaced."""
+    take_trees: Callable[[Process], None]
     """Looks at the files of the nodes that the call made, when its answer is written."""
-    notices: Callable[[str], Sequence[Notice]] = _no_notices
+    notices: Callable[[str], Sequence[Notice]]
     """The stored notices that answers of this operation carry."""
 
 
@@ -187,12 +165,12 @@ def _answer(
     output = msgspec.structs.replace(output, program=program)
     caller.output = _set_page(output, arguments, environment, is_help="help" in parsed.options)
     _name_call(caller, parsed)
-    if told := _answer_about_tool(caller, parsed, parts):
-        return told
+    if rendered := _answer_about_tool(caller, parsed, parts):
+        return rendered
     if parsed.command is not None and parsed.command["path"] == NEVER_FAILS:
         process.hand_back()
         return parts.serve(parsed)
-    ask = _check_line(parsed, arguments, caller.output, troubles, parts.input_problems)
+    ask = _check_line(parsed, arguments, caller.output, troubles, parts.runtime)
     if parsed.command is None:
         return _greet(caller, parsed, parts)
     effect = parsed.command["effect"]
@@ -203,8 +181,10 @@ def _answer(
         return done if isinstance(done, int) else _render(caller, done)
     if process.stdout_was_closed and effect != "read":  # nobody could read the tokens that it makes
         return _refuse_closed_stdout()
+    from handrail.surfaces.cli.call import answer_command, output_settings, stream, write_raw_field
+
     # Only now: a line that is refused does not say which project's settings apply.
-    output, _ = output_of(parsed, environment, parts.settings(parsed), caller.usual)
+    output, _ = output_of(parsed, environment, output_settings(parts.runtime(), parsed), caller.usual)
     caller.output = _set_page(msgspec.structs.replace(output, program=program), arguments, environment)
     seconds = timeout_of(parsed, environment)
     if seconds:
@@ -212,19 +192,21 @@ def _answer(
     if ask.budget is None:  # notices must not use up a budget
         caller.notices = parts.notices
     else:
-        caller.output = msgspec.structs.replace(caller.output, tells_next=False)
+        caller.output = msgspec.structs.replace(caller.output, shows_next=False)
         caller.passed_over = ()
     if effect != "read":
         prepare(caller.output)
     if "stream" in parsed.options:
         goes_on = (lambda last: go_on_from(arguments, last)) if is_followed(parsed) else None
-        return _deliver_stream(process, caller, parts.stream(process, parsed, ask), goes_on)
+        return _deliver_stream(process, caller, stream(parts.runtime, process, parsed, ask), goes_on)
     if caller.output.format == "raw" and parsed.command["out"]:
-        return _end_raw(process, caller, parts.write_raw_field(process, parsed))
-    outcome = parts.answer(process, parsed, ask, lambda success: _size(caller, success))
-    told = render_bare(outcome, caller.output) if isinstance(outcome, str) else _render(caller, outcome)
+        return _end_raw(process, caller, write_raw_field(parts.runtime, process, parsed))
+    if effect == "update":
+        parts.load_the_rest()
+    outcome = answer_command(parts.runtime, process, parsed, ask, lambda success: _size(caller, success))
+    rendered = render_bare(outcome, caller.output) if isinstance(outcome, str) else _render(caller, outcome)
     status = process.passed_status
-    return told if status is None else msgspec.structs.replace(told, status=status)
+    return rendered if status is None else msgspec.structs.replace(rendered, status=status)
 
 
 def _run_guarded(caller: _Caller, parts: CommandParts, work: Callable[[], Rendered | int]) -> Rendered | int:
@@ -244,8 +226,8 @@ def _run_guarded(caller: _Caller, parts: CommandParts, work: Callable[[], Render
         caller.output = Output(format="raw")
     caller.notices = _no_notices
     outcome: Outcome = make_stand_in(caller.commits) if caller.commits.is_made else failure
-    told = _try(lambda: _render(caller, outcome))
-    return _build_fallback(caller) if isinstance(told, Exception) else told
+    rendered = _try(lambda: _render(caller, outcome))
+    return _build_fallback(caller) if isinstance(rendered, Exception) else rendered
 
 
 def _deliver(process: Process, caller: _Caller, answer: Rendered) -> int:
@@ -254,8 +236,8 @@ def _deliver(process: Process, caller: _Caller, answer: Rendered) -> int:
         undelivered = 0
         process.untold = lambda: _describe_change(caller)
 
-    def deliver(told: Rendered) -> int:
-        return process.deliver(told.out, told.err, told.status, undelivered=undelivered)
+    def deliver(rendered: Rendered) -> int:
+        return process.deliver(rendered.out, rendered.err, rendered.status, undelivered=undelivered)
 
     done = _try(lambda: deliver(answer))
     if isinstance(done, Exception):  # redacting failed; the fallback holds no secret
@@ -281,7 +263,9 @@ def _try(work: Callable[[], _T]) -> _T | Exception:
 
 def _record_incident(parts: CommandParts, defect: Exception) -> str:
     """The id of the stored traceback; storing may fail for the same reason: no memory, no descriptor."""
-    incident = _try(lambda: parts.record_defect(defect))
+    from traceback import format_exception
+
+    incident = _try(lambda: parts.runtime().incidents.record("".join(format_exception(defect))))
     return incident if isinstance(incident, str) else ""
 
 
@@ -400,16 +384,29 @@ def _answer_about_tool(caller: _Caller, parsed: Parsed, parts: CommandParts) -> 
         return _render(caller, Success(data=data))
     if "help" in parsed.options and not any(problem.param == "command" for problem in parsed.problems):
         if not caller.output.is_json_asked:
-            return render_plain(parts.help_text(parsed.words, caller.output.width))
+            return render_plain(_help_text(parts, parsed.words, caller.output.width))
         caller.call = msgspec.structs.replace(caller.call, operation=HELP)
+        from handrail.surfaces.cli.self_description.reference import help_slice
+
         path = parsed.words if parsed.command is None else parsed.command["path"]
-        return _render(caller, parts.help_document("" if path == MORE_WORD else path))
+        return _render(caller, help_slice(parts.runtime(), "" if path == MORE_WORD else path))
     return None
+
+
+def _help_text(parts: CommandParts, words: str, width: int) -> str:
+    """Of a command, a group or the tool; a width of 0 means the default."""
+    if not words:
+        from handrail.surfaces.cli.self_description.front_page import front_page
+
+        return front_page(width)
+    from handrail.surfaces.cli.self_description.help import help_text
+
+    return help_text(parts.runtime().registry, words, width)
 
 
 def _greet(caller: _Caller, parsed: Parsed, parts: CommandParts) -> Rendered:
     """A line without a command: a short document for programs, and the page for whoever reads stderr."""
-    page = parts.help_text("", caller.output.width)
+    page = _help_text(parts, "", caller.output.width)
     if caller.output.format != "json":
         return render_plain(page)
     caller.call = msgspec.structs.replace(caller.call, operation=HELP)
@@ -420,8 +417,8 @@ def _greet(caller: _Caller, parsed: Parsed, parts: CommandParts) -> Rendered:
         "lost": "handrail session resume --compact",
         "help": "handrail help",
     }
-    told = _render(caller, Success(data=data))
-    return told if "quiet" in parsed.options else msgspec.structs.replace(told, err=page.encode())
+    rendered = _render(caller, Success(data=data))
+    return rendered if "quiet" in parsed.options else msgspec.structs.replace(rendered, err=page.encode())
 
 
 def _check_line(
@@ -429,7 +426,7 @@ def _check_line(
     typed: Sequence[str],
     output: Output,
     troubles: Sequence[Fault],
-    input_problems: Callable[[Parsed], Sequence[Problem]],
+    runtime: Callable[[], Runtime],
 ) -> Ask:
     """What to disclose, if nothing is wrong with the command line.
 
@@ -439,25 +436,24 @@ def _check_line(
         raise troubles[0]
     problems = [
         *parsed.problems,
-        *envelope_problems(parsed, output),
-        *raw_problems(parsed, output),
-        *out_problems(parsed, output),
-        *stream_problems(parsed, output),
+        *clash_problems(parsed, output),
     ]
     check_schema_version(parsed, problems)
     ask = ask_of(parsed, problems)
     if problems:
         if parsed.values or isinstance(parsed.options.get("input"), dict):
-            problems += input_problems(parsed)
-        from handrail.surfaces.cli.reading.repair import repair_line  # noqa: PLC0415 - most lines are spelled right
+            from handrail.surfaces.cli.call import input_problems
+
+            problems += input_problems(runtime().registry, parsed)
+        from handrail.surfaces.cli.reading.repair import repair_line
 
         raise refusal(problems, parsed.words, repair_line(typed))
     return ask
 
 
 def _render(caller: _Caller, outcome: Outcome) -> Rendered:
-    told = _add_read_command(caller, outcome)
-    return render(told, _finish_call(caller), caller.output, columns=caller.columns, raw=caller.raw)
+    outcome = _add_read_command(caller, outcome)
+    return render(outcome, _finish_call(caller), caller.output, columns=caller.columns, raw=caller.raw)
 
 
 def _finish_call(caller: _Caller) -> Call:

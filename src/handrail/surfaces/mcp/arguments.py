@@ -10,7 +10,7 @@ import copy
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, TypeAlias, assert_never
+from typing import Any
 
 import msgspec
 
@@ -80,14 +80,6 @@ def read_texts(fields: dict[str, Any], given: dict[str, Json]) -> tuple[dict[str
     """
     found: dict[str, str] = {}
     return _object(fields, given, "", found), found
-
-
-def text_warning(name: str, meant: str) -> dict[str, Json]:
-    """What the reply says about a text that was read."""
-    return {
-        "code": "INPUT_REPAIRED",
-        "message": f"{name} was sent as text and read as JSON; send it as {meant} next time.",
-    }
 
 
 def _object(
@@ -225,37 +217,20 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[dict[str, Json], ...] = ()
 
 
-class Move(msgspec.Struct, frozen=True, kw_only=True):
-    """The value belongs elsewhere; `as_list` if a list belongs there."""
-
-    to: tuple[str, ...]
-    as_list: bool = False
-
-
-class Put(msgspec.Struct, frozen=True, kw_only=True):
-    """The name is right and this value is meant."""
-
-    value: Json
-
-
-class Drop(msgspec.Struct, frozen=True, kw_only=True):
-    """There is no place for it."""
-
-
-class Unclear(msgspec.Struct, frozen=True, kw_only=True):
-    """Only the caller knows what is meant, and dropping it would lose it."""
-
-
-Repair: TypeAlias = Move | Put | Drop | Unclear
-
-
 class Flaw(msgspec.Struct, frozen=True, kw_only=True):
     """One wrong argument and how to correct it."""
 
     path: tuple[str, ...]
     problem: str
     fix: str
-    repair: Repair
+    to: tuple[str, ...] | None = None
+    """Where what is meant belongs; empty: nowhere. None: only the caller knows, so it must not be dropped."""
+    value: Json = None
+    """What is meant."""
+
+    @property
+    def is_moved(self) -> bool:
+        return bool(self.to) and self.to != self.path
 
 
 def read_arguments(tool: Tool, arguments: dict[str, Json]) -> Accepted | Failure:
@@ -273,9 +248,12 @@ def read_arguments(tool: Tool, arguments: dict[str, Json]) -> Accepted | Failure
     flaws = list(islice(_flaws(tool, fields_of(tool), params, ()), MOST_FLAWS + 1))
     if flaws:
         return _refuse(tool, params, flaws)
-    return Accepted(
-        params=params, warnings=tuple(text_warning(name, meant) for name, meant in read_as_text.items())
-    )
+    message = "{} was sent as text and read as JSON; send it as {} next time."
+    warnings: list[dict[str, Json]] = [
+        {"code": "INPUT_REPAIRED", "message": message.format(name, meant)}
+        for name, meant in read_as_text.items()
+    ]
+    return Accepted(params=params, warnings=tuple(warnings))
 
 
 def _flaws(
@@ -287,11 +265,11 @@ def _flaws(
         if schema is None:
             yield _unknown(tool, fields, path, value)
         elif value is None:
-            yield Flaw(path=path, problem="null is not a value here", fix="leave it out", repair=Drop())
+            yield Flaw(path=path, problem="null is not a value here", fix="leave it out", to=())
         elif schema.get("type") == "object" and not isinstance(value, dict):
             yield _not_an_object(schema, path, value)
         elif _belongs_in_list(schema, value):
-            yield Flaw(path=path, problem="not a list", fix="send it in a list", repair=Put(value=[value]))
+            yield Flaw(path=path, problem="not a list", fix="send it in a list", to=path, value=[value])
         elif "properties" in schema:
             yield from _flaws(tool, schema["properties"], value, path)
         elif isinstance(value, str) and "enum" in schema and value not in schema["enum"]:
@@ -309,17 +287,17 @@ def _unknown(tool: Tool, siblings: dict[str, Any], path: tuple[str, ...], value:
     meant = _find_place(tool, path[-1], value)
     if meant is None and len(path) > 1:
         fix = f"{_dotted(path[:-1])} takes {', '.join(siblings)}"
-        return Flaw(path=path, problem=problem, fix=fix, repair=Unclear())
+        return Flaw(path=path, problem=problem, fix=fix)
     if meant is None:
         fix = f"leave it out; {tool.name} takes {', '.join(fields_of(tool))}"
-        return Flaw(path=path, problem=problem, fix=fix, repair=Drop())
+        return Flaw(path=path, problem=problem, fix=fix, to=())
     schema = _schema_at(tool, meant)
     fix = f"send it as {_dotted(meant)}"
     if not _is_offered(schema, value):
         fix += f", one of {', '.join(schema['enum'])}"
-        return Flaw(path=path, problem=problem, fix=fix, repair=Unclear())
+        return Flaw(path=path, problem=problem, fix=fix)
     as_list = schema.get("type") == "array" and isinstance(value, dict)
-    return Flaw(path=path, problem=problem, fix=fix, repair=Move(to=meant, as_list=as_list))
+    return Flaw(path=path, problem=problem, fix=fix, to=meant, value=[value] if as_list else value)
 
 
 def _schema_at(tool: Tool, place: tuple[str, ...]) -> dict[str, Any]:
@@ -359,9 +337,9 @@ def _not_an_object(schema: dict[str, Any], path: tuple[str, ...], value: Json) -
     problem = "not an object"
     name = _field_for(schema.get("properties", {}), value)
     if name is None:
-        return Flaw(path=path, problem=problem, fix="send a JSON object", repair=Unclear())
+        return Flaw(path=path, problem=problem, fix="send a JSON object")
     fix = f"send it as {_dotted((*path, name))}"
-    return Flaw(path=path, problem=problem, fix=fix, repair=Put(value={name: value}))
+    return Flaw(path=path, problem=problem, fix=fix, to=path, value={name: value})
 
 
 def _field_for(fields: dict[str, Any], value: Json) -> str | None:
@@ -377,68 +355,47 @@ def _not_offered(tool: Tool, choices: list[str], path: tuple[str, ...], value: s
     problem = f"{quote(value)} is not offered"
     fix = f"use one of {', '.join(choices)}"
     same = [choice for choice in choices if _fold(choice) == _fold(value)]
-    if same:
-        return Flaw(path=path, problem=problem, fix=fix, repair=Put(value=same[0]))
-    if not tool.definition["annotations"]["readOnlyHint"]:
-        # What an agent may do is never guessed; a typo in a word that can be no other is not a guess.
-        slips = [choice for choice in choices if count_edits(value, choice) <= MOST_SLIPS]
-        repair: Repair = Put(value=slips[0]) if len(slips) == 1 else Unclear()
-        return Flaw(path=path, problem=problem, fix=fix, repair=repair)
-    similar = find_nearest(value, choices, most=1)
-    repair = Put(value=similar[0]) if similar else Drop()
-    return Flaw(path=path, problem=problem, fix=fix, repair=repair)
+    to: tuple[str, ...] | None
+    if same or tool.definition["annotations"]["readOnlyHint"]:
+        near = same or find_nearest(value, choices, most=1)
+        to = path if near else ()
+    else:  # what an agent may do is never guessed; a typo in a word that can be no other is not a guess
+        near = [choice for choice in choices if count_edits(value, choice) <= MOST_SLIPS]
+        to = path if len(near) == 1 else None
+    return Flaw(path=path, problem=problem, fix=fix, to=to, value=near[0] if near else None)
 
 
 def _refuse(tool: Tool, params: dict[str, Json], flaws: list[Flaw]) -> Failure:
     repaired = _repair(params, flaws)
-    is_whole = repaired is not None and _is_whole(tool, params, repaired)
+    hint, next_call = "Correct what the problems name.", None
+    if repaired is not None and _is_whole(tool, params, repaired):
+        hint = "Make the call offered here."
+        next_call = NextCall(operation=tool.operation, params=repaired)
+    elif repaired is not None and not _HANDLES.isdisjoint(fields_of(tool)):
+        hint = "Send a token of the newest reply; if it is lost, the call offered here finds the session."
+        next_call = NextCall(operation="session.resume", params={})
     first = flaws[0]
     more = "" if len(flaws) == 1 else f" {len(flaws) - 1} more in details.problems."
     stored = "" if tool.definition["annotations"]["readOnlyHint"] else " Nothing was stored."
-    meant = [_dotted(flaw.repair.to) for flaw in flaws if isinstance(flaw.repair, Move)]
+    problems: list[Json] = [
+        {"param": quote(_dotted(flaw.path))[1:-1], "problem": flaw.problem, "fix": flaw.fix} for flaw in flaws
+    ]
+    meant = [_dotted(flaw.to) for flaw in flaws if flaw.to and flaw.is_moved]
     return Failure(
         kind=VALIDATION_ERROR,
         message=f"{tool.name}, {quote(_dotted(first.path))}: {first.problem}; {first.fix}.{more}{stored}",
-        details={
-            "problems": [
-                {"param": quote(_dotted(flaw.path))[1:-1], "problem": flaw.problem, "fix": flaw.fix}
-                for flaw in flaws
-            ],
-            **({"did_you_mean": meant} if meant else {}),
-        },
-        hint=_hint(tool, is_whole=is_whole, is_repaired=repaired is not None),
-        next_call=_offered(tool, repaired if is_whole else None, is_repaired=repaired is not None),
+        details={"problems": problems} | ({"did_you_mean": meant} if meant else {}),
+        hint=hint,
+        next_call=next_call,
     )
 
 
 def _is_whole(tool: Tool, params: dict[str, Json], call: dict[str, Json]) -> bool:
     """Whether the repair left out nothing that the tool cannot do without: such a call would be refused."""
-    schema = tool.definition["inputSchema"]
-    handles = _HANDLES & schema["properties"].keys()
+    handles = _HANDLES & fields_of(tool).keys()
     is_about_something = not handles or not handles.isdisjoint(call)
-    return is_about_something and all(
-        name in call or name not in params for name in schema.get("required", ())
-    )
-
-
-def _hint(tool: Tool, *, is_whole: bool, is_repaired: bool) -> str:
-    if is_whole:
-        return "Make the call offered here."
-    if is_repaired and _takes_a_handle(tool):
-        return "Send a token of the newest reply; if it is lost, the call offered here finds the session."
-    return "Correct what the problems name."
-
-
-def _offered(tool: Tool, call: dict[str, Json] | None, *, is_repaired: bool) -> NextCall | None:
-    if call is not None:
-        return NextCall(operation=tool.operation, params=call)
-    if is_repaired and _takes_a_handle(tool):
-        return NextCall(operation="session.resume", params={})
-    return None
-
-
-def _takes_a_handle(tool: Tool) -> bool:
-    return not _HANDLES.isdisjoint(tool.definition["inputSchema"]["properties"])
+    required = tool.definition["inputSchema"].get("required", ())
+    return is_about_something and all(name in call or name not in params for name in required)
 
 
 def _repair(params: dict[str, Json], flaws: list[Flaw]) -> dict[str, Json] | None:
@@ -447,23 +404,13 @@ def _repair(params: dict[str, Json], flaws: list[Flaw]) -> dict[str, Json] | Non
         return None
     call = copy.deepcopy(params)
     # Moves come last: they may lead into an object that another repair makes.
-    for flaw in sorted(flaws, key=lambda flaw: isinstance(flaw.repair, Move)):
+    for flaw in sorted(flaws, key=lambda flaw: flaw.is_moved):
         holder = call
         for name in flaw.path[:-1]:
             holder = holder[name]
-        value = holder.pop(flaw.path[-1])
-        match flaw.repair:
-            case Unclear():
-                return None
-            case Drop():
-                continue
-            case Put(value=meant):
-                holder[flaw.path[-1]] = meant
-            case Move(to=to, as_list=as_list):
-                if not _place(call, to, [value] if as_list else value):
-                    return None
-            case never:
-                assert_never(never)
+        del holder[flaw.path[-1]]
+        if flaw.to is None or (flaw.to and not _place(call, flaw.to, flaw.value)):
+            return None
     return call if len(msgspec.json.encode(call)) <= OFFERED_CALL_BYTES else None
 
 

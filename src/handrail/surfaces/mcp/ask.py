@@ -14,13 +14,17 @@ from msgspec import UNSET
 from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Failure, Json
-from handrail.operations.runs.confirm_run import Meant, read_gift
-from handrail.operations.runs.needed_answer import NeededAnswer, find_needed_answer, record_persons_answer
+from handrail.operations.runs.confirm_run import (
+    Meant,
+    NeededAnswer,
+    find_needed_answer,
+    read_gift,
+    record_persons_answer,
+)
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.arguments import read_arguments
-from handrail.surfaces.mcp.calls import run_guarded
-from handrail.surfaces.mcp.questions import Question
-from handrail.surfaces.mcp.results import Rendered
+from handrail.surfaces.mcp.eras import Question
+from handrail.surfaces.mcp.results import Rendered, run_guarded
 from handrail.surfaces.mcp.tools import Tool
 from handrail.workflows.compiled import InputSpec
 
@@ -80,8 +84,8 @@ def _read_answer(needed: NeededAnswer, value: Json) -> Meant | None:
     """What a value of the form means; None: it is no answer."""
     match needed.ask.kind:
         case "give":
-            told = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-            return read_gift(told, needed.ask, needed.workflow)
+            text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+            return read_gift(text, needed.ask, needed.workflow)
         case "choose":
             if value is None:
                 return Meant(answer="declined")
@@ -111,19 +115,19 @@ def _record(runtime: Runtime, question: Question, meant: Meant) -> bool:
 
 
 def _belongs_to_report(reply: Rendered) -> bool:
-    told: list[dict[str, Any]] = reply.structured.get("warnings", [])
-    return all(warning["code"] != "REPLAY_INPUT_MISMATCH" for warning in told)
+    warnings: list[dict[str, Any]] = reply.structured.get("warnings", [])
+    return all(warning["code"] != "REPLAY_INPUT_MISMATCH" for warning in warnings)
 
 
 def _retry_tokens(tool: Tool, reply: Rendered) -> tuple[str, ...]:
     """The tokens of a reply that only one answer of the user unblocks: one per option, or one."""
-    told = reply.structured
-    if tool.operation != "run.continue" or reply.is_error or told.get("kind") != "blocked":
+    payload = reply.structured
+    if tool.operation != "run.continue" or reply.is_error or payload.get("kind") != "blocked":
         return ()
-    blockers: list[dict[str, Any]] = told.get("blockers", [])
+    blockers: list[dict[str, Any]] = payload.get("blockers", [])
     if len(blockers) != 1 or blockers[0]["code"] != "USER_ONLY_DEPENDENCY" or not _belongs_to_report(reply):
         return ()
-    call = told.get("nextCall") or {"params": {}}
+    call = payload.get("nextCall") or {"params": {}}
     offered = call.get("options") or [call]
     return tuple(str(one["params"]["ackToken"]) for one in offered if "ackToken" in one["params"])
 

@@ -25,12 +25,10 @@ from msgspec import UNSET
 from handrail.contract.catalogue import E_INTERRUPTED, E_TIMEOUT, SERVER_BUSY
 from handrail.contract.outcome import Failure, Fault
 from handrail.runtime.runtime import Due, Runtime
-from handrail.surfaces.mcp.calls import refusal_of, run_guarded
-from handrail.surfaces.mcp.eras import Connection, Work
+from handrail.surfaces.mcp.eras import Connection, Waiting, Work, elicitation, read_value
 from handrail.surfaces.mcp.messages import (
     ANSWER_SECONDS,
     CALLS_AT_ONCE,
-    INVALID_REQUEST,
     TOO_LONG,
     WORKFLOW_SET,
     ClientRequest,
@@ -39,7 +37,6 @@ from handrail.surfaces.mcp.messages import (
     Malformed,
     Message,
     Notification,
-    Refusal,
     Response,
     ResultOrRefusal,
     ToolSet,
@@ -49,7 +46,7 @@ from handrail.surfaces.mcp.messages import (
     read_line,
     request_line,
 )
-from handrail.surfaces.mcp.questions import Waiting, elicitation, read_value
+from handrail.surfaces.mcp.results import refusal_of, run_guarded
 
 if TYPE_CHECKING:  # its first use loads it, which is after the first answer
     from handrail.surfaces.mcp.adapter import Adapter
@@ -57,12 +54,6 @@ if TYPE_CHECKING:  # its first use loads it, which is after the first answer
 _CANCELLED = "notifications/cancelled"
 _TIDY_UP = b""
 """Tells the desk to give memory back, in place of a line to send."""
-_NO_LISTS = Refusal(
-    code=INVALID_REQUEST,
-    message="This protocol revision has no lists of messages. Send one message per line.",
-)
-_OPENING_IN_LIST = Refusal(code=INVALID_REQUEST, message="initialize cannot be part of a list of messages.")
-
 
 HANGING_CALLS = 48
 """Threads that still work on calls that are over; with more of them, no further call is started."""
@@ -130,21 +121,6 @@ class Outlet:
         self._is_closed = True
 
 
-class Batch:
-    """The answers to a list of messages, sent as one list."""
-
-    def __init__(self, missing: int) -> None:
-        self._missing = missing
-        self._lines: list[bytes] = []
-
-    def add(self, line: bytes | None) -> bytes | None:
-        """The whole list once it has the last answer. `line` is None for a request that gets none."""
-        self._missing -= 1
-        if line is not None:
-            self._lines.append(line)
-        return b"[" + b",".join(self._lines) + b"]" if not self._missing and self._lines else None
-
-
 class Turn:
     """One worker's time with a call."""
 
@@ -155,11 +131,10 @@ class Turn:
 class Call:
     """One request that a worker runs. Its operation asks here whether to end (`ports.Interruptions`)."""
 
-    def __init__(self, request_id: Id, work: Work, size: int, batch: Batch | None, outlet: Outlet) -> None:
+    def __init__(self, request_id: Id, work: Work, size: int, outlet: Outlet) -> None:
         self.id = request_id
         self.work = work
         self.size = size
-        self.batch = batch
         self.ends_at = float("inf")
         self.is_over = False
         """Answered, cancelled or overdue: a later result is dropped."""
@@ -203,9 +178,9 @@ class Call:
         token = self.work.progress_token
         if token is None or self.is_over:
             return
-        told = {"progressToken": token, "progress": done, "message": what}
+        params = {"progressToken": token, "progress": done, "message": what}
         self._outlet.send(
-            notification_line("notifications/progress", told | ({"total": total} if total else {}))
+            notification_line("notifications/progress", params | ({"total": total} if total else {}))
         )
 
     def write(self, line: str) -> None:
@@ -251,15 +226,7 @@ class CallsInProgress:
         if line is None:
             self._write_line(answer_line(None, TOO_LONG))
             return
-        message = read_line(line)
-        if not isinstance(message, list):
-            self._take_one(message, len(line))
-        elif not self._connection.takes_lists:
-            self._write_line(answer_line(None, _NO_LISTS))
-        else:
-            batch = Batch(sum(isinstance(member, ClientRequest | Malformed) for member in message))
-            for member in message:
-                self._take_one(member, len(line) // len(message), batch)
+        self._take_one(read_line(line), len(line))
 
     def finish(self) -> None:
         """The client has closed its end: answer what is open, and ask nobody."""
@@ -287,10 +254,10 @@ class CallsInProgress:
             self._jobs.put(None)
         self._due.put(None)
 
-    def _take_one(self, message: Message, size: int, batch: Batch | None = None) -> None:
+    def _take_one(self, message: Message, size: int) -> None:
         match message:
             case ClientRequest():
-                self._take_request(message, size, batch)
+                self._take_request(message, size)
             case Notification(method=method, params=params):
                 self._connection.hear(message)
                 if method == _CANCELLED:
@@ -298,21 +265,20 @@ class CallsInProgress:
             case Response():
                 self._take_response(message)
             case Malformed():
-                self._write_line(answer_line(message.id, message.refusal), batch)
+                self._write_line(answer_line(message.id, message.refusal))
             case never:
                 assert_never(never)
 
-    def _take_request(self, request: ClientRequest, size: int, batch: Batch | None) -> None:
-        is_misplaced = batch is not None and request.method == "initialize"
-        told = _OPENING_IN_LIST if is_misplaced else self._connection.answer(request)
-        if not isinstance(told, Work):
-            line = answer_line(request.id, told)
-            if request.method == "initialize" and batch is None:
+    def _take_request(self, request: ClientRequest, size: int) -> None:
+        answer = self._connection.answer(request)
+        if not isinstance(answer, Work):
+            line = answer_line(request.id, answer)
+            if request.method == "initialize":
                 self._outlet.send(line)  # no answer may overtake the one that opens the connection
             else:
-                self._write_line(line, batch)
+                self._write_line(line)
             return
-        call = Call(request.id, told, size, batch, self._outlet)
+        call = Call(request.id, answer, size, self._outlet)
         with self._lock:
             self._owed += 1
             self._owed_bytes += size
@@ -482,17 +448,18 @@ class CallsInProgress:
             if self._queued > self._idle and self._hanging <= self._limits.hanging_calls:
                 self._start_worker()
 
-    def _settle(self, call: Call, told: ResultOrRefusal) -> None:
+    def _settle(self, call: Call, answer: ResultOrRefusal) -> None:
         """Answer the call once; a late answer is dropped."""
         with self._lock:
             if call.is_over:
                 return
             call.is_over = True
             self._working.pop(call, None)
-        self._reply(call, answer_line(call.id, told))
+        self._reply(call, answer_line(call.id, answer))
 
     def _reply(self, call: Call, line: bytes | None) -> None:
-        self._send(line, call.batch)
+        if line is not None:
+            self._outlet.send(line)
         with self._changed:
             if self._by_key.get(call.id.key) is call:
                 del self._by_key[call.id.key]
@@ -508,21 +475,8 @@ class CallsInProgress:
             self._carried_bytes = 0
             self._quick.put(_TIDY_UP)
 
-    def _send(self, line: bytes | None, batch: Batch | None) -> None:
-        if batch is not None:
-            with self._lock:
-                line = batch.add(line)
-        if line is not None:
-            self._outlet.send(line)
-
-    def _write_line(self, line: bytes, batch: Batch | None = None) -> None:
+    def _write_line(self, line: bytes) -> None:
         """Leave a line at the desk: the reading thread must not wait for a client that does not read."""
-        if batch is not None:
-            with self._lock:
-                joined = batch.add(line)
-            if joined is None:
-                return
-            line = joined
         with self._lock:
             self._owed += 1
             self._owed_bytes += len(line)
@@ -565,8 +519,8 @@ class CallsInProgress:
             for call in unanswered:
                 del self._asked[call.question]
         for call in overdue:
-            told = self._adapter().overdue(call.work.tool, self._limits.call_seconds)
-            self._reply(call, answer_line(call.id, told))
+            answer = self._adapter().overdue(call.work.tool, self._limits.call_seconds)
+            self._reply(call, answer_line(call.id, answer))
         for call in unanswered:
             self._cancel_notice(call, "nobody answered")
             self._settle_unanswered(call)

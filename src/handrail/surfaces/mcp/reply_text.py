@@ -102,9 +102,9 @@ def _example(example: dict[str, Any]) -> str:
 def _blockers(blockers: Iterable[dict[str, Any]], issues: Iterable[dict[str, Any]]) -> Iterator[str]:
     """What stands in the way, each with its faults and its fix; then the faults that no blocker is about."""
     made, rest = explain_all(blockers, issues, "agent")
-    for told, parts in made:
-        pointer = ", ".join(f"{key} {value}" for key, value in told.pointer.items())
-        yield f"- {told.code} ({flatten_text(pointer)}): {flatten_text(parts.why)}"
+    for blocker, parts in made:
+        pointer = ", ".join(f"{key} {value}" for key, value in blocker.pointer.items())
+        yield f"- {blocker.code} ({flatten_text(pointer)}): {flatten_text(parts.why)}"
         yield from (f"  - {flatten_text(fault)}" for fault in parts.faults)
         if parts.fix:
             yield f"  fix: {flatten_text(parts.fix)}"
@@ -229,7 +229,7 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
         note = f' (data) "{flatten_text(held["note"])}"' if "note" in held else ""
         yield f"\nThis run was closed as {held['reason']}{note}. Continuing reopens it: ask the user first."
     if recap.get("personSaid"):
-        yield f"\n{_person_said(recap['personSaid'])}"
+        yield f"\n{_describe_answer(recap['personSaid'])}"
     if recap.get("people"):
         yield "\nWhat people answered before:"
         yield from (f"- {one['stepId']}: {_answered(one)}" for one in recap["people"])
@@ -258,15 +258,15 @@ def _why_skipped(part: dict[str, Any]) -> str:
     return f"condition {part['conditionId']}" if "conditionId" in part else part.get("why", "")
 
 
-def _person_said(said: dict[str, Any]) -> str:
-    if said["answer"] == "declined":
-        return f"This step was {_answered(said)}: ask the user what to change before you report it."
-    return f"This step was {_answered(said)}."
+def _describe_answer(answer: dict[str, Any]) -> str:
+    if answer["answer"] == "declined":
+        return f"This step was {_answered(answer)}: ask the user what to change before you report it."
+    return f"This step was {_answered(answer)}."
 
 
-def _answered(said: dict[str, Any]) -> str:
-    note = f' (data) "{flatten_text(said["note"])}"' if "note" in said else ""
-    return f"{said['answer']}, {flatten_text(said['words'])}{note}"
+def _answered(answer: dict[str, Any]) -> str:
+    note = f' (data) "{flatten_text(answer["note"])}"' if "note" in answer else ""
+    return f"{answer['answer']}, {flatten_text(answer['words'])}{note}"
 
 
 def _branches(recap: dict[str, Any]) -> Iterator[str]:

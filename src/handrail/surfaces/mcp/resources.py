@@ -147,8 +147,8 @@ def list_resources(runtime: Runtime, cursor: str | None) -> dict[str, Json]:
     rows = [*_readable(listed["items"], lambda row: _workflow_row(runtime, row))]
     if not cursor:
         sessions = read_payload(runtime, "session.list", {"limit": LISTED_SESSIONS})["items"]
-        told = "Every workflow that can be started here."
-        first = _row(runtime, WORKFLOWS, "workflows", "Workflows", told, JSON)
+        text = "Every workflow that can be started here."
+        first = _row(runtime, WORKFLOWS, "workflows", "Workflows", text, JSON)
         rows = [first, *rows, *_readable(sessions, lambda row: _session_row(runtime, row))]
     return make_page("resources", rows, listed["next_cursor"])
 

@@ -31,7 +31,7 @@ def input_schema(
     struct: type[Any],
     fields: tuple[str, ...],
     choices: dict[str, tuple[str, ...]],
-    said_by_name: tuple[str, ...] = (),
+    clear_by_name: tuple[str, ...] = (),
 ) -> Schema:
     """What a tool takes: only these fields, in this order, with their enums narrowed; closed.
 
@@ -43,7 +43,7 @@ def input_schema(
     properties = {name: whole["properties"][name] for name in fields}
     for name, values in choices.items():
         properties[name] = {**properties[name], "enum": list(values)}
-    for name in set(said_by_name) & set(properties):
+    for name in set(clear_by_name) & set(properties):
         properties[name] = {key: held for key, held in properties[name].items() if key != "description"}
     required = [name for name in whole.get("required", ()) if name in properties]
     slim: Schema = {"type": "object", "properties": _typed(properties)}
@@ -53,7 +53,7 @@ def input_schema(
 
 
 def output_schema(
-    struct: type[Any], item: type[Any] | None, shape: Shape, said_by_name: tuple[str, ...] = ()
+    struct: type[Any], item: type[Any] | None, shape: Shape, clear_by_name: tuple[str, ...] = ()
 ) -> Schema:
     """What every answer of a tool holds, one level deep; open, because fields are only ever added.
 
@@ -65,7 +65,7 @@ def output_schema(
     whole = _read(struct)
     level = shape.levels.get("minimal") if shape.select == "top" else None
     always = [name for name in whole.get("required", ()) if level is None or name in level]
-    always = [name for name in always if name not in said_by_name]
+    always = [name for name in always if name not in clear_by_name]
     return {"type": "object", "properties": {name: _type_alone(whole["properties"][name]) for name in always}}
 
 
@@ -151,7 +151,7 @@ OFFERED = (
 SWITCHED_ON = ("session.start",)
 """Operations that a setting adds when the server starts; without it, calling them is refused."""
 
-SAID_BY_NAME = ("project",)
+CLEAR_BY_NAME = ("project",)
 """Arguments of every tool whose names say enough; a description would cost tokens seven times."""
 
 
@@ -159,7 +159,7 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True):
     """How a set tells its outcomes, where its operations speak of a command line."""
 
     refuse: Callable[[Tool, dict[str, Json], Failure], Failure]
-    tell: Callable[[dict[str, Json]], dict[str, Json]]
+    respell: Callable[[dict[str, Json]], dict[str, Json]]
     text: Callable[[dict[str, Any]], str]
     spell_call: Callable[[NextCall], dict[str, Json] | None]
     """A call as one of the tools of the set; None: as every other set would spell it."""
@@ -205,12 +205,12 @@ def fields_of(tool: Tool) -> dict[str, Any]:
 def _tool(offered: Operation) -> Tool:
     assert offered.tool, f"{offered.name} names no tool"
     assert offered.effect != "process", f"{offered.name} starts programs, which no server may"
-    taken = input_schema(offered.input, offered.tool_fields, offered.tool_choices, SAID_BY_NAME)
+    taken = input_schema(offered.input, offered.tool_fields, offered.tool_choices, CLEAR_BY_NAME)
     definition = {
         "name": offered.tool,
         "description": offered.tool_description,
         "inputSchema": taken | ({"required": [*offered.tool_required]} if offered.tool_required else {}),
-        "outputSchema": output_schema(offered.output, offered.item, offered.shape, SAID_BY_NAME),
+        "outputSchema": output_schema(offered.output, offered.item, offered.shape, CLEAR_BY_NAME),
         "annotations": annotations_of(offered.effect),
     }
     return Tool(name=offered.tool, operation=offered.name, definition=definition)

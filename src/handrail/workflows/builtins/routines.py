@@ -16,7 +16,7 @@ from handrail.contract.outcome import make_from
 from handrail.contract.redaction import change_texts
 from handrail.workflows.builtins.placement import fill_names, parse_placeholder, phrase_value, place_parts
 from handrail.workflows.builtins.specs import TemplateContext, TemplateNeeds, TemplateSpec
-from handrail.workflows.compiled import Count, ForEach, InputSpec, UserOnly
+from handrail.workflows.compiled import Count, ForEach, UserOnly
 from handrail.workflows.conditions import (
     AlwaysFalse,
     AlwaysTrue,
@@ -185,16 +185,14 @@ def make_routine_template(routine: SourceWorkflow) -> TemplateSpec:
         args=routine.inputs,
         expand=expand,
         example_args={
-            name: _example_value(name, spec) for name, spec in routine.inputs.items() if spec.required
+            name: spec.enum[0] if spec.enum else "{{" + name + "}}"
+            for name, spec in routine.inputs.items()
+            if spec.required
         },
         takes_inputs=True,
         names_inputs=tuple(sorted(set(_looped_inputs(routine.steps)) & set(routine.inputs))),
         brings=make_from(TemplateNeeds, routine),
     )
-
-
-def _example_value(name: str, spec: InputSpec) -> Any:
-    return spec.enum[0] if spec.enum else "{{" + name + "}}"
 
 
 def _looped_inputs(parts: tuple[SourcePart, ...]) -> Iterator[str]:

@@ -12,8 +12,8 @@ import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.workflows.builtins.placement import PLACEHOLDER
+from handrail.workflows.checking.linter import find_impossible_rules
 from handrail.workflows.checking.slots import UNSURE, Slot, slots_in
-from handrail.workflows.checking.usage import find_impossible_rules
 from handrail.workflows.checking.value_checks import check_comparison, check_schema_patterns
 from handrail.workflows.compiled import (
     Action,
@@ -32,7 +32,7 @@ from handrail.workflows.compiled import (
     names_set_inside,
     resolve_ref,
 )
-from handrail.workflows.compiling.implicit_inputs import placeholder_names
+from handrail.workflows.compiling.condition_table import placeholder_names
 from handrail.workflows.conditions import (
     And,
     Compare,
@@ -153,7 +153,7 @@ class _Flow:
         for reason in find_impossible_rules(step):
             message = f"Nothing passes the validation of {step.id}: {reason}"
             fix = "Change the rule so that notes can pass it."
-            self.found.report("unsatisfiable_contract", join_pointer(pointer, "validation"), message, fix)
+            self.found.report("unsatisfiable_contract", f"{pointer}/validation", message, fix)
 
     def _show_texts(self, step: Step, pointer: str, there: frozenset[str]) -> None:
         """A fragment with a condition is read under it."""
@@ -242,7 +242,7 @@ class _Flow:
         for name in sorted(set(action.params) - known):
             place, free = join_pointer(f"{pointer}/params", name), known - set(action.params)
             near, sure = guess_name(name, free), guess_surely(name, free)
-            fix = f"Did you mean {near}?" if near else f"Use {_listed(known)}."
+            fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(sorted(known)) or 'none'}."
             message = f"{action.operation} does not take {quote_name(name)}."
             self.found.report(
                 "bad_argument", place, message, fix, rename_key(place, sure) if sure else NO_EDIT
@@ -252,7 +252,11 @@ class _Flow:
 
     def _values(self, action: Action, operations: Operations, pointer: str) -> None:
         """What a placeholder gives shows in a run, and the agent may add what is missing, such as a token."""
-        plain = {name: value for name, value in action.params.items() if not _is_filled(value)}
+        plain = {
+            name: value
+            for name, value in action.params.items()
+            if not any(True for text in strings_in(value) for _ in placeholder_names(text))
+        }
         for name, why in operations.refused_values(action.operation, plain):
             if why:
                 place = join_pointer(f"{pointer}/params", name)
@@ -380,10 +384,6 @@ class _Flow:
             self.found.warn("undeclared_name", f"{pointer}/field", message, fix)
 
 
-def _is_filled(value: Any) -> bool:
-    return any(name for text in strings_in(value) for name in placeholder_names(text))
-
-
 def _comparisons(condition: Condition, pointer: str) -> Iterator[tuple[str, Compare]]:
     match condition:
         case Compare():
@@ -412,10 +412,6 @@ def _kinds(schema: Any) -> list[str]:
     return [kind] if isinstance(kind, str) else kind if isinstance(kind, list) else []
 
 
-def _listed(names: frozenset[str]) -> str:
-    return f"one of {', '.join(sorted(names))}" if names else "none"
-
-
 def _spec_of(schema: Any) -> dict[str, Any]:
     """What a comparison may be held against; empty where the schema leaves it open."""
     if not isinstance(schema, dict):
@@ -438,7 +434,7 @@ def check_rendered(found: Findings, workflow: CompiledWorkflow, pointers: Mappin
     for leaf, around in leaves_in_loops(workflow.steps):
         own = {leaf.item} if isinstance(leaf, Delegate) else set[str]()
         known = given.union(own, *map(loop_variables, around))
-        told: set[str] = set()
+        reported: set[str] = set()
         for text in texts_of(leaf, workflow.functions):
             for slot in slots_in(text, known):
                 written = text[slot.start : slot.end]
@@ -447,8 +443,8 @@ def check_rendered(found: Findings, workflow: CompiledWorkflow, pointers: Mappin
                 is_filled = slot.kind in UNSURE or (
                     slot.kind == "name" and (slot.name in known or is_artifact)
                 )
-                if not is_filled and written not in told:
-                    told.add(written)
+                if not is_filled and written not in reported:
+                    reported.add(written)
                     _report(found, workflow, leaf, slot, written, known, pointers.get(leaf.id, ""))
 
 
@@ -471,5 +467,5 @@ def _report(
         fix = "Write a declared name in double braces there, or say it in words."
     # A template of another collection gets its names from whoever calls it, and a run asks for them.
     is_certain = slot.kind == "name" and leaf.provenance.kind != "template"
-    tell = found.report if is_certain else found.warn
-    tell("bad_placeholder", f"{pointer}/output/contractRef" if is_of_contract else pointer, message, fix)
+    report = found.report if is_certain else found.warn
+    report("bad_placeholder", f"{pointer}/output/contractRef" if is_of_contract else pointer, message, fix)

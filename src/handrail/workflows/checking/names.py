@@ -14,22 +14,20 @@ import msgspec
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.builtins.registry import find_contract
-from handrail.workflows.checking.set_names import (
-    SetName,
-    check_edit_action,
-    check_required,
-    check_saved_name,
-    check_set_names,
-)
-from handrail.workflows.checking.slots import UNSURE, Slot, name_slots, say_conditions, say_filter, slots_in
+from handrail.workflows.checking.slots import UNSURE, Slot, name_slots, slots_in, word_conditions, word_filter
 from handrail.workflows.checking.value_checks import (
+    SetName,
     check_comparison,
     check_count,
-    check_delimiters,
     check_dimensions,
+    check_edit_action,
     check_goal,
+    check_required,
+    check_saved_name,
     check_schema_patterns,
+    check_set_names,
     check_set_value,
+    check_slashes,
 )
 from handrail.workflows.conditions import MISSING, named_value, split_artifact
 from handrail.workflows.problem import NO_EDIT, Edit, add_value, replace_value
@@ -90,7 +88,7 @@ class _Names:
         self._document = document
         self._given = _given(document, has_open_names=has_open_names)
         self._has_open_names = has_open_names
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._read: set[str] = set()
         self._set: list[SetName] = []
         self._missing: Object = {}
@@ -135,7 +133,7 @@ class _Names:
 
     def _parts(self, parts: list[Object], pointer: str, variables: frozenset[str]) -> None:
         for index, part in enumerate(parts):
-            place = join_pointer(pointer, index)
+            place = f"{pointer}/{index}"
             self._just_known = frozenset(_variables(parts[index - 1])) if index else frozenset()
             check_saved_name(self._found, part, place, self._given.set_inside)
             match "slot" if "slot" in part else part.get("type", "step"):
@@ -185,13 +183,13 @@ class _Names:
         if asked is not None:
             self._name(asked, f"{place}/userOnly/input", variables, {})
 
-    def _delegate(self, told: Object, place: str, variables: frozenset[str]) -> None:
+    def _delegate(self, delegate: Object, place: str, variables: frozenset[str]) -> None:
         """A child sees what it is given: the values that it names, its inputs and the item."""
-        if "forEach" in told:
-            self._for_each(told["forEach"].strip("{} "), f"{place}/forEach", variables)
-        several = {f"{place}/children/{at}": one for at, one in enumerate(told.get("children", ()))}
-        for here, child in (several or {f"{place}/child": told["child"]}).items():
-            known = variables | {told.get("as", "")}
+        if "forEach" in delegate:
+            self._for_each(delegate["forEach"].strip("{} "), f"{place}/forEach", variables)
+        several = {f"{place}/children/{at}": one for at, one in enumerate(delegate.get("children", ()))}
+        for here, child in (several or {f"{place}/child": delegate["child"]}).items():
+            known = variables | {delegate.get("as", "")}
             for key in ("inputs", "brief"):
                 self._texts(child.get(key), join_pointer(here, key), known)
             if isinstance(child.get("when"), dict):
@@ -204,8 +202,8 @@ class _Names:
         for index, inner in enumerate(rule.get("of", ())):
             self._rule(inner, f"{pointer}/of/{index}")
         if "pattern" in rule:
-            check_delimiters(self._found, rule["pattern"], join_pointer(pointer, "pattern"))
-        check_schema_patterns(self._found, rule.get("schema"), join_pointer(pointer, "schema"))
+            check_slashes(self._found, rule["pattern"], f"{pointer}/pattern")
+        check_schema_patterns(self._found, rule.get("schema"), f"{pointer}/schema")
 
     def _choice(self, part: Object, place: str, variables: frozenset[str]) -> None:
         self._texts(part["prompt"], f"{place}/prompt", variables)
@@ -263,7 +261,7 @@ class _Names:
             message = f"The loop goes through {quote_name(path)}, which nothing declares."
             fix = "A run stops there and asks when no step has sent the list as context."
             self._found.report("changed_meaning", pointer, message, fix)
-            self._told.add(head)
+            self._reported.add(head)
             return
         kind, member = split_artifact(path)
         if member and self._is_artifact(path) and not is_known:
@@ -374,11 +372,11 @@ class _Names:
     ) -> None:
         if self._has_open_names:
             # A routine of another collection gets its names from whoever calls it.
-            if name not in self._told and self._document.get("kind") != "routine":
+            if name not in self._reported and self._document.get("kind") != "routine":
                 message = f"{quote_name(name)} is read here, and nothing declares it."
                 fix = "Send its value as context, at the start or before the step that reads it."
                 self._found.report("undeclared_name", pointer, message, fix, within=within)
-            self._told.add(name)
+            self._reported.add(name)
             return
         message = f"{label_pointer(pointer)} reads {quote_name(name)}, and nothing declares it."
         if name in self._all_variables:
@@ -386,14 +384,14 @@ class _Names:
             fix = f"Move the step into the loop, or say in words what is meant here instead of {name}."
         elif near:
             fix = f"Did you mean {near}?" if edit else f"Did you mean {near}? Else declare it under inputs."
-        elif name in self._told:
+        elif name in self._reported:
             return
         elif self._extends:
-            self._told.add(name)
+            self._reported.add(name)
             declared = ", ".join(self._document.get("inputs", {})) or "none"
             fix = f"Say it in words: an overlay reads only the inputs of {self._extends}: {declared}."
         else:
-            self._told.add(name)
+            self._reported.add(name)
             spec = spec | {"fromGoal": True} if name == "goal" and spec == {"type": "string"} else spec
             self._missing[name] = spec
             shown = msgspec.json.encode(spec).decode()
@@ -419,26 +417,26 @@ class _Names:
             # One edit for all of them: an author may apply it once or once for each.
             repaired, sure = text, set[Slot]()
             for slot in reversed(slots):
-                written = self._said(slot, text, known)
+                written = self._find_words(slot, text, known)
                 if written:
                     repaired = repaired[: slot.start] + written + repaired[slot.end :]
                     sure.add(slot)
             flags = [name for name, spec in self._given.inputs.items() if spec.get("type") == "boolean"]
-            said = say_conditions(repaired, flags)
-            if said != repaired and not any(one.kind == "block" for one in slots_in(said, known)):
-                repaired, sure = said, sure | {one for one in slots if one.kind == "block"}
+            spelled = word_conditions(repaired, flags)
+            if spelled != repaired and not any(one.kind == "block" for one in slots_in(spelled, known)):
+                repaired, sure = spelled, sure | {one for one in slots if one.kind == "block"}
             edit = replace_value(place, repaired)
             for slot in slots:
                 self._slot(slot, text, place, known, edit if slot in sure else NO_EDIT)
             self._loose(next((slot for slot in slots if slot.kind in UNSURE), None), text, place)
 
-    def _said(self, slot: Slot, text: str, known: frozenset[str]) -> str:
+    def _find_words(self, slot: Slot, text: str, known: frozenset[str]) -> str:
         """What an edit may write in place of a placeholder; empty where only the author knows."""
         is_of_loop = slot.name in self._all_variables - known
         if not is_of_loop and (path := _sure_path(slot, known)):
             return f"{{{{{path}}}}}"
         if slot.kind == "filter" and slot.name in known:
-            return say_filter(text[slot.start : slot.end])
+            return word_filter(text[slot.start : slot.end])
         # A step right behind the loop may have been meant as one inside it.
         is_lost = is_of_loop and slot.name not in self._just_known
         is_lost = is_lost or bool(self._extends and not guess_name(slot.name, known))
@@ -484,8 +482,8 @@ class _Names:
                 edit = replace_value(place, name_slots(text)) if key in ("title", "label") else NO_EDIT
                 # What people read who choose a workflow does not change a run.
                 is_aside = not pointer or pointer.startswith("/inputs/")
-                tell = self._found.warn if is_aside else self._found.report
-                tell("bad_placeholder", place, message, fix, edit)
+                report = self._found.warn if is_aside else self._found.report
+                report("bad_placeholder", place, message, fix, edit)
 
 
 _NO_ITEM = (
@@ -550,7 +548,7 @@ def _strings(value: Json, pointer: str) -> Iterator[tuple[str, str]]:
         yield pointer, value
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _strings(item, join_pointer(pointer, index))
+            yield from _strings(item, f"{pointer}/{index}")
     elif isinstance(value, dict) and value.get("kind") != "ref":
         for name, member in value.items():
             yield from _strings(member, join_pointer(pointer, name))

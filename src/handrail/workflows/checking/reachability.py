@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import pairwise, product
-from math import floor, prod
+from itertools import product
+from math import prod
 from typing import Any, TypeAlias
 
 import msgspec
@@ -18,7 +17,6 @@ from handrail.workflows.compiled import (
     CompiledWorkflow,
     Count,
     ForEach,
-    InputSpec,
     Loop,
     Part,
     Step,
@@ -27,7 +25,6 @@ from handrail.workflows.compiled import (
     list_leaves,
 )
 from handrail.workflows.compiling.assemble import LOOP_CONTROL
-from handrail.workflows.compiling.compilation import Trail
 from handrail.workflows.conditions import (
     MISSING,
     Compare,
@@ -45,27 +42,20 @@ from handrail.workflows.conditions import (
 from handrail.workflows.limits import MAX_TRIED_COMPARISONS
 from handrail.workflows.part_contents import conditions_of
 from handrail.workflows.problem import ProblemCode
-from handrail.workflows.reading.value_fit import INPUT_FITS
+from handrail.workflows.reading.findings import Findings
 
-# The values that a comparison may meet: enough to try every way it can turn out
+# The values that a comparison may meet, where they are listed
+#
+# Of a text, a number or a list that may be anything, nothing is tried: whatever it is compared with may hold.
 
 Subject: TypeAlias = tuple[str, str, str]
 """What a comparison looks at: input, artifact, field."""
-
-_FRESH = "\U0010fffd"
-"""A text that nobody compares with, and that sorts behind every other."""
-_OTHERS: tuple[Any, ...] = ("", _FRESH, True, False, 0, [], {})
-
-
-class Domain(msgspec.Struct, frozen=True, kw_only=True):
-    """The values to try; where it is open, a container may hold what nobody listed."""
-
-    values: tuple[Any, ...]
-    is_open: bool = False
+Values: TypeAlias = tuple[Any, ...] | None
+"""All that a subject may be; None: more than anybody listed."""
 
 
 class Domains:
-    """The domains of one workflow."""
+    """What the subjects of one workflow may be."""
 
     def __init__(self, workflow: CompiledWorkflow) -> None:
         self.effort = Effort(MAX_TRIED_COMPARISONS, "The conditions take too long to try.", "")
@@ -79,30 +69,35 @@ class Domains:
         """Whether an artifact of this kind can be there at all."""
         return artifact_kind in self._schemas
 
-    def of(self, subject: Subject, asked: Iterable[Compare]) -> Domain:
-        """What the subject may be, as far as these comparisons can tell its values apart."""
+    def of(self, subject: Subject) -> Values:
         name, artifact, field = subject
-        constants = tuple(_constants(subject, asked))
         if artifact:
-            return self._artifact_domain(artifact, field, constants)
+            return self._artifact_values(artifact, field)
         spec = self._inputs.get(name)
         if spec is None or spec.implicit or name in self._unknown:
-            return _free(constants)
-        return _with(_input_domain(spec, constants), self._known.get(name, ()))
+            return None
+        values = spec.enum or ((True, False) if spec.type == "boolean" else ())
+        absent = () if spec.required or spec.default is not msgspec.UNSET else (MISSING,)
+        return (*values, *absent, *self._known.get(name, ())) if values else None
 
-    def _artifact_domain(self, kind: str, field: str, constants: tuple[Any, ...]) -> Domain:
+    def _artifact_values(self, kind: str, field: str) -> Values:
+        """The artifact may be absent, so its members always may, too."""
         schema: Any = self._schemas.get(kind)
         if schema is None:
-            return Domain(values=(MISSING,))
+            return (MISSING,)
         for part in field.split(".") if field else ():
             if not isinstance(schema, dict) or "$ref" in schema:
-                return _free(constants)
-            inner = schema.get("properties", {}).get(part)
-            if inner is None:
-                is_closed = schema.get("additionalProperties") is False
-                return Domain(values=(MISSING,)) if is_closed else _free(constants)
-            schema = inner
-        return _schema_domain(schema, constants)
+                return None
+            is_closed = schema.get("additionalProperties") is False
+            schema = schema.get("properties", {}).get(part)
+            if schema is None:
+                return (MISSING,) if is_closed else None
+        if not isinstance(schema, dict):
+            return None
+        listed = [schema["const"]] if "const" in schema else schema.get("enum")
+        if schema.get("type") == "boolean":
+            listed = listed or [True, False]
+        return (*listed, MISSING) if isinstance(listed, list) else None
 
 
 def _values_set(parts: tuple[Part, ...]) -> tuple[dict[str, list[Any]], set[str]]:
@@ -115,66 +110,8 @@ def _values_set(parts: tuple[Part, ...]) -> tuple[dict[str, list[Any]], set[str]
     return known, {leaf.save_as for leaf in leaves if isinstance(leaf, Action)}
 
 
-def _input_domain(spec: InputSpec, constants: tuple[Any, ...]) -> Domain:
-    absent = () if spec.required or spec.default is not msgspec.UNSET else (MISSING,)
-    if spec.enum:
-        return Domain(values=(*spec.enum, *absent))
-    if spec.type == "boolean":
-        return Domain(values=(True, False, *absent))
-    fits = INPUT_FITS[spec.type][0]
-    values = tuple(value for value in _free(constants).values if value is not MISSING and fits(value))
-    return Domain(values=(*values, *absent), is_open=spec.type in ("string", "array", "object", "any"))
-
-
-def _schema_domain(schema: Any, constants: tuple[Any, ...]) -> Domain:
-    """The artifact may be absent, so its members always may, too."""
-    if not isinstance(schema, dict):
-        return _free(constants)
-    listed = [schema["const"]] if "const" in schema else schema.get("enum")
-    if isinstance(listed, list):
-        return Domain(values=(*listed, MISSING))
-    kind = schema.get("type")
-    if not isinstance(kind, str) or kind not in INPUT_FITS:
-        return _free(constants)
-    return _with(_input_domain(InputSpec(type=kind), constants), (MISSING,))  # type: ignore[arg-type]  # checked above
-
-
-def _free(constants: tuple[Any, ...]) -> Domain:
-    return Domain(values=_distinct((*_around(constants), *_OTHERS, MISSING)), is_open=True)
-
-
-def _with(domain: Domain, more: Iterable[Any]) -> Domain:
-    return replace(domain, values=_distinct((*domain.values, *more)))
-
-
-def _constants(subject: Subject, asked: Iterable[Compare]) -> Iterator[Any]:
-    for part in asked:
-        if subject_of(part) == subject:
-            yield from part.value if part.op == "in" and isinstance(part.value, list) else (part.value,)
-
-
 def subject_of(part: Compare) -> Subject:
     return part.input, part.artifact, part.field
-
-
-def _around(constants: tuple[Any, ...]) -> Iterator[Any]:
-    """Each constant, and something on both sides of it and between neighbours."""
-    yield from constants
-    numbers = sorted(one for one in constants if isinstance(one, int | float) and not isinstance(one, bool))
-    for number in (*numbers, *((low + high) / 2 for low, high in pairwise(numbers))):
-        # Whole numbers on both sides, and some so far away that rounding does not bring them back.
-        yield from (number, floor(number), floor(number) + 1, number - 1, number + 1)
-        yield from (number - 1 - abs(number), number + 1 + abs(number))
-    for text in constants:
-        if isinstance(text, str):
-            yield text + "\x00"
-
-
-def _distinct(values: Iterable[Any]) -> tuple[Any, ...]:
-    found: dict[str, Any] = {}
-    for value in values:
-        found.setdefault(f"{type(value).__name__} {value!r}", value)
-    return tuple(found.values())
 
 
 # Whether a condition can ever hold
@@ -187,16 +124,12 @@ MOST_TRIES = 4_096
 def never_holds(condition: Condition, domains: Domains, *, can_decide: bool) -> bool:
     """Whether no values make it hold; `can_decide` says whether a loop's decision can be there."""
     asked = list(comparisons(condition))
-    subjects = list(dict.fromkeys(map(subject_of, asked)))
-    tried = {subject: domains.of(subject, asked) for subject in subjects}
-    open_subjects = {
-        subject_of(part) for part in asked if part.op == "contains" and tried[subject_of(part)].is_open
-    }
-    closed = [subject for subject in subjects if subject not in open_subjects]
-    tries = prod(len(tried[subject].values) for subject in closed)
+    subjects = dict.fromkeys(map(subject_of, asked))
+    tried = {one: listed for one in subjects if (listed := domains.of(one)) is not None}
+    tries = prod(map(len, tried.values()))
     if tries > MOST_TRIES or not domains.effort.affords(tries * len(asked)):
         return False
-    names = {subject: f"value{place}" for place, subject in enumerate(closed)}
+    names = {subject: f"value{place}" for place, subject in enumerate(tried)}
 
     def ask(one: Compare | LoopControl, up: bool) -> Condition:
         """The engine's own rule, asked about a value under a name without a dot; what is open may hold."""
@@ -206,7 +139,7 @@ def never_holds(condition: Condition, domains: Domains, *, can_decide: bool) -> 
         return decided(up) if name is None else replace(one, input=name, artifact="", field="")
 
     settled = replace_leaves(condition, ask)
-    for chosen in product(*(tried[subject].values for subject in closed)):
+    for chosen in product(*tried.values()):
         values = zip(names.values(), chosen, strict=True)
         if holds(settled, Facts(values={name: value for name, value in values if value is not MISSING})):
             return False
@@ -216,7 +149,7 @@ def never_holds(condition: Condition, domains: Domains, *, can_decide: bool) -> 
 # Steps, conditions and loops of a workflow
 
 
-def check_reachability(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Trail) -> None:
+def check_reachability(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Findings) -> None:
     """Warnings only: such a workflow still runs, it does less than its author thinks."""
     _Reach(workflow, pointers, trail).check(workflow.steps, None)
 
@@ -224,7 +157,7 @@ def check_reachability(workflow: CompiledWorkflow, pointers: dict[str, str], tra
 class _Reach:
     """One walk over the parts."""
 
-    def __init__(self, workflow: CompiledWorkflow, pointers: dict[str, str], trail: Trail) -> None:
+    def __init__(self, workflow: CompiledWorkflow, pointers: dict[str, str], trail: Findings) -> None:
         self._conditions = workflow.conditions
         self._domains = Domains(workflow)
         self._pointers = pointers
@@ -279,10 +212,10 @@ class _Reach:
                 return f"no step delivers an artifact of the kind {part.artifact}."
             if isinstance(part, LoopControl):
                 return "a loop's decision is only there for the while and until of that loop."
-        said = label_condition(self._conditions, condition)
-        return f"its condition {said} can never hold with the declared inputs."
+        label = label_condition(self._conditions, condition)
+        return f"its condition {label} can never hold with the declared inputs."
 
     def _warn(self, code: ProblemCode, step_id: str, message: str, fix: str = "") -> None:
         pointer = self._pointers.get(step_id, "")
         advice = fix or "Correct the condition, or remove the part."
-        self._trail.report(code, pointer, message, advice, "warning")
+        self._trail.report(code, pointer, message, advice)

@@ -60,7 +60,8 @@ def slots_in(text: str, known: Collection[str]) -> Iterator[Slot]:
         if slot is None:
             continue
         is_code = any(start <= slot.start < end for start, end in code)
-        if slot.kind == "name" or slot.name in known or not (is_code or _is_environment(slot)):
+        is_of_shell = slot.kind == "dollar" and slot.path.isupper()  # such as ${HOME}
+        if slot.kind == "name" or slot.name in known or not (is_code or is_of_shell):
             yield slot
     for match in _LOOSE.finditer(text):
         slot = _loose_slot(match, known)
@@ -87,20 +88,20 @@ _SHOWN_AS = {
 _CONDITION = re.compile(rf"\{{\{{#if ({_DOTTED})\}}\}}([^{{}}]*)\{{\{{/if\}}\}}")
 
 
-def say_filter(written: str) -> str:
+def word_filter(written: str) -> str:
     """A placeholder with a filter as one without, and in words how to show it; empty if there are none."""
     found = _FILTER.fullmatch(written)
     return f"{{{{{found[1]}}}}}{_SHOWN_AS[found[2]]}" if found and found[2] in _SHOWN_AS else ""
 
 
-def say_conditions(text: str, flags: Collection[str]) -> str:
+def word_conditions(text: str, flags: Collection[str]) -> str:
     """The text with each text under the condition of a flag as words that say on what it depends."""
 
-    def said(found: re.Match[str]) -> str:
+    def spell(found: re.Match[str]) -> str:
         name, words = found.groups()
         return f"(only if {name} is true, and it is {{{{{name}}}}}: {words})" if name in flags else found[0]
 
-    return _CONDITION.sub(said, text)
+    return _CONDITION.sub(spell, text)
 
 
 _SIGNS = ("{", "%(", "$", "<%")
@@ -132,8 +133,3 @@ def _slot(match: re.Match[str]) -> Slot | None:
 def _made(match: re.Match[str], kind: SlotKind, path: str) -> Slot:
     start = match.start() + (1 if match["dollar"] and kind != "dollar" else 0)
     return Slot(kind=kind, path=path, start=start, end=match.end())
-
-
-def _is_environment(slot: Slot) -> bool:
-    """`${HOME}` is for a shell."""
-    return slot.kind == "dollar" and slot.path.isupper()

@@ -1,19 +1,25 @@
-"""Whether a value can be one that its input may have, and patterns written as in another language. Pure."""
+"""Values that an input may have, names that are set, and patterns of other languages. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from json import dumps
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
+from handrail.contract.suggest import count_edits
 from handrail.contract.wording import quote
 from handrail.workflows.conditions import Compare, Facts, holds, is_same_value
-from handrail.workflows.problem import NO_EDIT, Edit, replace_value
+from handrail.workflows.model import value_named
+from handrail.workflows.problem import NO_EDIT, Edit, rename_key, replace_value
 from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, label_pointer, quote_name
 from handrail.workflows.reading.value_fit import INPUT_FITS, convert_value
+
+# Values
 
 Object: TypeAlias = dict[str, Json]
 
@@ -30,7 +36,7 @@ def check_set_value(found: Findings, spec: Object, value: Json, pointer: str) ->
 
 def check_comparison(found: Findings, spec: Object, condition: Object, pointer: str) -> None:
     """A condition must compare with a value that the input may have, or it never decides."""
-    operator, value, place = condition["op"], condition.get("value"), join_pointer(pointer, "value")
+    operator, value, place = condition["op"], condition.get("value"), f"{pointer}/value"
     is_lenient = condition.get("lenient") is True
     if "value" not in condition or operator == "exists" or (value is None and operator != "in"):
         return
@@ -39,9 +45,7 @@ def check_comparison(found: Findings, spec: Object, condition: Object, pointer: 
     elif operator == "in":
         for index, one in enumerate(value if isinstance(value, list) else ()):
             if one is not None:
-                _check_value(
-                    found, spec, one, join_pointer(place, index), "compares with", is_lenient=is_lenient
-                )
+                _check_value(found, spec, one, f"{place}/{index}", "compares with", is_lenient=is_lenient)
     elif operator in _ORDERINGS:
         _check_order(found, spec, value, place)
 
@@ -51,7 +55,7 @@ def check_count(found: Findings, inputs: Object, name: str) -> None:
     spec, pointer = inputs[name], join_pointer("/inputs", name)
     counter: str = spec["countedBy"]
     counting = inputs.get(counter, {})
-    kind, place = counting.get("type", "any"), join_pointer(pointer, "countedBy")
+    kind, place = counting.get("type", "any"), f"{pointer}/countedBy"
     if spec.get("type", "any") not in _LISTS:
         message = f"countedBy makes a list, but the input is declared as {spec['type']}."
         found.report("bad_value", place, message, 'Write "type": "array", or remove countedBy.')
@@ -71,7 +75,7 @@ def check_goal(found: Findings, spec: Object, pointer: str) -> None:
     if spec.get("type", "any") not in ("any", "string") or "enum" in spec:
         message = "fromGoal fills the input with a text, and the input does not take every text."
         fix = 'Write "type": "string" without enum, or remove fromGoal.'
-        found.report("bad_value", join_pointer(pointer, "fromGoal"), message, fix)
+        found.report("bad_value", f"{pointer}/fromGoal", message, fix)
 
 
 def _check_value(
@@ -131,64 +135,45 @@ def _as_json(value: Json) -> str:
 
 _BETWEEN = re.compile(r"/(?P<inner>.+)/(?P<flags>(?!.*(.).*\3)[gimsuy]{0,4})", re.DOTALL)
 _ONLY_IN_PATTERNS = re.compile(r"[\\\[\](){}|^$*+?]")
-OUR_FLAGS = "ims"
+_OUR_FLAGS = "ims"
 
 
-def split_delimiters(pattern: str) -> tuple[str, str] | None:
-    """Split a pattern into what is between slashes and its flags; None if they may mean themselves."""
+def check_slashes(
+    found: Findings, pattern: str, pointer: str, contract: str = "", *, in_schema: bool = False
+) -> None:
+    """Report a pattern that is looked for together with its slashes; in a schema, flags come before it.
+
+    It is an error where no text can match so: with `^` behind a slash, or `$` before one.
+    """
     whole = _BETWEEN.fullmatch(pattern)
     if whole is None or not (whole["flags"] or _ONLY_IN_PATTERNS.search(whole["inner"])):
-        return None
-    return whole["inner"], whole["flags"]
-
-
-def never_matches(pattern: str) -> bool:
-    """Whether no text can match with the slashes: `^` after one, or `$` before one."""
-    inner, _ = split_delimiters(pattern) or ("", "")
-    return inner.startswith(("^", r"\A")) or (inner.endswith("$") and not inner.endswith(r"\$"))
-
-
-def find_delimited(schema: Json, pointer: str = "") -> Iterator[tuple[str, str]]:
-    """Find the patterns of a schema that are between slashes, with their places."""
-    if isinstance(schema, dict):
-        pattern = schema.get("pattern")
-        if isinstance(pattern, str) and split_delimiters(pattern):
-            yield join_pointer(pointer, "pattern"), pattern
-        for name, inner in schema.items():
-            yield from find_delimited(inner, join_pointer(pointer, name))
-    elif isinstance(schema, list):
-        for index, inner in enumerate(schema):
-            yield from find_delimited(inner, join_pointer(pointer, index))
-
-
-def check_delimiters(found: Findings, pattern: str, pointer: str) -> None:
-    """Report a rule's pattern that is looked for together with its slashes."""
-    if (parts := split_delimiters(pattern)) is None:
-        return
-    ours = "".join(flag for flag in OUR_FLAGS if flag in parts[1])
-    beside = f' and "flags": "{ours}" beside it' if ours else ""
-    _tell_slashes(found, pattern, pointer, f"Write {quote(parts[0])}{beside}.")
+        return  # they may mean themselves
+    inner, ours = whole["inner"], "".join(flag for flag in _OUR_FLAGS if flag in whole["flags"])
+    fix = f"Write {quote(f'(?{ours}){inner}' if ours and in_schema else inner)}"
+    beside = f' and "flags": "{ours}" beside it' if ours and not in_schema else ""
+    what = "slashes and flags" if whole["flags"] else "slashes"
+    message = (
+        f"{contract}{': ' if contract else ''}The {what} of {quote(pattern)} count as part of the pattern."
+    )
+    is_lost = inner.startswith(("^", r"\A")) or (inner.endswith("$") and not inner.endswith(r"\$"))
+    report = found.report if is_lost else found.warn
+    report("bad_pattern", pointer, message, f"{fix}{beside}.")
 
 
 def check_schema_patterns(found: Findings, schema: Json, pointer: str, contract: str = "") -> None:
-    """The same for the patterns of a schema, where flags come before the pattern.
+    """The same for the patterns of a schema.
 
     One of a `contract` is in another file: the pointer is that of the name of the contract.
     """
-    for place, pattern in find_delimited(schema, pointer):
-        inner, flags = split_delimiters(pattern) or (pattern, "")
-        ours = "".join(flag for flag in OUR_FLAGS if flag in flags)
-        fix = f"Write {quote(f'(?{ours}){inner}' if ours else inner)}."
-        _tell_slashes(
-            found, pattern, pointer if contract else place, fix, f"{contract}: " if contract else ""
-        )
-
-
-def _tell_slashes(found: Findings, pattern: str, pointer: str, fix: str, where: str = "") -> None:
-    what = "slashes and flags" if (split_delimiters(pattern) or ("", ""))[1] else "slashes"
-    tell = found.report if never_matches(pattern) else found.warn
-    message = f"{where}The {what} of {quote(pattern)} count as part of the pattern."
-    tell("bad_pattern", pointer, message, fix)
+    pattern = schema.get("pattern") if isinstance(schema, dict) else None
+    if isinstance(pattern, str):
+        place = pointer if contract else f"{pointer}/pattern"
+        check_slashes(found, pattern, place, contract, in_schema=True)
+    inside = (
+        schema.items() if isinstance(schema, dict) else enumerate(schema) if isinstance(schema, list) else ()
+    )
+    for name, inner in inside:
+        check_schema_patterns(found, inner, pointer if contract else join_pointer(pointer, name), contract)
 
 
 def check_dimensions(found: Findings, dimensions: dict[str, list[str]], pointer: str) -> None:
@@ -202,3 +187,106 @@ def check_dimensions(found: Findings, dimensions: dict[str, list[str]], pointer:
                 place = join_pointer(join_pointer(pointer, name), index)
                 message = f"{label_pointer(place)} repeats the level {quote_name(level)}."
                 found.report("bad_value", place, message, "Remove one of them, or rename it.")
+
+
+# Names that options, actions and reports set
+#
+# A value may be set only for the record, so a name that nobody reads is a problem only where another is
+# nearly the same. What an action writes must have been set by an earlier one.
+
+_MOST_SLIPS = 2
+_LEAST_LETTERS = 4
+"""Shorter names are near to each other by chance."""
+
+
+class SetName(msgspec.Struct, frozen=True, kw_only=True):
+    """One place where a name gets a value."""
+
+    pointer: str
+    name: str
+    beside: frozenset[str] = frozenset()
+    """What the same option sets."""
+    instead: frozenset[str] = frozenset()
+    """What the other options of the choice set and this one does not."""
+    is_key: bool = False
+    prefix: str = ""
+    """What stands before the name in the key."""
+
+
+def check_edit_action(found: Findings, part: Mapping[str, Any], pointer: str) -> None:
+    """An action that writes needs the plan that an earlier one has saved: it can never be done without."""
+    params = part.get("params", {})
+    if part.get("operation") == "code.edit" and params.get("fix") is True and not params.get("continuation"):
+        found.report(
+            "missing_key",
+            f"{pointer}/params",
+            "An edit with fix writes the plan of an earlier preview, and names none.",
+            'Preview it in an action with "saveAs": "shown" and without fix, then give '
+            '"continuation": "{{shown.plan}}" and fix alone.',
+        )
+
+
+def check_saved_name(
+    found: Findings, part: Mapping[str, Any], pointer: str, set_inside: Mapping[str, Any]
+) -> None:
+    """What is found does not replace what somebody chose: the two have names of their own."""
+    saved = {"saveAs": part.get("saveAs"), "delegate/collect": part.get("delegate", {}).get("collect")}
+    for place, name in saved.items():
+        if isinstance(name, str) and name in set_inside:
+            message = f"{quote_name(name)} is what an option sets, and a result never replaces it."
+            fix = "Save the result under a name that no option sets."
+            found.report("bad_value", f"{pointer}/{place}", message, fix)
+
+
+def check_required(
+    found: Findings, required: Iterable[str], pointer: str, declared: Iterable[str], closed: Iterable[str]
+) -> Iterator[SetName]:
+    """The values that a step must deliver and nothing declares; none is `closed`, which no report may set."""
+    for key in required:
+        name, here = value_named(key), join_pointer(pointer, key)
+        if name in closed:
+            message = f"{quote_name(name)} comes from an action, an option or a loop, and no report sets it."
+            found.report("bad_value", here, message, "Remove it, or give the value a name of its own.")
+        elif name and name not in declared:
+            yield SetName(pointer=here, name=name, is_key=True, prefix="context.")
+        elif key.strip() == "context":
+            message = "context names no value, so the call of the step has a place for none."
+            found.warn("bad_name", here, message, "Write one for each value, such as `context.size`.")
+
+
+def check_set_names(
+    found: Findings, names: Iterable[SetName], relied_on: frozenset[str], document_kind: str
+) -> None:
+    """Report each name that nothing uses and that is nearly the same as one in use."""
+    for one in names:
+        if one.name in relied_on:
+            continue
+        known = relied_on - one.beside
+        sure, near = guess_surely(one.name, known), guess_name(one.name, known)
+        if not sure and not _is_near(one.name, near):
+            near = _find_swapped(one.name, one.instead & relied_on)
+        if not sure and not near:
+            continue
+        message = f"{quote_name(one.name)} is set here, and nothing reads it."
+        fix = f"Did you mean {sure or near}?"
+        # What calls a routine may read what the routine sets; and one letter makes many things of one.
+        is_plural = sure in (f"{one.name}s", one.name.removesuffix("s"))
+        if not sure or is_plural or document_kind == "routine":
+            found.warn("undeclared_name", one.pointer, message, fix)
+        else:
+            renamed = one.prefix + sure
+            edit = rename_key(one.pointer, renamed) if one.is_key else replace_value(one.pointer, sure)
+            found.report("undeclared_name", one.pointer, message, fix, edit)
+
+
+def _find_swapped(name: str, others: frozenset[str]) -> str:
+    """The name with the same letters: a slip, however short it is, where the other options set that one."""
+    return min((other for other in others if sorted(other) == sorted(name)), default="")
+
+
+def _is_near(name: str, near: str) -> bool:
+    return (
+        bool(near)
+        and len(name) >= _LEAST_LETTERS
+        and count_edits(name.lower(), near.lower(), _MOST_SLIPS) <= _MOST_SLIPS
+    )

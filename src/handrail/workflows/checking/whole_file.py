@@ -25,8 +25,14 @@ from handrail.workflows.limits import Spelling
 from handrail.workflows.problem import Problem, drop_edits
 from handrail.workflows.problem_places import add_places
 from handrail.workflows.reading.findings import Findings, quote_name
-from handrail.workflows.reading.reader import BaseDocument, Reading, Rest, carry_problem, read_workflow
-from handrail.workflows.reading.sound_rest import is_follow_up
+from handrail.workflows.reading.reader import (
+    BaseDocument,
+    Reading,
+    Rest,
+    carry_problem,
+    is_follow_up,
+    read_workflow,
+)
 from handrail.workflows.sound_edits import keep_sound_edits
 from handrail.workflows.spellings.spelling import decode_document, decode_partly
 
@@ -73,12 +79,12 @@ def _read(content: bytes, spelling: Spelling, decoded: bytes, base: BaseDocument
     check_names(found, reading.document, has_open_names=is_open, extends=reading.extends)
     if not found.problems:
         return reading
-    told: Iterable[Problem] = found.problems
+    reported: Iterable[Problem] = found.problems
     if is_open or reading.extends:
         document = decode_document(content, spelling, decoded)
-        told = [carry_problem(one, reading.document, reading.origin, document) for one in told]
-    told = drop_edits(told) if is_open else told
-    problems = add_places(content, (*reading.problems, *told), spelling)
+        reported = [carry_problem(one, reading.document, reading.origin, document) for one in reported]
+    reported = drop_edits(reported) if is_open else reported
+    problems = add_places(content, (*reading.problems, *reported), spelling)
     if not found.has_errors:
         return msgspec.structs.replace(reading, problems=problems)
     written = decode_document(content, spelling, decoded)
@@ -93,13 +99,13 @@ def _with_names_of_rest(reading: Reading, content: bytes, spelling: Spelling) ->
         return reading
     found = Findings()
     check_names(found, rest.document, extends=rest.extends)
-    told = [
+    carried = [
         carry_problem(one, rest.document, rest.origin, rest.written)
         for one in found.problems
         if not is_follow_up(one, rest.document, rest.lost)
     ]
     known = {(one.code, one.pointer) for one in reading.problems}
-    news = [one for one in told if (one.code, one.pointer) not in known]
+    news = [one for one in carried if (one.code, one.pointer) not in known]
     problems = sorted(
         (*reading.problems, *add_places(content, news, spelling)), key=lambda one: (one.line, one.column)
     )
@@ -140,12 +146,12 @@ def _read_contract(content: bytes, file_name: str) -> ReadContract:
 
 def _check_guidance(found: Findings, guidance: str, pointer: str) -> None:
     """Warn of each placeholder once. In a workflow that does not declare its name it is an error."""
-    told: set[str] = set()
+    reported: set[str] = set()
     for slot in slots_in(guidance, ()):
         written = guidance[slot.start : slot.end]
-        if written in told:
+        if written in reported:
             continue
-        told.add(written)
+        reported.add(written)
         if slot.kind == "name":
             message = f"{quote_name(written)} is filled only where the workflow declares {slot.name}."
             fix = f"Declare {slot.name} in each workflow that uses this contract, or say it in words."

@@ -21,7 +21,6 @@ from handrail.workflows.compiled import (
     ForEach,
     Fragment,
     Gate,
-    Leaf,
     Loop,
     Part,
     Provenance,
@@ -31,7 +30,7 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.compiling.children import ChildCompiler, check_delegate
-from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, Trail, walk
+from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, report_unknown, walk
 from handrail.workflows.compiling.condition_table import ConditionTable
 from handrail.workflows.compiling.feature_texts import FeatureTexts
 from handrail.workflows.compiling.shelf import Shelf
@@ -63,7 +62,7 @@ from handrail.workflows.prompt_sections import (
     make_user_section,
     show_example,
 )
-from handrail.workflows.reading.findings import guess_name, guess_surely, quote_name
+from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
 from handrail.workflows.reading.repairs import find_free_id
 
 # The step that decides for its loop
@@ -74,7 +73,7 @@ from handrail.workflows.reading.repairs import find_free_id
 LOOP_CONTROL = "wr.contracts.loop_control"
 
 
-def loop_deciders(parts: tuple[Placed, ...], table: ConditionTable, trail: Trail) -> Mapping[str, str]:
+def loop_deciders(parts: tuple[Placed, ...], table: ConditionTable, trail: Findings) -> Mapping[str, str]:
     """Map the id of each deciding step to the id of its loop."""
     deciders: dict[str, str] = {}
     for part in walk(parts):
@@ -91,7 +90,7 @@ def loop_deciders(parts: tuple[Placed, ...], table: ConditionTable, trail: Trail
     return deciders
 
 
-def _appointed(loop: PlacedLoop, steps: list[SourceStep], trail: Trail) -> dict[str, str]:
+def _appointed(loop: PlacedLoop, steps: list[SourceStep], trail: Findings) -> dict[str, str]:
     if not steps:
         message = f"The loop {loop.id} waits for a decision, but its body has no step that could take it."
     elif steps[-1].contract_ref:
@@ -118,7 +117,7 @@ def _wants_decision(loop: PlacedLoop, table: ConditionTable) -> bool:
 CAPABILITY_OBSERVATION = "wr.contracts.capability_observation"
 
 
-def add_probes(source: SourceWorkflow, parts: tuple[Placed, ...], trail: Trail) -> tuple[Placed, ...]:
+def add_probes(source: SourceWorkflow, parts: tuple[Placed, ...], trail: Findings) -> tuple[Placed, ...]:
     """Put a probe in front for each required capability that no part observes first."""
     taken = {part.id for part in walk(parts)}
     probes = tuple(
@@ -137,12 +136,12 @@ def _is_probed(parts: tuple[Placed, ...], capability: str) -> bool:
     )
 
 
-def _probe(capability: str, taken: set[str], trail: Trail) -> PlacedLeaf | None:
+def _probe(capability: str, taken: set[str], trail: Findings) -> PlacedLeaf | None:
     spec = find_capability(capability)
     if spec is None:
         known = [one.id for one in CAPABILITIES]
         pointer = f"/capabilities/{capability}"
-        trail.unknown("capability", capability, known, pointer, "It is not probed.")
+        report_unknown(trail, "capability", capability, known, pointer, "It is not probed.")
         return None
     step_id = find_free_id(f"probe_{capability}", taken)
     taken.add(step_id)
@@ -173,7 +172,7 @@ class Assembly(msgspec.Struct, frozen=True, kw_only=True):
     source: SourceWorkflow
     table: ConditionTable
     shelf: Shelf
-    trail: Trail
+    trail: Findings
     features: FeatureTexts
     deciders: Mapping[str, str]
     """Deciding step to its loop."""
@@ -288,7 +287,7 @@ def _render_prompt(
     """
     source = assembly.source
     is_first = placed.id in assembly.first
-    said = role.strip() or source.agent_role.strip()
+    role = role.strip() or source.agent_role.strip()
     site = msgspec.structs.replace(site, is_first=is_first, is_probe=bool(placed.capability))
     before, after = assembly.features.around(site)
     opening = [
@@ -296,7 +295,7 @@ def _render_prompt(
         make_section(QUESTIONS, _bullets(source.questions)),
     ]
     rules = make_section("Rules for every step", _bullets(source.guidance))
-    stance = f"Role: {said}" if said else ""
+    stance = f"Role: {role}" if role else ""
     return _joined([stance, *before, *(opening if is_first else ()), *own, rules, *asked, *after])
 
 
@@ -328,7 +327,7 @@ def _gate(assembly: Assembly, gate: SourceGate) -> Gate | None:
     if assessment is None:
         stand_in = "The step reports no assessment."
         place = f"{gate.pointer}/assessmentId"
-        assembly.trail.unknown("assessment", gate.assessment_id, declared, place, stand_in)
+        report_unknown(assembly.trail, "assessment", gate.assessment_id, declared, place, stand_in)
         return None
     assembly.shelf.contract(ASSESSMENT, gate.pointer)
     levels = {level for levels in assessment.dimensions.values() for level in levels}
@@ -351,7 +350,7 @@ def _unknown_level(assembly: Assembly, gate: SourceGate, level: str, levels: set
     stand_in = " Nothing follows from it." if trail.has_open_names else ""
     message = f"There is no level of {gate.assessment_id}: {quote_name(level)}.{stand_in}"
     edit = rename_key(place, sure) if sure else NO_EDIT
-    trail.report("unknown_id", place, message, fix, trail.severity_of_unknown, edit)
+    trail.report("unknown_id", place, message, fix, edit, severity=trail.severity_of_unknown)
 
 
 def _choice(assembly: Assembly, placed: PlacedLeaf, choice: SourceChoice) -> Choice:
@@ -390,15 +389,12 @@ def _repeat(assembly: Assembly, repeat: SourceRepeat) -> Repeat:
             assert_never(never)
 
 
-def prompt_bytes(part: Leaf, functions: Mapping[str, str]) -> int:
-    """What an agent reads at most: the prompt, all its fragments, and its functions after a rehydrate."""
-    texts = [] if isinstance(part, Delegate) else texts_of(part, functions)
-    return len("\n\n".join(texts).encode())
-
-
 def _check_budget(assembly: Assembly, part: Step | Choice, pointer: str) -> None:
-    """A prompt is never cut, so one that is too long is refused."""
-    size = prompt_bytes(part, assembly.source.functions)
+    """A prompt is never cut, so one that is too long is refused.
+
+    It is what an agent reads at most: with all its fragments, and with its functions after a rehydrate.
+    """
+    size = len("\n\n".join(texts_of(part, assembly.source.functions)).encode())
     if size > MAX_PROMPT_BYTES:
         message = f"The prompt of {part.id} has {size} bytes when rendered; the limit is {MAX_PROMPT_BYTES}."
         fix = "Split the step, or move shared text into a reference."

@@ -16,7 +16,7 @@ from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.json.places import join_pointer
 from handrail.contract.wording import shorten
 from handrail.workflows.compiled import Child, InputSpec, Pinned
-from handrail.workflows.compiling.compilation import Trail
+from handrail.workflows.compiling.compilation import report_unknown
 from handrail.workflows.limits import (
     MAX_BRIEF_TOKENS,
     MAX_CHILD_DEPTH,
@@ -32,6 +32,7 @@ from handrail.workflows.model import (
     names_set_by,
     walk_source,
 )
+from handrail.workflows.reading.findings import Findings
 
 if TYPE_CHECKING:
     from handrail.workflows.compiling.compilation import Compilation, Surroundings
@@ -51,7 +52,7 @@ class ChildCompiler:
         self,
         source: SourceWorkflow,
         around: Surroundings,
-        trail: Trail,
+        trail: Findings,
         above: tuple[str, ...],
         compile_child: CompileChild,
     ) -> None:
@@ -81,7 +82,10 @@ class ChildCompiler:
             message = f"Work is handed out more than {MAX_CHILD_DEPTH} levels deep here."
             self._trail.report("too_large", child.pointer, message, "Give this work to a step of its own.")
             return None
-        self._check_brief(child)
+        if (estimate_tokens(child.brief) or 0) > MAX_BRIEF_TOKENS:
+            message = f"The brief of {child.id} has more than {MAX_BRIEF_TOKENS} tokens."
+            fix = "Write one sentence; the steps say the rest."
+            self._trail.report("too_large", f"{child.pointer}/brief", message, fix)
         found = self._named(child) if child.workflow else self._written(step, child)
         if found is None:
             return None
@@ -100,7 +104,7 @@ class ChildCompiler:
         )
 
     def _named(self, child: SourceChild) -> tuple[Pinned, dict[str, str]] | None:
-        place = join_pointer(child.pointer, "workflow")
+        place = f"{child.pointer}/workflow"
         if child.workflow in self._above:
             way = " > ".join((*self._above[self._above.index(child.workflow) :], child.workflow))
             message = f"The workflow hands itself out: {way}."
@@ -108,7 +112,7 @@ class ChildCompiler:
             return None
         source = self._workflows.get(child.workflow)
         if source is None:
-            self._trail.unknown("workflow", child.workflow, self._ids, place, "It is left out.")
+            report_unknown(self._trail, "workflow", child.workflow, self._ids, place, "It is left out.")
             return None
         made = self._compile(source)
         if made.pinned is None:
@@ -155,12 +159,12 @@ class ChildCompiler:
         return None if used.pinned is None else (used.pinned, passed)
 
     def _check_inputs(self, child: SourceChild, pinned: Pinned, given: set[str]) -> None:
-        place = join_pointer(child.pointer, "inputs")
+        place = f"{child.pointer}/inputs"
         declared = pinned.workflow.inputs
         for name in sorted(given - set(declared)):
             if child.workflow and name in child.inputs:
                 where = join_pointer(place, name)
-                self._trail.unknown("input", name, declared, where, "Nothing reads it.")
+                report_unknown(self._trail, "input", name, declared, where, "Nothing reads it.")
         for name, spec in declared.items():
             if spec.required and name not in given and not spec.from_goal:
                 message = f"{child.id} needs {name}, and nothing gives it."
@@ -168,27 +172,23 @@ class ChildCompiler:
                     "missing_key", child.pointer, message, f'Add "{name}" to the inputs of {child.id}.'
                 )
 
-    def _check_brief(self, child: SourceChild) -> None:
-        if (estimate_tokens(child.brief) or 0) > MAX_BRIEF_TOKENS:
-            message = f"The brief of {child.id} has more than {MAX_BRIEF_TOKENS} tokens."
-            place = join_pointer(child.pointer, "brief")
-            self._trail.report("too_large", place, message, "Write one sentence; the steps say the rest.")
 
-
-def check_delegate(step: SourceDelegate, trail: Trail) -> None:
+def check_delegate(step: SourceDelegate, trail: Findings) -> None:
     """What the children of one step say together."""
     ids = {child.id for child in step.children}
     for child in step.children:
         found = _TRY.fullmatch(child.id)
         if found is not None and found[1] in ids:
             message = f"{child.id} is what a second try of {found[1]} is called."
-            trail.report("duplicate_id", join_pointer(child.pointer, "id"), message, "Choose another id.")
+            trail.report("duplicate_id", f"{child.pointer}/id", message, "Choose another id.")
     sure = sum(child.when is None for child in step.children)
     if not step.for_each and step.at_least > sure:
         message = (
             f"Conditions may leave fewer than {step.at_least} children; then all that there are must be done."
         )
-        trail.report("bad_value", step.pointer, message, "Ask for fewer, or drop conditions.", "warning")
+        trail.report(
+            "bad_value", step.pointer, message, "Ask for fewer, or drop conditions.", severity="warning"
+        )
 
 
 def count_children(parts: tuple[SourcePart, ...]) -> int:
@@ -196,7 +196,7 @@ def count_children(parts: tuple[SourcePart, ...]) -> int:
     return sum(MAX_CHILDREN if step.for_each else len(step.children) for step in list_delegates(parts))
 
 
-def check_count(source: SourceWorkflow, trail: Trail) -> None:
+def check_count(source: SourceWorkflow, trail: Findings) -> None:
     """A run hands out only so much."""
     count = count_children(source.steps)
     if count > MAX_RUN_CHILDREN:
@@ -225,5 +225,5 @@ def _as_passed(spec: InputSpec) -> InputSpec:
 
 def _make_brief(child: SourceChild, pinned: Pinned) -> str:
     what = _SENTENCE.split(pinned.workflow.description.strip(), maxsplit=1)[0]
-    told = f"{what} {child.brief}" if child.workflow and child.brief else what
-    return shorten(told, _LONGEST_BRIEF)
+    brief = f"{what} {child.brief}" if child.workflow and child.brief else what
+    return shorten(brief, _LONGEST_BRIEF)

@@ -12,7 +12,6 @@ from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_nearest
 from handrail.workflows.builtins.capabilities import CAPABILITIES
 from handrail.workflows.compiled import Contract, Pinned, Provenance
-from handrail.workflows.limits import MAX_PROBLEMS
 from handrail.workflows.model import (
     SourceAction,
     SourceChoice,
@@ -22,8 +21,8 @@ from handrail.workflows.model import (
     SourceWorkflow,
     When,
 )
-from handrail.workflows.problem import NO_EDIT, Edit, Problem, ProblemCode, Severity, replace_value
-from handrail.workflows.reading.findings import guess_surely, more_problems, quote_name
+from handrail.workflows.problem import NO_EDIT, Problem, replace_value
+from handrail.workflows.reading.findings import Findings, guess_surely, quote_name
 
 # Parts between source and compiled: every step in its final place, with its origin
 #
@@ -77,7 +76,7 @@ def name_origins(source: SourceWorkflow, parts: tuple[Placed, ...]) -> tuple[Pla
     """Of a workflow that extends another: which of the two each part came from."""
     if source.overlay is None:
         return parts
-    told: list[Placed] = []
+    named: list[Placed] = []
     for part in parts:
         placed: Placed = part
         if isinstance(placed, PlacedLoop):
@@ -88,8 +87,8 @@ def name_origins(source: SourceWorkflow, parts: tuple[Placed, ...]) -> tuple[Pla
                 kind="overlay" if is_own else "base", origin=source.id if is_own else source.overlay.base_id
             )
             placed = msgspec.structs.replace(placed, provenance=origin)
-        told.append(placed)
-    return tuple(told)
+        named.append(placed)
+    return tuple(named)
 
 
 # What the compiler gets and gives
@@ -126,67 +125,32 @@ class Compilation(msgspec.Struct, frozen=True, kw_only=True):
 
     pinned: Pinned | None
     problems: tuple[Problem, ...] = ()
-    templates: frozenset[str] = frozenset()
-    """Ids of the templates and routines whose parts are in it."""
     inline: tuple[tuple[SourceWorkflow, Compilation], ...] = ()
     """Children that are written inside the workflow."""
     pointers: dict[str, str] = {}
     """Id of each compiled step and loop to its place in the author's file."""
 
 
-class Trail:
-    """Problems in the order in which they came up."""
-
-    def __init__(self, *, has_open_names: bool = False) -> None:
-        self.has_open_names = has_open_names
-        self.problems: list[Problem] = []
-        self.has_errors = False
-
-    @property
-    def severity_of_unknown(self) -> Severity:
-        """A warning, with a stand-in, where a workflow may name what exists only elsewhere."""
-        return "warning" if self.has_open_names else "error"
-
-    def report(
-        self,
-        code: ProblemCode,
-        pointer: str,
-        message: str,
-        fix: str,
-        severity: Severity = "error",
-        edit: Edit = NO_EDIT,
-    ) -> None:
-        fitting = NO_EDIT if self.has_open_names else edit
-        problem = Problem(
-            code=code, message=message, pointer=pointer, fix=fix, severity=severity, edit=fitting
-        )
-        # One mistake in a routine or a shared part would otherwise be reported once per use.
-        self.has_errors = self.has_errors or severity == "error"
-        if problem in self.problems or len(self.problems) > MAX_PROBLEMS:
-            return
-        self.problems.append(problem if len(self.problems) < MAX_PROBLEMS else more_problems(severity))
-
-    def add(self, problem: Problem) -> None:
-        """Report what the compilation of a part found."""
-        self.report(
-            problem.code, problem.pointer, problem.message, problem.fix, problem.severity, problem.edit
-        )
-
-    def unknown(
-        self, what: str, name: str, known: Iterable[str], pointer: str, stand_in: str, meant: Json = None
-    ) -> None:
-        """An id that names nothing; a warning says what stands in. `meant` is what it surely stands for."""
-        names = sorted(known)
-        is_told = len(self.problems) <= MAX_PROBLEMS
-        near, sure = _near(name, names) if is_told else ([], "")
-        fix = f"Did you mean {' or '.join(near)}?" if near else _elsewhere(what, name) + _choices(what, names)
-        message = f"There is no {what} {quote_name(name)}."
-        if self.has_open_names:
-            message = f"{message} {stand_in}"
-        edit = replace_value(pointer, sure) if sure else NO_EDIT
-        if meant is not None:
-            fix, edit = f"Write {canonical_bytes(meant).decode()}.", replace_value(pointer, meant)
-        self.report("unknown_id", pointer, message, fix, self.severity_of_unknown, edit)
+def report_unknown(
+    found: Findings,
+    what: str,
+    name: str,
+    known: Iterable[str],
+    pointer: str,
+    stand_in: str,
+    meant: Json = None,
+) -> None:
+    """An id that names nothing; a warning says what stands in. `meant` is what it surely stands for."""
+    names = sorted(known)
+    near, sure = ([], "") if found.is_full else _near(name, names)
+    fix = f"Did you mean {' or '.join(near)}?" if near else _elsewhere(what, name) + _choices(what, names)
+    message = f"There is no {what} {quote_name(name)}."
+    if found.has_open_names:
+        message = f"{message} {stand_in}"
+    edit = replace_value(pointer, sure) if sure else NO_EDIT
+    if meant is not None:
+        fix, edit = f"Write {canonical_bytes(meant).decode()}.", replace_value(pointer, meant)
+    found.report("unknown_id", pointer, message, fix, edit, severity=found.severity_of_unknown)
 
 
 def _near(name: str, names: list[str]) -> tuple[list[str], str]:

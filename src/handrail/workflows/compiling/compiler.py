@@ -14,7 +14,6 @@ import msgspec
 
 from handrail.contract.ids import WorkflowHash, blob_ref
 from handrail.contract.json.canonical import canonical_bytes
-from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Fault, make_from
 from handrail.workflows.compiled import (
     COMPILED_VERSION,
@@ -41,24 +40,25 @@ from handrail.workflows.compiling.compilation import (
     Compilation,
     Placed,
     Surroundings,
-    Trail,
     name_origins,
     pointer_of,
     walk,
 )
-from handrail.workflows.compiling.condition_table import ConditionTable, to_plain_json
-from handrail.workflows.compiling.expand_templates import expand_templates
-from handrail.workflows.compiling.feature_texts import collect_feature_texts
-from handrail.workflows.compiling.implicit_inputs import (
+from handrail.workflows.compiling.condition_table import (
+    ConditionTable,
     find_first_steps,
     find_implicit_inputs,
     placeholder_names,
+    to_plain_json,
 )
+from handrail.workflows.compiling.expand_templates import expand_templates
+from handrail.workflows.compiling.feature_texts import collect_feature_texts
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.contracts.heavy_parts import find_heavy_parts
 from handrail.workflows.limits import RESERVED_NAMESPACE
 from handrail.workflows.model import Displaced, SourceOverlay, SourceSlot, SourceWorkflow
 from handrail.workflows.problem import is_within
+from handrail.workflows.reading.findings import Findings
 
 
 def compile_workflow(
@@ -69,10 +69,9 @@ def compile_workflow(
     `above` are the workflows that hand this one out, the outermost first.
     """
     around = Surroundings() if surroundings is None else surroundings
-    trail = Trail(has_open_names=source.has_open_names)
-    expanded = expand_templates(source, around, trail)
-    source = expanded.source
-    parts = add_probes(source, name_origins(source, expanded.parts), trail)
+    trail = Findings(has_open_names=source.has_open_names)
+    expanded, source = expand_templates(source, around, trail)
+    parts = add_probes(source, name_origins(source, expanded), trail)
     pointers = {part.id: pointer_of(part) for part in walk(parts)}
     children = ChildCompiler(
         source,
@@ -96,7 +95,6 @@ def compile_workflow(
     return Compilation(
         pinned=pinned,
         problems=tuple(trail.problems),
-        templates=expanded.templates,
         inline=tuple(children.inline),
         pointers=pointers,
     )
@@ -106,7 +104,7 @@ def _compiled(
     source: SourceWorkflow,
     around: Surroundings,
     parts: tuple[Placed, ...],
-    trail: Trail,
+    trail: Findings,
     children: ChildCompiler,
 ) -> CompiledWorkflow:
     truths = [name for name, spec in source.inputs.items() if spec.type == "boolean"]
@@ -157,13 +155,13 @@ def _compiled(
 
 
 def _report_heavy(
-    source: SourceWorkflow, workflow: CompiledWorkflow, pointers: dict[str, str], trail: Trail
+    source: SourceWorkflow, workflow: CompiledWorkflow, pointers: dict[str, str], trail: Findings
 ) -> None:
     """What would keep a run busy is refused, whoever wrote it."""
     places = {name: f"/conditions/{place}" for place, name in enumerate(source.conditions)}
     for found in find_heavy_parts(workflow):
         pointer = pointers.get(found.part_id, "") or places.get(found.condition_id, "")
-        here = join_pointer(pointer, "validation") if found.key == "validation" else pointer
+        here = f"{pointer}/validation" if found.key == "validation" else pointer
         trail.report("too_large", here, found.message, found.fix)
 
 
@@ -184,7 +182,7 @@ def _freeze(
 # What no overlay takes away quietly
 
 
-def describe_base(overlay: SourceOverlay, base: BaseCompilation, trail: Trail) -> CompiledBase:
+def describe_base(overlay: SourceOverlay, base: BaseCompilation, trail: Findings) -> CompiledBase:
     """The base as it is pinned, with the guarded steps that the overlay skips or rewrites.
 
     Of a bundled workflow none may be: that is reported.
@@ -204,7 +202,7 @@ def describe_base(overlay: SourceOverlay, base: BaseCompilation, trail: Trail) -
 
 
 def _warn_of_lost_values(
-    overlay: SourceOverlay, base: BaseCompilation, steps: tuple[Part, ...], trail: Trail
+    overlay: SourceOverlay, base: BaseCompilation, steps: tuple[Part, ...], trail: Findings
 ) -> None:
     """Where a new text no longer has what that of the base inserts, or asks the agent to send."""
     kept = {leaf.id: _list_named(leaf) for leaf in list_leaves(steps)}
@@ -213,7 +211,7 @@ def _warn_of_lost_values(
         if lost:
             message = f"The text of {leaf.id} in the base has {lost}, and this one does not."
             fix = f"Write {lost} where the agent has to know it, or append a text instead."
-            trail.report("unused", displaced.pointer, message, fix, "warning")
+            trail.warn("unused", displaced.pointer, message, fix)
 
 
 def _list_named(leaf: Leaf) -> dict[str, None]:

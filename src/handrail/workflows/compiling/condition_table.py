@@ -1,8 +1,8 @@
-"""The conditions of a compiled workflow by id, and the one plain JSON form of compiled values. Pure."""
+"""What a compiled workflow reads: its conditions by id, undeclared names, and where a run begins. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from hashlib import sha256
 from typing import Any, assert_never
@@ -11,15 +11,39 @@ import msgspec
 
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Json
-from handrail.workflows.compiling.compilation import Trail
+from handrail.workflows.builtins.placement import PLACEHOLDER
+from handrail.workflows.compiled import (
+    Count,
+    Delegate,
+    ForEach,
+    InputSpec,
+    Loop,
+    Part,
+    loop_variables,
+    names_set_inside,
+)
+from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, report_unknown
 from handrail.workflows.conditions import (
     GENERATED_PREFIX,
     AlwaysTrue,
     And,
     Condition,
     ConditionId,
+    LoopControl,
+    comparisons,
+    split_artifact,
 )
-from handrail.workflows.model import ConditionRef, InlineCondition, When
+from handrail.workflows.model import (
+    ConditionRef,
+    InlineCondition,
+    RepeatUntil,
+    RepeatWhile,
+    SourceAction,
+    SourceRepeat,
+    When,
+)
+from handrail.workflows.part_contents import conditions_of, texts_of
+from handrail.workflows.reading.findings import Findings
 
 # Plain JSON in one form only: a value that equals its default is left out
 #
@@ -74,7 +98,7 @@ _ASKED = ("user", "person", "human", "owner", "required", "manual", "yes")
 class ConditionTable:
     """Every condition by id. Equal conditions written in place share one id, made of their digest."""
 
-    def __init__(self, declared: dict[str, Condition], trail: Trail, truths: Collection[str] = ()) -> None:
+    def __init__(self, declared: dict[str, Condition], trail: Findings, truths: Collection[str] = ()) -> None:
         """`truths` are inputs that are true or false: some authors name one where a condition is named."""
         self._declared = declared
         self._truths = truths
@@ -106,7 +130,7 @@ class ConditionTable:
             case ConditionRef(condition_id=name, pointer=pointer):
                 if name not in self._declared:
                     meant, stand_in = self._meant(name, pointer), "It is taken to hold."
-                    self._trail.unknown("condition", name, self._declared, pointer, stand_in, meant)
+                    report_unknown(self._trail, "condition", name, self._declared, pointer, stand_in, meant)
                 return self._declared.get(name, AlwaysTrue())
             case never:
                 assert_never(never)
@@ -127,3 +151,102 @@ class ConditionTable:
             length += 4
         self._held[GENERATED_PREFIX + name[:length]] = condition
         return GENERATED_PREFIX + name[:length]
+
+
+# Names in texts
+
+
+def placeholder_names(text: str, kinds: Collection[str] = ()) -> Iterator[str]:
+    """The values a text asks for, without their members, in order and with repeats.
+
+    A member of an artifact of one of these kinds is no value.
+    """
+    for match in PLACEHOLDER.finditer(text):
+        if split_artifact(match[1])[0] not in kinds:
+            yield match[1].partition(".")[0]
+
+
+# Inputs that conditions, loops and prompts use without a declaration
+#
+# They are part of the compiled workflow, so that a start can name them and a simulation can vary them. What a
+# choice sets, an action saves or a loop counts comes from inside and is not an input.
+
+IMPLICIT = InputSpec(implicit=True)
+
+
+def find_implicit_inputs(
+    parts: tuple[Part, ...],
+    conditions: Mapping[ConditionId, Condition],
+    functions: Mapping[str, str],
+    declared: Mapping[str, InputSpec],
+    kinds: frozenset[str],
+) -> dict[str, InputSpec]:
+    """Undeclared names in use that nothing inside the workflow sets, sorted; `kinds` are of its artifacts."""
+    known = set(declared) | set(names_set_inside(parts))
+    used = {name for name in _used(parts, conditions, functions, frozenset(), kinds) if name not in known}
+    return dict.fromkeys(sorted(used), IMPLICIT)
+
+
+def condition_names(condition: Condition) -> Iterator[str]:
+    """The values a condition looks at, without their members."""
+    return (part.input.partition(".")[0] for part in comparisons(condition) if part.input)
+
+
+def _used(
+    parts: tuple[Part, ...],
+    conditions: Mapping[ConditionId, Condition],
+    functions: Mapping[str, str],
+    counted: frozenset[str],
+    kinds: frozenset[str],
+) -> Iterator[str]:
+    """Names in use; `counted` are the variables of the loops around, which are not inputs there."""
+    for part in parts:
+        names = [name for one in conditions_of(part) for name in condition_names(conditions[one])]
+        if isinstance(part, Loop):
+            if isinstance(part.repeat, ForEach):
+                names.append(part.repeat.input.partition(".")[0])
+            yield from _used(part.body, conditions, functions, counted | loop_variables(part), kinds)
+        else:
+            if isinstance(part, Delegate):
+                counted = counted | {part.item}
+                names.append(part.for_each.partition(".")[0])
+            names += [name for text in texts_of(part, functions) for name in placeholder_names(text, kinds)]
+        yield from (name for name in names if name and name not in counted)
+
+
+# Steps that a run can begin with: they show what must be clear before anything is done
+
+
+def find_first_steps(parts: tuple[Placed, ...], table: ConditionTable) -> frozenset[str]:
+    """Ids of every step and choice that no other is certain to come before."""
+    found: set[str] = set()
+    _collect(parts, table, found)
+    return frozenset(found)
+
+
+def _collect(parts: tuple[Placed, ...], table: ConditionTable, found: set[str]) -> bool:
+    """Add what may come first; whether something certainly did, so that nothing behind it can."""
+    for part in parts:
+        match part:
+            case PlacedLeaf(part=SourceAction()):
+                continue  # Handrail runs it itself: nobody reads it
+            case PlacedLeaf(capability=capability) if capability:
+                continue  # a probe asks one question and nothing else
+            case PlacedLeaf():
+                found.add(part.id)
+                is_certain = True
+            case PlacedLoop():
+                is_certain = _collect(part.body, table, found) and _runs_once(part.loop.repeat, table)
+        if is_certain and not part.whens:
+            return True
+    return False
+
+
+def _runs_once(repeat: SourceRepeat, table: ConditionTable) -> bool:
+    match repeat:
+        case Count() | RepeatUntil():
+            return True
+        case RepeatWhile(condition=when):
+            return isinstance(table.condition(when), LoopControl)
+        case ForEach():
+            return False

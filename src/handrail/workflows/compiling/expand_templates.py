@@ -9,7 +9,6 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.contract.json.canonical import canonical_bytes
-from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import make_from
 from handrail.workflows.builtins.placement import default_prefix
 from handrail.workflows.builtins.registry import find_template
@@ -18,7 +17,13 @@ from handrail.workflows.builtins.specs import CapabilityUse, TemplateContext, Te
 from handrail.workflows.builtins.templates import TEMPLATES
 from handrail.workflows.compiled import Provenance
 from handrail.workflows.compiling.assemble import CAPABILITY_OBSERVATION
-from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, Surroundings, Trail
+from handrail.workflows.compiling.compilation import (
+    Placed,
+    PlacedLeaf,
+    PlacedLoop,
+    Surroundings,
+    report_unknown,
+)
 from handrail.workflows.compiling.feature_texts import Signature, check_values
 from handrail.workflows.limits import MAX_ID_CHARACTERS, MAX_LOOP_DEPTH, MAX_PARTS
 from handrail.workflows.model import (
@@ -33,6 +38,7 @@ from handrail.workflows.model import (
     When,
     walk_source,
 )
+from handrail.workflows.reading.findings import Findings
 from handrail.workflows.reading.repairs import find_free_id
 
 # What templates bring along; what the caller declares wins
@@ -41,7 +47,7 @@ _STRENGTH: dict[CapabilityUse, int] = {"disabled": 0, "preferred": 1, "required"
 
 
 def join_template_needs(
-    source: SourceWorkflow, brought: Iterable[tuple[TemplateNeeds, str]], trail: Trail
+    source: SourceWorkflow, brought: Iterable[tuple[TemplateNeeds, str]], trail: Findings
 ) -> SourceWorkflow:
     """The workflow with everything its templates rely on; each comes with the place of its call."""
     assessments = {one.id: one for one in source.assessments}
@@ -66,29 +72,20 @@ def join_template_needs(
 
 
 def _stronger(
-    name: str, own: CapabilityUse | None, wanted: CapabilityUse, pointer: str, trail: Trail
+    name: str, own: CapabilityUse | None, wanted: CapabilityUse, pointer: str, trail: Findings
 ) -> CapabilityUse:
     if own is None:
         return wanted
     if own == "disabled" and wanted == "required":
         message = f"A template called here requires {name}, which this workflow disables."
         fix = f"Remove the call, or do not disable {name}."
-        trail.report("bad_value", pointer, message, fix, trail.severity_of_unknown)
+        trail.report("bad_value", pointer, message, fix, severity=trail.severity_of_unknown)
     return max(own, wanted, key=_STRENGTH.__getitem__) if own != "disabled" else own
 
 
 # Expanding calls
 
 CAPABILITY_PROBE = "wr.templates.capability_probe"
-
-
-class ExpandedWorkflow(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts without any call, and the workflow with what the templates brought along."""
-
-    parts: tuple[Placed, ...]
-    source: SourceWorkflow
-    templates: frozenset[str]
-    """Ids of what was called and has parts here."""
 
 
 class _Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,12 +99,16 @@ class _Place(msgspec.Struct, frozen=True, kw_only=True):
     capability: str = ""
 
 
-def expand_templates(source: SourceWorkflow, around: Surroundings, trail: Trail) -> ExpandedWorkflow:
-    """Replace every call; problems are reported at the author's call."""
+def expand_templates(
+    source: SourceWorkflow, around: Surroundings, trail: Findings
+) -> tuple[tuple[Placed, ...], SourceWorkflow]:
+    """The parts without any call, and the workflow with what the templates brought along.
+
+    Problems are reported at the author's call.
+    """
     expander = _Expander(source, around, trail)
     parts = expander.place(source.steps, _Place())
-    joined = join_template_needs(source, expander.brought, trail)
-    return ExpandedWorkflow(parts=parts, source=joined, templates=frozenset(expander.called))
+    return parts, join_template_needs(source, expander.brought, trail)
 
 
 def calls_routine(parts: tuple[SourcePart, ...]) -> bool:
@@ -121,7 +122,7 @@ def calls_routine(parts: tuple[SourcePart, ...]) -> bool:
 class _Expander:
     """One expansion: the ids that are taken and the parts that are left."""
 
-    def __init__(self, source: SourceWorkflow, around: Surroundings, trail: Trail) -> None:
+    def __init__(self, source: SourceWorkflow, around: Surroundings, trail: Findings) -> None:
         self._source = source
         self._trail = trail
         # A translated routine serves its neighbours and never replaces one of ours.
@@ -131,7 +132,6 @@ class _Expander:
         self._taken = set(_ids(source.steps))
         self._left = MAX_PARTS
         self.brought: list[tuple[TemplateNeeds, str]] = []
-        self.called: set[str] = set()
 
     def place(self, parts: tuple[SourcePart, ...], where: _Place) -> tuple[Placed, ...]:
         return tuple(placed for part in parts for placed in self._placed(part, where))
@@ -143,11 +143,16 @@ class _Expander:
         whens = where.whens if part.when is None else (*where.whens, part.when)
         match part:
             case SourceStep() | SourceChoice() | SourceAction() | SourceDelegate():
-                capability = where.capability if _observes(part) else ""
+                is_probe = isinstance(part, SourceStep) and part.contract_ref == CAPABILITY_OBSERVATION
+                capability = where.capability if is_probe else ""
                 return (PlacedLeaf(part=part, whens=whens, provenance=provenance, capability=capability),)
             case SourceLoop():
                 inside = msgspec.structs.replace(where, whens=(), loops=where.loops + 1)
-                self._check_depth(part, inside.loops)
+                if inside.loops > MAX_LOOP_DEPTH:
+                    message = f"Loops are nested more than {MAX_LOOP_DEPTH} deep when templates are expanded."
+                    self._trail.report(
+                        "too_large", part.pointer, message, "Call the template outside of the loops."
+                    )
                 body = self.place(part.body, inside)
                 return (PlacedLoop(loop=part, body=body, whens=whens, provenance=provenance),)
             case SourceTemplateCall():
@@ -163,7 +168,7 @@ class _Expander:
         if spec is None:
             return self._stand_in(call, where)
         taken = make_from(Signature, spec, owner=spec.id, specs=spec.args, inputs=self._source.inputs)
-        args = check_values(taken, call.args, join_pointer(call.pointer, "args"), self._trail)
+        args = check_values(taken, call.args, f"{call.pointer}/args", self._trail)
         if args is None:
             return ()
         parts = self._expanded(spec, call, args)
@@ -174,9 +179,7 @@ class _Expander:
             calls=(*where.calls, spec.id),
             capability=str(args.get("capability", "")) if spec.id == CAPABILITY_PROBE else "",
         )
-        placed = self.place(parts, inside)
-        self.called |= {spec.id} if placed else set()
-        return placed
+        return self.place(parts, inside)
 
     def _expanded(
         self, spec: TemplateSpec, call: SourceTemplateCall, args: dict[str, Any]
@@ -201,12 +204,15 @@ class _Expander:
     def _stand_in(self, call: SourceTemplateCall, where: _Place) -> tuple[Placed, ...]:
         known = [one.id for one in TEMPLATES] + list(self._routines)
         stand_in = "A step that names the routine stands in for it."
-        self._trail.unknown("template", call.template_id, known, f"{call.pointer}/templateId", stand_in)
+        report_unknown(
+            self._trail, "template", call.template_id, known, f"{call.pointer}/templateId", stand_in
+        )
         if not self._trail.has_open_names:
             return ()
         name = call.template_id.rpartition(".")[2]
+        plain = re.sub("[^a-z0-9_-]", "_", name.lower())[:MAX_ID_CHARACTERS] or "routine"
         step = SourceStep(
-            id=call.id or find_free_id(_as_id(name), self._taken),
+            id=call.id or find_free_id(plain, self._taken),
             title=call.title or f"Follow the routine {name}",
             prompt=_stand_in_prompt(call),
             require_confirmation=call.require_confirmation,
@@ -225,11 +231,6 @@ class _Expander:
             self._trail.report("too_large", part.pointer, message, fix)
         return self._left >= 0
 
-    def _check_depth(self, loop: SourceLoop, depth: int) -> None:
-        if depth > MAX_LOOP_DEPTH:
-            message = f"Loops are nested more than {MAX_LOOP_DEPTH} deep when templates are expanded."
-            self._trail.report("too_large", loop.pointer, message, "Call the template outside of the loops.")
-
     def _report_cycle(self, call: SourceTemplateCall, where: _Place) -> None:
         start = where.calls.index(call.template_id)
         cycle = " > ".join((*where.calls[start:], call.template_id))
@@ -237,17 +238,9 @@ class _Expander:
         self._trail.report("template_cycle", call.pointer, f"Templates call each other: {cycle}.", fix)
 
 
-def _observes(part: SourcePart) -> bool:
-    return isinstance(part, SourceStep) and part.contract_ref == CAPABILITY_OBSERVATION
-
-
 def _ids(parts: tuple[SourcePart, ...]) -> list[str]:
     named = (part.loop_id if isinstance(part, SourceLoop) else part.id for part in walk_source(parts))
     return [name for name in named if name]
-
-
-def _as_id(name: str) -> str:
-    return re.sub("[^a-z0-9_-]", "_", name.lower())[:MAX_ID_CHARACTERS] or "routine"
 
 
 def _stand_in_prompt(call: SourceTemplateCall) -> str:

@@ -16,13 +16,13 @@ from handrail.contract.wording import quote
 from handrail.workflows.builtins.placement import parse_placeholder
 from handrail.workflows.builtins.prompt_texts import FEATURES
 from handrail.workflows.builtins.registry import find_feature
-from handrail.workflows.builtins.specs import Addition, CapabilityUse, FeatureSpec, Site
+from handrail.workflows.builtins.specs import CapabilityUse, FeatureSpec, Site
 from handrail.workflows.compiled import InputSpec
-from handrail.workflows.compiling.compilation import Trail
+from handrail.workflows.compiling.compilation import report_unknown
 from handrail.workflows.conditions import is_same_value
 from handrail.workflows.model import SourceFeature, SourceWorkflow
 from handrail.workflows.problem import NO_EDIT, rename_key
-from handrail.workflows.reading.findings import guess_surely, quote_name
+from handrail.workflows.reading.findings import Findings, guess_surely, quote_name
 from handrail.workflows.reading.value_fit import INPUT_FITS
 
 # Arguments of templates and settings of features: checked, with defaults
@@ -43,7 +43,7 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_values(
-    taken: Signature, given: dict[str, Any], pointer: str, trail: Trail
+    taken: Signature, given: dict[str, Any], pointer: str, trail: Findings
 ) -> dict[str, Any] | None:
     """The values with defaults; None when one cannot be used, which has been reported."""
     is_sound = True
@@ -63,22 +63,20 @@ def check_values(
             trail.report("bad_argument", join_pointer(pointer, name) if name in given else pointer, *trouble)
             is_sound = False
         elif name in given and (doubt := _doubt(taken, name, spec, given[name])) is not None:
-            trail.report("bad_argument", join_pointer(pointer, name), *doubt, "warning")
+            trail.report("bad_argument", join_pointer(pointer, name), *doubt, severity="warning")
     return values if is_sound else None
 
 
-def _spare(taken: Signature, name: str, pointer: str, trail: Trail) -> bool:
+def _spare(taken: Signature, name: str, pointer: str, trail: Findings) -> bool:
     """Report a name that is not taken; whether it may be ignored."""
     sure = guess_surely(name, taken.specs)
     near = [sure] if sure else find_nearest(name, taken.specs)
     names = ", ".join(sorted(taken.specs)) or "nothing"
     fix = f"Did you mean {' or '.join(near)}?" if near else f"Remove it; {taken.owner} takes {names}."
-    severity = trail.severity_of_unknown
     edit = rename_key(pointer, sure) if sure else NO_EDIT
-    trail.report(
-        "bad_argument", pointer, f"{taken.owner} does not take {quote_name(name)}.", fix, severity, edit
-    )
-    return severity != "error"
+    message = f"{taken.owner} does not take {quote_name(name)}."
+    trail.report("bad_argument", pointer, message, fix, edit, severity=trail.severity_of_unknown)
+    return trail.has_open_names
 
 
 def _trouble(taken: Signature, name: str, spec: InputSpec, value: Any) -> tuple[str, str] | None:
@@ -132,11 +130,13 @@ class FeatureTexts(msgspec.Struct, frozen=True, kw_only=True):
         after: list[str] = []
         for spec, config in self.applied:
             for addition in spec.adds(config, site):
-                (before if addition.place == "before" else after).append(_text(addition))
+                heading, text = addition.heading, addition.text
+                section = f"## {heading}\n{text.strip()}" if heading else text
+                (before if addition.place == "before" else after).append(section)
         return tuple(before), tuple(after)
 
 
-def collect_feature_texts(source: SourceWorkflow, trail: Trail) -> FeatureTexts:
+def collect_feature_texts(source: SourceWorkflow, trail: Findings) -> FeatureTexts:
     """Find and configure each feature once; the order in the file carries no meaning."""
     applied: dict[str, tuple[FeatureSpec, dict[str, Any]]] = {}
     seen: dict[str, SourceFeature] = {}
@@ -145,7 +145,7 @@ def collect_feature_texts(source: SourceWorkflow, trail: Trail) -> FeatureTexts:
         if spec is None:
             known = [one.id for one in FEATURES]
             place = f"{feature.pointer}/id" if feature.config else feature.pointer
-            trail.unknown("feature", feature.id, known, place, "It is left out.")
+            report_unknown(trail, "feature", feature.id, known, place, "It is left out.")
         elif feature.id in seen:
             if feature.config != seen[feature.id].config:
                 message = f"{feature.id} is configured twice, in two ways."
@@ -153,14 +153,10 @@ def collect_feature_texts(source: SourceWorkflow, trail: Trail) -> FeatureTexts:
         else:
             seen[feature.id] = feature
             taken = Signature(owner=feature.id, specs=spec.config)
-            config = check_values(taken, feature.config, join_pointer(feature.pointer, "config"), trail)
+            config = check_values(taken, feature.config, f"{feature.pointer}/config", trail)
             if config is not None:
                 applied[feature.id] = (spec, config)
     return FeatureTexts(
         applied=tuple(applied[name] for name in sorted(applied)),
         capabilities=source.capabilities,
     )
-
-
-def _text(addition: Addition) -> str:
-    return f"## {addition.heading}\n{addition.text.strip()}" if addition.heading else addition.text

@@ -14,10 +14,9 @@ from handrail.workflows.builtins.contracts import CONTRACTS
 from handrail.workflows.builtins.prompt_texts import REFS
 from handrail.workflows.builtins.registry import find_contract, find_ref
 from handrail.workflows.compiled import Contract, Schema, resolve_ref
-from handrail.workflows.compiling.compilation import Surroundings, Trail
+from handrail.workflows.compiling.compilation import Surroundings, report_unknown
 from handrail.workflows.contracts.check import Violation, check_contract_schema, find_violations, make_example
-from handrail.workflows.contracts.evidence_rules import read_evidence
-from handrail.workflows.contracts.schema_subset import Trouble
+from handrail.workflows.contracts.schema_subset import Trouble, read_evidence
 from handrail.workflows.evidence import Consistent, Demand, Evidence
 from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_DESCRIPTION_CHARACTERS
 from handrail.workflows.model import RefPart, SourceWorkflow, TightenedContract
@@ -31,7 +30,7 @@ from handrail.workflows.problem import (
     value_at,
 )
 from handrail.workflows.problem_places import add_places, suggest_repair
-from handrail.workflows.reading.findings import guess_name, guess_surely, quote_name
+from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
 from handrail.workflows.reading.value_fit import json_type
 
 # A project's own contract: one JSON file with a schema, embedded into every workflow that names it
@@ -115,9 +114,9 @@ def find_contract_problems(contract: Contract) -> list[Problem]:
     wrong = find_violations(contract.schema, contract.example) if contract.example else []
     misspelt = {f"{one.pointer.rpartition('/')[0]}/{one.meant}" for one in wrong if one.meant}
     # A misspelt member is not also reported as missing.
-    told = [one for one in wrong if one.rule != "required" or one.pointer not in misspelt]
-    sample = make_example(msgspec.structs.replace(contract, example={})) if told else {}
-    return [_example_problem(one, sample) for one in told]
+    problems = [one for one in wrong if one.rule != "required" or one.pointer not in misspelt]
+    sample = make_example(msgspec.structs.replace(contract, example={})) if problems else {}
+    return [_example_problem(one, sample) for one in problems]
 
 
 def _kind_trouble(contract: Contract) -> Problem | None:
@@ -292,7 +291,7 @@ def guidance_key(document: dict[str, Json]) -> str:
 class Shelf:
     """Finds named things; what was found is embedded, so that pinning holds."""
 
-    def __init__(self, around: Surroundings, source: SourceWorkflow, trail: Trail) -> None:
+    def __init__(self, around: Surroundings, source: SourceWorkflow, trail: Findings) -> None:
         self._own = around.contracts
         self._broken = around.broken_contracts
         self._functions = source.functions
@@ -315,7 +314,9 @@ class Shelf:
             return None
         else:
             known = [contract.id for contract in CONTRACTS] + list(self._own)
-            self._trail.unknown("contract", contract_id, known, pointer, "The step asks for notes only.")
+            report_unknown(
+                self._trail, "contract", contract_id, known, pointer, "The step asks for notes only."
+            )
             return None
         if contract_id in self._tightened:
             found = tighten(found, self._tightened[contract_id], self._trail)
@@ -328,7 +329,9 @@ class Shelf:
         for name, change in self._tightened.items():
             if name not in known:
                 stand_in = "Nothing is tightened."
-                self._trail.unknown("contract of the base", name, sorted(known), change.pointer, stand_in)
+                report_unknown(
+                    self._trail, "contract of the base", name, sorted(known), change.pointer, stand_in
+                )
 
     def _why_broken(self, contract_id: str) -> str:
         """A file that cannot be read has no id but its name."""
@@ -342,7 +345,7 @@ class Shelf:
         if ref is None:
             known = [ref.id for ref in REFS]
             place = f"{part.pointer}/refId"
-            self._trail.unknown("ref", part.ref_id, known, place, "It is left out of the prompt.")
+            report_unknown(self._trail, "ref", part.ref_id, known, place, "It is left out of the prompt.")
             return ""
         return ref.text
 
@@ -351,7 +354,7 @@ class Shelf:
         for place, name in enumerate(names):
             if name not in self._functions:
                 here = f"{pointer}/{place}"
-                self._trail.unknown("function", name, self._functions, here, "It is left out.")
+                report_unknown(self._trail, "function", name, self._functions, here, "It is left out.")
         return tuple(dict.fromkeys(name for name in names if name in self._functions))
 
     def _checked(self, contract_id: str, contract: Contract, pointer: str) -> Contract:
@@ -371,7 +374,7 @@ class Shelf:
 _STRENGTH: dict[Demand, int] = {"shown": 0, "where_possible": 1, "required": 2}
 
 
-def tighten(contract: Contract, change: TightenedContract, trail: Trail) -> Contract:
+def tighten(contract: Contract, change: TightenedContract, trail: Findings) -> Contract:
     """The contract that a run of the overlay holds reports against."""
     schema: Schema = msgspec.json.decode(msgspec.json.encode(contract.schema))
     for place, member in enumerate(change.required):
@@ -401,7 +404,7 @@ def _raise_demand(rule: Evidence, least: Demand) -> Evidence:
     return msgspec.structs.replace(rule, demand=least)
 
 
-def _require(schema: Schema, member: str, pointer: str, trail: Trail) -> None:
+def _require(schema: Schema, member: str, pointer: str, trail: Findings) -> None:
     """Make a member required where it stands; a place such as /findings/*/line goes into lists."""
     *folders, name = member.removeprefix("/").split("/")
     here: Json = schema
@@ -425,7 +428,7 @@ def _members(schema: Schema) -> Schema:
     return found if isinstance(found, dict) else {}
 
 
-def _unknown(name: str, schema: Schema, pointer: str, trail: Trail) -> None:
+def _unknown(name: str, schema: Schema, pointer: str, trail: Findings) -> None:
     members = list(_members(schema))
     near = guess_name(name, members)
     fix = f"Did you mean {near}?" if near else f"Name a member of the contract: {', '.join(members)}."

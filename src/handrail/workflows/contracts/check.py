@@ -353,7 +353,7 @@ def _word_violations(error: ValidationError, schema: Schema, suggesting: Effort)
         yield Violation(pointer=join_pointer(pointer, name), rule=rule, message=f"{quote(name)} is missing.")
     elif rule == "additionalProperties":
         known = _known_members(schema, error.schema_path)
-        there = _names(error.instance)
+        there = error.instance if isinstance(error.instance, dict) else {}
         takes = ", ".join(known[:MAX_VIOLATIONS]) or "no members"
         for name in details["unexpected"]:
             is_near = suggesting.affords()
@@ -373,10 +373,6 @@ def _word_violations(error: ValidationError, schema: Schema, suggesting: Effort)
 
 def _pointer_to(error: ValidationError) -> str:
     return reduce(join_pointer, error.instance_path, "")
-
-
-def _names(value: Any) -> set[str]:
-    return set(value) if isinstance(value, dict) else set()
 
 
 def _known_members(schema: Schema, path: list[str | int]) -> list[str]:

@@ -20,7 +20,6 @@ from handrail.workflows.limits import (
     MAX_NOTES_CHARACTERS,
     MAX_PATTERN_CHARACTERS,
     MAX_PATTERN_COUNT,
-    MAX_PATTERN_REPETITIONS,
     MAX_PATTERN_SIZE,
     MAX_PATTERN_WAYS,
 )
@@ -36,10 +35,8 @@ _MOST_WAYS = 20
 _START_CHARACTERS = 4_096
 """Characters of a text that weigh as much as making a pattern ready."""
 
-_UNCLEAR = ""
-
 # Texts, not compiled patterns: `re` keeps what it compiled, and most calls read no author's pattern.
-_PART = r"""(?sx)
+PART = r"""(?sx)
       (?P<escape>  \\. )
     | (?P<set>     \[\^?\]?(?:\\.|[^\]\\])*+\]? )
     | (?P<remark>  \(\?\#[^)]*\) | \(\?P=\w+\) | \(\?[aiLmsux]+\) )
@@ -109,7 +106,7 @@ def explain_refusal(pattern: str) -> str:
         return f"The pattern has {len(pattern)} characters; the limit is {MAX_PATTERN_CHARACTERS}."
     if re.search(_VERBOSE, pattern):
         return "The pattern switches verbose mode on."
-    for token in re.finditer(_PART, pattern):
+    for token in re.finditer(PART, pattern):
         if token.lastgroup == "set" and re.search(_SET_OF_THE_FUTURE, token.group()):
             held = quote(token.group())
             return f"The set {held} may mean something else in a later Python; escape its characters."
@@ -119,7 +116,7 @@ def explain_refusal(pattern: str) -> str:
         return f"The pattern is not a regular expression: {error.msg}."
     except (RecursionError, OverflowError):
         return "The pattern is nested too deep or repeats too often."
-    return _slow_part(pattern) or _slow_whole(pattern)
+    return _explain_slowness(pattern)
 
 
 def _in_linear_time(pattern: str, flags: str, text: str) -> bool | None:
@@ -157,7 +154,7 @@ def _unwanted(pattern: str) -> str | None:
 def _is_one(part: str) -> bool:
     """Whether a part of a pattern stands alone: no group is closed that it did not open, nor left open."""
     depth = 0
-    for token in re.finditer(_PART, part):
+    for token in re.finditer(PART, part):
         depth += {"open": 1, "close": -1}.get(token.lastgroup or "", 0)
         if depth < 0 or (depth == 0 and token.lastgroup == "bar"):
             return False
@@ -168,7 +165,7 @@ def _translated(pattern: str, flags: str) -> str | None:
     """The pattern in the dialect of the linear engine; None, or what it refuses, where that has no word."""
     is_multiline = "m" in flags or re.search(_MULTILINE, pattern) is not None
     parts = [f"(?{flags})" if flags else ""]
-    for token in re.finditer(_PART, pattern):
+    for token in re.finditer(PART, pattern):
         part = _translated_part(token, is_multiline)
         if part is None:
             return None
@@ -199,9 +196,9 @@ def _translated_part(token: re.Match[str], is_multiline: bool) -> str | None:
             return text
 
 
-def _slow_whole(pattern: str) -> str:
+def _explain_slowness(pattern: str) -> str:
     """Why `re` could be slow with a pattern that only `re` can match; empty when it is not needed."""
-    repeats = [token for token in re.finditer(_PART, pattern) if token.lastgroup == "repeat"]
+    repeats = [token for token in re.finditer(PART, pattern) if token.lastgroup == "repeat"]
     counts = [count for token in repeats for count in _bounds(token) if count != inf]
     if max(counts, default=0) > MAX_PATTERN_COUNT:
         return f"The pattern counts to {max(counts):.0f}; the limit is {MAX_PATTERN_COUNT}."
@@ -272,7 +269,7 @@ class _Open:
 
 def _measured(pattern: str) -> _Measured:
     groups, longest = [_Open()], 1.0
-    for token in re.finditer(_PART, pattern):
+    for token in re.finditer(PART, pattern):
         match token.lastgroup:
             case "open":
                 groups.append(_Open())
@@ -294,69 +291,6 @@ def _measured(pattern: str) -> _Measured:
     return groups[0].closed()
 
 
-class _Group:
-    """An open group: in how many ways its inside can match, and with what its branches begin."""
-
-    def __init__(self) -> None:
-        self.ways: float = 1
-        self.beginnings = [_UNCLEAR]
-        self.atoms = 0
-        self.last_ways: float = 1
-
-    def branch(self) -> None:
-        self.beginnings.append(_UNCLEAR)
-        self.atoms = 0
-
-    def add(self, beginning: str, ways: float) -> None:
-        """One more atom."""
-        self.atoms += 1
-        self.last_ways = ways
-        self.ways = max(self.ways, ways)
-        if self.atoms == 1:
-            self.beginnings[-1] = beginning
-
-    def repeat(self, least: float, most: float) -> bool:
-        """Repeat the last atom; whether that can be matched in a bounded number of ways."""
-        inner = self.last_ways * max(most, 1) if self.last_ways > 1 else 1
-        if most > 1 and inner > _MOST_WAYS:
-            return False
-        lengths = 1 if least == most else most - least + 1
-        self.ways = max(self.ways, inner * lengths)
-        if self.atoms == 1 and least == 0:
-            self.beginnings[-1] = _UNCLEAR
-        return True
-
-    def total_ways(self) -> float:
-        branches = len(self.beginnings)
-        is_clear = _UNCLEAR not in self.beginnings and len(set(self.beginnings)) == branches
-        return self.ways if is_clear or branches == 1 else max(self.ways, branches)
-
-
-def _slow_part(pattern: str) -> str:
-    """What makes a valid pattern slow, as a sentence; empty when nothing does."""
-    groups = [_Group()]
-    repetitions = 0
-    for token in re.finditer(_PART, pattern):
-        match token.lastgroup:
-            case "open":
-                groups.append(_Group())
-            case "close":
-                inner = groups.pop()
-                groups[-1].add(_UNCLEAR, inner.total_ways())
-            case "bar":
-                groups[-1].branch()
-            case "repeat":
-                least, most = _bounds(token)
-                repetitions += least != most
-                if not groups[-1].repeat(least, most):
-                    return f"{quote(token.group())} repeats something that can itself match in several ways."
-            case _:
-                groups[-1].add(_beginning(token.group()), 1)
-    if repetitions > MAX_PATTERN_REPETITIONS:
-        return f"The pattern has {repetitions} repetitions; the limit is {MAX_PATTERN_REPETITIONS}."
-    return ""
-
-
 def _bounds(token: re.Match[str]) -> tuple[float, float]:
     """The least and the most that a repetition stands for."""
     if token["least"] is None:
@@ -364,10 +298,3 @@ def _bounds(token: re.Match[str]) -> tuple[float, float]:
     least = float(token["least"] or 0)
     most = float(token["most"] or inf) if token["comma"] else least
     return least, most
-
-
-def _beginning(atom: str) -> str:
-    """The one character an atom stands for, whatever its case; unclear when it can be several."""
-    if atom.startswith("\\") and not atom[1].isalnum():
-        return atom[1]
-    return atom.lower() if len(atom) == 1 and atom not in ".^$" else _UNCLEAR

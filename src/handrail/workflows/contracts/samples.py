@@ -12,6 +12,7 @@ import msgspec
 from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
 from handrail.workflows.compiled import MAX_DEPTH, Schema, resolve_ref
+from handrail.workflows.contracts.patterns import PART
 from handrail.workflows.limits import MAX_EXAMPLE_BYTES, MAX_EXAMPLE_VALUES
 from handrail.workflows.prompt_sections import MAY_BE_LEFT_OUT
 
@@ -46,11 +47,11 @@ def _lines(
     for name, declared in properties.items():
         inner = resolve_ref(declared, root)
         here = f"{path}.{name}" if path else name
-        said = _describe_field(inner, is_optional=name not in required)
-        if said == MAY_BE_LEFT_OUT and path:
+        text = _describe_field(inner, is_optional=name not in required)
+        if text == MAY_BE_LEFT_OUT and path:
             optional.append((path, name))
-        elif said:
-            yield f"{here}: {said}"
+        elif text:
+            yield f"{here}: {text}"
         yield from _lines(inner, root, here, optional, depth + 1)
     if "items" in schema:
         items = resolve_ref(schema["items"], root)
@@ -69,8 +70,8 @@ def _count(schema: dict[str, Json]) -> str:
 def _describe_field(schema: Json, *, is_optional: bool) -> str:
     values = _values(schema)
     if is_optional:
-        said = [_rows(schema), values, MAY_BE_LEFT_OUT]
-        return "; ".join(part for part in said if part)
+        parts = [_rows(schema), values, MAY_BE_LEFT_OUT]
+        return "; ".join(part for part in parts if part)
     return values
 
 
@@ -89,8 +90,8 @@ def _values(schema: Json) -> str:
     options, pattern = schema.get("enum"), schema.get("pattern")
     if not isinstance(options, list) or len(options) < 2:
         # What blocks is told before it can block; that a text is not blank goes without saying.
-        is_told = isinstance(pattern, str) and pattern != r"\S"
-        return f"matches the pattern {pattern}" if is_told else ""
+        is_shown = isinstance(pattern, str) and pattern != r"\S"
+        return f"matches the pattern {pattern}" if is_shown else ""
     return "one of " + ", ".join(str(option) for option in options)
 
 
@@ -99,19 +100,8 @@ def _values(schema: Json) -> str:
 # It is a guess. Callers check the text against the pattern and do without it if it does not match.
 
 _MOST_CHARACTERS = 200
-_PART = re.compile(
-    r"""(?sx)
-      (?P<escape> \\. )
-    | (?P<set>    \[\^?\]?(?:\\.|[^\]\\])*+\]? )
-    | (?P<look>   \(\?(?:<?[=!]) )
-    | (?P<open>   \((?:\?(?:P<\w+>|>|[aiLmsux]*(?:-[imsx]+)?:))? )
-    | (?P<close>  \) )
-    | (?P<bar>    \| )
-    | (?P<repeat> (?:[*+?]|\{(?P<least>\d*)(?:,\d*)?\})[?+]? )
-    | (?P<plain>  . )
-    """
-)
 _CLASSES = {"d": "1", "w": "a", "s": " ", "D": "a", "W": "-", "S": "a", "n": "\n", "t": "\t", "r": "\r"}
+_LOOKS = re.compile(r"\(\?<?[=!]")
 _NOTHING = "bBAZz"
 _CANDIDATES = "aA1 -_./:x"
 
@@ -125,7 +115,7 @@ class _Reading:
     """The parts of one pattern, from the left."""
 
     def __init__(self, pattern: str) -> None:
-        self._parts = list(_PART.finditer(pattern))
+        self._parts = [part for part in re.finditer(PART, pattern) if not part["remark"]]
         self._at = 0
 
     def text(self) -> str:
@@ -144,9 +134,8 @@ class _Reading:
                 if made:
                     made[-1] = (made[-1] * _least(part))[:_MOST_CHARACTERS]
             elif part["open"]:
-                made.append(self.text())
-            elif part["look"]:
-                self.text()
+                inner = self.text()
+                made += [] if _LOOKS.match(part["open"]) else [inner]
             else:
                 made.append(_single(part))
         return "".join(made) if first is None else first

@@ -19,7 +19,7 @@ from handrail.workflows.dialect.crossing import (
 )
 from handrail.workflows.limits import MAX_DESCRIPTION_CHARACTERS, MAX_TITLE_CHARACTERS
 
-# Functions: `functionDefinitions`, `functionReferences` and `functionCalls`
+# Functions: `functionDefinitions` and `functionReferences`
 
 Scope: TypeAlias = dict[str, str]
 """The functions that a part may name: the author's name to the native one."""
@@ -74,7 +74,7 @@ def _definitions(value: Json, pointer: str) -> list[tuple[str, Json, str]]:
     if isinstance(value, dict):
         return [(name, value[name], join_pointer(pointer, name)) for name in sorted(value)]
     return [
-        (one["name"], one, join_pointer(pointer, index))
+        (one["name"], one, f"{pointer}/{index}")
         for index, one in enumerate(value if isinstance(value, list) else [])
         if isinstance(one, dict) and isinstance(one.get("name"), str)
     ]
@@ -108,11 +108,6 @@ def _references(step: Object, pointer: str) -> list[tuple[str, str, str]]:
         match = _REFERENCE.fullmatch(one)
         name, arguments = (match[1], match[2] or "") if match else (one.strip(), "")
         found.append((name, arguments.strip(), f"{pointer}/functionReferences/{index}"))
-    calls = step.get("functionCalls")
-    for index, one in enumerate(calls if isinstance(calls, list) else []):
-        if isinstance(one, dict) and isinstance(one.get("name"), str):
-            arguments = as_json(one["args"]) if one.get("args") else ""
-            found.append((one["name"], arguments, f"{pointer}/functionCalls/{index}"))
     return found
 
 
@@ -169,9 +164,7 @@ class Assessments:
         for index, name in enumerate(as_texts(step.get("assessmentRefs", []))):
             if name not in self._ids:
                 message = f"There is no assessment {quote(name)}; the agent is told about it."
-                crossing.changed(
-                    join_pointer(pointer, "assessmentRefs"), message, "Declare it under assessments."
-                )
+                crossing.changed(f"{pointer}/assessmentRefs", message, "Declare it under assessments.")
                 advice.append(f"Judge {name} and say how you judged it.")
             elif name not in refs:
                 crossing.came_from(f"{native}/gates/{len(refs)}", f"{pointer}/assessmentRefs/{index}")
@@ -202,9 +195,9 @@ class Assessments:
             return [f"When a judgement is {as_text(level)}: {text}"]
         dimension = when.get("dimensionId", when.get("dimension"))
         for name in names:
-            said = self._for_dimension(crossing, name, dimension, str(level), text, pointer)
+            advice = self._for_dimension(crossing, name, dimension, str(level), text, pointer)
             before = followups[name].get(str(level))
-            followups[name][str(level)] = said if before is None else f"{before}\n{said}"
+            followups[name][str(level)] = advice if before is None else f"{before}\n{advice}"
         return []
 
     def _is_meant(self, name: str, when: Object, level: Json) -> bool:

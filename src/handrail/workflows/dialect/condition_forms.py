@@ -29,7 +29,6 @@ _NOTHING = [False, 0, "", None]
 """What counts as false if a condition only names a variable."""
 
 _DECIMAL = re.compile(r"-?\d{1,15}(\.\d{1,15})?", re.ASCII)
-_WORDS_ONLY = re.compile(r"\^?\(?(?:\?:)?([\w -]+(?:\|[\w -]+)*)\)?\$?")
 
 
 def to_condition(crossing: Crossing, value: Json, pointer: str, native: str) -> Object | None:
@@ -73,13 +72,14 @@ def _keep_unknown(crossing: Crossing, value: Object, pointer: str) -> None:
         if name in _COMPARISONS or name in ("var", "and", "or", "not"):
             continue
         near = find_only_near(name, _COMPARISONS if "var" in value else ("var",))
-        if not near:
+        if not near and "var" not in value:
             crossing.keep(pointer, name, value[name], "a condition")
             continue
         place = join_pointer(pointer, name)
         crossing.put_aside(place, name, value[name], is_top=False)
         message = f"{quote(name)} is not a comparison, so the condition leaves it out."
-        crossing.changed(place, message, f"Did you mean {near}?")
+        fix = f"Did you mean {near}?" if near else f"Compare by one of {', '.join(_COMPARISONS)}."
+        crossing.changed(place, message, fix)
 
 
 def _set_aside(crossing: Crossing, value: Json, pointer: str) -> None:
@@ -96,7 +96,7 @@ def _member(crossing: Crossing, value: Object, name: str, pointer: str, native: 
     match name:
         case "and" | "or":
             of = [
-                to_condition(crossing, one, join_pointer(place, index), f"{native}/of/{index}") or _ALWAYS
+                to_condition(crossing, one, f"{place}/{index}", f"{native}/of/{index}") or _ALWAYS
                 for index, one in enumerate(value[name])
             ]
             # An empty list: "all" of nothing holds, "any" of nothing does not.
@@ -112,9 +112,9 @@ def _member(crossing: Crossing, value: Object, name: str, pointer: str, native: 
             return _truthy(_variable(crossing, value["var"], pointer))
         case _:
             variable = _variable(crossing, value["var"], pointer)
-            crossing.came_from(f"{native}/input", join_pointer(pointer, "var"))
+            crossing.came_from(f"{native}/input", f"{pointer}/var")
             condition = _COMPARISONS[name](variable, value[name])
-            if _is_stand_in(name, condition):
+            if name != "exists" and condition.get("op") == "exists":
                 message = f"There is no {name} with {show_value(value[name])} here; "
                 crossing.changed(
                     place, message + f"{describe_native_condition(condition)} stands in.", _REWRITE
@@ -124,21 +124,13 @@ def _member(crossing: Crossing, value: Object, name: str, pointer: str, native: 
 
 _ALWAYS: Object = {"kind": "always_true"}
 _REWRITE = "Let an earlier step put the answer into a variable, and compare that with equals."
-_WIDER = ("startsWith", "endsWith")
-
-
-def _is_stand_in(name: str, condition: Object) -> bool:
-    """Whether the condition is wider than what is written."""
-    return name in _WIDER or (name != "exists" and condition.get("op") == "exists")
 
 
 def _variable(crossing: Crossing, written: str, pointer: str) -> str:
     path = native_path(written)
     if path != written:
         message = f"The variable {quote(written)} cannot be named here; it is called {path}."
-        crossing.changed(
-            join_pointer(pointer, "var"), message, "Use letters, digits, _ and -, with dots for members."
-        )
+        crossing.changed(f"{pointer}/var", message, "Use letters, digits, _ and -, with dots for members.")
     return path
 
 
@@ -203,17 +195,6 @@ def _number(operand: Json) -> int | float | None:
     return float(operand) if _DECIMAL.fullmatch(operand.strip()) else None
 
 
-def _matches(variable: str, operand: Json) -> Object:
-    """A pattern that only lists words is a list; any other needs a pattern, which conditions do not have."""
-    listed = _WORDS_ONLY.fullmatch(operand) if isinstance(operand, str) else None
-    if listed is None:
-        return _exists(variable)
-    words = listed[1].split("|")
-    if operand.startswith("^") and operand.endswith("$"):
-        return _in(variable, words)
-    return _contains(variable, words if len(words) > 1 else words[0])
-
-
 _COMPARISONS: dict[str, Callable[[str, Json], Object]] = {
     "equals": _equals,
     "not_equals": _not_equals,
@@ -224,9 +205,6 @@ _COMPARISONS: dict[str, Callable[[str, Json], Object]] = {
     "in": _in,
     "contains": _contains,
     "exists": lambda variable, operand: _compare(variable, "exists", bool(operand)),
-    "startsWith": _contains,
-    "endsWith": _contains,
-    "matches": _matches,
 }
 
 

@@ -44,19 +44,15 @@ class PartContext:
         for step in steps:
             if isinstance(step.value, dict) and isinstance(step.value.get("id"), str):
                 self.named.setdefault(step.value["id"], step)
-        self.moved = {
-            name for step in _all_steps(steps) for name in _body_ids(step.value) if name in self.named
-        }
+        loops = [step for step in _all_steps(steps) if is_loop(step.value)]
+        held = [one.value for loop in loops for one in body_sources(loop)]
+        self.moved = {name for name in held if isinstance(name, str) and name in self.named}
         """Steps that belong in a loop and not at their place in the file."""
         self.placed: set[str] = set()
         """Pointers of the steps that have been moved."""
         self.open_loops: list[str] = []
         """Pointers of the loops around the part that is translated."""
-        self._loop_ids = {
-            step.pointer: self.ids.claim(*_wanted_loop_id(step), crossing)
-            for step in _all_steps(steps)
-            if is_loop(step.value)
-        }
+        self._loop_ids = {loop.pointer: self.ids.claim(*_wanted_loop_id(loop), crossing) for loop in loops}
 
     def loop_id(self, loop: Source) -> str:
         """The id of a loop; the second use of a loop that is named twice gets another one."""
@@ -75,9 +71,9 @@ def loop_settings(value: Object) -> Object:
 
 def body_sources(loop: Source) -> list[Source]:
     """What the body of a loop holds, as it is written: steps and ids of steps."""
-    body, pointer = loop.value.get("body"), join_pointer(loop.pointer, "body")
+    body, pointer = loop.value.get("body"), f"{loop.pointer}/body"
     if isinstance(body, list):
-        return [Source(one, join_pointer(pointer, index)) for index, one in enumerate(body)]
+        return [Source(one, f"{pointer}/{index}") for index, one in enumerate(body)]
     return [] if body is None else [Source(body, pointer)]
 
 
@@ -99,12 +95,6 @@ def _all_steps(steps: list[Source]) -> Iterator[Source]:
             yield step
             if is_loop(step.value):
                 yield from _all_steps(body_sources(step))
-
-
-def _body_ids(value: Object) -> list[str]:
-    return [
-        one.value for one in body_sources(Source(value, "")) if is_loop(value) and isinstance(one.value, str)
-    ]
 
 
 DEFAULT_ITERATIONS = 100
@@ -133,7 +123,7 @@ _KNOWN = frozenset(
 
 def add_repeat(crossing: Crossing, loop: Source, native: str, part: Object) -> None:
     """Add the repetition to the native loop, whose body is already there."""
-    settings, pointer = loop_settings(loop.value), join_pointer(loop.pointer, "loop")
+    settings, pointer = loop_settings(loop.value), f"{loop.pointer}/loop"
     crossing.keep_others(pointer, settings, _KNOWN, "a loop")
     part["maxIterations"] = _max_iterations(crossing, settings, pointer)
     match settings.get("type"):
@@ -146,7 +136,7 @@ def add_repeat(crossing: Crossing, loop: Source, native: str, part: Object) -> N
         case kind:
             if kind != "while":
                 message = f"A loop of the type {show_value(kind)} is not known; it is read as while."
-                crossing.changed(join_pointer(pointer, "type"), message, "Use while, until, for or forEach.")
+                crossing.changed(f"{pointer}/type", message, "Use while, until, for or forEach.")
             _conditional(crossing, settings, pointer, native, part, "while")
 
 
@@ -156,17 +146,17 @@ def _max_iterations(crossing: Crossing, settings: Object, pointer: str) -> int:
         return number
     used = DEFAULT_ITERATIONS if number is None else min(max(number, 1), MAX_ITERATIONS)
     message = f"maxIterations is not a whole number from 1 to {MAX_ITERATIONS}; {used} is used."
-    crossing.changed(join_pointer(pointer, "maxIterations"), message, 'Write "maxIterations".')
+    crossing.changed(f"{pointer}/maxIterations", message, 'Write "maxIterations".')
     return used
 
 
 def _conditional(
     crossing: Crossing, settings: Object, pointer: str, native: str, part: Object, kind: str
 ) -> None:
-    source, place = settings.get("conditionSource"), join_pointer(pointer, "conditionSource")
+    source, place = settings.get("conditionSource"), f"{pointer}/conditionSource"
     holder, at = (source, place) if isinstance(source, dict) else (settings, pointer)
     written, inner = holder.get("condition"), join_pointer(native, kind)
-    condition = to_condition(crossing, written, join_pointer(at, "condition"), inner)
+    condition = to_condition(crossing, written, f"{at}/condition", inner)
     if condition is None:
         crossing.came_from(inner, at)
         _note_decision(crossing, source, place, pointer)
@@ -182,7 +172,7 @@ def _note_decision(crossing: Crossing, source: Json, place: str, pointer: str) -
         crossing.changed(pointer, message, "Write a condition, or a conditionSource.")
     elif source.get("contractRef", _LOOP_CONTROL) != _LOOP_CONTROL:
         message = f"A loop is decided by a {_LOOP_CONTROL} artifact here, and by no other."
-        crossing.changed(join_pointer(place, "contractRef"), message, f"Use {_LOOP_CONTROL}.")
+        crossing.changed(f"{place}/contractRef", message, f"Use {_LOOP_CONTROL}.")
 
 
 def _note_uncounted(crossing: Crossing, settings: Object, pointer: str, part: Object) -> None:
@@ -191,12 +181,12 @@ def _note_uncounted(crossing: Crossing, settings: Object, pointer: str, part: Ob
         message = (
             f"Nothing counts the iterations of such a loop here; {name} has a value only when a step sets it."
         )
-        crossing.changed(join_pointer(pointer, "iterationVar"), message, "Let a step of the body keep count.")
+        crossing.changed(f"{pointer}/iterationVar", message, "Let a step of the body keep count.")
 
 
 def _for_each(crossing: Crossing, settings: Object, pointer: str, native: str, part: Object) -> None:
     items = settings.get("items")
-    crossing.came_from(join_pointer(native, "forEach"), join_pointer(pointer, "items"))
+    crossing.came_from(f"{native}/forEach", f"{pointer}/items")
     if isinstance(items, str) and items.strip():
         source = native_path(items)
     else:
@@ -215,9 +205,9 @@ def _for_each(crossing: Crossing, settings: Object, pointer: str, native: str, p
 def _counted(crossing: Crossing, settings: Object, pointer: str, native: str, part: Object) -> None:
     """A number of times. The counter begins at 1, so a loop that shows it goes through a list of numbers."""
     count = settings.get("count")
-    place = join_pointer(pointer, "count")
-    crossing.came_from(join_pointer(native, "count"), place)
-    crossing.came_from(join_pointer(native, "forEach"), place)
+    place = f"{pointer}/count"
+    crossing.came_from(f"{native}/count", place)
+    crossing.came_from(f"{native}/forEach", place)
     number = _whole(count)
     name = _name(settings.get("iterationVar"), ITERATION)
     if number is None and isinstance(count, str) and count.strip():

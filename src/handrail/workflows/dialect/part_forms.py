@@ -27,7 +27,6 @@ _READ_AS = {
     "outputContract": "it is read as output",
     "functionReferences": "it is read as functionRefs",
     "functionDefinitions": "it is read as functions",
-    "functionCalls": "it is read as functionRefs and guidance",
     "assessmentRefs": "it is read as gates",
     "assessmentConsequences": "it is read as the followups of gates",
     "askForFiles": "it is read as guidance to ask for the files",
@@ -94,11 +93,11 @@ def _step(
     part |= _add_words(context, source, native, is_silent=is_silent)
     guidance = as_texts(value.get("guidance"))
     inner = context.functions.define(
-        crossing, value.get("functionDefinitions"), join_pointer(pointer, "functionDefinitions"), scope
+        crossing, value.get("functionDefinitions"), f"{pointer}/functionDefinitions", scope
     )
     names, advice = context.functions.refer(crossing, value, pointer, inner)
     if names:
-        crossing.came_from(join_pointer(native, "functionRefs"), join_pointer(pointer, "functionReferences"))
+        crossing.came_from(f"{native}/functionRefs", f"{pointer}/functionReferences")
         part["functionRefs"] = names
     guidance += advice
     guidance += _add_checks(context, source, native, part)
@@ -116,7 +115,7 @@ def _step(
 def _delegations(context: PartContext, source: Source, holder: str, index: int, scope: Scope) -> list[Json]:
     """Steps that hand out the delegations, and the step itself with what they found."""
     value, crossing = source.value, context.crossing
-    place = join_pointer(source.pointer, "parallelDelegations")
+    place = f"{source.pointer}/parallelDelegations"
     crossing.read_as("parallelDelegations", place, _READ_AS["parallelDelegations"])
     own = {name: member for name, member in value.items() if name != "parallelDelegations"}
     handing: list[Json] = []
@@ -140,7 +139,7 @@ def _head(context: PartContext, source: Source, native: str) -> Object:
     """What every part has: id, title, when and requireConfirmation."""
     value, pointer = source.value, source.pointer
     written = value["id"] if isinstance(value.get("id"), str) and value["id"].strip() else ""
-    own = context.ids.claim(written or "step", join_pointer(pointer, "id"), context.crossing)
+    own = context.ids.claim(written or "step", f"{pointer}/id", context.crossing)
     title = "\n".join(as_texts(value.get("title"))) or written or own
     return {
         "id": own,
@@ -153,26 +152,22 @@ def _head(context: PartContext, source: Source, native: str) -> Object:
 def _when(context: PartContext, source: Source, native: str) -> Object:
     if "runCondition" not in source.value:
         return {"when": source.value["when"]} if source.value.get("when") is not None else {}
-    place = join_pointer(source.pointer, "runCondition")
-    condition = to_condition(
-        context.crossing, source.value["runCondition"], place, join_pointer(native, "when")
-    )
+    place = f"{source.pointer}/runCondition"
+    condition = to_condition(context.crossing, source.value["runCondition"], place, f"{native}/when")
     return {} if condition is None else {"when": condition}
 
 
 def _confirmation(context: PartContext, source: Source, native: str) -> Object:
     value, place = (
         source.value.get("requireConfirmation"),
-        join_pointer(source.pointer, "requireConfirmation"),
+        f"{source.pointer}/requireConfirmation",
     )
     if value is None or isinstance(value, bool):
         return {} if value is None else {"requireConfirmation": value}
-    inner = join_pointer(native, "requireConfirmation")
+    inner = f"{native}/requireConfirmation"
     if isinstance(value, dict) and "kind" in value and value["kind"] not in NATIVE_KINDS:
         context.crossing.read_as("requireConfirmation.kind", place, "every kind asks the user to confirm")
-        condition = to_condition(
-            context.crossing, value.get("condition"), join_pointer(place, "condition"), inner
-        )
+        condition = to_condition(context.crossing, value.get("condition"), f"{place}/condition", inner)
     else:
         if isinstance(value, dict) and "kind" not in value:
             context.crossing.read_as("requireConfirmation", place, "its condition is read as a native one")
@@ -186,9 +181,7 @@ def _add_words(context: PartContext, source: Source, native: str, *, is_silent: 
     found = to_prompt(crossing, value, pointer)
     if value.get("type") not in (None, "step", "parallel"):
         message = f"A step of the type {quote(as_text(value['type']))} is not known; it is read as a step."
-        crossing.changed(
-            join_pointer(pointer, "type"), message, "Use loop or parallel, or leave the type out."
-        )
+        crossing.changed(f"{pointer}/type", message, "Use loop or parallel, or leave the type out.")
     fragments = to_fragments(crossing, value, pointer, native)
     if not found:
         if not fragments and not is_silent:
@@ -202,21 +195,19 @@ def _add_checks(context: PartContext, source: Source, native: str, part: Object)
     value, pointer, crossing = source.value, source.pointer, context.crossing
     advice: list[str] = []
     if value.get("validationCriteria"):
-        place = join_pointer(pointer, "validationCriteria")
-        rules, told = to_rules(
-            crossing, value["validationCriteria"], place, join_pointer(native, "validation")
-        )
-        advice += told
+        place = f"{pointer}/validationCriteria"
+        rules, added = to_rules(crossing, value["validationCriteria"], place, f"{native}/validation")
+        advice += added
         if rules:
             part["validation"] = rules
     if value.get("assessmentRefs") or value.get("assessmentConsequences"):
-        gates, told = context.assessments.gates(crossing, value, pointer, native)
-        advice += told
+        gates, added = context.assessments.gates(crossing, value, pointer, native)
+        advice += added
         if gates:
             part["gates"] = gates
     if value.get("outputContract") is not None:
-        crossing.came_from(join_pointer(native, "output"), join_pointer(pointer, "outputContract"))
-        output = _output(context, value["outputContract"], join_pointer(pointer, "outputContract"))
+        crossing.came_from(f"{native}/output", f"{pointer}/outputContract")
+        output = _output(context, value["outputContract"], f"{pointer}/outputContract")
         if output:
             part["output"] = output
     return advice
@@ -231,9 +222,7 @@ def _output(context: PartContext, value: Json, pointer: str) -> Object:
         return {"hints": hints} if hints else {}
     if value.get("required") is False:
         message = "An optional contract cannot be declared here; the prompt asks the agent for it."
-        context.crossing.changed(
-            join_pointer(pointer, "required"), message, "Require it, or ask for it in words."
-        )
+        context.crossing.changed(f"{pointer}/required", message, "Require it, or ask for it in words.")
         return {"hints": [*hints, f"You may deliver an artifact of the contract {ref}."]}
     if ref.startswith(_BUNDLED) and find_contract(ref) is None:
         # The compiler reports it and asks for notes only; what the author wanted is still said.
@@ -248,10 +237,10 @@ def _native_part(context: PartContext, source: Source, native: str) -> Object:
     context.crossing.came_from(native, source.pointer)
     part = dict(source.value)
     if part.pop("runCondition", None) is not None:
-        place = join_pointer(source.pointer, "runCondition")
+        place = f"{source.pointer}/runCondition"
         context.crossing.read_as("runCondition", place, _READ_AS["runCondition"])
     if isinstance(part.get("id"), str):
-        part["id"] = context.ids.claim(part["id"], join_pointer(source.pointer, "id"), context.crossing)
+        part["id"] = context.ids.claim(part["id"], f"{source.pointer}/id", context.crossing)
     return part | _when(context, source, native)
 
 
@@ -262,10 +251,10 @@ def _template_call(context: PartContext, source: Source, holder: str, index: int
     """A call, after a step with the author's own text, because a call has no prompt."""
     value, pointer = source.value, source.pointer
     own = {name: member for name, member in value.items() if name != "templateCall"}
-    says = [name for name in own if name in _CALL_KEYS and name not in _CALL_HEAD and own[name]]
+    filled = [name for name in own if name in _CALL_KEYS and name not in _CALL_HEAD and own[name]]
     before: list[Json] = []
-    if says:
-        before.append(_step(context, Source(own, pointer), join_pointer(holder, index), scope))
+    if filled:
+        before.append(_step(context, Source(own, pointer), f"{holder}/{index}", scope))
         message = "A template call has no prompt here; the step does what is written, then the call follows."
         context.crossing.changed(pointer, message, "Move the template call into a step of its own.")
         head = _head(
@@ -275,10 +264,10 @@ def _template_call(context: PartContext, source: Source, holder: str, index: int
         )
     else:
         _note_spellings(context, Source(own, pointer), _STEP_KEYS)
-        head = _head(context, source, join_pointer(holder, index))
+        head = _head(context, source, f"{holder}/{index}")
     native = join_pointer(holder, index + len(before))
     context.crossing.came_from(native, pointer)
-    context.crossing.read_as("templateCall", join_pointer(pointer, "templateCall"), _READ_AS["templateCall"])
+    context.crossing.read_as("templateCall", f"{pointer}/templateCall", _READ_AS["templateCall"])
     call = (
         value["templateCall"]
         if isinstance(value["templateCall"], dict)
@@ -313,10 +302,10 @@ def _loop(context: PartContext, source: Source, native: str, scope: Scope) -> Ob
     if title:
         part["title"] = title
     inner = context.functions.define(
-        crossing, value.get("functionDefinitions"), join_pointer(pointer, "functionDefinitions"), scope
+        crossing, value.get("functionDefinitions"), f"{pointer}/functionDefinitions", scope
     )
     context.open_loops.append(pointer)
-    part["body"] = to_parts(context, _body(context, source), join_pointer(native, "body"), inner)
+    part["body"] = to_parts(context, _body(context, source), f"{native}/body", inner)
     context.open_loops.pop()
     if not isinstance(value.get("loop"), dict):
         return part | {name: value[name] for name in _NATIVE_LOOP_KEYS if name in value}
@@ -333,9 +322,7 @@ def _body(context: PartContext, loop: Source) -> list[Source]:
             found.append(one)
             continue
         named = context.named.get(one.value)
-        context.crossing.read_as(
-            "body", join_pointer(loop.pointer, "body"), "the steps that it names move into the loop"
-        )
+        context.crossing.read_as("body", f"{loop.pointer}/body", "the steps that it names move into the loop")
         if named is None or named.pointer in context.open_loops:
             why = "contains itself" if named else "names no step"
             message = f"The body {why}: {quote(one.value)}. It is left out."
@@ -346,7 +333,7 @@ def _body(context: PartContext, loop: Source) -> list[Source]:
     if found or not isinstance(loop.value.get("body"), str | list):
         return found
     message = "Nothing is left of the body of the loop; one step with the loop's title stands in."
-    context.crossing.changed(join_pointer(loop.pointer, "body"), message, "Write the steps into the body.")
+    context.crossing.changed(f"{loop.pointer}/body", message, "Write the steps into the body.")
     title = "\n".join(as_texts(loop.value.get("title"))) or "Do one iteration."
     return [
         Source({"id": f"{loop.value.get('id', 'loop')}-step", "title": title, "prompt": title}, loop.pointer)
@@ -358,9 +345,9 @@ def _add_loop_texts(context: PartContext, source: Source, part: Object, title: s
     value, pointer, crossing = source.value, source.pointer, context.crossing
     first = _first_step(part["body"])
     texts = as_texts(value.get("prompt")) + _block_texts(value.get("promptBlocks"))
-    told = texts + as_texts(value.get("guidance"))
+    lines = texts + as_texts(value.get("guidance"))
     if first is None:
-        crossing.guidance += [f"{title or part['loopId']}: {text}" for text in told]
+        crossing.guidance += [f"{title or part['loopId']}: {text}" for text in lines]
     else:
         fragments = [{"text": text} for text in texts] + to_fragments(crossing, value, pointer, NOWHERE)
         if fragments:
@@ -370,17 +357,15 @@ def _add_loop_texts(context: PartContext, source: Source, part: Object, title: s
         if value.get("requireConfirmation") and "requireConfirmation" not in first:
             first |= _confirmation(context, source, NOWHERE)
             message = "A loop is not confirmed here; the first step of every iteration is."
-            crossing.changed(
-                join_pointer(pointer, "requireConfirmation"), message, "Put it on a step before the loop."
-            )
+            crossing.changed(f"{pointer}/requireConfirmation", message, "Put it on a step before the loop.")
     for step in _steps_of(part["body"]):
         if isinstance(value.get("agentRole"), str):
             step.setdefault("agentRole", value["agentRole"])
     last = _steps_of(part["body"])[-1:]
     if value.get("outputContract") is not None and last and "output" not in last[0]:
-        output = _output(context, value["outputContract"], join_pointer(pointer, "outputContract"))
+        output = _output(context, value["outputContract"], f"{pointer}/outputContract")
         last[0] |= {"output": output} if output else {}
-    if told and first is not None:
+    if lines and first is not None:
         message = "The text of the loop is shown with the first step of its body."
         crossing.changed(pointer, message, "Move it into a step.")
 
@@ -417,9 +402,7 @@ _KNOWN = (*_NAMES, "runCondition", "contextMapping", "args", "modelTier", "promp
 def list_children(crossing: Crossing, value: Json, pointer: str) -> list[list[Json]]:
     """The delegations, as many together as one step hands out."""
     listed = value if isinstance(value, list) else [value]
-    children = [
-        _child(crossing, one, join_pointer(pointer, index), index + 1) for index, one in enumerate(listed)
-    ]
+    children = [_child(crossing, one, f"{pointer}/{index}", index + 1) for index, one in enumerate(listed)]
     return [children[first : first + MAX_CHILDREN] for first in range(0, len(children), MAX_CHILDREN)]
 
 
@@ -430,13 +413,13 @@ def collected_name(step_id: str) -> str:
 
 def add_results(part: Object, names: list[str]) -> Object:
     """The step with a sentence about what the delegations found."""
-    told = _TOGETHER.format(" and ".join(f"{{{{{name}}}}}" for name in names))
+    sentence = _TOGETHER.format(" and ".join(f"{{{{{name}}}}}" for name in names))
     if "promptBlocks" in part:
         blocks = part["promptBlocks"]
         procedure = blocks.get("procedure", [])
         held = procedure if isinstance(procedure, list) else [procedure]
-        return part | {"promptBlocks": blocks | {"procedure": [*held, told]}}
-    return part | {"prompt": "\n\n".join([*as_texts(part.get("prompt")), told])}
+        return part | {"promptBlocks": blocks | {"procedure": [*held, sentence]}}
+    return part | {"prompt": "\n\n".join([*as_texts(part.get("prompt")), sentence])}
 
 
 def _child(crossing: Crossing, value: Json, pointer: str, number: int) -> Object:
@@ -444,7 +427,7 @@ def _child(crossing: Crossing, value: Json, pointer: str, number: int) -> Object
     lines = _lines(value) if isinstance(value, dict) else as_texts(value)
     step: Object = {"id": "do", "title": name, "prompt": "\n".join(lines) or name}
     child: Object = {"id": f"d{number}", "title": name, "steps": [step]}
-    place = join_pointer(pointer, "runCondition")
+    place = f"{pointer}/runCondition"
     given = value.get("runCondition") if isinstance(value, dict) else None
     condition = to_condition(crossing, given, place, NOWHERE)
     return child if condition is None else child | {"when": condition}

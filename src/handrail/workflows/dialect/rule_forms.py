@@ -28,7 +28,7 @@ def to_prompt(crossing: Crossing, step: Object, pointer: str) -> Object:
         texts = [text, *as_texts(blocks)]
         joined = "\n\n".join(one for one in texts if one)
         return {"prompt": joined} if joined else {}
-    found = _to_blocks(crossing, blocks, join_pointer(pointer, "promptBlocks"))
+    found = _to_blocks(crossing, blocks, f"{pointer}/promptBlocks")
     if text:  # exactly one of the two is native, and the prompt is what is read first
         found["goal"] = [text, *_listed(found.get("goal", []))]
     return {"promptBlocks": found} if found else {}
@@ -38,21 +38,17 @@ def to_fragments(crossing: Crossing, step: Object, pointer: str, native: str) ->
     """Text that is added where its condition holds, and blocks that have no name here."""
     fragments: list[Object] = []
     written = step.get("promptFragments")
-    place, holder = join_pointer(pointer, "promptFragments"), join_pointer(native, "promptFragments")
+    place, holder = f"{pointer}/promptFragments", f"{native}/promptFragments"
     taken: set[str] = set()
     for index, one in enumerate(written if isinstance(written, list) else as_texts(written)):
         value = one if isinstance(one, dict) else {"text": as_text(one)}
         inner = join_pointer(holder, len(fragments))
         text = "\n\n".join(as_texts(value.get("text")))
         if not text:
-            crossing.changed(
-                join_pointer(place, index), "The fragment has no text; it is left out.", 'Add "text".'
-            )
+            crossing.changed(f"{place}/{index}", "The fragment has no text; it is left out.", 'Add "text".')
             continue
-        crossing.came_from(inner, join_pointer(place, index))
-        fragments.append(
-            _fragment(crossing, value, join_pointer(place, index), inner, taken) | {"text": text}
-        )
+        crossing.came_from(inner, f"{place}/{index}")
+        fragments.append(_fragment(crossing, value, f"{place}/{index}", inner, taken) | {"text": text})
     return fragments + _unnamed_blocks(crossing, step, pointer)
 
 
@@ -61,9 +57,7 @@ def _fragment(crossing: Crossing, value: Object, pointer: str, native: str, take
     if isinstance(value.get("id"), str) and native_id(value["id"]) not in taken:
         fragment["id"] = native_id(value["id"])
         taken.add(fragment["id"])
-    condition = to_condition(
-        crossing, value.get("when"), join_pointer(pointer, "when"), join_pointer(native, "when")
-    )
+    condition = to_condition(crossing, value.get("when"), f"{pointer}/when", f"{native}/when")
     if condition is not None:
         fragment["when"] = condition
     crossing.keep_others(pointer, value, ("id", "when", "text"), "a fragment")
@@ -81,7 +75,7 @@ def _to_blocks(crossing: Crossing, blocks: Object, pointer: str) -> Object:
     if required:
         found["outputRequired"] = required
     if refs:
-        place = join_pointer(pointer, "outputRequired")
+        place = f"{pointer}/outputRequired"
         crossing.changed(
             place, "Refs among the outputs are read as constraints.", "Put them under constraints."
         )
@@ -122,7 +116,7 @@ def _output_required(value: Json) -> tuple[Object, list[Json]]:
 
 
 def _unnamed_blocks(crossing: Crossing, step: Object, pointer: str) -> list[Object]:
-    written, place = step.get("promptBlocks"), join_pointer(pointer, "promptBlocks")
+    written, place = step.get("promptBlocks"), f"{pointer}/promptBlocks"
     blocks: Object = written if isinstance(written, dict) else {}
     fragments = []
     for name in sorted(blocks):
@@ -152,7 +146,7 @@ def to_rules(crossing: Crossing, criteria: Json, pointer: str, native: str) -> t
     reading = _Reading(crossing)
     rules: list[Object] = []
     for index, one in enumerate(_listed(criteria)):
-        place = join_pointer(pointer, index) if isinstance(criteria, list) else pointer
+        place = f"{pointer}/{index}" if isinstance(criteria, list) else pointer
         rule = reading.rule(one, place)
         if rule:
             crossing.came_from(f"{native}/{len(rules)}", place)
@@ -177,14 +171,9 @@ class _Reading:
         if value.get("condition"):
             self._conditional(value, pointer)
             return None
-        if (joined := _joint_key(value)) is not None:
-            kind, name, members = joined
-            place = join_pointer(pointer, name)
-            return (
-                self._negated(value, members[0], place)
-                if kind == "not"
-                else self._joint(kind, members, place)
-            )
+        for kind, name in (("all", "and"), ("any", "or")):
+            if isinstance(value.get(name), list):
+                return self._joint(kind, value[name], join_pointer(pointer, name))
         rule = _native_rule(value)
         if rule is None:
             self._advise(_describe_check(value), pointer, "no rule here can say it")
@@ -193,7 +182,7 @@ class _Reading:
         return rule
 
     def _joint(self, kind: str, members: list[Json], pointer: str) -> Object | None:
-        of = [self.rule(one, join_pointer(pointer, index)) for index, one in enumerate(members)]
+        of = [self.rule(one, f"{pointer}/{index}") for index, one in enumerate(members)]
         kept = [rule for rule in of if rule is not None]
         # A choice between rules that lost one of them would refuse what its author accepts.
         if not kept or (kind == "any" and len(kept) < len(of)):
@@ -201,19 +190,8 @@ class _Reading:
             return None
         return kept[0] if len(kept) == 1 else {"type": kind, "of": kept}
 
-    def _negated(self, value: Object, member: Json, pointer: str) -> Object | None:
-        inner = self.rule(member, pointer)
-        if inner is None:
-            return None
-        opposite = _opposite(inner)
-        if opposite is None:
-            self._advise(f"Not so: {_describe_check(member)}", pointer, "its opposite cannot be checked here")
-        elif isinstance(value.get("message"), str) and "of" not in opposite:
-            opposite["message"] = value["message"]
-        return opposite
-
     def _conditional(self, value: Object, pointer: str) -> None:
-        place = join_pointer(pointer, "condition")
+        place = f"{pointer}/condition"
         condition = to_condition(self.crossing, value["condition"], place, NOWHERE) or {"kind": "always_true"}
         self._advise(
             f"When {describe_native_condition(condition)}: {_describe_check(value)}",
@@ -226,14 +204,6 @@ class _Reading:
             self.advice.append(text)
         message = f"This check is told to the agent and not enforced: {why}."
         self.crossing.changed(pointer, message, _FIX)
-
-
-def _joint_key(value: Object) -> tuple[str, str, list[Json]] | None:
-    """How the rules inside a rule are joined, under which key, and the rules themselves."""
-    for kind, name in (("all", "and"), ("any", "or")):
-        if isinstance(value.get(name), list):
-            return kind, name, value[name]
-    return ("not", "not", [value["not"]]) if value.get("not") is not None else None
 
 
 def _native_rule(value: Object) -> Object | None:
@@ -258,10 +228,6 @@ def _regex(value: Object) -> Object | None:
         return None
     pattern = _NAMED_REFERENCE.sub(r"(?P=\1)", _NAMED_GROUP.sub("(?P<", written))
     flags = "".join(flag for flag in "ims" if flag in str(value.get("flags", "")))
-    return _pattern_rule(pattern, flags)
-
-
-def _pattern_rule(pattern: str, flags: str) -> Object | None:
     if not pattern.strip() or explain_refusal(pattern):
         return None
     rule: Object = {"type": "regex", "pattern": pattern}
@@ -281,33 +247,6 @@ def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
-def _opposite(rule: Object) -> Object | None:
-    """A rule that holds exactly if this one does not."""
-    said = {"message": rule["message"]} if rule.get("message") else {}
-    match rule["type"]:
-        case "contains":
-            found = _pattern_rule(rf"\A(?![\s\S]*{re.escape(rule['value'])})", "i")
-        case "regex":
-            found = _pattern_rule(rf"\A(?![\s\S]*(?:{rule['pattern']}))", rule.get("flags", ""))
-        case "length":
-            found = _opposite_length(rule)
-        case "all" | "any" as kind:
-            of = [_opposite(one) for one in rule["of"]]
-            return None if None in of else {"type": "any" if kind == "all" else "all", "of": of}
-        case _:
-            found = None
-    return None if found is None else found | ({} if "of" in found else said)
-
-
-def _opposite_length(rule: Object) -> Object | None:
-    ways = []
-    if rule.get("minimum", 0) > 0:
-        ways.append({"type": "length", "maximum": rule["minimum"] - 1})
-    if rule.get("maximum", MAX_NOTES_CHARACTERS) < MAX_NOTES_CHARACTERS:
-        ways.append({"type": "length", "minimum": rule["maximum"] + 1})
-    return {"type": "any", "of": ways} if len(ways) > 1 else (ways[0] if ways else None)
-
-
 def _describe_check(value: Json) -> str:
     """What a check asks for, in its author's words where there are some."""
     if not isinstance(value, dict):
@@ -315,4 +254,6 @@ def _describe_check(value: Json) -> str:
     message = value.get("message")
     if isinstance(message, str) and message.strip():
         return message
+    if value.get("not") is not None:
+        return f"Not so: {_describe_check(value['not'])}"
     return f"The result must meet {as_text(value)}."

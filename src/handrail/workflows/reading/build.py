@@ -250,20 +250,20 @@ def _choice(value: Object, pointer: str, origin: Origin) -> SourceChoice:
 
 
 def _delegate(value: Object, pointer: str, origin: Origin) -> SourceDelegate:
-    told, place = value["delegate"], f"{pointer}/delegate"
-    needs = told.get("needs", "all")
-    if "children" in told:
-        children = [(one, f"{place}/children/{index}") for index, one in enumerate(told["children"])]
+    delegate, place = value["delegate"], f"{pointer}/delegate"
+    needs = delegate.get("needs", "all")
+    if "children" in delegate:
+        children = [(one, f"{place}/children/{index}") for index, one in enumerate(delegate["children"])]
     else:
-        children = [(told["child"], f"{place}/child")]
+        children = [(delegate["child"], f"{place}/child")]
     return _take(
         SourceDelegate,
-        {**told, **value},
+        {**delegate, **value},
         pointer,
         origin,
         children=tuple(_child(one, where, origin) for one, where in children),
-        for_each=told.get("forEach", "").strip("{} "),
-        item=told.get("as", ""),
+        for_each=delegate.get("forEach", "").strip("{} "),
+        item=delegate.get("as", ""),
         at_least=int(needs["atLeast"]) if isinstance(needs, dict) else 0,
     )
 

@@ -18,9 +18,12 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
 class Findings:
     """Problems as they are found. Once it is full, checks may stop."""
 
-    def __init__(self, severity: Severity = "error") -> None:
+    def __init__(self, severity: Severity = "error", *, has_open_names: bool = False) -> None:
+        """`has_open_names`: an edit of what is checked would say nothing about the author's own file."""
         self._severity = severity
+        self.has_open_names = has_open_names
         self.problems: list[Problem] = []
+        self.has_errors = False
         self.closed: set[str] = set()
         """Pointers of values that are over a limit and are not checked further."""
         self.document: dict[str, Json] = {}
@@ -33,8 +36,9 @@ class Findings:
         return len(self.problems) > MAX_PROBLEMS
 
     @property
-    def has_errors(self) -> bool:
-        return any(problem.severity == "error" for problem in self.problems)
+    def severity_of_unknown(self) -> Severity:
+        """A warning, with a stand-in, where a workflow may name what exists only elsewhere."""
+        return "warning" if self.has_open_names else "error"
 
     def report(
         self,
@@ -47,20 +51,24 @@ class Findings:
         beside: str = "",
         severity: Severity | None = None,
     ) -> None:
-        if len(self.problems) < MAX_PROBLEMS:
-            problem = Problem(
-                code=code,
-                message=message,
-                pointer=pointer,
-                fix=fix,
-                severity=severity or self._severity,
-                edit=edit,
-                within=within,
-                beside=beside,
-            )
-            self.problems.append(problem)
-        elif not self.is_full:
-            self.problems.append(more_problems(self._severity))
+        problem = Problem(
+            code=code,
+            message=message,
+            pointer=pointer,
+            fix=fix,
+            severity=severity or self._severity,
+            edit=NO_EDIT if self.has_open_names else edit,
+            within=within,
+            beside=beside,
+        )
+        self.add(problem)
+
+    def add(self, problem: Problem) -> None:
+        """Report what another check found; what is used in several places is told once."""
+        self.has_errors = self.has_errors or problem.severity == "error"
+        if not self.is_full and problem not in self.problems:
+            is_last = len(self.problems) == MAX_PROBLEMS
+            self.problems.append(more_problems(problem.severity) if is_last else problem)
 
     def warn(self, code: ProblemCode, pointer: str, message: str, fix: str, edit: Edit = NO_EDIT) -> None:
         """Report something that may go wrong."""

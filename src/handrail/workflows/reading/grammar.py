@@ -82,7 +82,7 @@ _OF_BOTH = {
 
 OVERLAY_SHAPES: dict[str, Shape] = {
     OVERLAY: Record(
-        says="An overlay: closed changes to a workflow of another file, compiled together with it.",
+        description="An overlay: closed changes to a workflow of another file, compiled together with it.",
         keys={
             "$schema": _OF_BOTH["$schema"],
             "extends": required_key(WORKFLOW_ID, "The workflow that is changed; it extends no other."),
@@ -115,11 +115,11 @@ OVERLAY_SHAPES: dict[str, Shape] = {
         },
     ),
     "input_default": Record(
-        says="What an input of the base is when none is given.",
+        description="What an input of the base is when none is given.",
         keys={"default": required_key(Anything(), "The value.")},
     ),
     "step_change": Record(
-        says="What changes in one step of the base.",
+        description="What changes in one step of the base.",
         any_of=("append", "prepend", "replace", "skip", "output"),
         keys={
             "append": optional_key(_ADDED, "Text after the prompt, or after its procedure."),
@@ -130,12 +130,12 @@ OVERLAY_SHAPES: dict[str, Shape] = {
         },
     ),
     "added_text": Record(
-        says="Text for named blocks of a prompt.",
+        description="Text for named blocks of a prompt.",
         any_of=BLOCK_KEYS,
         keys={name: optional_key(BLOCK, f"Text to add to the block {name}.") for name in BLOCK_KEYS},
     ),
     "replaced_parts": Record(
-        says="Parts of a step that get another text; everything else stays.",
+        description="Parts of a step that get another text; everything else stays.",
         any_of=("title", "prompt", *BLOCK_KEYS, "outputRequired", "guidance", "agentRole"),
         keys={
             "title": optional_key(TITLE, "What people see."),
@@ -150,7 +150,7 @@ OVERLAY_SHAPES: dict[str, Shape] = {
         },
     ),
     "added_part": Record(
-        says="A part before or after a step of the base.",
+        description="A part before or after a step of the base.",
         one_of=("before", "after"),
         keys={
             "before": optional_key(STEP_NAME, "The step that it stands before."),
@@ -159,7 +159,7 @@ OVERLAY_SHAPES: dict[str, Shape] = {
         },
     ),
     "tightened_contract": Record(
-        says="What a contract demands on top.",
+        description="What a contract demands on top.",
         any_of=("required", "evidence", "demand"),
         keys={
             "required": optional_key(
@@ -192,7 +192,7 @@ def _type(name: str) -> Key:
 _RULES = Items(of=Named(name="rule"), least=1, most=MAX_LIST_ITEMS)
 RULE_SHAPES: dict[str, Shape] = {
     "rule": Tagged(
-        says="What the notes of a step must meet.",
+        description="What the notes of a step must meet.",
         tag="type",
         records={
             "contains": "contains_rule",
@@ -204,7 +204,7 @@ RULE_SHAPES: dict[str, Shape] = {
         },
     ),
     "contains_rule": Record(
-        says="The notes hold this text, whatever its case.",
+        description="The notes hold this text, whatever its case.",
         keys={
             "type": _type("contains"),
             "value": required_key(ONE_TEXT, "The text."),
@@ -212,12 +212,10 @@ RULE_SHAPES: dict[str, Shape] = {
         },
     ),
     "regex_rule": Record(
-        says="The notes match this pattern somewhere.",
+        description="The notes match this pattern somewhere.",
         keys={
             "type": _type("regex"),
-            "pattern": required_key(
-                Text(most=MAX_PATTERN_CHARACTERS), "A regular expression; no repetition inside a repetition."
-            ),
+            "pattern": required_key(Text(most=MAX_PATTERN_CHARACTERS), "A regular expression of Python."),
             "flags": optional_key(
                 Text(
                     most=3,
@@ -232,7 +230,7 @@ RULE_SHAPES: dict[str, Shape] = {
         },
     ),
     "length_rule": Record(
-        says="The notes have this many characters.",
+        description="The notes have this many characters.",
         any_of=("minimum", "maximum"),
         keys={
             "type": _type("length"),
@@ -242,7 +240,7 @@ RULE_SHAPES: dict[str, Shape] = {
         },
     ),
     "schema_rule": Record(
-        says="The notes are a JSON document of this schema.",
+        description="The notes are a JSON document of this schema.",
         keys={
             "type": _type("schema"),
             "schema": required_key(FREE_OBJECT, "A JSON Schema (2020-12)."),
@@ -250,11 +248,11 @@ RULE_SHAPES: dict[str, Shape] = {
         },
     ),
     "all_rule": Record(
-        says="Every one of these rules is met.",
+        description="Every one of these rules is met.",
         keys={"type": _type("all"), "of": required_key(_RULES, "The rules.")},
     ),
     "any_rule": Record(
-        says="One of these rules is met.",
+        description="One of these rules is met.",
         keys={"type": _type("any"), "of": required_key(_RULES, "The rules.")},
     ),
 }
@@ -271,7 +269,7 @@ _CAPABILITY_USE = Word(values=("required", "preferred", "disabled"))
 
 _WORKFLOW_SHAPES: dict[str, Shape] = {
     ROOT: Record(
-        says="A workflow: steps that an agent gets one at a time.",
+        description="A workflow: steps that an agent gets one at a time.",
         keys={
             "$schema": _OF_BOTH["$schema"],
             "id": required_key(WORKFLOW_ID, "namespace.name with exactly one dot."),
@@ -321,7 +319,7 @@ _WORKFLOW_SHAPES: dict[str, Shape] = {
         },
     ),
     "input": Record(
-        says="A context value: its type, what it may be, and whether it must be given at the start.",
+        description="A context value: its type, what it may be, and whether it must be given at the start.",
         keys={
             "type": optional_key(Word(values=INPUT_TYPES), "Its JSON type; any unless written."),
             "enum": optional_key(
@@ -338,7 +336,7 @@ _WORKFLOW_SHAPES: dict[str, Shape] = {
         },
     ),
     "recommended": Record(
-        says="The most automation that the author considers safe.",
+        description="The most automation that the author considers safe.",
         keys={
             "autonomy": optional_key(
                 Word(values=get_args(Autonomy)), "How far an agent may go without the user."
@@ -349,21 +347,21 @@ _WORKFLOW_SHAPES: dict[str, Shape] = {
         },
     ),
     "capabilities": Record(
-        says="What the agent's environment must offer.",
+        description="What the agent's environment must offer.",
         keys={
             "delegation": optional_key(_CAPABILITY_USE, "Handing work to other agents."),
             "web_browsing": optional_key(_CAPABILITY_USE, "Reading the web."),
         },
     ),
     "feature": Record(
-        says="Builtin guidance with its settings.",
+        description="Builtin guidance with its settings.",
         keys={
             "id": required_key(_FEATURE_ID, "The feature, such as wr.features.mode_guidance."),
             "config": optional_key(FREE_OBJECT, "The feature's settings."),
         },
     ),
     "reference": Record(
-        says="A document the steps rely on.",
+        description="A document the steps rely on.",
         keys={
             "id": required_key(ID, "What steps call it."),
             "title": required_key(TITLE, "What people see."),
@@ -378,7 +376,7 @@ _WORKFLOW_SHAPES: dict[str, Shape] = {
         },
     ),
     "assessment": Record(
-        says="Something to judge in several dimensions, each with its levels.",
+        description="Something to judge in several dimensions, each with its levels.",
         keys={
             "id": required_key(ID, "What steps call it."),
             "purpose": required_key(DESCRIPTION, "What is judged, and why."),

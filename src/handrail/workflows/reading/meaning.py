@@ -85,13 +85,13 @@ def _parts(document: dict[str, Json]) -> Iterator[WrittenPart]:
             continue
         yield part
         if part.is_loop and part.depth < MAX_LOOP_DEPTH:
-            waiting.append(_written(part.value["body"], join_pointer(part.pointer, "body"), part.depth + 1))
+            waiting.append(_written(part.value["body"], f"{part.pointer}/body", part.depth + 1))
 
 
 def _written(parts: Json, pointer: str, depth: int) -> Iterator[WrittenPart]:
     for index, part in enumerate(parts if isinstance(parts, list) else ()):
         if isinstance(part, dict):
-            yield WrittenPart(value=part, pointer=join_pointer(pointer, index), depth=depth)
+            yield WrittenPart(value=part, pointer=f"{pointer}/{index}", depth=depth)
 
 
 # Checks by kind of record
@@ -133,7 +133,7 @@ def _input(found: Findings, value: Object, pointer: str) -> None:
     enum = value.get("enum")
     members = enum[:MAX_LIST_ITEMS] if isinstance(enum, list) else []
     for index, member in enumerate(members):
-        place = join_pointer(join_pointer(pointer, "enum"), index)
+        place = join_pointer(f"{pointer}/enum", index)
         if not fits(member):
             edit = _converted(declared, member, place)
             found.report(
@@ -142,7 +142,7 @@ def _input(found: Findings, value: Object, pointer: str) -> None:
         elif any(is_same_value(member, earlier) for earlier in members[:index]):
             message = f"{label_pointer(place)} repeats a value."
             found.report("bad_value", place, message, "Remove one of them.", remove_value(place))
-    place = join_pointer(pointer, "default")
+    place = f"{pointer}/default"
     default = value.get("default", msgspec.UNSET)
     if default is msgspec.UNSET:
         return
@@ -173,10 +173,10 @@ def _compare(found: Findings, value: Object, pointer: str) -> None:
         if isinstance(value["input"], str) and isinstance(value["field"], str):
             joined = f"{value['input']}.{value['field']}"
             edit = (
-                *replace_value(join_pointer(pointer, "input"), joined),
-                *remove_value(join_pointer(pointer, "field")),
+                *replace_value(f"{pointer}/input", joined),
+                *remove_value(f"{pointer}/field"),
             )
-        found.report("bad_value", join_pointer(pointer, "field"), message, fix, edit)
+        found.report("bad_value", f"{pointer}/field", message, fix, edit)
     if not isinstance(operator, str) or operator not in OPERATOR_FITS:
         return
     is_artifact = "artifact" in value and "input" not in value
@@ -188,7 +188,7 @@ def _compare(found: Findings, value: Object, pointer: str) -> None:
     if "value" in value:
         if not fits(value["value"]):
             message = f"value does not suit {operator}: it must be {words}."
-            place, given = join_pointer(pointer, "value"), value["value"]
+            place, given = f"{pointer}/value", value["value"]
             edit = replace_value(place, [given]) if operator == "in" and fits([given]) else NO_EDIT
             found.report("bad_value", place, message, f"Write {words}.", edit)
     elif operator != "exists" and _lacks(value, "value", "compare"):
@@ -216,10 +216,10 @@ def _regex(found: Findings, value: Object, pointer: str) -> None:
         fix = "Close what is open, and write \\ before a sign that means itself."
         if "is not a regular expression" not in trouble:
             fix = (
-                "Write a plainer Python regular expression: no repetition inside a repetition, and only "
-                "short ones beside look-around or a back reference."
+                "Write a plainer Python regular expression: only short repetitions beside look-around or a "
+                "back reference."
             )
-        found.report("bad_pattern", join_pointer(pointer, "pattern"), trouble, fix)
+        found.report("bad_pattern", f"{pointer}/pattern", trouble, fix)
 
 
 def _length(found: Findings, value: Object, pointer: str) -> None:
@@ -227,10 +227,10 @@ def _length(found: Findings, value: Object, pointer: str) -> None:
     if isinstance(least, int | float) and isinstance(most, int | float) and least > most:
         fix = "Swap the two, or leave one out."
         edit = (
-            *replace_value(join_pointer(pointer, "minimum"), most),
-            *replace_value(join_pointer(pointer, "maximum"), least),
+            *replace_value(f"{pointer}/minimum", most),
+            *replace_value(f"{pointer}/maximum", least),
         )
-        found.report("bad_value", join_pointer(pointer, "maximum"), "maximum is below minimum.", fix, edit)
+        found.report("bad_value", f"{pointer}/maximum", "maximum is below minimum.", fix, edit)
 
 
 def _schema(found: Findings, value: Object, pointer: str) -> None:
@@ -238,7 +238,7 @@ def _schema(found: Findings, value: Object, pointer: str) -> None:
     size = len(msgspec.json.encode(schema)) if isinstance(schema, dict) else 0
     if size > MAX_CONTRACT_SCHEMA_BYTES:
         message = f"schema has {size} bytes; the limit is {MAX_CONTRACT_SCHEMA_BYTES}."
-        found.report("too_large", join_pointer(pointer, "schema"), message, "Ask for fewer things.")
+        found.report("too_large", f"{pointer}/schema", message, "Ask for fewer things.")
 
 
 def _user_only(found: Findings, value: Object, pointer: str) -> None:
@@ -249,7 +249,7 @@ def _user_only(found: Findings, value: Object, pointer: str) -> None:
         found.report("missing_key", pointer, "choiceKind is missing.", fix)
     elif isinstance(reason, str) and reason != "needs_user_choice" and "choiceKind" in value:
         message = "choiceKind goes with the reason needs_user_choice only."
-        place = join_pointer(pointer, "choiceKind")
+        place = f"{pointer}/choiceKind"
         found.report("bad_value", place, message, "Remove it.", remove_value(place))
 
 
@@ -264,10 +264,10 @@ def _step(found: Findings, value: Object, pointer: str) -> None:
     _unique(found, value, _ids_in(value, "promptFragments"), pointer)
     if "delegate" not in value:
         return
-    told = {one.pointer for one in found.problems}
+    reported = {one.pointer for one in found.problems}
     for name in value:
         place = join_pointer(pointer, name)
-        if name not in _BESIDE_DELEGATE and name not in ("prompt", "promptBlocks") and place not in told:
+        if name not in _BESIDE_DELEGATE and name not in ("prompt", "promptBlocks") and place not in reported:
             message = f"{quote_name(name)} does not go with delegate: nobody does this step itself."
             found.report("bad_value", place, message, "Move it into a step before or after.")
 
@@ -290,7 +290,7 @@ def _delegate(found: Findings, value: Object, pointer: str) -> None:
     least = needs.get("atLeast") if isinstance(needs, dict) else None
     if not isinstance(least, int) or not isinstance(children, list):
         return
-    place = join_pointer(join_pointer(pointer, "needs"), "atLeast")
+    place = join_pointer(f"{pointer}/needs", "atLeast")
     if least > len(children):
         message = f"At least {least} of {len(children)} can never be done."
         found.report("bad_value", place, message, f"Write {len(children)} at most, or all.")
@@ -328,8 +328,8 @@ def _unique(found: Findings, value: Object, ids: list[tuple[str, str]], pointer:
 def _own_id(value: Object, place: str, name: str, taken: Set[str]) -> str:
     """A free id for a part: what its title says, as a part without an id gets it, or the id with a number."""
     holder = value_at(value, place.rpartition("/")[0])
-    said = make_id(str(holder.get("title", "")))
-    return said if said and said not in taken else find_free_id(name, taken)
+    made = make_id(str(holder.get("title", "")))
+    return made if made and made not in taken else find_free_id(name, taken)
 
 
 def _ids_in(value: Object, key: str) -> list[tuple[str, str]]:

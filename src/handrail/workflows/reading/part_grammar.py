@@ -91,7 +91,7 @@ _KEYS: dict[str, dict[str, Key]] = {
         )
     },
 }
-_SAYS = {
+_MEANINGS = {
     "always_true": "Holds.",
     "always_false": "Never holds.",
     "compare": "One value against another. An absent value makes every comparison false except not_equals, "
@@ -106,40 +106,40 @@ _SAYS = {
 def _condition(kind: str, own: dict[str, Key]) -> Record:
     tag = required_key(Word(values=(kind,)), "What kind of condition this is.")
     one_of = ("input", "artifact") if kind == "compare" else ()
-    return Record(says=_SAYS[kind], keys={**own, "kind": tag, **_KEYS[kind]}, one_of=one_of)
+    return Record(description=_MEANINGS[kind], keys={**own, "kind": tag, **_KEYS[kind]}, one_of=one_of)
 
 
 CONDITION_SHAPES: dict[str, Shape] = {
     "condition": Tagged(
-        says="A condition: one of a closed set of typed comparisons, no expression strings.",
+        description="A condition: one of a closed set of typed comparisons, no expression strings.",
         tag="kind",
         records={kind: kind for kind in CONDITION_KINDS},
     ),
     "declared_condition": Tagged(
-        says="A condition that steps and loops name by its id.",
+        description="A condition that steps and loops name by its id.",
         tag="kind",
         records={kind: f"declared_{kind}" for kind in CONDITION_KINDS},
     ),
     "condition_ref": Record(
-        says="A declared condition by its id.",
+        description="A declared condition by its id.",
         keys={
             "kind": required_key(Word(values=("condition_ref",)), "Says that a declared condition is meant."),
             "conditionId": required_key(CONDITION_ID, "The id of a condition under conditions."),
         },
     ),
     "condition_place": Tagged(
-        says="A reference to a declared condition, or a condition written in place.",
+        description="A reference to a declared condition, or a condition written in place.",
         tag="kind",
         records={"condition_ref": "condition_ref", **{kind: kind for kind in CONDITION_KINDS}},
     ),
     "confirmation_place": Tagged(
-        says="Who has to confirm; or a condition under which somebody has to.",
+        description="Who has to confirm; or a condition under which somebody has to.",
         tag="kind",
         records={"condition_ref": "condition_ref", **{kind: kind for kind in CONDITION_KINDS}},
         own_keys={"by": "who_confirms"},
     ),
     "who_confirms": Record(
-        says="Who has to confirm; a server with accounts checks it.",
+        description="Who has to confirm; a server with accounts checks it.",
         keys={
             "by": required_key(
                 Word(values=tuple(CONFIRMERS)),
@@ -182,14 +182,14 @@ def _type(name: str) -> Key:
 
 _PART_SHAPES: dict[str, Shape] = {
     "part": Tagged(
-        says="One part of the workflow; without a type it is a step.",
+        description="One part of the workflow; without a type it is a step.",
         tag="type",
         records={name: name for name in ("step", "loop", "template_call", "choice", "action")},
         default="step",
         own_keys={"slot": "slot"},
     ),
     "step": Record(
-        says="A step an agent does, or hands out.",
+        description="A step an agent does, or hands out.",
         one_of=("prompt", "promptBlocks", "delegate"),
         keys={
             "type": optional_key(Word(values=("step",)), "A step; may be left out."),
@@ -232,7 +232,7 @@ _PART_SHAPES: dict[str, Shape] = {
         },
     ),
     "loop": Record(
-        says="Parts that run more than once, never more than maxIterations times.",
+        description="Parts that run more than once, never more than maxIterations times.",
         one_of=REPEATS,
         any_of=("loopId", "id"),
         keys={
@@ -252,7 +252,7 @@ _PART_SHAPES: dict[str, Shape] = {
         },
     ),
     "template_call": Record(
-        says="Steps that a builtin template stands for.",
+        description="Steps that a builtin template stands for.",
         keys={
             "type": _type("template_call"),
             "id": optional_key(ID, "What the expanded steps' ids begin with."),
@@ -264,7 +264,7 @@ _PART_SHAPES: dict[str, Shape] = {
         },
     ),
     "choice": Record(
-        says="Named options; each sets context and has a token of its own.",
+        description="Named options; each sets context and has a token of its own.",
         keys={
             "type": _type("choice"),
             "id": required_key(ID, "What everything else calls this choice."),
@@ -278,7 +278,8 @@ _PART_SHAPES: dict[str, Shape] = {
         },
     ),
     "action": Record(
-        says="An operation. `code.scan` and `code.edit` are run by Handrail itself, the others by the agent.",
+        description="An operation. `code.scan` and `code.edit` are run by Handrail itself, "
+        "the others by the agent.",
         keys={
             "type": _type("action"),
             "id": required_key(ID, "What everything else calls this action."),
@@ -292,7 +293,7 @@ _PART_SHAPES: dict[str, Shape] = {
         },
     ),
     "slot": Record(
-        says="A place where an overlay may add parts; nothing while none does.",
+        description="A place where an overlay may add parts; nothing while none does.",
         keys={
             "slot": required_key(ID, "What an overlay fills it by."),
             "title": optional_key(TITLE, "What people see."),
@@ -304,7 +305,7 @@ _PART_SHAPES: dict[str, Shape] = {
 
 _INNER_SHAPES: dict[str, Shape] = {
     "delegate": Record(
-        says="Work to hand out: one helper each, or one agent after the other. The step waits for it.",
+        description="Work to hand out: one helper each, or one agent after the other. The step waits for it.",
         one_of=("children", "forEach"),
         keys={
             "children": optional_key(
@@ -331,11 +332,11 @@ _INNER_SHAPES: dict[str, Shape] = {
         },
     ),
     "needs": Record(
-        says="Fewer than all.",
+        description="Fewer than all.",
         keys={"atLeast": required_key(Whole(least=1, most=MAX_CHILDREN), "How many must be done.")},
     ),
     "child": Record(
-        says="Work that is handed out: a workflow by its id, or steps written here.",
+        description="Work that is handed out: a workflow by its id, or steps written here.",
         one_of=("workflow", "steps"),
         keys={
             "id": required_key(ID, "What everything else calls this piece of work."),
@@ -350,7 +351,7 @@ _INNER_SHAPES: dict[str, Shape] = {
         },
     ),
     "prompt_blocks": Record(
-        says="A prompt in parts; each is a text, a ref, or a list of both.",
+        description="A prompt in parts; each is a text, a ref, or a list of both.",
         any_of=("goal", "constraints", "procedure", "outputRequired", "verify"),
         keys={
             "goal": optional_key(BLOCK, "What is true when the step is done."),
@@ -365,14 +366,14 @@ _INNER_SHAPES: dict[str, Shape] = {
         },
     ),
     "ref_part": Record(
-        says="A builtin text, put in when the workflow is compiled.",
+        description="A builtin text, put in when the workflow is compiled.",
         keys={
             "kind": required_key(Word(values=("ref",)), "Says that a builtin text is meant."),
             "refId": required_key(_REF_ID, "The ref, such as wr.refs.notes_first."),
         },
     ),
     "fragment": Record(
-        says="Text added to the prompt where its condition holds.",
+        description="Text added to the prompt where its condition holds.",
         keys={
             "id": optional_key(ID, "Tells fragments of one step apart."),
             "when": optional_key(
@@ -382,7 +383,7 @@ _INNER_SHAPES: dict[str, Shape] = {
         },
     ),
     "output": Record(
-        says="What a step must deliver besides notes.",
+        description="What a step must deliver besides notes.",
         any_of=("contractRef", "hints"),
         keys={
             "contractRef": optional_key(
@@ -392,7 +393,7 @@ _INNER_SHAPES: dict[str, Shape] = {
         },
     ),
     "gate": Record(
-        says="An assessment the step must report.",
+        description="An assessment the step must report.",
         keys={
             "assessmentId": required_key(ID, "The id of an assessment under assessments."),
             "followups": optional_key(
@@ -402,7 +403,7 @@ _INNER_SHAPES: dict[str, Shape] = {
         },
     ),
     "user_only": Record(
-        says="Something only the user can give.",
+        description="Something only the user can give.",
         keys={
             "reason": required_key(Word(values=get_args(UserOnlyReason)), "What is needed from the user."),
             "choiceKind": optional_key(
@@ -412,13 +413,13 @@ _INNER_SHAPES: dict[str, Shape] = {
         },
     ),
     "step_evidence": Record(
-        says="What must be proven before the step is done.",
+        description="What must be proven before the step is done.",
         keys={
             "check": required_key(NAME, "A check that the project declares; it must have passed."),
         },
     ),
     "for_each": Record(
-        says="One iteration per item of an array input.",
+        description="One iteration per item of an array input.",
         keys={
             "input": required_key(PATH, "The array input."),
             "as": required_key(NAME, "The name of the current item in prompts and conditions."),
@@ -426,14 +427,14 @@ _INNER_SHAPES: dict[str, Shape] = {
         },
     ),
     "times": Record(
-        says="A fixed number of iterations with a named index.",
+        description="A fixed number of iterations with a named index.",
         keys={
             "times": required_key(_TIMES, "How many iterations."),
             "indexAs": optional_key(NAME, "The name of the current index, from 0."),
         },
     ),
     "option": Record(
-        says="One way a choice can go.",
+        description="One way a choice can go.",
         keys={
             "id": required_key(ID, "What the choice is recorded as."),
             "label": required_key(TITLE, "What people see."),

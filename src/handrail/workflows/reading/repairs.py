@@ -175,8 +175,8 @@ def advise_on_key(
     if name == "id" and "slot" in known:
         edit = remove_value(place) if value["id"] == value.get("slot") else NO_EDIT
         return "", "Remove it: a slot is known by its name under slot.", edit
-    if name in _SAID_OTHERWISE and _SAID_OTHERWISE[name][0] in known:
-        return "", _SAID_OTHERWISE[name][1], NO_EDIT
+    if name in _WRITTEN_OTHERWISE and _WRITTEN_OTHERWISE[name][0] in known:
+        return "", _WRITTEN_OTHERWISE[name][1], NO_EDIT
     if belongs:
         return "", f"Write {belongs} if that is meant: {name} belongs there.", NO_EDIT
     perhaps = guess_name(name, [one for one in known if one not in value])
@@ -194,7 +194,7 @@ def advise_on_key(
 
 def into_for_each(name: str, value: dict[str, Json], known: tuple[str, ...], pointer: str) -> Edit:
     """The edit for a name of the item that stands beside the list, as it does where work is handed out."""
-    each, place = value.get("forEach"), join_pointer(pointer, "forEach")
+    each, place = value.get("forEach"), f"{pointer}/forEach"
     if name not in ("as", "indexAs") or "forEach" not in known:
         return NO_EDIT
     if isinstance(each, str) and name == "as":
@@ -209,7 +209,7 @@ def into_for_each(name: str, value: dict[str, Json], known: tuple[str, ...], poi
 
 _OF_OVERLAYS = {"extends", "append", "after", "demand"}
 _NOT = ' with {"kind": "not", "of": …}: the part is skipped where the condition does not hold.'
-_SAID_OTHERWISE = {
+_WRITTEN_OTHERWISE = {
     "doWhile": ("until", "Write until with the opposite condition: it is checked after each iteration."),
     **dict.fromkeys(("unless", "skipIf", "skipWhen"), ("when", f"Write when{_NOT}")),
     **dict.fromkeys(

@@ -130,9 +130,9 @@ def _guess_whole(shape: Shape, value: Json) -> Json | msgspec.UnsetType:
         case Members(of=of) if isinstance(value, list) and not isinstance(of, Anything):
             return _under_names(value)
         case Record(keys={"as": _, "input": _}) if isinstance(value, str) and (
-            said := _EACH.fullmatch(value)
+            each := _EACH.fullmatch(value)
         ):
-            return {"input": said[2], "as": said[1]}
+            return {"input": each[2], "as": each[1]}
         case Record(keys=keys) if isinstance(value, str):
             needed = [name for name, key in keys.items() if key.is_required] or shape.any_of
             made: list[Json] = [{name: value} for name in needed]
@@ -337,7 +337,7 @@ def _report_beside(
 
 def _report_item(found: Findings, value: dict[str, Json], pointer: str, edit: Edit) -> None:
     """Report the name of an item that is beside its list, once: at the list."""
-    place, each = join_pointer(pointer, "forEach"), value["forEach"]
+    place, each = f"{pointer}/forEach", value["forEach"]
     whole = {**(each if isinstance(each, dict) else {"input": each}), "as": value["as"]}
     fix = f'Write "forEach": {as_json(whole)}, and no as beside it.'
     if isinstance(each, str):
@@ -363,15 +363,15 @@ def _missing(found: Findings, name: str, key: Key, value: dict[str, Json], point
     if name == "id" and isinstance(value.get("title"), str) and "prompt" in value:
         made = make_id(value["title"]) or None
     elif name in ("title", "name") and isinstance(value.get("id"), str):
-        said = value["id"].rpartition(".")[2]
-        made = said.replace("_", " ").replace("-", " ").strip().capitalize() or None
+        own_id = value["id"].rpartition(".")[2]
+        made = own_id.replace("_", " ").replace("-", " ").strip().capitalize() or None
     elif name == "maxIterations" and type(value.get("count")) is int:
         made = value["count"]
     usable = made is not None and _fits(key.shape, made)
     shown = made if usable else _example(name, key.shape)
-    fix = f'Add "{name}": {key.says}' if shown is None else f'Add "{name}": {as_json(shown)}.'
+    fix = f'Add "{name}": {key.description}' if shown is None else f'Add "{name}": {as_json(shown)}.'
     if not usable and shown is not None:
-        fix = f"{fix} {key.says}"
+        fix = f"{fix} {key.description}"
     edit = add_value(join_pointer(pointer, name), made) if usable else NO_EDIT
     found.report("missing_key", pointer, f"{name} is missing.", fix, edit)
 
@@ -424,7 +424,7 @@ def _items(found: Findings, shape: Items, value: list[Json], pointer: str) -> No
         found.report(shape.trouble, pointer, message, f"Write {shape.least} or more items.")
     else:
         for place, item in enumerate(value):
-            check_shape(found, shape.of, item, join_pointer(pointer, place))
+            check_shape(found, shape.of, item, f"{pointer}/{place}")
 
 
 def _too_many(found: Findings, measured: int, most: int, pointer: str) -> None:

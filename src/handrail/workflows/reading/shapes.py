@@ -84,7 +84,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     """A key of a record."""
 
     shape: Shape
-    says: str
+    description: str
     """What it is for, as editors show it."""
     is_required: bool = False
 
@@ -92,7 +92,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """An object with these keys and no others."""
 
-    says: str
+    description: str
     keys: dict[str, Key]
     one_of: tuple[str, ...] = ()
     """Exactly one of these keys is there."""
@@ -103,7 +103,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 class Tagged(msgspec.Struct, frozen=True, kw_only=True):
     """An object whose key `tag` says which record it is."""
 
-    says: str
+    description: str
     tag: str
     records: dict[str, str]
     """Tag to the name of its record."""
@@ -185,11 +185,11 @@ FREE_OBJECT = Members(
 """An object whose meaning another part of the system knows."""
 
 
-def optional_key(shape: Shape, says: str) -> Key:
+def optional_key(shape: Shape, description: str) -> Key:
     """A key that may be left out."""
-    return Key(shape=shape, says=says)
+    return Key(shape=shape, description=description)
 
 
-def required_key(shape: Shape, says: str) -> Key:
+def required_key(shape: Shape, description: str) -> Key:
     """A key that must be there."""
-    return Key(shape=shape, says=says, is_required=True)
+    return Key(shape=shape, description=description, is_required=True)

@@ -51,11 +51,7 @@ class Lines:
     """Places in a text by offset."""
 
     def __init__(self, text: str) -> None:
-        self._starts = [0]
-        at = text.find("\n")
-        while at >= 0:
-            self._starts.append(at + 1)
-            at = text.find("\n", at + 1)
+        self._starts = [0, *(end.end() for end in re.finditer("\n", text))]
 
     def place(self, offset: int) -> Place:
         line = bisect_right(self._starts, offset)

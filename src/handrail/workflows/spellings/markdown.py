@@ -328,9 +328,9 @@ class _Reading:
         part = self._open[-1] if self._open else None
         if part is None or part.has_fence or any(map(_is_there, part.texts.values())) or info not in _OF_DATA:
             return False
-        said = [found[1] for line in lines if (found := KEY.match(line.text)) is not None]
+        keys = [found[1] for line in lines if (found := KEY.match(line.text)) is not None]
         is_all = all(KEY.match(line.text) or line.text[:1] in ("", " ", "#", "-") for line in lines)
-        return is_all and any(key in KEYS_OF_STEPS for key in said) and set(said) <= KEYS_OF_PARTS
+        return is_all and any(key in KEYS_OF_STEPS for key in keys) and set(keys) <= KEYS_OF_PARTS
 
     def _step_fence(self, number: int, lines: list[Line]) -> None:
         part = self._open[-1]

@@ -276,17 +276,17 @@ _SHORT_VALUE = re.compile(r"\w+:(?:\s+(?:[{\[].*|\S+))?")
 
 def count_keys(lines: list[str]) -> int:
     """How many lines at the beginning of a text only a fence `step` can mean; 0: it begins as prose."""
-    said: list[str] = []
+    keys: list[str] = []
     count = 0
     for line in lines:
         found = KEY.match(line)
-        if found is None and not (said and line.startswith((" ", "-"))):
+        if found is None and not (keys and line.startswith((" ", "-"))):
             break
         if found is not None and found[1] not in KEYS_OF_PARTS:
             break
-        said += [] if found is None else [found[1]]
+        keys += [] if found is None else [found[1]]
         count += 1
-    is_meant = not KEYS_OF_STEPS.isdisjoint(said) and _SHORT_VALUE.fullmatch(lines[0]) is not None
+    is_meant = not KEYS_OF_STEPS.isdisjoint(keys) and _SHORT_VALUE.fullmatch(lines[0]) is not None
     return count if is_meant else 0
 
 

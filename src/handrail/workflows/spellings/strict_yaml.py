@@ -80,8 +80,8 @@ def _decode(text: str, first_line: int) -> Decoded:
         marks = [one for one in (trouble.problem_mark, trouble.context_mark) if one is not None]
         places = [building.lines.place(min(one.index, len(text))) for one in marks] or [(1, 1)]
         place, begins = places[0], places[-1]
-        said = " ".join(str(trouble.problem or trouble.context or "it cannot be parsed").split())
-        stop = Stop(said[:200], str(trouble.context), *place, *begins)
+        problem = " ".join(str(trouble.problem or trouble.context or "it cannot be parsed").split())
+        stop = Stop(problem[:200], str(trouble.context), *place, *begins)
         message, fix = explain_stop(text, stop, first_line - 1)
         is_filled = "{{" in text.split("\n")[place[0] - 1]
         return _refuse(first_line, place, message, _PLACEHOLDER_FIX if is_filled else fix)
@@ -359,7 +359,7 @@ _SYNTAX = (
 class Stop(NamedTuple):
     """Where a parser gave up, and where what it was reading begins. Lines are those of the text."""
 
-    said: str
+    problem: str
     reading: str
     line: int
     column: int
@@ -372,9 +372,9 @@ def explain_stop(text: str, stop: Stop, shift: int) -> tuple[str, str]:
     here = text.split("\n")[stop.line - 1][stop.column - 1 :]
     if here.startswith("\t"):
         return "A tab indents this line.", "Indent with spaces."
-    if "<block end>" not in stop.said:
-        known = (one for one in _SYNTAX if one[0] in stop.said)
-        _, message, fix = next(known, ("", f"This is not YAML: {stop.said}.", _SYNTAX_FIX))
+    if "<block end>" not in stop.problem:
+        known = (one for one in _SYNTAX if one[0] in stop.problem)
+        _, message, fix = next(known, ("", f"This is not YAML: {stop.problem}.", _SYNTAX_FIX))
         if "bracket" in message and " #" in text.split("\n")[stop.first_line - 1][stop.first_column - 1 :]:
             fix = f"A # behind a space begins a comment: quote the text in line {stop.first_line + shift}."
         return message, fix
@@ -421,8 +421,8 @@ def _moved_line(lines: list[str], line: int, decode: Decode) -> Mended:
         for spaces in () if not written or _indent(lines[at]) in above else range(_MOST_INDENT):
             decoded = decode("\n".join([*lines[:at], " " * spaces + written, *lines[at + 1 :]]))
             if not decoded.problems:
-                said = json.dumps(decoded.document, sort_keys=True)
-                found.setdefault(said, (at, spaces))
+                document = json.dumps(decoded.document, sort_keys=True)
+                found.setdefault(document, (at, spaces))
     if len(found) != 1:
         return _UNMENDED
     [(at, spaces)] = found.values()

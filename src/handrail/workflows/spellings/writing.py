@@ -48,7 +48,7 @@ def _members(value: dict[str, Json], pointer: str, indent: str, comments: Commen
 
 def _items(value: list[Json], pointer: str, indent: str, comments: Comments) -> Iterator[str]:
     for place, inner in enumerate(value):
-        at = join_pointer(pointer, place)
+        at = f"{pointer}/{place}"
         comment = comments.get(at, _NO_COMMENT)
         if isinstance(inner, (dict, list)) and inner and not _flow(inner, at, comments):
             yield from _remarks(comment, indent)
@@ -97,7 +97,7 @@ def _flow(value: Json, pointer: str, comments: Comments) -> str:
     """A short list of plain values in one line; empty where it is none."""
     if not isinstance(value, list) or any(isinstance(one, (dict, list)) for one in value):
         return ""
-    if any(join_pointer(pointer, place) in comments for place in range(len(value))):
+    if any(f"{pointer}/{place}" in comments for place in range(len(value))):
         return ""
     return f"[{', '.join(_scalar(one, is_flow=True) for one in value)}]"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from handrail_code.edit.moving.entries import is_entry
 from handrail_code.edit.moving.needs import drop_import, piece_of
 from handrail_code.edit.moving.sheet import Form
 from handrail_code.edit.moving.shift import Shift
 from handrail_code.edit.plan import Refusal, refuse_troubles
+from handrail_code.facts.entries import is_entry
 from handrail_code.facts.model import NONE, Export, FileFacts, Import, Member, list_ties
 
 

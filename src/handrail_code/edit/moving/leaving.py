@@ -1,10 +1,187 @@
-"""The old module without the moved text: it imports or re-exports the name where that is needed. Pure."""
+"""The moved text in its new home, exported in the way of that file; and the old module without it. Pure."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
+from handrail_code.edit.moving.extent import Part
+from handrail_code.edit.moving.needs import rebase_inner
 from handrail_code.edit.moving.sheet import Sheet
 from handrail_code.edit.moving.shift import Shift
-from handrail_code.facts.model import NONE, VALUE, Use
+from handrail_code.edit.plan import Refusal
+from handrail_code.facts.model import NONE, VALUE, Dynamic, Span, Use
+
+
+def place_text(shift: Shift) -> None:
+    """Put the text into the target, exported there."""
+    if shift.public_name in ("default", "=") or any(
+        each.exported == "default" for each in shift.extent.exports
+    ):
+        _refuse_default(shift)
+    parts = [part for part in shift.extent.parts if _is_spelled(shift, part)]
+    place_spelled(shift, _join([_spell_part(shift, part) for part in parts], shift))
+
+
+def place_spelled(shift: Shift, moved: str) -> None:
+    """Put the text at the end of the target, or before the exports at its end."""
+    sheet, home = shift.sheet(shift.target), shift.sheet(shift.home)
+    if not sheet.layout.statements:
+        for statement in home.layout.statements:
+            if statement.kind == "directive":
+                sheet.begin(home.text[statement.start : statement.end].decode())
+    shift.moved = moved
+    if shift.system == "es":
+        sheet.append(shift.moved)
+        for at, statement in enumerate(sheet.layout.statements):
+            if statement.kind == "export_list" and not statement.pieces and statement.module_span is None:
+                sheet.remove(at)
+        return
+    place_commonjs(shift, sheet)
+
+
+def _join(shown: list[str], shift: Shift) -> str:
+    """Overloads stand directly below each other, as they did; other parts get a blank line."""
+    home = shift.sheet(shift.home)
+    parts = [part for part in shift.extent.parts if _is_spelled(shift, part)]
+    made = shown[0]
+    for before, after, text in zip(parts, parts[1:], shown[1:], strict=False):
+        between = home.text[before.end : after.start]
+        is_close = not between.strip() and between.count(b"\n") == 1
+        made += ("\n" if is_close else "\n\n") + text
+    return made
+
+
+def _is_spelled(shift: Shift, part: Part) -> bool:
+    """An exporting statement stays where the old module keeps the name, and is not wanted beside a list."""
+    if not part.is_export_only:
+        return True
+    statement = shift.sheet(shift.home).layout.statements[part.statement]
+    if statement.kind == "exports_name":
+        there = shift.sheet(shift.target).layout.statements
+        return not any(each.kind == "exports_object" for each in there)
+    return True
+
+
+def _spell_part(shift: Shift, part: Part) -> str:
+    home = shift.sheet(shift.home)
+    statement = home.layout.statements[part.statement]
+    start, end = part.start, part.end
+    changes = [each for each in rebase_inner(shift) if start <= each[0] < end]
+    needs_export = shift.system == "es" and not part.is_export_only and not statement.is_exported
+    needs_export = needs_export and shift.public_name != "default"
+    if part.declarator != NONE:
+        word = "export " if shift.system == "es" and shift.public_name != "default" else ""
+        inside = splice(home.text, start, end, changes)
+        return f"{word}{statement.keyword} {inside}{';' if statement.has_semicolon else ''}"
+    if needs_export:
+        changes.append((statement.declared_at, statement.declared_at, "export "))
+    return splice(home.text, start, end, changes)
+
+
+def splice(text: bytes, start: int, end: int, changes: list[tuple[int, int, str]]) -> str:
+    made: list[bytes] = []
+    at = start
+    for begin, stop, replacement in sorted(changes):
+        made += [text[at:begin], replacement.encode()]
+        at = stop
+    return b"".join([*made, text[at:end]]).decode().replace("\r\n", "\n")
+
+
+def _refuse_default(shift: Shift) -> None:
+    for export in shift.project.look(shift.target).exports:
+        is_taken = export.exported in ("default", "=") or (shift.public_name == "=" and export.exported)
+        is_back = bool(export.module) and shift.leads_home(shift.target, export.module)
+        if is_taken and not is_back:
+            message = "The target already has a default export."
+            raise Refusal("default_export", message, shift.target, export.statement)
+
+
+def place_commonjs(shift: Shift, sheet: Sheet) -> None:
+    """The text, and its name among the exports in the way of the target."""
+    names = sorted({each.exported for each in shift.extent.exports} - {"="})
+    layout = sheet.layout
+    _refuse_exports(shift, sheet)
+    at = next((at for at, each in enumerate(layout.statements) if each.kind == "exports_object"), None)
+    own = shift.extent.name
+    if at is not None:
+        lead = layout.statements[at].lead
+        sheet.replace(lead, lead, shift.moved.replace("\n", sheet.eol) + sheet.eol + sheet.eol)
+        for name in names or [own]:
+            sheet.add_piece(at, name if name == own else f"{name}: {own}")
+        return
+    sheet.append(shift.moved)
+    exported = _exported_by_parts(shift)
+    rest = [name for name in names or [own] if name not in exported]
+    if shift.extent.binding == NONE or "=" in exported or not rest:
+        return
+    end = ";" if sheet.style.has_semicolons else ""
+    if exported or _names_exports(shift):
+        sheet.append("\n".join(f"exports.{name} = {own}{end}" for name in rest))
+    else:
+        blank = sheet.style.blank
+        shown = ", ".join(name if name == own else f"{name}: {own}" for name in rest)
+        sheet.append(f"module.exports = {{{blank}{shown}{blank}}}{end}")
+
+
+_HARMLESS = re.compile(rb"module\s*\.\s*(?:exports\s*\.\s*[\w$]|id\b|parent\b|children\b|filename\b|paths\b)")
+_ASKED_MAIN = re.compile(rb"require\s*\.\s*main\s*[!=]==?\s*$")
+
+
+def _refuse_exports(shift: Shift, sheet: Sheet) -> None:
+    """The target must say plainly what it exports: a name beside anything else would be lost, or lose it."""
+    found = [each for each in sheet.layout.statements if each.kind in ("exports_whole", "exports_object")]
+    for at, each in enumerate(found):
+        if each.kind == "exports_whole" or at > 0:
+            message = "The target exports one value; it cannot have names besides."
+            raise Refusal("default_export", message, shift.target, each)
+        if shift.extent.binding == NONE:
+            message = "The target replaces its exports, so that this assignment would be lost."
+            raise Refusal("module_system", message, shift.target, each)
+        facts = shift.facts(shift.target)
+        loose: list[Dynamic | Span] = [one for one in facts.dynamic if one.kind == "exports"]
+        loose += [one.statement for one in facts.exports if one.kind == "star"]
+        if any(each.start <= one.start < each.end for one in loose):
+            message = "The target exports what it takes from elsewhere, perhaps this."
+            raise Refusal("module_system", message, shift.target, each)
+    plain = {
+        each.start for each in sheet.layout.statements if each.kind in ("exports_object", "exports_name")
+    }
+    for use in _uses_of_exports(shift):
+        before, after = sheet.text[: use.start], sheet.text[use.start :]
+        is_plain = use.start in plain or _HARMLESS.match(after) or _ASKED_MAIN.search(before)
+        if not is_plain and (use.name == "module" or use.role == "write"):
+            message = "What the target exports besides cannot be told, because of this."
+            raise Refusal("module_system", message, shift.target, use)
+
+
+def _names_exports(shift: Shift) -> bool:
+    """Names are added to what the target exports, in whatever way, so that it must not be replaced."""
+    layout = shift.sheet(shift.target).layout
+    text = shift.sheet(shift.target).text
+    has_this = any(text[each.start : each.end] == b"this" for each in layout.local)
+    return has_this or any(True for _ in _uses_of_exports(shift))
+
+
+def _uses_of_exports(shift: Shift) -> Iterator[Use]:
+    for use in shift.project.look(shift.target).uses:
+        if use.name in ("module", "exports") and use.binding == NONE and use.role != "doc":
+            yield use
+
+
+def _exported_by_parts(shift: Shift) -> set[str]:
+    """The names that the moved statements export themselves."""
+    statements = shift.sheet(shift.home).layout.statements
+    made: set[str] = set()
+    for part in shift.extent.parts:
+        if part.statement == NONE:
+            continue
+        statement = statements[part.statement]
+        if statement.kind == "exports_name":
+            made.add(statement.pieces[0].outside)
+        elif statement.kind == "exports_whole":
+            made.add("=")
+    return made
 
 
 def leave_home(shift: Shift) -> None:

@@ -239,7 +239,8 @@ class Sheet:
         for want in sorted(self._wants, key=lambda each: each.form == "export"):
             grouped.setdefault((want.form, want.specifier, want.is_type), []).append(want)
         for (form, specifier, is_type), wants in grouped.items():
-            names = [want for want in wants if want.name != "*" and not _is_default_import(want)]
+            whole = ("*", "default") if form == "import" else ("*",)
+            names = [want for want in wants if want.name not in whole]
             for want in wants:
                 if want not in names:
                     lines.append(self._spell_whole(want))
@@ -303,8 +304,8 @@ class Sheet:
             return self._after(self.layout.statements[anchor], shown)
         starts = [each for each in self.layout.statements if each.kind in ("directive", "hash_bang")]
         if starts:
-            blank = "" if self._is_followed_by_blank(starts[-1].tail) else self.eol
             at = starts[-1].tail
+            blank = "" if re.match(rb"[ \t]*\r?\n[ \t]*(\r?\n|$)", self.text[at:]) else self.eol
             gap = self.eol if len(self.layout.statements) > len(starts) or self._appended else ""
             return at, at, self.eol + self.eol + shown + (blank if gap else "")
         rest = self.layout.statements
@@ -314,9 +315,6 @@ class Sheet:
         if not self._appended and self._kept_end(made) <= at:
             return at, at, shown + self.eol
         return at, at, shown + self.eol + self.eol
-
-    def _is_followed_by_blank(self, at: int) -> bool:
-        return re.match(rb"[ \t]*\r?\n[ \t]*(\r?\n|$)", self.text[at:]) is not None
 
     def _after(self, statement: Statement, shown: str) -> tuple[int, int, str]:
         at = statement.tail
@@ -369,10 +367,6 @@ class Sheet:
             )
             for start, end in sorted(put)
         )
-
-
-def _is_default_import(want: Want) -> bool:
-    return want.name == "default" and want.form == "import"
 
 
 def spell_name(want: Want) -> str:

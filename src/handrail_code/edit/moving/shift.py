@@ -8,11 +8,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from handrail_code.edit.moving.entries import package_of, package_type
 from handrail_code.edit.moving.extent import Extent
 from handrail_code.edit.moving.sheet import Form, Sheet, Want
 from handrail_code.edit.moving.specifiers import name_module
 from handrail_code.edit.plan import Edit, Refusal, refuse_troubles
+from handrail_code.facts.entries import package_of, package_type
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts
 from handrail_code.languages.extensions import is_declaration_file, language_of

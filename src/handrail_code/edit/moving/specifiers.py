@@ -28,7 +28,8 @@ def name_module(project: Project, importer: str, target: str, like: str = "", mo
         relative = "./" + relative
     written = posixpath.splitext(shown)[1] if shown else ""
     if shown and written not in WRITTEN:
-        return _without_index(relative) if not is_index_named(shown) else relative
+        is_index_named = posixpath.basename(split_extension(shown)[0]) == "index"
+        return relative if is_index_named else _without_index(relative)
     if not shown and not _needs_extension(project, importer, extension, model):
         return relative
     is_plain = not written and extension in WRITTEN[:4]
@@ -53,10 +54,6 @@ def place_of(path: str, module: str) -> str:
     if not module.startswith("."):
         return module
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), module))
-
-
-def is_index_named(specifier: str) -> bool:
-    return posixpath.basename(split_extension(specifier)[0]) == "index"
 
 
 def _without_index(relative: str) -> str:

@@ -92,8 +92,6 @@ class Draft(FoundSoFar):
         """Such a place -> the definition there."""
         self.signatures: dict[int, int] = {}
         """Such a place -> the scope of the parameters there."""
-        self.exported: dict[int, tuple[tuple[int, int], bool]] = {}
-        """Node id of a declaration under `export` -> the statement, and whether it is the default."""
         self.generic_scopes: dict[int, int] = {}
         """Binding of a class or interface -> the scope of its type parameters, shared by merged parts."""
         self.function_values: set[int] = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handrail_code.facts.model import NONE, VALUE, Kind, ReceiverKind, Role
-from handrail_code.languages.draft import FoundImport, span_of
+from handrail_code.languages.draft import FoundImport, Visit, span_of
 from handrail_code.languages.grammars import Node, imported_module
 from handrail_code.languages.javascript.declarations import (
     FUNCTION_VALUES,
@@ -27,17 +27,13 @@ HOLDERS = PATTERNS | {"parenthesized_expression", "non_null_expression"}
 CHAINS = frozenset({"member_expression", "subscript_expression", "nested_identifier"})
 
 
-def visit_identifier(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    draft.use(node, "read", scope, VALUE, definition)
+def read_as(role: Role, meaning: int = VALUE) -> Visit[Draft]:
+    """The visitor of a plain name."""
 
+    def visit(draft: Draft, node: Node, scope: int, definition: int) -> None:
+        draft.use(node, role, scope, meaning, definition)
 
-def visit_shorthand(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    draft.use(node, "shorthand", scope, VALUE, definition)
-
-
-def visit_assigned_shorthand(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    """`({a} = x)`: in a declaration the pattern takes it before this is reached."""
-    draft.use(node, "pattern", scope, VALUE, definition)
+    return visit
 
 
 def visit_stray_property(draft: Draft, node: Node, scope: int, definition: int) -> None:  # noqa: ARG001 - one shape for all
@@ -159,9 +155,7 @@ def visit_call(draft: Draft, node: Node, scope: int, definition: int) -> None:
         return
     is_read = read_then(draft, node, scope, definition)
     function = node.child_by_field_name("function") or node.child_by_field_name("constructor")
-    for child in node.named_children:
-        if child != function:
-            draft.stack.append((child, scope, definition))
+    draft.push_others(node, function, scope, definition)
     if function is None or is_read:
         return
     if function.type == "identifier":
@@ -294,19 +288,15 @@ def visit_target(draft: Draft, target: Node, scope: int, definition: int) -> Non
 def visit_changed(draft: Draft, node: Node, scope: int, definition: int) -> None:
     """`a++` and `a += b`."""
     target = node.child_by_field_name("argument") or node.child_by_field_name("left")
-    for child in node.named_children:
-        if child == target:
-            visit_target(draft, child, scope, definition)
-        else:
-            draft.stack.append((child, scope, definition))
+    if target is not None:
+        visit_target(draft, target, scope, definition)
+    draft.push_others(node, target, scope, definition)
 
 
 def visit_jsx_name(draft: Draft, node: Node, scope: int, definition: int) -> None:
     """An opening, closing or self-closing element; a small first letter means the host's own element."""
     name = node.child_by_field_name("name")
-    for child in node.named_children:
-        if child != name:
-            draft.stack.append((child, scope, definition))
+    draft.push_others(node, name, scope, definition)
     if name is None:
         return
     if name.type == "identifier":

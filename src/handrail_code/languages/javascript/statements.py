@@ -97,9 +97,7 @@ def _read_required(
 def visit_for_in(draft: Draft, node: Node, scope: int, definition: int) -> None:
     inside = draft.open_scope("block", node, scope)
     left, kind = node.child_by_field_name("left"), node.child_by_field_name("kind")
-    for child in node.named_children:
-        if child != left:
-            draft.stack.append((child, inside, definition))
+    draft.push_others(node, left, inside, definition)
     if left is None:
         return
     if kind is None:
@@ -112,23 +110,19 @@ def visit_for_in(draft: Draft, node: Node, scope: int, definition: int) -> None:
 def visit_catch(draft: Draft, node: Node, scope: int, definition: int) -> None:
     inside = draft.open_scope("block", node, scope)
     parameter = node.child_by_field_name("parameter")
-    for child in node.named_children:
-        if child == parameter:
-            declare_pattern(draft, child, "variable", inside, definition)
-        else:
-            draft.stack.append((child, inside, definition))
+    if parameter is not None:
+        declare_pattern(draft, parameter, "variable", inside, definition)
+    draft.push_others(node, parameter, inside, definition)
 
 
 def visit_labeled(draft: Draft, node: Node, scope: int, definition: int) -> None:
     inside = draft.open_scope("block", node, scope)
     label = node.child_by_field_name("label")
-    for child in node.named_children:
-        if child == label:
-            name = draft.name_of(child)
-            use = draft.use(child, "declaration", inside, VALUE, definition, LABEL + name)
-            draft.uses[use].binding = draft.bind(LABEL + name, "label", VALUE, inside)
-        else:
-            draft.stack.append((child, inside, definition))
+    if label is not None:
+        name = LABEL + draft.name_of(label)
+        use = draft.use(label, "declaration", inside, VALUE, definition, name)
+        draft.uses[use].binding = draft.bind(name, "label", VALUE, inside)
+    draft.push_others(node, label, inside, definition)
 
 
 def visit_jump(draft: Draft, node: Node, scope: int, definition: int) -> None:

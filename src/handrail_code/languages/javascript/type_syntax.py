@@ -16,10 +16,6 @@ from handrail_code.languages.javascript.expressions import read_chain, read_name
 from handrail_code.languages.javascript.loading import read_loading_call
 
 
-def visit_type_name(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    draft.use(node, "type", scope, TYPE, definition)
-
-
 def visit_nested_type_name(draft: Draft, node: Node, scope: int, definition: int) -> None:
     """`A.B.C` as a type: the first name is a namespace."""
     module, name = node.child_by_field_name("module"), node.child_by_field_name("name")
@@ -87,9 +83,7 @@ def visit_property_signature(draft: Draft, node: Node, scope: int, definition: i
     visit_key(draft, name, scope, definition, "declaration")
     if name is not None and name.type == "property_identifier":
         draft.define(name, "property", node, definition)
-    for child in node.named_children:
-        if child != name:
-            draft.stack.append((child, scope, definition))
+    draft.push_others(node, name, scope, definition)
 
 
 def visit_index_signature(draft: Draft, node: Node, scope: int, definition: int) -> None:
@@ -133,9 +127,7 @@ def visit_infer(draft: Draft, node: Node, scope: int, definition: int) -> None:
 def visit_tuple_member(draft: Draft, node: Node, scope: int, definition: int) -> None:
     """A parameter outside of a list of parameters is a named part of a tuple: its name is no variable."""
     name = node.child_by_field_name("name")
-    for child in node.named_children:
-        if child != name:
-            draft.stack.append((child, scope, definition))
+    draft.push_others(node, name, scope, definition)
 
 
 def visit_ambient(draft: Draft, node: Node, scope: int, definition: int) -> None:

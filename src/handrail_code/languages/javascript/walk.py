@@ -1,16 +1,10 @@
-"""One walk over the syntax tree of a JavaScript or TypeScript file: which visitor reads which node. Pure.
-
-Nothing here calls itself: nodes wait on a stack, so that deep nesting costs memory and never the program.
-"""
+"""One walk over the syntax tree of a JavaScript or TypeScript file: which visitor reads which node. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from typing import TypeAlias
-
-from handrail_code.facts.model import NONE, Language
-from handrail_code.languages.grammars import Node, kind_names
+from handrail_code.facts.model import NONE, TYPE, Language
+from handrail_code.languages.draft import Visit, skip, walk_tree
+from handrail_code.languages.grammars import Node
 from handrail_code.languages.javascript import (
     declarations,
     expressions,
@@ -21,21 +15,12 @@ from handrail_code.languages.javascript import (
 )
 from handrail_code.languages.javascript.draft import Draft
 
-MAX_SCOPE_DEPTH = 400
-MAX_STACK = 2_000_000
-
-Visit: TypeAlias = Callable[[Draft, Node, int, int], None]
-
-
-def skip(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    """Nothing in it is a name."""
-
-
-VISITS: dict[str, Visit] = {
-    "identifier": expressions.visit_identifier,
-    "shorthand_property_identifier": expressions.visit_shorthand,
-    "shorthand_property_identifier_pattern": expressions.visit_assigned_shorthand,
-    "private_property_identifier": expressions.visit_identifier,
+VISITS: dict[str, Visit[Draft]] = {
+    "identifier": expressions.read_as("read"),
+    "shorthand_property_identifier": expressions.read_as("shorthand"),
+    # `({a} = x)`: in a declaration the pattern takes it before this is reached.
+    "shorthand_property_identifier_pattern": expressions.read_as("pattern"),
+    "private_property_identifier": expressions.read_as("read"),
     "property_identifier": expressions.visit_stray_property,
     "string": loading.visit_string,
     "template_string": loading.visit_template,
@@ -91,7 +76,7 @@ VISITS: dict[str, Visit] = {
     "import_statement": modules.visit_import,
     "import_alias": modules.visit_import_alias,
     "export_statement": modules.visit_export,
-    "type_identifier": type_syntax.visit_type_name,
+    "type_identifier": expressions.read_as("type", TYPE),
     "nested_type_identifier": type_syntax.visit_nested_type_name,
     "lookup_type": type_syntax.visit_lookup_type,
     "type_alias_declaration": type_syntax.visit_type_alias,
@@ -123,42 +108,10 @@ VISITS: dict[str, Visit] = {
 }
 
 
-@cache
-def visits_by_number(language: Language) -> tuple[Visit | None, ...]:
-    return tuple(VISITS.get(name) for name in kind_names(language))
-
-
 def walk(language: Language, root: Node, text: bytes, is_strict: bool) -> Draft | None:
     """Everything the tree says, or None where scopes nest deeper than anyone writes."""
-    visits = visits_by_number(language)
-    unread = len(visits)
     draft = Draft(text)
     top = draft.open_scope("module", root, NONE)
     draft.scopes[top].is_strict = is_strict
-    depths = [0]
     declarations.visit_body(draft, root, top, NONE)
-    stack, exported, scopes = draft.stack, draft.exported, draft.scopes
-    while stack:
-        node, scope, definition = stack.pop()
-        number = node.kind_id
-        visit = visits[number] if number < unread else None
-        if visit is None:
-            children = node.named_children
-            if children:
-                children.reverse()
-                stack.extend([(child, scope, definition) for child in children])
-        elif exported and node.id in exported:
-            first_use = len(draft.uses)
-            visit(draft, node, scope, definition)
-            if node.id in exported:
-                modules.record_exported(draft, node, scope, first_use)
-        else:
-            visit(draft, node, scope, definition)
-        if len(scopes) > len(depths):
-            for new in scopes[len(depths) :]:
-                depths.append(depths[new.parent] + 1)
-            if depths[-1] > MAX_SCOPE_DEPTH:
-                return None
-        if len(stack) > MAX_STACK:
-            return None
-    return draft
+    return walk_tree(draft, language, VISITS, modules.record_exported)

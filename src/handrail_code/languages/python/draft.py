@@ -79,6 +79,12 @@ class Draft(FoundSoFar):
         self.scopes.append(DraftScope(kind, node.start_byte, node.end_byte, parent, class_name=class_name))
         return len(self.scopes) - 1
 
+    def note_branch(self, node: Node, scope: int) -> None:
+        around = self.scopes[scope]
+        is_outermost = not around.branches or around.branches[-1][1] <= node.start_byte
+        if around.kind in ("module", "class") and is_outermost:
+            around.branches.append(span_of(node))
+
     def read(self, node: Node, role: Role, scope: int, definition: int) -> int:
         return self.note(self.name_of(node), span_of(node), role, scope, definition)
 

@@ -1,8 +1,9 @@
-"""Where names are bound without `def` and `class`: assignments, loops, `with`, `except`, patterns. Pure."""
+"""Where names are bound without `def` and `class`: assignments, loops, `with`, patterns, imports. Pure."""
 
 from __future__ import annotations
 
 from handrail_code.facts.model import NONE, Kind, ReceiverKind
+from handrail_code.languages.draft import FoundImport, span_of
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.python.draft import Draft
 from handrail_code.languages.python.expressions import list_names, visit_attribute
@@ -90,6 +91,7 @@ def visit_walrus(draft: Draft, node: Node, scope: int, definition: int) -> None:
 
 def visit_for(draft: Draft, node: Node, scope: int, definition: int) -> None:
     draft.count_branch(definition)
+    draft.note_branch(node, scope)
     left = node.child_by_field_name("left")
     if left is not None:
         bind_target(draft, left, scope, definition, left, "variable")
@@ -170,6 +172,63 @@ def visit_dotted(draft: Draft, node: Node, scope: int, definition: int) -> None:
         index, receiver = draft.member(name, "read", receiver, index, definition), "member"
 
 
-def visit_branch(draft: Draft, node: Node, scope: int, definition: int) -> None:
+def visit_decision(draft: Draft, node: Node, scope: int, definition: int) -> None:
     draft.count_branch(definition)
     draft.push(node.named_children, scope, definition)
+
+
+def visit_branch(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    draft.count_branch(definition)
+    visit_perhaps(draft, node, scope, definition)
+
+
+def visit_perhaps(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    draft.note_branch(node, scope)
+    draft.push(node.named_children, scope, definition)
+
+
+def visit_import(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    """`import a.b` binds `a`; `import a.b as c` binds the module `a.b`."""
+    for child in node.named_children:
+        path = child.child_by_field_name("name") if child.type == "aliased_import" else child
+        alias = child.child_by_field_name("alias")
+        if path is None or path.type != "dotted_name":
+            continue
+        module = "".join(draft.name_of(path).split())
+        made = FoundImport("namespace", module, span_of(path), span_of(node), definition, "*")
+        local = alias if alias is not None else path.named_children[0]
+        made.use = draft.bind(local, "import", scope, definition, node)
+        if alias is None and len(path.named_children) == 1:
+            made.imported_span = span_of(path)
+        draft.imports.append(made)
+
+
+def visit_from(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    module = node.child_by_field_name("module_name")
+    if module is None and node.type == "future_import_statement":
+        module = next((child for child in node.children if child.type == "__future__"), None)
+    if module is None:
+        return
+    name = "".join(draft.name_of(module).split())
+    for child in node.named_children:
+        if child == module or child.type == "comment":
+            continue
+        if child.type == "wildcard_import":
+            draft.imports.append(FoundImport("star", name, span_of(module), span_of(node), definition, "*"))
+            continue
+        imported = child.child_by_field_name("name") if child.type == "aliased_import" else child
+        alias = child.child_by_field_name("alias")
+        if imported is None or imported.type != "dotted_name":
+            continue
+        made = FoundImport("named", name, span_of(module), span_of(node), definition)
+        made.imported, made.imported_span = draft.name_of(imported), span_of(imported)
+        local = alias if alias is not None else imported
+        made.use = draft.bind(
+            local if local.type == "identifier" else local.named_children[0],
+            "import",
+            scope,
+            definition,
+            node,
+            role="declaration" if alias is not None else "import",
+        )
+        draft.imports.append(made)

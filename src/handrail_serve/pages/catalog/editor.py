@@ -31,10 +31,10 @@ def problems(report: Payload) -> Html:
     """What is wrong, each at its place. `report` is of workflow.validate."""
     counts = report["counts"]
     found = [one for item in report["items"] for one in item["problems"]]
-    told = ", ".join(count(number, word) for word, number in counts.items() if number) or "nothing is wrong"
+    totals = ", ".join(count(number, word) for word, number in counts.items() if number) or "nothing is wrong"
     return panel(
         "Problems",
-        element("p", f"The checker found: {told}."),
+        element("p", f"The checker found: {totals}."),
         problem_list(found),
         class_="stack tight",
     )

@@ -148,10 +148,10 @@ def _drift_notice(workflow: Payload, drift: Drift | None) -> Child:
     if drift is None or not drift.open_and_other:
         return None
     others = drift.open_and_other
-    told = count(len(others), "open run follows", "open runs follow")
+    open_runs = count(len(others), "open run follows", "open runs follow")
     return notice(
         "warn",
-        element("p", element("strong", "Drift: "), f"{told} another text than the files have now. "),
+        element("p", element("strong", "Drift: "), f"{open_runs} another text than the files have now. "),
         element(
             "p",
             "A run keeps the workflow that it began with. ",
@@ -218,7 +218,7 @@ def _steps(steps: Payload) -> Html:
 
 
 def _step(number: int, one: Payload) -> Html:
-    told = [
+    words = [
         f"loop, at most {one['maxIterations']} times" if one.get("maxIterations") else "",
         f"in loop {one['loop']}" if one.get("loop") else "",
         f"when {one['when']}" if one.get("when") else "",
@@ -232,7 +232,7 @@ def _step(number: int, one: Payload) -> Html:
         element(
             "div",
             element("span", f"{number}. ", one.get("title") or one["id"], dir="auto"),
-            under(*(element("span", word) for word in told if word)),
+            under(*(element("span", word) for word in words if word)),
         ),
         element(
             "span",
@@ -287,8 +287,8 @@ def _long_text(text: str, command: str) -> Html:
 
 def graph(picture: Payload, as_text: Payload) -> Html:
     """`picture` is of workflow.graph as svg, `as_text` the same as text."""
-    told = element("summary", "The same as text")
-    drawn = drawing(str(picture["drawing"]), str(as_text["drawing"]), told)
+    summary = element("summary", "The same as text")
+    drawn = drawing(str(picture["drawing"]), str(as_text["drawing"]), summary)
     return panel("Graph", *drawn, class_="stack tight")
 
 
@@ -338,7 +338,7 @@ def _text_of_run(workflow: Payload, drift: Drift, run: Payload) -> Child:
 def difference(workflow: Payload) -> Html:
     """What differs between the workflow of a run and the files of now. `workflow` is of part diff."""
     diff = workflow["diff"]
-    told = (
+    text = (
         "The run is pinned to the workflow as the files have it now."
         if diff["isSame"]
         else f"{count(diff['changeCount'], 'place differs', 'places differ')} "
@@ -348,7 +348,7 @@ def difference(workflow: Payload) -> Html:
     left = diff["changeCount"] - len(shown)
     return element(
         "div",
-        notice("" if diff["isSame"] else "warn", element("p", told)),
+        notice("" if diff["isSame"] else "warn", element("p", text)),
         facts(
             [
                 ("Run", mono(diff["runId"])),

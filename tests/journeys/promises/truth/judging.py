@@ -44,8 +44,6 @@ PROMISES = read_table(
     truth, R33
       truth.facts.known-gaps: Only a gap that was recorded on the branch can be resolved.
       truth.warnings.fields: A warning carries the ids and values that it speaks of as fields.
-      truth.drift-names-its-file: The warning that a run was started from something else names the file that
-          changed, be it the workflow's, a contract's or a routine's.
     truth, R5
       truth.preferences.next-call: Changed preferences apply at the next call that creates a node, a retry
           included.

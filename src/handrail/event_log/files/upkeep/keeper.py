@@ -16,13 +16,14 @@ from handrail.event_log.copying import CommitFacts, copy_session, plan_copy
 from handrail.event_log.files.commit import acquire_existing, release
 from handrail.event_log.files.disk import Disk, open_directory, translate_os_errors
 from handrail.event_log.files.log import FileLog
-from handrail.event_log.files.upkeep.usage import (
+from handrail.event_log.files.upkeep.whole_store import (
     INDEX_FOLDER,
     SET_ASIDE,
     StoredBlob,
     attested_in,
     blobs_in,
     bytes_in,
+    check_sessions,
     half_made_in,
     half_removed_in,
     list_session_ids,
@@ -30,7 +31,6 @@ from handrail.event_log.files.upkeep.usage import (
     pinned_in,
     usage_of,
 )
-from handrail.event_log.files.upkeep.verify import check_sessions
 from handrail.ports.store import (
     CopyWay,
     RemovalPlan,

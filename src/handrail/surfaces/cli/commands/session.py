@@ -113,7 +113,10 @@ SESSION_ROWS = (
             Spelling(field="note", value="TEXT"),
             Spelling(field="session", value="SESSION_ID"),
         ),
-        examples=("handrail session settle GAP_ID --note 'Looked at it.' --compact",),
+        examples=(
+            "handrail session settle GAP_ID --note 'Looked at it.' --compact",
+            "handrail session settle RUN_ID --note 'The changed tests are right.' --compact",
+        ),
     ),
     Row(
         path="session rename",

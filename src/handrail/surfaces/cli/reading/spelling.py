@@ -98,12 +98,12 @@ def next_commands(success: Success, program: str = PROGRAM) -> list[tuple[str, s
 def _after_other_content(held: dict[str, Json]) -> list[tuple[str, str, Json]]:
     """Where a used token or key came with other content: what stores it, and what goes on."""
     warnings = [one for one in held.get("warnings") or [] if isinstance(one, dict)]  # some are sentences
-    told = [one for one in warnings if one.get("code") == "REPLAY_INPUT_MISMATCH"]
+    mismatches = [one for one in warnings if one.get("code") == "REPLAY_INPUT_MISMATCH"]
     calls = [
         (_GO_ON if one.get("purpose") == "go_on" else "To store what you sent now", one.get("nextCall"))
-        for one in told
+        for one in mismatches
     ]
-    current = (held.get("recap") or {}).get("current") or {} if told else {}
+    current = (held.get("recap") or {}).get("current") or {} if mismatches else {}
     calls += [(_GO_ON, current.get("nextCall"))]
     return [(when, call["tool"], call["params"]) for when, call in calls if call]
 

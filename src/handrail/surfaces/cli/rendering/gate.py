@@ -1,4 +1,4 @@
-"""How people see what a write would change, and what came of each target of a batch. Pure."""
+"""How people see what a write would change, and what came of each target, or why not. Pure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from handrail.contract.fence import fence_text
-from handrail.contract.outcome import Json
+from handrail.contract.outcome import Failure, Json
 from handrail.contract.wording import escape_hidden, format_count
+from handrail.surfaces.cli.reading.spelling import command_line
+from handrail.surfaces.cli.rendering import gate
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
@@ -23,6 +25,7 @@ from handrail.surfaces.cli.rendering.text import (
     repeat_line,
     size_text,
     spell_for_people,
+    value_lines,
     wrap,
 )
 
@@ -39,8 +42,7 @@ def preview_lines(payload: dict[str, Json], page: Page) -> list[str]:
     changes = preview.get("changes", [])
     if preview["unchanged"]:
         reasons = [line for change in changes for line in _change(change, page)]
-        told = [f"Nothing to do: {one_line(preview['action'])}.", *reasons]
-        return [*told, *_texts(changes, page)]
+        return [f"Nothing to do: {one_line(preview['action'])}.", *reasons, *_texts(changes, page)]
     lines = [f"Would {one_line(preview['action'])}:"]
     for change in changes:
         lines += _change(change, page)
@@ -68,12 +70,12 @@ def _texts(changes: list[dict[str, Json]], page: Page) -> list[str]:
             continue
         for text in after["steps"]:
             named = " ".join(one_line(text[name]) for name in ("workflow_id", "kind", "id"))
-            told = text.get("prompt", "")
+            prompt = text.get("prompt", "")
             if text.get("more"):
-                told += "\n\n" + escape_hidden(
+                prompt += "\n\n" + escape_hidden(
                     json.dumps(text["more"], ensure_ascii=False, indent=2, sort_keys=True)
                 )
-            lines += ["", *lines_of(fence_text(told.strip(), f"{named}: {text.get('title', '')}"))]
+            lines += ["", *lines_of(fence_text(prompt.strip(), f"{named}: {text.get('title', '')}"))]
         lines += ["", f"{len(after['steps'])} of {format_count(after['steps_total'], 'text')} shown."]
         if "next_offset" in after:
             lines.append(f"More: {repeat_line(page, offset=str(after['next_offset']))}")
@@ -172,16 +174,16 @@ def batch_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 def _troubles(item: dict[str, Json]) -> list[str]:
     error = item.get("error")
-    told = (
+    troubles = (
         [f"{error.get('code', '')}: {one_line(error.get('message', ''))}"] if isinstance(error, dict) else []
     )
     for problem in item.get("problems") or []:
         place = f"{problem['line']}:{problem['column']} " if problem.get("line") else ""
-        told.append(
+        troubles.append(
             f"{place}{problem['severity']} {problem['code']}: {one_line(problem['message'])} "
             f"{one_line(problem.get('fix', ''))}".rstrip()
         )
-    return told
+    return troubles
 
 
 def _tally(summary: dict[str, Json]) -> str:
@@ -191,3 +193,81 @@ def _tally(summary: dict[str, Json]) -> str:
         return f"{succeeded} of {total} ok." if total else "There was nothing to do."
     rest = [f"{summary[name]} {name}" for name in ("failed", "skipped") if summary.get(name)]
     return f"{succeeded} of {total} ok, {', '.join(rest)}."
+
+
+# A refusal: what is wrong, everything that is wrong, and what to type next
+
+
+_SHOWN = {
+    "did_you_mean": "Near",
+    "valid": "Names",
+    "allowed": "Allowed",
+    "supported": "Served",
+    "minimum": "At least",
+    "setting": "Setting",
+    "snippet": "Lines",
+    "incident": "Incident",
+}
+
+
+def failure_lines(failure: Failure, operation: str, page: Page) -> list[str]:
+    """Everything a person needs to go on; the code comes last."""
+    details = failure.details
+    hint = failure.hint or failure.kind.hint
+    message = failure.message.removesuffix(hint).rstrip()
+    lines = _labelled("Error", message, page)
+    problems = [_describe_problem(one) for one in details.get("problems") or []]
+    lines += [part for one in problems if not message.startswith(one[:-1]) for part in _item(one, page)]
+    lines += _report(details, operation, page)
+    lines += _labelled("Fix", hint, page)
+    for name, label in _SHOWN.items():
+        if details.get(name):
+            lines += _labelled(label, _value(details[name]), page)
+    following = failure.next_call and command_line(failure.next_call, page.program)
+    lines += [f"Next:  {spell_for_people(one_line(following))}"] if following else []
+    return [*lines, f"Code:  {failure.kind.code}"]
+
+
+def _labelled(label: str, text: str, page: Page) -> list[str]:
+    """A label, and the text beside it in lines that fit."""
+    head = f"{label + ':':<6} "
+    parts = [part for line in lines_of(text) for part in wrap(line, page.width - len(head))]
+    return [head + parts[0], *(" " * len(head) + part for part in parts[1:])]
+
+
+def _item(text: str, page: Page) -> list[str]:
+    first, *rest = wrap(one_line(text), page.width - 4)
+    return [f"{INDENT}- {first}", *(INDENT * 2 + line for line in rest)]
+
+
+def _value(value: Json) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _describe_problem(problem: dict[str, Json]) -> str:
+    """One problem of a call or of a workflow file, as a sentence."""
+    if "message" in problem:
+        place = f"{problem['line']}:{problem['column']} " if "line" in problem else ""
+        return f"{place}{problem['severity']} {problem['code']}: {problem['message']} {problem['fix']}"
+    subject = "The command" if problem.get("param") == "command" else problem.get("param") or ""
+    got = f' ("{problem["got"]}")' if problem.get("got") else ""
+    expected = f"; expected {problem['expected']}" if problem.get("expected") else ""
+    return f"{subject} {str(problem.get('problem', '')).removesuffix('.')}{got}{expected}.".strip()
+
+
+def _report(details: dict[str, Json], operation: str, page: Page) -> list[str]:
+    """What a verdict says about each of its targets."""
+    if gate.is_batch(details):
+        return gate.batch_lines(details, page)
+    report = details.get("report")
+    if isinstance(details.get("reports"), list):
+        return value_lines(details["reports"], page.width)
+    if not isinstance(report, dict):
+        return []
+    if operation == "workflow.validate":  # as compilers write it: file, line, column, message
+        return [
+            f"{one_line(item.get('source_ref') or item['target'])}:{one_line(_describe_problem(problem))}"
+            for item in report.get("items", [])
+            for problem in item["problems"]
+        ]
+    return value_lines(report, page.width)

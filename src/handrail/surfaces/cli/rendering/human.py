@@ -6,18 +6,14 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from handrail.contract.outcome import Json
-from handrail.surfaces.cli.rendering import gate, installation, nodes, runs, sessions, workflows
-from handrail.surfaces.cli.rendering.text import Page, join_lines, text_of
+from handrail.surfaces.cli.rendering import gate, installation, runs, sessions, workflows
+from handrail.surfaces.cli.rendering.text import Page, join_lines, lines_of, text_of
 
 Look: TypeAlias = Callable[[dict[str, Json], Page], list[str]]
 
 _LOOKS: dict[str, Look] = {
     "workflow.list": workflows.list_lines,
     "workflow.inspect": workflows.workflow_lines,
-    "workflow.graph": workflows.drawing_lines,
-    "workflow.convert": workflows.spelled_lines,
-    "workflow.fmt": workflows.spelled_lines,
-    "workflow.diff": workflows.diff_lines,
     "workflow.simulate": workflows.simulation_lines,
     "run.continue": runs.verdict_lines,
     "run.checkpoint": runs.verdict_lines,
@@ -28,22 +24,26 @@ _LOOKS: dict[str, Look] = {
     "session.gaps": sessions.gaps_lines,
     "session.timeline": sessions.timeline_lines,
     "run.graph": sessions.graph_lines,
-    "run.node": nodes.node_lines,
-    "run.compare": nodes.compare_lines,
+    "run.node": runs.node_lines,
+    "run.compare": runs.compare_lines,
     "session.resume": sessions.resume_lines,
     "session.show": sessions.session_lines,
-    "session.rename": sessions.renamed_lines,
     "session.export": sessions.export_lines,
+    "code.diff": runs.diff_lines,
     "receipt.export": sessions.receipt_lines,
     "code.workflow": runs.file_lines,
-    "session.settle_gap": sessions.settled_lines,
-    "code.diff": runs.diff_lines,
-    "self.settings": installation.settings_lines,
     "self.completion": installation.completion_lines,
+    "self.settings": installation.settings_lines,
     "self.reference": installation.reference_lines,
     "self.doctor": installation.doctor_lines,
 }
-"""What people use most, and what is no text for people as it is; everything else has the plain look."""
+"""What people use most; everything else has the plain look."""
+_TEXTS = {
+    "workflow.graph": "drawing",
+    "workflow.convert": "text",
+    "workflow.fmt": "text",
+}
+"""The field that is the answer itself, as it is: a drawing or a file."""
 
 
 def human_text(payload: Json, page: Page, operation: str = "", *, is_selected: bool = False) -> str:
@@ -70,4 +70,7 @@ def _look(payload: Json, operation: str, *, is_selected: bool) -> Callable[[Json
         return gate.preview_lines
     if gate.is_batch(payload):
         return gate.batch_lines
+    text = payload.get(_TEXTS.get(operation, ""))
+    if text and isinstance(text, str):
+        return lambda _, __: lines_of(text.rstrip("\n"))
     return _LOOKS.get(operation, text_of)

@@ -32,12 +32,12 @@ def doctor_lines(payload: dict[str, Json], page: Page) -> list[str]:
         if check.get("fix"):
             lines += _fix(spell_for_people(one_line(check["fix"])), page, indent)
     summary = payload["summary"]
-    told = [
+    counts = [
         f"{summary['pass']} ok",
         *(f"{summary[name]} {name}" for name in ("warn", "fail") if summary[name]),
         *([f"{summary['for_maintainers']} for maintainers"] if summary.get("for_maintainers") else []),
     ]
-    return [*lines, "", f"{format_count(len(payload['checks']), 'check')}: {', '.join(told)}."]
+    return [*lines, "", f"{format_count(len(payload['checks']), 'check')}: {', '.join(counts)}."]
 
 
 def _fix(fix: str, page: Page, indent: str) -> list[str]:
@@ -69,18 +69,6 @@ def _setting_text(value: Json) -> str:
     if isinstance(held, list):
         return ", ".join(one_line(one) if isinstance(one, str) else "…" for one in held) or "-"
     return format_cell(held)
-
-
-def completion_lines(payload: dict[str, Json], _: Page) -> list[str]:
-    """How to put the script in place."""
-    size = format_count(payload["script"].count("\n"), "line")
-    return [
-        f"Completion for {one_line(payload['shell'])}, {size}. Put it in place with:",
-        "",
-        f"{INDENT}{one_line(payload['install'])}",
-        "",
-        "Then open a new shell.",
-    ]
 
 
 def reference_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -132,3 +120,15 @@ def _type(label: str, schema: dict[str, Json], page: Page) -> list[str]:
 def _param(param: dict[str, Json]) -> str:
     choices = f" One of {', '.join(map(str, param['values']))}." if param.get("values") else ""
     return one_line(param["description"]) + choices + (" Required." if param.get("required") else "")
+
+
+def completion_lines(payload: dict[str, Json], _: Page) -> list[str]:
+    """How to put the script in place."""
+    size = format_count(payload["script"].count("\n"), "line")
+    return [
+        f"Completion for {one_line(payload['shell'])}, {size}. Put it in place with:",
+        "",
+        f"{INDENT}{one_line(payload['install'])}",
+        "",
+        "Then open a new shell.",
+    ]

@@ -62,7 +62,7 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     """`--field` or `--fields` chose a part of the payload."""
     is_json_asked: bool = False
     """By a flag, not by default: then `--help` and `--version` answer with a document."""
-    tells_next: bool = True
+    shows_next: bool = True
     """Whether a document may carry the next command; it must not use up a budget."""
     width: int = 0
     """Of text; 0 means the default."""
@@ -175,14 +175,6 @@ def ask_of(parsed: Parsed, problems: list[Problem]) -> Ask:
     return ask
 
 
-def envelope_problems(parsed: Parsed, output: Output) -> list[Problem]:
-    """Only the code tools answer with the bare document of CONT."""
-    is_named = "envelope" in parsed.options and parsed.command is not None
-    if output.envelope != "cont" or not is_named or _is_code_tool(parsed):
-        return []
-    return [Problem(param="--envelope", problem="cont is offered by the code tools only")]
-
-
 _CODE_TOOLS = ("code.scan", "code.edit", "code.workflow")
 
 
@@ -190,13 +182,30 @@ def _is_code_tool(parsed: Parsed) -> bool:
     return parsed.command is not None and parsed.command["operation"] in _CODE_TOOLS
 
 
-def raw_problems(parsed: Parsed, output: Output) -> list[Problem]:
-    """Raw bytes have no envelope and no fields, and few commands offer them."""
-    if output.format != "raw" or parsed.command is None:
-        return []
-    why = _explain_not_raw(parsed, parsed.command)
-    problems = [Problem(param="--format", problem=why)] if why else []
-    return problems + _clashes(parsed, output, ("fields", "field", "budget"), "raw output")
+def clash_problems(parsed: Parsed, output: Output) -> list[Problem]:
+    """What does not go together: each way to answer has its own form, and few commands offer them all.
+
+    Only the code tools answer with the bare document of CONT. Raw bytes have no envelope and no fields; with
+    `--out`, a file holds the whole content, and the answer is a document about it; a stream is JSON lines in
+    one dialect, so there is no document to cut or to select from.
+    """
+    problems = []
+    if output.envelope == "cont" and "envelope" in parsed.options and parsed.command is not None:
+        offered = Problem(param="--envelope", problem="cont is offered by the code tools only")
+        problems += [] if _is_code_tool(parsed) else [offered]
+    if output.format == "raw" and parsed.command is not None:
+        why = _explain_not_raw(parsed, parsed.command)
+        problems += [Problem(param="--format", problem=why)] if why else []
+        problems += _clashes(parsed, output, ("fields", "field", "budget"), "raw output")
+    if "out" in parsed.options:
+        clashing: list[str] = [flag for flag in ("fields", "field", "budget") if flag in parsed.options]
+        clashing += ["format raw"] if output.format == "raw" else []
+        problems += [Problem(param=f"--{flag}", problem="does not go with --out") for flag in clashing]
+    if "stream" in parsed.options:
+        if output.format != "json":
+            problems.append(Problem(param="--format", problem=f"{output.format} does not go with a stream"))
+        problems += _clashes(parsed, output, ("field", "budget"), "a stream")
+    return problems
 
 
 def _clashes(parsed: Parsed, output: Output, flags: Sequence[str], what: str) -> list[Problem]:
@@ -218,24 +227,6 @@ def _explain_not_raw(parsed: Parsed, command: Command) -> str:
     if "out" in given:  # a file gets the text, and the answer is a document about it
         return "raw does not go with --out"
     return ""
-
-
-def out_problems(parsed: Parsed, output: Output) -> list[Problem]:
-    """With `--out`, a file holds the whole content, and the answer is a document about it."""
-    if "out" not in parsed.options:
-        return []
-    clashing: list[str] = [flag for flag in ("fields", "field", "budget") if flag in parsed.options]
-    clashing += ["format raw"] if output.format == "raw" else []
-    return [Problem(param=f"--{flag}", problem="does not go with --out") for flag in clashing]
-
-
-def stream_problems(parsed: Parsed, output: Output) -> list[Problem]:
-    """A stream is JSON lines in one dialect, so there is no document to cut or to select from."""
-    if "stream" not in parsed.options:
-        return []
-    other = Problem(param="--format", problem=f"{output.format} does not go with a stream")
-    clashes = _clashes(parsed, output, ("field", "budget"), "a stream")
-    return clashes if output.format == "json" else [other, *clashes]
 
 
 def check_schema_version(parsed: Parsed, problems: list[Problem]) -> None:
@@ -347,7 +338,7 @@ def prepare(output: Output) -> None:
     if output.envelope == "lafs":
         import handrail.contract.envelopes.lafs
     if output.format == "text":
-        import handrail.surfaces.cli.rendering.failures
+        import handrail.surfaces.cli.rendering.gate
         import handrail.surfaces.cli.rendering.human
         import handrail.surfaces.cli.rendering.text  # noqa: F401 - loaded for later
 
@@ -388,14 +379,14 @@ def _failure(failure: Failure, call: Call, output: Output) -> Rendered:
         case "json":
             return Rendered(out=_document(failure, call, output, is_compact=output.is_compact), status=status)
         case "text":
-            told = _prose(failure, call, output) + _notes(output, call.notices)
-            return Rendered(err=_bytes(told), status=status)
+            text = _prose(failure, call, output) + _notes(output, call.notices)
+            return Rendered(err=_bytes(text), status=status)
         case "raw":
             return Rendered(err=_document(failure, call, output, is_compact=True), status=status)
 
 
 def _document(outcome: Outcome, call: Call, output: Output, *, is_compact: bool) -> bytes:
-    if isinstance(outcome, Success) and output.tells_next:
+    if isinstance(outcome, Success) and output.shows_next:
         outcome = _with_next_command(outcome, output)
     outcome = _as_started(outcome, output)
     spell = partial(command_line, program=output.program)
@@ -424,8 +415,8 @@ def _with_next_command(success: Success, output: Output) -> Success:
         return success
     if output.envelope == "lafs":
         lines: list[Json] = [line for _, line in commands]
-        told = {"x-next-command": lines if len(lines) > 1 else lines[0]}
-        return msgspec.structs.replace(success, extensions=success.extensions | told)
+        added = {"x-next-command": lines if len(lines) > 1 else lines[0]}
+        return msgspec.structs.replace(success, extensions=success.extensions | added)
     notices = tuple(
         Notice(type="next_command", message=f"{when}, run the command.", extra={"command": line})
         for when, line in commands
@@ -435,12 +426,12 @@ def _with_next_command(success: Success, output: Output) -> Success:
 
 def _prose(failure: Failure, call: Call, output: Output) -> str:
     """What went wrong, everything that is wrong, and what to do."""
-    from handrail.surfaces.cli.rendering.failures import failure_lines
+    from handrail.surfaces.cli.rendering.gate import failure_lines
     from handrail.surfaces.cli.rendering.text import join_lines
 
-    told = _as_started(failure, output)
-    assert isinstance(told, Failure), "it was one"
-    return join_lines(failure_lines(told, call.operation, _page(output, ())))
+    shown = _as_started(failure, output)
+    assert isinstance(shown, Failure), "it was one"
+    return join_lines(failure_lines(shown, call.operation, _page(output, ())))
 
 
 def _page(output: Output, columns: Sequence[str]) -> Page:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import MORE_WORK, count_work, format_count
 from handrail.engine.events import is_newer
-from handrail.projections.claim_texts import spell_kind
 from handrail.projections.evidence import PERSON_DOORS, PROOF, WORTH_WORDS
+from handrail.projections.plain_words import SHOWN_OTHERWISE, spell_kind
 from handrail.surfaces.cli.rendering.runs import children_lines
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
@@ -35,8 +35,6 @@ from handrail.surfaces.cli.rendering.text import (
 
 _LEGEND = "o step   # checkpoint   x blocked attempt   * where the run stands"
 _MOST_FACTS = 10
-_TOLD_OTHERWISE = ("blocked", "unfinished", "contradicted", "gaps", "imported", "settled")
-"""Doubts and facts that other lines of a run tell: its status, its evidence and its gaps."""
 _FINISHED = ("complete", "complete_with_gaps", "closed")
 
 
@@ -100,14 +98,6 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
     return [*lines, f"{count_work(items)} found.", *more, searched]
 
 
-def renamed_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What the session is called now."""
-    named = f"The session {one_line(payload['session_id'])}"
-    was = f"; it was: {one_line(payload['before'])}" if payload["before"] and payload["is_new"] else ""
-    said = "is now called" if payload["is_new"] else "is called this already"
-    return wrap(f"{named} {said}: {one_line(payload['title'])}{was}", page.width)
-
-
 def session_lines(session: dict[str, Json], page: Page) -> list[str]:
     """The session in a few lines, then each run with its graph."""
     health = session.get("health", {})
@@ -150,13 +140,13 @@ def _imported(label: dict[str, Json]) -> str:
     return f"from session {one_line(label['source_session_id'])} in bundle {one_line(label['bundle_id'])}"
 
 
-def _notes(held: dict[str, Json], told_by: str) -> list[str]:
+def _notes(held: dict[str, Json], heading: str) -> list[str]:
     """Notes oldest first, as data; what is cut here is whole in an export."""
     lines = []
     if held.get("notes_omitted"):
         lines.append(f"{format_count(held['notes_omitted'], 'older note')} left out.")
     for note in held.get("notes", []):
-        step = f"Notes of {spell_step(one_line(note['step_id']))}:" if note.get("step_id") else told_by
+        step = f"Notes of {spell_step(one_line(note['step_id']))}:" if note.get("step_id") else heading
         text = note["text"] + (" …" if note.get("is_cut") else "")
         lines += [step, *(f"> {line}" for line in lines_of(text))]
     return lines
@@ -188,46 +178,62 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         ("Evidence", ", ".join(filter(None, (_evidence(run.get("evidence", {})), caveat)))),
     ]
     lines += [INDENT + row for row in format_aligned([row for row in rows if row[1]])]
+    lines += _gaps(run, page)
+    lines += [part for fact in _describe_facts(run) for part in wrap(fact, page.width, INDENT)]
+    if run.get("doubts_id"):
+        lines.append(INDENT + typed_line(f"handrail session settle {one_line(run['id'])} --note TEXT", page))
+    return lines + [INDENT + line for line in _notes(run, "Notes:")]
+
+
+def _gaps(run: dict[str, Json], page: Page) -> list[str]:
+    """Each gap, and below an open one the line that settles it."""
+    lines: list[str] = []
     for gap in run.get("gaps", [])[:_MOST_FACTS]:
         state = "open" if gap.get("is_open") else "settled"
         what = f"Gap ({one_line(gap['severity'])}, {state})"
         what = f"Settled by {one_line(gap['who'])}" if gap.get("who") else what
         lines += wrap(f"{what}: {one_line(gap['summary'])}", page.width, INDENT)
-    for told in run.get("divergences", [])[:_MOST_FACTS]:
-        where = f" at {spell_step(one_line(told['step_id']))}" if told.get("step_id") else ""
-        said = f"Left the instructions{where} ({one_line(told['reason'])}): {one_line(told['summary'])}"
-        lines += wrap(said, page.width, INDENT)
+        if gap.get("is_open") and gap.get("id"):
+            lines.append(
+                INDENT + typed_line(f"handrail session settle {one_line(gap['id'])} --note TEXT", page)
+            )
+    return lines
+
+
+def _describe_facts(run: dict[str, Json]) -> Iterator[str]:
+    """What is known of a run, a sentence for each fact."""
+    for one in run.get("divergences", [])[:_MOST_FACTS]:
+        where = f" at {spell_step(one_line(one['step_id']))}" if one.get("step_id") else ""
+        yield f"Left the instructions{where} ({one_line(one['reason'])}): {one_line(one['summary'])}"
     for artifact in run.get("artifacts", [])[:_MOST_FACTS]:
         checked = "well-formed" if artifact.get("is_validated") else "no contract asks for it"
         step = spell_step(one_line(artifact.get("step_id") or ""))
         where = f" of {step}" if step else " from after the end"
-        lines.append(f"{INDENT}{one_line(spell_kind(artifact['kind']))}{where}, {checked}")
-    for said in run.get("confirmations", [])[-_MOST_FACTS:]:
-        what = one_line(said.get("said") or said["answer"])
-        note = f": {one_line(said['note'])}" if said.get("note") else ""
-        door = PERSON_DOORS.get(said["door"], one_line(said["door"]))
-        where = spell_step(one_line(said["step_id"]))
-        told = f"A person {what} at {where}: {one_line(said['who'])} ({door}){note}"
-        lines += wrap(told, page.width, INDENT)
+        yield f"{one_line(spell_kind(artifact['kind']))}{where}, {checked}"
+    for answer in run.get("confirmations", [])[-_MOST_FACTS:]:
+        what = one_line(answer.get("said") or answer["answer"])
+        note = f": {one_line(answer['note'])}" if answer.get("note") else ""
+        door = PERSON_DOORS.get(answer["door"], one_line(answer["door"]))
+        where = spell_step(one_line(answer["step_id"]))
+        yield f"A person {what} at {where}: {one_line(answer['who'])} ({door}){note}"
     for code, doubt in run.get("doubts", {}).items():
-        if code not in _TOLD_OTHERWISE:
-            lines += wrap(f"In doubt: {one_line(doubt)}", page.width, INDENT)
+        if code not in SHOWN_OTHERWISE:
+            yield f"In doubt: {one_line(doubt)}"
     for code, fact in run.get("told", {}).items():
-        if code not in _TOLD_OTHERWISE:
-            lines += wrap(f"{fact[:1].upper()}{one_line(fact[1:])}", page.width, INDENT)
-    words = [one["text"] for one in run.get("claims", []) if _is_agents_word(one)]
+        if code not in SHOWN_OTHERWISE:
+            yield f"{fact[:1].upper()}{one_line(fact[1:])}"
+    claims = run.get("claims", [])
+    words = [one["text"] for one in claims if _is_agents_word(one)]
     for text in list(dict.fromkeys(map(one_line, words)))[-_MOST_FACTS:]:
-        lines += wrap(f"{WORTH_WORDS['claimed'].capitalize()}: {text}", page.width, INDENT)
-    held = (one for one in run.get("claims", []) if one["verdict"] == "holds" and one["level"] in PROOF)
+        yield f"{WORTH_WORDS['claimed'].capitalize()}: {text}"
+    held = (one for one in claims if one["verdict"] == "holds" and one["level"] in PROOF)
     proofs = {(WORTH_WORDS[one["level"]], one_line(one["text"]), one_line(one["fact"])) for one in held}
     for worth, text, fact in sorted(proofs)[:_MOST_FACTS]:
-        lines += wrap(f"{worth.capitalize()}: {text}{f' ({fact})' if fact else ''}", page.width, INDENT)
-    doubted = [claim for claim in run.get("claims", []) if claim["verdict"] in ("contradicted", "stale")]
+        yield f"{worth.capitalize()}: {text}{f' ({fact})' if fact else ''}"
+    doubted = [claim for claim in claims if claim["verdict"] in ("contradicted", "stale")]
     for claim in doubted[-_MOST_FACTS:]:
         place = spell_step(one_line(claim["step_id"]))
-        said = f"{one_line(claim['verdict']).capitalize()} at {place}: {one_line(claim['fact'])}"
-        lines += wrap(said, page.width, INDENT)
-    return lines + [INDENT + line for line in _notes(run, "Notes:")]
+        yield f"{one_line(claim['verdict']).capitalize()} at {place}: {one_line(claim['fact'])}"
 
 
 def _is_agents_word(claim: dict[str, Json]) -> bool:
@@ -247,43 +253,6 @@ def _closed(closing: dict[str, Json]) -> str:
         return ""
     note = f": {one_line(closing['note'])}" if closing.get("note") else ""
     return f"{one_line(closing['reason']).replace('_', ' ')}, {moment_text(closing['at'])}{note}"
-
-
-def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What was written where; without a file, the report itself, or how to get the bundle."""
-    session_id, form = one_line(payload["session_id"]), one_line(payload["as"])
-    if "path" in payload:
-        rows = [
-            ("File", one_line(payload["path"])),
-            ("Size", size_text(payload["bytes"])),
-            ("SHA-256", one_line(payload["sha256"])),
-            ("Events", str(payload["event_count"])),
-            ("Health", one_line(payload["health"])),
-        ]
-        following = f"handrail session import {one_line(payload['path'])} --dry-run --human"
-        after = ["", f"On another machine: {following}"] if form == "bundle" else []
-        return [f"Session {session_id} exported as {form}.", *format_aligned(rows), *after]
-    if form == "markdown" and isinstance(payload.get("content"), str):
-        return lines_of(payload["content"].rstrip("\n"))
-    size = format_count(payload["event_count"], "event")
-    return [
-        f"Session {session_id} as {form}: {size}, {one_line(payload['health'])}.",
-        f"Into a file: {repeat_line(page, out='FILE')}",
-    ]
-
-
-def receipt_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """The Markdown itself, or what the signed statement says and how to get it."""
-    if payload["as"] == "markdown" and isinstance(payload.get("content"), str):
-        return lines_of(str(payload["content"]).rstrip("\n"))
-    is_clean = "on exactly its files" if payload["is_clean"] else "not on its files"
-    told = f"{one_line(payload['result'])}: commit {one_line(payload['commit'])}, {is_clean}."
-    if "path" in payload:
-        place = one_line(payload["path"])
-        commit = one_line(payload["commit"])
-        line = typed_line(f"handrail receipt verify {place} --commit {commit} --key PUB", page)
-        return [told, f"To check it: {line}"]
-    return [told, f"Into a file: {repeat_line(page, out='FILE')}"]
 
 
 # How people see what waits and what happened: sessions, needs, gaps, a timeline, a run.
@@ -380,8 +349,8 @@ def gaps_lines(payload: dict[str, Json], page: Page) -> list[str]:
     counts = payload["counts"]
     lines: list[str] = []
     for item in items:
-        told = f"{item['state']}, {item['severity']}: {one_line(item['summary'])}"
-        lines += wrap(told[:1].upper() + told[1:], page.width)
+        text = f"{item['state']}, {item['severity']}: {one_line(item['summary'])}"
+        lines += wrap(text[:1].upper() + text[1:], page.width)
         whose = (
             *(one_line(item[name]) for name in ("goal", "workflow_name", "project")),
             ago(item["at"], page),
@@ -395,14 +364,6 @@ def gaps_lines(payload: dict[str, Json], page: Page) -> list[str]:
         lines.append("")
     sums = _join(f"{number} {name}" for name, number in counts.items())
     return [*lines, f"Gaps: {sums}.", *describe_list(payload, page)[1:]]
-
-
-def settled_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What a person settled, and how the run stands."""
-    when = "Settled" if payload["is_new"] else "Settled before"
-    who = f"{when} by {one_line(payload['who'])}: {one_line(payload['summary'])}"
-    told = [who, f"Because: {one_line(payload['note'])}", f"The run is {spell_status(payload['status'])}."]
-    return [line for one in told for line in wrap(one, page.width)]
 
 
 def timeline_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -425,11 +386,11 @@ def _moment(item: Mapping[str, Json]) -> str:
     title = one_line(item["title"])
     if item["what"] == "step" and not item["step_id"]:
         return f"{one_line(item['workflow_name'])} was started"
-    said = "" if item["what"] in _WITH_MORE else one_line(item["said"])
-    told = f"A person {said} at" if said else _WHAT.get(item["what"], item["what"])
+    answer = "" if item["what"] in _WITH_MORE else one_line(item["said"])
+    what = f"A person {answer} at" if answer else _WHAT.get(item["what"], item["what"])
     seconds = item["seconds"] or 0
     took = f" after {seconds // 60} min" if seconds >= 60 else ""
-    return f"{told} {title}".strip() + took
+    return f"{what} {title}".strip() + took
 
 
 def graph_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -460,8 +421,8 @@ def graph_lines(payload: dict[str, Json], page: Page) -> list[str]:
     lines.append("")
     for need in payload["waiting"]:
         lines += wrap(f"Waits: {one_line(need['why'])}", page.width)
-    told = one_line(payload["evidence_told"])
-    lines += wrap(told[:1].upper() + told[1:] + ".", page.width) if told else []
+    evidence = one_line(payload["evidence_told"])
+    lines += wrap(evidence[:1].upper() + evidence[1:] + ".", page.width) if evidence else []
     return lines
 
 
@@ -476,3 +437,40 @@ def _node(node: Mapping[str, Json], tip: str) -> str:
         "the way that counts ends here" if node["id"] == tip and not node["is_tip"] else "",
     ]
     return f"{lane}{mark} {_join(facts)}"
+
+
+def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What was written where; without a file, the report itself, or how to get the bundle."""
+    session_id, form = one_line(payload["session_id"]), one_line(payload["as"])
+    if "path" in payload:
+        rows = [
+            ("File", one_line(payload["path"])),
+            ("Size", size_text(payload["bytes"])),
+            ("SHA-256", one_line(payload["sha256"])),
+            ("Events", str(payload["event_count"])),
+            ("Health", one_line(payload["health"])),
+        ]
+        following = f"handrail session import {one_line(payload['path'])} --dry-run --human"
+        after = ["", f"On another machine: {following}"] if form == "bundle" else []
+        return [f"Session {session_id} exported as {form}.", *format_aligned(rows), *after]
+    if form == "markdown" and isinstance(payload.get("content"), str):
+        return lines_of(payload["content"].rstrip("\n"))
+    size = format_count(payload["event_count"], "event")
+    return [
+        f"Session {session_id} as {form}: {size}, {one_line(payload['health'])}.",
+        f"Into a file: {repeat_line(page, out='FILE')}",
+    ]
+
+
+def receipt_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """The Markdown itself, or what the signed statement says and how to get it."""
+    if payload["as"] == "markdown" and isinstance(payload.get("content"), str):
+        return lines_of(str(payload["content"]).rstrip("\n"))
+    is_clean = "on exactly its files" if payload["is_clean"] else "not on its files"
+    verdict = f"{one_line(payload['result'])}: commit {one_line(payload['commit'])}, {is_clean}."
+    if "path" in payload:
+        place = one_line(payload["path"])
+        commit = one_line(payload["commit"])
+        line = typed_line(f"handrail receipt verify {place} --commit {commit} --key PUB", page)
+        return [verdict, f"To check it: {line}"]
+    return [verdict, f"Into a file: {repeat_line(page, out='FILE')}"]

@@ -121,14 +121,14 @@ def moment_text(text: str) -> str:
 
 def ago(text: Json, page: Page) -> str:
     """`5 min ago` for a time of the last days; any other as it is."""
-    told = one_line(str(text))
+    moment = one_line(str(text))
     try:
-        passed = datetime.fromisoformat(page.now) - datetime.fromisoformat(told)
+        passed = datetime.fromisoformat(page.now) - datetime.fromisoformat(moment)
     except ValueError:
-        return moment_text(told)
+        return moment_text(moment)
     minutes = int(passed.total_seconds()) // 60
     if not 0 <= minutes < _MOST_DAYS * 1440:
-        return moment_text(told)
+        return moment_text(moment)
     if minutes < 1:
         return "just now"
     amounts = ((minutes, "min"), (minutes // 60, "h"), (minutes // 1440, "d"))
@@ -196,9 +196,9 @@ def _list(payload: dict[str, Json], page: Page) -> list[str]:
     lines = item_table(items, page) if items else []
     if items and not lines:
         lines = [line for item in items for line in (*value_lines(item), "")][:-1]
-    told = describe_list(payload, page)
+    notes = describe_list(payload, page)
     about = {name: value for name, value in payload.items() if name not in _OF_A_LIST and value}
-    return [*lines, *[""][: len(lines)], *told, *(value_lines(about, page.width) if items else [])]
+    return [*lines, *[""][: len(lines)], *notes, *(value_lines(about, page.width) if items else [])]
 
 
 def item_table(items: Sequence[Json], page: Page) -> list[str]:
@@ -300,8 +300,8 @@ def _object(value: dict[str, Json], page_width: int) -> list[str]:
             continue  # a row without a value says nothing
         name = one_line(key) + ":"
         if _is_short(inner):
-            told = _short_text(key, inner)
-            first, *rest = wrap(told, room) if room > _NARROWEST and _is_prose(told) else [told]
+            text = _short_text(key, inner)
+            first, *rest = wrap(text, room) if room > _NARROWEST and _is_prose(text) else [text]
             lines += [f"{pad(name, width + 1)} {first}", *(" " * (width + 2) + line for line in rest)]
         else:
             inside = page_width - len(INDENT) if page_width else 0

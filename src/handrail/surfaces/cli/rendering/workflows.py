@@ -17,7 +17,6 @@ from handrail.surfaces.cli.rendering.text import (
     format_cell,
     format_table,
     item_table,
-    lines_of,
     one_line,
     typed_line,
     value_lines,
@@ -50,10 +49,10 @@ def _broken(item: dict[str, Json], page: Page) -> list[str]:
     first = item["problems"][0]
     name = one_line(item.get("sourceRef") or item.get("id", ""))
     place = f"{name}:{first['line']}:{first['column']}" if first.get("line") else name
-    told = wrap(
+    lines = wrap(
         f"{place} {one_line(first['message'])} {one_line(first.get('fix', ''))}".rstrip(), page.width - 2
     )
-    return [f"- {told[0]}", *(f"  {line}" for line in told[1:])]
+    return [f"- {lines[0]}", *(f"  {line}" for line in lines[1:])]
 
 
 def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -93,8 +92,8 @@ def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
 def _base(base: dict[str, Json]) -> str:
     """What an overlay extends, and what it leaves out of it."""
     left = [f"{one_line(one['id'])} ({one_line(one['how'])})" for one in base.get("leftOut", ())]
-    told = f"; left out by the overlay: {', '.join(left)}" if left else ""
-    return f"{one_line(base['id'])}{told}" if base else ""
+    left_out = f"; left out by the overlay: {', '.join(left)}" if left else ""
+    return f"{one_line(base['id'])}{left_out}" if base else ""
 
 
 def _inputs(inputs: Json, page: Page) -> list[str]:
@@ -128,7 +127,7 @@ def _steps(steps: Json, _: Page) -> list[str]:
 def _step(step: dict[str, Json]) -> str:
     confirmation = step.get("requireConfirmation")
     does = "hands out" if step.get("type") == "delegate" else "choice of"
-    told = [
+    facts = [
         f"loop, at most {format_count(step['maxIterations'], 'time')}" if step.get("maxIterations") else "",
         f"{does} {', '.join(map(one_line, step['options']))}" if step.get("options") else "",
         f"when {one_line(step['when'])}" if step.get("when") else "",
@@ -136,7 +135,7 @@ def _step(step: dict[str, Json]) -> str:
         f"check {one_line(step['check'])}" if step.get("check") else "",
         "asks first" if confirmation is True else f"asks first when {confirmation}" if confirmation else "",
     ]
-    return ", ".join(filter(None, told))
+    return ", ".join(filter(None, facts))
 
 
 def _slots(slots: Json, _: Page) -> list[str]:
@@ -151,44 +150,13 @@ def _slots(slots: Json, _: Page) -> list[str]:
 _SHOWN = {"inputs": _inputs, "steps": _steps, "slots": _slots}
 
 
-def spelled_lines(payload: dict[str, Json], _: Page) -> list[str]:
-    """The text of the file as it is."""
-    return lines_of(payload["text"].rstrip("\n"))
-
-
-def drawing_lines(payload: dict[str, Json], _: Page) -> list[str]:
-    """The drawing as it is; a graph as data has no better look than its own."""
-    drawing = payload["drawing"]
-    return lines_of(drawing.rstrip("\n")) if isinstance(drawing, str) else value_lines(payload)
-
-
-def diff_lines(payload: dict[str, Json], _: Page) -> list[str]:
-    """One row per step that differs, then what differs beside the steps."""
-    names = [one_line(payload[side]["workflow_id"]) for side in ("before", "after")]
-    if payload["is_same"]:
-        return [f"{names[0]} and {names[1]} are the same workflow."]
-    rows = [
-        [
-            one_line(step["change"]),
-            one_line(step["step_id"]),
-            ", ".join(one_line(place["pointer"].lstrip("/")) for place in step.get("places", ())),
-        ]
-        for step in payload["steps"]
-    ]
-    lines = [f"From {names[0]} to {names[1]}:", "", *(format_table(rows) or ["No step differs."])]
-    if left := payload["step_count"] - len(rows):
-        lines.append(f"{format_count(left, 'more step')} left out.")
-    beside = [f"{one_line(one['action'])} {one_line(one['pointer'])}" for one in payload["elsewhere"]]
-    return [*lines, *(["", "Beside the steps:", *(INDENT + line for line in beside)] if beside else [])]
-
-
 def simulation_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """Whether every step can be reached and every way ends, and what became of the ways."""
     workflow_id = one_line(payload["workflow_id"])
     if "replay" in payload:
         replay = payload["replay"]
-        told = "the same way" if replay["is_same"] else f"another way, {one_line(replay['difference'])}"
-        return wrap(f"{workflow_id}: the recorded run goes {told}.", page.width)
+        way = "the same way" if replay["is_same"] else f"another way, {one_line(replay['difference'])}"
+        return wrap(f"{workflow_id}: the recorded run goes {way}.", page.width)
     coverage, met = payload["coverage"], payload["paths"] - payload["completed"]
     verdict = "has no problems" if payload["ok"] else "has problems"
     lines = [f"{workflow_id} {verdict}: {coverage['reached']} of {coverage['total']} steps reached."]
@@ -197,11 +165,11 @@ def simulation_lines(payload: dict[str, Json], page: Page) -> list[str]:
     lines += wrap(f"{walked}{met_words}.", page.width)
     for loop in payload["loops"]:
         rounds = ", ".join(map(str, loop["iterations"]))
-        told = (
+        text = (
             f"The loop {one_line(loop['loop_id'])} ended after {rounds} rounds: "
             f"{', '.join(LOOP_ENDS[reason] for reason in loop['reasons'])}."
         )
-        lines += wrap(told, page.width)
+        lines += wrap(text, page.width)
     lines += [f"- {one_line(one['step_id'])}: {one_line(one['message'])}" for one in payload["problems"]]
     for name, heading in (("dead_steps", "Never reached"), ("untried", "Not tried, which says nothing")):
         lines += [

@@ -279,11 +279,11 @@ def _first_level(names: list[str]) -> list[str]:
 
 def _brief_param(param: dict[str, Any]) -> dict[str, Any]:
     """Without what says nothing, or what its type, its values and its name say already."""
-    told = {"kind": param["kind"], "field": param["name"]}
+    known = {"kind": param["kind"], "field": param["name"]}
     return {
         name: value
         for name, value in param.items()
-        if value is not None and value is not False and told.get(name) != value
+        if value is not None and value is not False and known.get(name) != value
     }
 
 

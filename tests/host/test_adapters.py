@@ -1,0 +1,66 @@
+"""Each adapter that `wiring` loads by its name has the form of its port: the type checker compares them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.upkeep.keeper import FileKeeper
+from handrail.host.authored_files import ProjectFiles
+from handrail.host.check_programs import LocalCheckPrograms
+from handrail.host.confirmed_tokens import ConfirmedTokenFiles
+from handrail.host.incidents import IncidentFiles
+from handrail.host.known_checks import LocalKnownChecks
+from handrail.host.program.client_files import LocalClientFiles
+from handrail.host.program.installation import LocalInstallation
+from handrail.host.program.provenance import LocalProvenance
+from handrail.host.program.updates import LocalUpdates
+from handrail.host.receipt_keys import LocalReceiptKeys
+from handrail.host.server.http_client import LocalHttpClient
+from handrail.host.server.mcp_processes import McpProcessFiles
+from handrail.host.terminal import LocalTerminal
+from handrail.host.workflow_library import DirectoryLibrary
+from handrail.host.worktree.committed_files import LocalCommittedFiles
+from handrail.host.worktree.fact_store import FactFiles
+from handrail.host.worktree.local_worktree import LocalWorktree
+from handrail.ports import checks, log, process, program, server, store, workspace, worktree
+from handrail.wiring import build_runtime
+
+LOG: type[log.EventLog] = FileLog
+KEEPER: type[store.StoreKeeper] = FileKeeper
+LIBRARY: type[workspace.WorkflowLibrary] = DirectoryLibrary
+AUTHORED: type[workspace.AuthoredFiles] = ProjectFiles
+WORKTREE: type[worktree.Worktree] = LocalWorktree
+FACTS: type[worktree.FactStore] = FactFiles
+INCIDENTS: type[process.Incidents] = IncidentFiles
+CONFIRMED: type[process.ConfirmedTokens] = ConfirmedTokenFiles
+PROCESSES: type[process.McpProcesses] = McpProcessFiles
+TERMINAL: type[process.Terminal] = LocalTerminal
+CHECKS: type[checks.CheckPrograms] = LocalCheckPrograms
+KNOWN: type[checks.KnownChecks] = LocalKnownChecks
+KEYS: type[checks.ReceiptKeys] = LocalReceiptKeys
+COMMITTED: type[checks.CommittedFiles] = LocalCommittedFiles
+INSTALLATION: type[program.Installation] = LocalInstallation
+CLIENTS: type[program.ClientFiles] = LocalClientFiles
+UPDATES: type[program.Updates] = LocalUpdates
+PROVENANCE: type[program.Provenance] = LocalProvenance
+CLIENT: type[server.HttpClient] = LocalHttpClient
+UNSEEN: type[worktree.Worktree] = worktree.UnseenWorktree
+NOTHING_KEPT: type[worktree.FactStore] = worktree.NothingKept
+NOTHING_KNOWN: type[checks.KnownChecks] = checks.NoChecksKnown
+NOTHING_COMMITTED: type[checks.CommittedFiles] = checks.NothingCommitted
+
+
+def test_every_adapter_that_is_loaded_by_its_name_can_be_made(tmp_path: Path) -> None:
+    rt = build_runtime({}, home=str(tmp_path))
+    makers = (
+        *(rt.keeper, rt.updates, rt.provenance, rt.clients, rt.installation, rt.check_programs),
+        *(rt.known_checks, rt.receipt_keys, rt.committed, rt.terminal, rt.http_client),
+    )
+
+    assert all(make() is not None for make in makers)
+    assert rt.mcp_processes().running() == ()
+    assert rt.log.list_sessions() == ()
+    assert rt.library.files(str(tmp_path))
+    assert rt.incidents.record("a defect")
+    assert not rt.confirmed.is_used("0" * 32)
