@@ -24,7 +24,7 @@ class CuttingProxy:
     def __init__(self, server: str) -> None:
         self._server = conninfo.conninfo_to_dict(server)
         self.trips = 0
-        """How often a client sent something after it had an answer."""
+        """How often a client asked for an answer to all that it had sent."""
         self._cut: Cut | None = None
         self._is_silent = False
         self._open: list[socket.socket] = []
@@ -83,9 +83,7 @@ class CuttingProxy:
     def _to_server(self, client: socket.socket, server: socket.socket, turn: _Turn) -> None:
         with suppress(OSError):
             while content := client.recv(1 << 20):
-                if turn.has_answered:
-                    turn.has_answered = False
-                    self.trips += 1
+                self.trips += content.count(_SYNC)
                 if self._is_silent:
                     continue
                 if self._cut is None:
@@ -106,7 +104,6 @@ class CuttingProxy:
     def _to_client(self, server: socket.socket, client: socket.socket, turn: _Turn) -> None:
         with suppress(OSError):
             while content := server.recv(1 << 20):
-                turn.has_answered = True
                 if turn.is_cut:
                     turn.was_answered.set()
                 elif not self._is_silent:
@@ -117,7 +114,6 @@ class CuttingProxy:
 
 class _Turn:
     def __init__(self) -> None:
-        self.has_answered = False
         self.is_cut = False
         self.was_answered = threading.Event()
 
