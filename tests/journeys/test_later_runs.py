@@ -358,7 +358,7 @@ def test_a_program_that_could_not_start_before_is_not_flaky(site: Site) -> None:
     tool.chmod(0o755)
     site.run(str(tool))
 
-    site.send(changed("src/bill.py", check=str(tool)))
+    site.send(changed("src/bill.py", check=shlex.quote(str(tool))))
     done = site.send()
 
     assert done["evidence"]["ran"] == 1
