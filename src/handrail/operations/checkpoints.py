@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.ids import session_output_id
@@ -40,7 +40,7 @@ from handrail.operations.position import warn_of_other_notes
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer, warn_of_present
 from handrail.operations.report import Output, blobs_of, read_report
 from handrail.operations.session_replies import reply_to_notes
-from handrail.runtime.operation import AckVerdict, Input, Operation, Verdict
+from handrail.runtime.operation import AckVerdict, Input, Maybe, Operation, Verdict
 from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree
 from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, require_healthy
 
@@ -109,13 +109,13 @@ class CheckpointRun(Input, frozen=True, kw_only=True):
     """Progress worth keeping before the step is done."""
 
     checkpoint_token: Annotated[str, Meta(description="Of the newest reply.")]
-    state_token: Annotated[str, Meta(description="Of the same reply.")] | UnsetType = UNSET
+    state_token: Maybe[Annotated[str, Meta(description="Of the same reply.")]] = UNSET
     output: Output
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
-    worker: Worker | UnsetType = UNSET
-    dry_run: (
-        Annotated[bool, Meta(description="Only say whether it would be accepted, and why not.")] | UnsetType
-    ) = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    worker: Maybe[Worker] = UNSET
+    dry_run: Maybe[
+        Annotated[bool, Meta(description="Only say whether it would be accepted, and why not.")]
+    ] = UNSET
 
 
 def checkpoint_run(rt: WritePorts, request: CheckpointRun) -> Success | AckVerdict:

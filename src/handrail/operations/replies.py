@@ -82,7 +82,6 @@ RUN_SHAPE = Shape(
             "sessionToken",
         )
     },
-    select="top",
     untrusted=(
         "recap.entries.notes",
         "recap.artifacts.body",

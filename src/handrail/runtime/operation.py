@@ -7,9 +7,10 @@ import importlib
 import sys
 from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cache, cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
+from msgspec import Meta, UnsetType
 
 from handrail import __version__
 from handrail.contract.catalogue import E_CONFIG
@@ -43,6 +44,12 @@ class Input(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True
 ):
     """Shared options of operation inputs: a typo is refused, absent and null stay different."""
+
+
+_T = TypeVar("_T")
+Maybe: TypeAlias = _T | UnsetType
+"""A field of an input that may be left out."""
+ReportOnly = Annotated[bool, Meta(description="A negative verdict is an answer, not a failure.")]
 
 
 class ValueRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +89,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Of a list: one row."""
     perform: Callable[[Any, Any], Any]
     """`(runtime, input) -> output or Success`."""
-    shape: Shape
+    shape: Shape = Shape()
     where: Where = "server"
     starts_programs: bool = False
     """Whether it starts programs other than git, which no server does."""

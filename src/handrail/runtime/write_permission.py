@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Sequence
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_USAGE
 from handrail.contract.outcome import Answer, Fault, Json, NextCall, Notice, Success
@@ -33,7 +33,7 @@ from handrail.contract.tokens.confirm import (
     versions_digest,
 )
 from handrail.contract.tokens.workflow import CONFIRM
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts
 
 _T = TypeVar("_T")
@@ -45,22 +45,20 @@ GATE_FIELDS = frozenset({"dryRun", "confirm", "dangerous"})
 class GatedInput(Input, frozen=True, kw_only=True):
     """What every gated operation takes beside its own fields; a creation takes it in place of a key."""
 
-    dry_run: (
+    dry_run: Maybe[
         Annotated[bool, Meta(description="Show what would change and get a confirm token. Changes nothing.")]
-        | UnsetType
-    ) = UNSET
-    confirm: (
-        Annotated[str, Meta(description="The confirm_token of the dry run; makes the change.")] | UnsetType
-    ) = UNSET
+    ] = UNSET
+    confirm: Maybe[
+        Annotated[str, Meta(description="The confirm_token of the dry run; makes the change.")]
+    ] = UNSET
 
 
 class DangerousInput(GatedInput, frozen=True, kw_only=True):
     """The input of an operation that destroys something: it must say so, in the dry run too."""
 
-    dangerous: (
+    dangerous: Maybe[
         Annotated[bool, Meta(description="Say that you mean to destroy something; needed with confirm.")]
-        | UnsetType
-    ) = UNSET
+    ] = UNSET
 
 
 class Change(Answer, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from typing import Annotated, assert_never
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import E_IO
 from handrail.contract.disclosure.fields import Shape
@@ -32,7 +32,7 @@ from handrail.operations.code.show_status import (
 from handrail.operations.finding import find_session
 from handrail.operations.kept_trees import load_tree, prepare_node_tree, read_tree_contents, record_tree
 from handrail.ports.worktree import Difference, FileWrite, LeftOut, Tree, Unseen
-from handrail.runtime.operation import Operation
+from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import require_healthy, wait_for_writer
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
@@ -46,8 +46,8 @@ class RestoreCode(GatedInput, frozen=True, kw_only=True):
     """Which step's files."""
 
     node: Annotated[str, Meta(description="A node id or tree id.", min_length=1, max_length=128)]
-    session: Annotated[str, Meta(description="Session id.", max_length=128)] | UnsetType = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    session: Maybe[Annotated[str, Meta(description="Session id.", max_length=128)]] = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
 
 class LeftAlone(Answer, frozen=True, kw_only=True):
@@ -286,11 +286,7 @@ OPERATION = Operation(
     input=RestoreCode,
     output=RestoredCode,
     perform=restore_code,
-    shape=Shape(
-        levels={"minimal": ("changed", "left_out", "undo")},
-        select="top",
-        untrusted=("changed", "left_out.path"),
-    ),
+    shape=Shape(levels={"minimal": ("changed", "left_out", "undo")}, untrusted=("changed", "left_out.path")),
     errors=(
         "CONTEXT_MISSING",
         "SESSION_NOT_FOUND",

@@ -29,7 +29,7 @@ from handrail.operations.same_project import find_own_project
 from handrail.ports.worktree import Difference, Tree, TreeEntry, Unseen
 from handrail.projections.overview import latest_run
 from handrail.projections.run_graph import preferred_tip
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.refused_calls import refuse_handed_out
 from handrail.runtime.runtime import ReadPorts, looks_at_code, project_of
 from handrail.runtime.sessions import Session
@@ -45,18 +45,14 @@ FileChange: TypeAlias = Literal["added", "changed", "removed"]
 class ShowStatus(Input, frozen=True, kw_only=True):
     """Which step to compare with."""
 
-    node: (
+    node: Maybe[
         Annotated[
-            str,
-            Meta(description="A node id or tree id; default the tree of the open step.", max_length=128),
+            str, Meta(description="A node id or tree id; default the tree of the open step.", max_length=128)
         ]
-        | UnsetType
-    ) = UNSET
-    session: Annotated[str, Meta(description="Session id.", max_length=128)] | UnsetType = UNSET
-    state_token: (
-        Annotated[str, Meta(description="Or its run, by a stateToken or work token.")] | UnsetType
-    ) = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    ] = UNSET
+    session: Maybe[Annotated[str, Meta(description="Session id.", max_length=128)]] = UNSET
+    state_token: Maybe[Annotated[str, Meta(description="Or its run, by a stateToken or work token.")]] = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
 
 class ShownFile(Answer, frozen=True, kw_only=True):
@@ -155,7 +151,6 @@ STATUS = Operation(
     perform=show_status,
     shape=Shape(
         levels={"minimal": ("node_id", "tree_id", "present_tree_id", "differing", "reason")},
-        select="top",
         untrusted=("files.path",),
     ),
     errors=("CONTEXT_MISSING", "SESSION_NOT_FOUND", "TOKEN_SCOPE_MISMATCH"),
@@ -316,15 +311,9 @@ class ShowDiff(Input, frozen=True, kw_only=True):
     """What to compare with what."""
 
     before: Annotated[str, Meta(description="A node id or tree id.", min_length=1, max_length=128)]
-    after: (
-        Annotated[
-            str,
-            Meta(description="The same, or now; default now.", max_length=128),
-        ]
-        | UnsetType
-    ) = UNSET
-    session: Annotated[str, Meta(description="Session id.", max_length=128)] | UnsetType = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    after: Maybe[Annotated[str, Meta(description="The same, or now; default now.", max_length=128)]] = UNSET
+    session: Maybe[Annotated[str, Meta(description="Session id.", max_length=128)]] = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
 
 class DiffedFile(Answer, frozen=True, kw_only=True):
@@ -422,7 +411,6 @@ DIFF = Operation(
     perform=show_diff,
     shape=Shape(
         levels={"minimal": ("before", "after", "differing")},
-        select="top",
         drop_order=("diff",),
         untrusted=("files.path", "diff"),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import (
     CONTEXT_MISSING,
@@ -27,7 +27,7 @@ from handrail.operations.handles import node_of, session_of
 from handrail.operations.stored_sessions import find_sessions_with_run
 from handrail.projections.overview import UNDER_WAY, Graphs, choose_run
 from handrail.projections.run_graph import preferred_tip, run_graph, run_graphs
-from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Operation
+from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Maybe, Operation
 from handrail.runtime.refused_calls import refuse_handed_out
 from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.runtime.sessions import PlanWith, Session, decide_and_commit
@@ -43,7 +43,7 @@ _FINISHED = ("complete", "complete_with_gaps")
 class CloseRun(Input, frozen=True, kw_only=True):
     """Which run, and why."""
 
-    run: (
+    run: Maybe[
         Annotated[
             str,
             Meta(
@@ -52,15 +52,13 @@ class CloseRun(Input, frozen=True, kw_only=True):
                 max_length=200,
             ),
         ]
-        | UnsetType
-    ) = UNSET
-    state_token: Annotated[str, Meta(description="The same, as a stateToken.")] | UnsetType = UNSET
+    ] = UNSET
+    state_token: Maybe[Annotated[str, Meta(description="The same, as a stateToken.")]] = UNSET
     reason: Annotated[CloseReason, Meta(description="Why nobody will continue it.")]
-    note: (
+    note: Maybe[
         Annotated[str, Meta(description="What a reader should know, in a sentence.", max_length=LONGEST_NOTE)]
-        | UnsetType
-    ) = UNSET
-    request_id: (
+    ] = UNSET
+    request_id: Maybe[
         Annotated[
             str,
             Meta(
@@ -68,8 +66,7 @@ class CloseRun(Input, frozen=True, kw_only=True):
                 pattern=REQUEST_ID_PATTERN,
             ),
         ]
-        | UnsetType
-    ) = UNSET
+    ] = UNSET
 
 
 class ClosedRun(Answer, frozen=True, kw_only=True):
@@ -278,11 +275,6 @@ OPERATION = Operation(
     input=CloseRun,
     output=ClosedRun,
     perform=close_run,
-    shape=Shape(
-        levels={"minimal": ("run_id", "status", "is_new")},
-        id_field="run_id",
-        select="top",
-        untrusted=("note",),
-    ),
+    shape=Shape(levels={"minimal": ("run_id", "status", "is_new")}, id_field="run_id", untrusted=("note",)),
     errors=("CONTEXT_MISSING", "SESSION_NOT_FOUND", "SESSION_LOCKED"),
 )

@@ -222,7 +222,6 @@ OPERATION = Operation(
     shape=Shape(
         levels={"minimal": ("session_id", "health", "ancestor", "one.node_id", "other.node_id")},
         id_field="session_id",
-        select="top",
         drop_order=("rows",),
         windows=("rows",),
         untrusted=(

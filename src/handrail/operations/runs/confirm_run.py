@@ -34,7 +34,7 @@ from handrail.operations.handles import find_recorded_answer, node_of, read_ack,
 from handrail.operations.pending_step import PendingStep, find_pending_step
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.asked_person import FORM, describe_write, show_to_person
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.refused_calls import refuse_handed_out
 from handrail.runtime.runtime import ReadPorts, RehydratePorts, Runtime, WritePorts, project_of
 from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, require_healthy
@@ -65,25 +65,19 @@ class PersonsAnswer(Input, frozen=True, kw_only=True):
 class ConfirmRun(Input, frozen=True, kw_only=True):
     """Which run."""
 
-    state_token: Annotated[str, Meta(description="The step to confirm, by its stateToken.")] | UnsetType = (
-        UNSET
-    )
-    session: Annotated[str, Meta(description="Or a session id, for its open run.")] | UnsetType = UNSET
-    run: Annotated[str, Meta(description="Of that session, this run.", max_length=128)] | UnsetType = UNSET
-    show: (
+    state_token: Maybe[Annotated[str, Meta(description="The step to confirm, by its stateToken.")]] = UNSET
+    session: Maybe[Annotated[str, Meta(description="Or a session id, for its open run.")]] = UNSET
+    run: Maybe[Annotated[str, Meta(description="Of that session, this run.", max_length=128)]] = UNSET
+    show: Maybe[
         Annotated[bool, Meta(description="Show what would be asked; asks nobody and records nothing.")]
-        | UnsetType
-    ) = UNSET
-    given: Annotated[PersonsAnswer, Meta(description="The answer, from the Console only.")] | UnsetType = (
-        UNSET
-    )
-    note: (
+    ] = UNSET
+    given: Maybe[Annotated[PersonsAnswer, Meta(description="The answer, from the Console only.")]] = UNSET
+    note: Maybe[
         Annotated[
             str, Meta(description="What is kept with the answer, in a sentence.", max_length=LONGEST_NOTE)
         ]
-        | UnsetType
-    ) = UNSET
-    project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
+    ] = UNSET
+    project: Maybe[Annotated[str, Meta(description="The project directory.")]] = UNSET
 
 
 class ConfirmedRun(Answer, frozen=True, kw_only=True):
@@ -476,7 +470,6 @@ OPERATION = Operation(
     shape=Shape(
         levels={"minimal": ("run_id", "step_id", "answer", "is_new")},
         id_field="run_id",
-        select="top",
         untrusted=("note", "shown", "options", "value", "question", "writes", "diff"),
     ),
     errors=(

@@ -27,7 +27,7 @@ from handrail.operations.handles import (
 from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer, warn_of_present
 from handrail.operations.report import Output, check_change, check_merged, read_report
 from handrail.operations.same_project import find_own_project
-from handrail.runtime.operation import AckVerdict, Input, Operation
+from handrail.runtime.operation import AckVerdict, Input, Maybe, Operation
 from handrail.runtime.runtime import WritePorts, leave_tree
 from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import CompiledWorkflow
@@ -37,23 +37,15 @@ from handrail.workflows.limits import MOST_ACTIONS
 class ContinueRun(Input, frozen=True, kw_only=True):
     """With `ackToken` the pending step is done; with `stateToken` alone nothing changes."""
 
-    ack_token: Annotated[str, Meta(description="Of the newest reply; or a choice's token.")] | UnsetType = (
-        UNSET
-    )
-    state_token: (
-        Annotated[
-            str,
-            Meta(description="Alone: read the step again, with a recap."),
-        ]
-        | UnsetType
-    ) = UNSET
-    context: Annotated[dict[str, Any], Meta(description="Facts to set; null deletes.")] | UnsetType = UNSET
-    output: Output | UnsetType = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
-    worker: Worker | UnsetType = UNSET
-    dry_run: (
-        Annotated[bool, Meta(description="Only say whether it would be accepted, and why not.")] | UnsetType
-    ) = UNSET
+    ack_token: Maybe[Annotated[str, Meta(description="Of the newest reply; or a choice's token.")]] = UNSET
+    state_token: Maybe[Annotated[str, Meta(description="Alone: read the step again, with a recap.")]] = UNSET
+    context: Maybe[Annotated[dict[str, Any], Meta(description="Facts to set; null deletes.")]] = UNSET
+    output: Maybe[Output] = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    worker: Maybe[Worker] = UNSET
+    dry_run: Maybe[
+        Annotated[bool, Meta(description="Only say whether it would be accepted, and why not.")]
+    ] = UNSET
 
 
 def continue_run(rt: WritePorts, request: ContinueRun) -> Success | AckVerdict:

@@ -47,7 +47,7 @@ from handrail.projections.needs import needs_of, reply_to_need, resume_prompt
 from handrail.projections.overview import Graphs, Need, SessionFacts, choose_run
 from handrail.projections.run_graph import RunGraph, completed_step, lay_out, run_graphs, title_at
 from handrail.runtime.damaged_sessions import refuse_unsound
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import CompiledWorkflow, Loop, Part
@@ -65,7 +65,7 @@ class ShowGraph(Input, frozen=True, kw_only=True):
     """Which run."""
 
     session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
-    run: (
+    run: Maybe[
         Annotated[
             str,
             Meta(
@@ -74,8 +74,7 @@ class ShowGraph(Input, frozen=True, kw_only=True):
                 max_length=128,
             ),
         ]
-        | UnsetType
-    ) = UNSET
+    ] = UNSET
 
 
 class PassedRow(Answer, frozen=True, kw_only=True):
@@ -461,7 +460,6 @@ OPERATION = Operation(
             )
         },
         id_field="run_id",
-        select="top",
         drop_order=("ahead", "nodes", "runs"),
         windows=("nodes", "runs"),
         untrusted=(

@@ -510,7 +510,6 @@ OPERATION = Operation(
     shape=Shape(
         levels={"minimal": ("session_id", "run_id", "node_id", "kind", "step_id", "run_status", "health")},
         id_field="node_id",
-        select="top",
         drop_order=("artifacts", "notes", "pending", "receipts", "claims", "validations", "trace"),
         windows=("artifacts", "receipts", "claims"),
         untrusted=(

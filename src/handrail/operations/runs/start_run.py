@@ -59,7 +59,7 @@ from handrail.operations.runs.start_warnings import (
 )
 from handrail.operations.workflow_catalog import find_workflow, load_catalog, pin
 from handrail.ports.log import Blob
-from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Operation
+from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Maybe, Operation
 from handrail.runtime.refused_calls import refuse_handed_out
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import (
@@ -87,15 +87,11 @@ class StartRun(GatedInput, frozen=True, kw_only=True):
     """Which workflow, for what, with which facts."""
 
     workflow_id: Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
-    goal: Goal | UnsetType = UNSET
-    context: Annotated[dict[str, Any], Meta(description="Facts the steps need.")] | UnsetType = UNSET
-    preferences: (
-        Annotated[AskedPreferences, Meta(description="Only what the user asked for.")] | UnsetType
-    ) = UNSET
-    preset: Annotated[PresetName, Meta(description="Preferences by the name of a preset.")] | UnsetType = (
-        UNSET
-    )
-    request_id: (
+    goal: Maybe[Goal] = UNSET
+    context: Maybe[Annotated[dict[str, Any], Meta(description="Facts the steps need.")]] = UNSET
+    preferences: Maybe[Annotated[AskedPreferences, Meta(description="Only what the user asked for.")]] = UNSET
+    preset: Maybe[Annotated[PresetName, Meta(description="Preferences by the name of a preset.")]] = UNSET
+    request_id: Maybe[
         Annotated[
             str,
             Meta(
@@ -103,10 +99,9 @@ class StartRun(GatedInput, frozen=True, kw_only=True):
                 pattern=REQUEST_ID_PATTERN,
             ),
         ]
-        | UnsetType
-    ) = UNSET
-    session: Annotated[str, Meta(description="Session id or token to join.")] | UnsetType = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    ] = UNSET
+    session: Maybe[Annotated[str, Meta(description="Session id or token to join.")]] = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
 
 def start_run(rt: WritePorts, request: StartRun) -> Success | DryRun:

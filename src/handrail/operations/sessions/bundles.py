@@ -35,7 +35,7 @@ from handrail.projections.overview import session_status
 from handrail.projections.report.markdown import markdown_report, report_page
 from handrail.projections.report.story import Story
 from handrail.runtime.damaged_sessions import read_blob, read_text
-from handrail.runtime.operation import Chunked, Input, Operation
+from handrail.runtime.operation import Chunked, Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.runtime.sessions import call_to_resume, empty_session, healthy_session
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
@@ -55,24 +55,20 @@ class ExportSession(Input, frozen=True, kw_only=True):
     """Which session, and in which form."""
 
     session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
-    exported_as: (
+    exported_as: Maybe[
         Annotated[ExportedAs, Meta(description="The form; default bundle, which can be imported.")]
-        | UnsetType
-    ) = msgspec.field(default=UNSET, name="as")
-    salvage: (
+    ] = msgspec.field(default=UNSET, name="as")
+    salvage: Maybe[
         Annotated[
-            bool,
-            Meta(description="Of a damaged session, export the part that is proven, marked as such."),
+            bool, Meta(description="Of a damaged session, export the part that is proven, marked as such.")
         ]
-        | UnsetType
-    ) = UNSET
+    ] = UNSET
 
-    with_code: (
+    with_code: Maybe[
         Annotated[
             bool, Meta(description="In a bundle, carry the files of the project that its steps kept, too.")
         ]
-        | UnsetType
-    ) = UNSET
+    ] = UNSET
 
 
 class ExportedSession(Answer, frozen=True, kw_only=True):
@@ -235,7 +231,6 @@ EXPORT = Operation(
     shape=Shape(
         levels={"minimal": ("session_id", "as", "bundle_id", "event_count", "health", "is_salvage")},
         id_field="session_id",
-        select="top",
         drop_order=("content",),
         untrusted=("content",),
     ),
@@ -279,19 +274,18 @@ class ImportSession(GatedInput, frozen=True, kw_only=True):
     """Which bundle, and whether its session keeps its id."""
 
     bundle: Annotated[BundleFile, Meta(description="The bundle.")]
-    as_new: (
-        Annotated[bool, Meta(description="Give the session a new id even where its own is free.")] | UnsetType
-    ) = UNSET
-    part: (
+    as_new: Maybe[
+        Annotated[bool, Meta(description="Give the session a new id even where its own is free.")]
+    ] = UNSET
+    part: Maybe[
         Annotated[
             Literal["summary", "steps"],
             Meta(description="Of a dry run: steps shows the pinned text of every step; default summary."),
         ]
-        | UnsetType
-    ) = UNSET
-    offset: (
-        Annotated[int, Meta(description="Of part steps: texts to skip.", ge=0, le=MOST_OFFSET)] | UnsetType
-    ) = UNSET
+    ] = UNSET
+    offset: Maybe[Annotated[int, Meta(description="Of part steps: texts to skip.", ge=0, le=MOST_OFFSET)]] = (
+        UNSET
+    )
 
 
 class ImportedSession(Answer, frozen=True, kw_only=True):
@@ -584,7 +578,6 @@ IMPORT = Operation(
     input=ImportSession,
     output=ImportedSession,
     perform=import_session,
-    shape=Shape(levels={"minimal": None}, select="top"),
     errors=(
         "BUNDLE_INVALID_FORMAT",
         "BUNDLE_TOO_LARGE",

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import E_USAGE
 from handrail.contract.disclosure.fields import Shape
@@ -22,7 +22,7 @@ from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import Health, Loaded
 from handrail.projections.timeline import EventRow, TimelineEntry, event_rows, timeline
 from handrail.runtime.damaged_sessions import describe_damage
-from handrail.runtime.operation import Input, Operation, StreamItem
+from handrail.runtime.operation import Input, Maybe, Operation, StreamItem
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
 from handrail.workflows.compiled import Leaf
@@ -37,18 +37,17 @@ class ListEvents(Input, frozen=True, kw_only=True):
     """Which events of which session."""
 
     session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
-    after: (
-        Annotated[int, Meta(description="Only events after this index.", ge=-1, le=MOST_INDEX)] | UnsetType
-    ) = UNSET
-    kinds: (
+    after: Maybe[Annotated[int, Meta(description="Only events after this index.", ge=-1, le=MOST_INDEX)]] = (
+        UNSET
+    )
+    kinds: Maybe[
         Annotated[list[EventKind], Meta(description="Only these kinds.", max_length=len(EVENT_KINDS))]
-        | UnsetType
-    ) = UNSET
-    limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
-    cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
-    follow: (
-        Annotated[bool, Meta(description="Of a stream: continue with events as they arrive.")] | UnsetType
-    ) = UNSET
+    ] = UNSET
+    limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
+    cursor: Maybe[Annotated[str, Meta(description="next_cursor of the page before.")]] = UNSET
+    follow: Maybe[Annotated[bool, Meta(description="Of a stream: continue with events as they arrive.")]] = (
+        UNSET
+    )
 
 
 class EventList(Answer, frozen=True, kw_only=True):
@@ -161,9 +160,9 @@ class ShowTimeline(Input, frozen=True, kw_only=True):
     """Which part of which session."""
 
     session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
-    before: Annotated[int, Meta(description="Only before this event index.", ge=0)] | UnsetType = UNSET
-    limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
-    cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
+    before: Maybe[Annotated[int, Meta(description="Only before this event index.", ge=0)]] = UNSET
+    limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
+    cursor: Maybe[Annotated[str, Meta(description="next_cursor of the page before.")]] = UNSET
 
 
 class MomentRow(Answer, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, TypeAlias, get_args
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.accounts import ROLES, Principal
 from handrail.contract.disclosure.fields import Shape
@@ -34,7 +34,7 @@ from handrail.projections.needs import reply_to_need
 from handrail.projections.overview import Need, SessionFacts, session_project, session_title
 from handrail.projections.run_graph import completed_step, run_graphs
 from handrail.runtime.damaged_sessions import list_repair_commands
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session, read_session
@@ -49,15 +49,14 @@ _NO_WORKFLOW = "Its workflow is damaged or gone from the store, so what it waits
 class ListNeeds(Input, frozen=True, kw_only=True):
     """Which window of them."""
 
-    whose: (
+    whose: Maybe[
         Annotated[
             Literal["me", "all"],
             Meta(description="In a team: me is what only you, or your role, can settle. Default all."),
         ]
-        | UnsetType
-    ) = UNSET
-    limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
-    cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
+    ] = UNSET
+    limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
+    cursor: Maybe[Annotated[str, Meta(description="next_cursor of the page before.")]] = UNSET
 
 
 class NeedRow(Answer, frozen=True, kw_only=True):
@@ -266,14 +265,14 @@ _NOT_DAMAGED = ("healthy", "missing")
 class ListGaps(Input, frozen=True, kw_only=True):
     """Which gaps to list."""
 
-    only: Annotated[GapState, Meta(description="Only these; default all.")] | UnsetType = UNSET
-    severity: Annotated[GapSeverity, Meta(description="Only of this severity.")] | UnsetType = UNSET
-    workflow: (
-        Annotated[str, Meta(description="Only of runs of this workflow.", max_length=128)] | UnsetType
-    ) = UNSET
-    session: Annotated[str, Meta(description="Only of this session.", max_length=128)] | UnsetType = UNSET
-    limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
-    cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
+    only: Maybe[Annotated[GapState, Meta(description="Only these; default all.")]] = UNSET
+    severity: Maybe[Annotated[GapSeverity, Meta(description="Only of this severity.")]] = UNSET
+    workflow: Maybe[Annotated[str, Meta(description="Only of runs of this workflow.", max_length=128)]] = (
+        UNSET
+    )
+    session: Maybe[Annotated[str, Meta(description="Only of this session.", max_length=128)]] = UNSET
+    limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
+    cursor: Maybe[Annotated[str, Meta(description="next_cursor of the page before.")]] = UNSET
 
 
 class GapItem(Answer, frozen=True, kw_only=True):

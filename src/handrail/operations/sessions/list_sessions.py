@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
@@ -36,7 +36,7 @@ from handrail.projections.plain_words import artifact_lines
 from handrail.projections.resume_candidates import words_of
 from handrail.projections.run_graph import completed_step
 from handrail.runtime.damaged_sessions import pass_over
-from handrail.runtime.operation import Input, Operation, ValueRule
+from handrail.runtime.operation import Input, Maybe, Operation, ValueRule
 from handrail.runtime.paging import DEFAULT_LIMIT, MOST_ITEMS, page_of, read_place
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session, read_session
@@ -48,7 +48,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", re.ASCII)
 class ListSessions(Input, frozen=True, kw_only=True):
     """Which sessions to list."""
 
-    status: (
+    status: Maybe[
         Annotated[
             Literal[
                 "in_progress",
@@ -62,9 +62,8 @@ class ListSessions(Input, frozen=True, kw_only=True):
             ],
             Meta(description="Only this status."),
         ]
-        | UnsetType
-    ) = UNSET
-    workflow: (
+    ] = UNSET
+    workflow: Maybe[
         Annotated[
             str,
             Meta(
@@ -72,37 +71,30 @@ class ListSessions(Input, frozen=True, kw_only=True):
                 max_length=128,
             ),
         ]
-        | UnsetType
-    ) = UNSET
-    project_name: (
-        Annotated[str, Meta(description="Only this project, by its name.", max_length=256)] | UnsetType
-    ) = UNSET
-    branch: (
+    ] = UNSET
+    project_name: Maybe[
+        Annotated[str, Meta(description="Only this project, by its name.", max_length=256)]
+    ] = UNSET
+    branch: Maybe[
         Annotated[str, Meta(description="Only sessions last seen on this git branch.", max_length=256)]
-        | UnsetType
-    ) = UNSET
-    account: (
+    ] = UNSET
+    account: Maybe[
         Annotated[str, Meta(description="In a team: only what agents of this account began.", max_length=128)]
-        | UnsetType
-    ) = UNSET
-    agent: (
+    ] = UNSET
+    agent: Maybe[
         Annotated[str, Meta(description="Only what a client that calls itself this began.", max_length=128)]
-        | UnsetType
-    ) = UNSET
-    silence: (
+    ] = UNSET
+    silence: Maybe[
         Annotated[
             Literal["idle", "stalled"],
             Meta(description="Only runs without a change for long: idle, or stalled while they wait."),
         ]
-        | UnsetType
-    ) = UNSET
-    since: (
-        Annotated[str, Meta(description=f"Last activity at or after {_TIMES}.", max_length=40)] | UnsetType
-    ) = UNSET
-    until: Annotated[str, Meta(description=f"Last activity before {_TIMES}.", max_length=40)] | UnsetType = (
+    ] = UNSET
+    since: Maybe[Annotated[str, Meta(description=f"Last activity at or after {_TIMES}.", max_length=40)]] = (
         UNSET
     )
-    query: (
+    until: Maybe[Annotated[str, Meta(description=f"Last activity before {_TIMES}.", max_length=40)]] = UNSET
+    query: Maybe[
         Annotated[
             str,
             Meta(
@@ -110,11 +102,10 @@ class ListSessions(Input, frozen=True, kw_only=True):
                 max_length=256,
             ),
         ]
-        | UnsetType
-    ) = UNSET
-    needs: Annotated[bool, Meta(description="Only those that wait for a person.")] | UnsetType = UNSET
-    limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
-    cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
+    ] = UNSET
+    needs: Maybe[Annotated[bool, Meta(description="Only those that wait for a person.")]] = UNSET
+    limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
+    cursor: Maybe[Annotated[str, Meta(description="next_cursor of the page before.")]] = UNSET
 
 
 class SessionRow(Answer, frozen=True, kw_only=True):
@@ -312,8 +303,8 @@ class SearchSessions(Input, frozen=True, kw_only=True):
     """What to look for."""
 
     query: Annotated[str, Meta(description="Words; a hit has all of them.", min_length=1, max_length=256)]
-    limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
-    cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
+    limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
+    cursor: Maybe[Annotated[str, Meta(description="next_cursor of the page before.")]] = UNSET
 
 
 class HitRow(Answer, frozen=True, kw_only=True):

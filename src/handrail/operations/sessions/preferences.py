@@ -6,7 +6,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.disclosure.fields import Shape
@@ -21,7 +21,7 @@ from handrail.operations.finding import find_session
 from handrail.ports.workspace import Settings
 from handrail.projections.overview import choose_run
 from handrail.projections.run_graph import run_graphs
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, require_healthy, wait_for_writer
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
@@ -96,9 +96,7 @@ CHOICES = Choices(
 class ShowPreferences(Input, frozen=True, kw_only=True):
     """Whose preferences."""
 
-    session: Annotated[str, Meta(description="Session id; default: those of new sessions.")] | UnsetType = (
-        UNSET
-    )
+    session: Maybe[Annotated[str, Meta(description="Session id; default: those of new sessions.")]] = UNSET
 
 
 class HeldPreferences(Answer, frozen=True, kw_only=True):
@@ -196,7 +194,7 @@ SHOW = Operation(
     input=ShowPreferences,
     output=ShownPreferences,
     perform=show_preferences,
-    shape=Shape(levels={"minimal": ("autonomy", "risk_policy")}, select="top"),
+    shape=Shape(levels={"minimal": ("autonomy", "risk_policy")}),
     errors=("SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION"),
 )
 
@@ -213,14 +211,10 @@ AUTONOMY, RISK_POLICY = "preferences.autonomy", "preferences.riskPolicy"
 class SetPreferences(GatedInput, frozen=True, kw_only=True):
     """Where, and what changes; what is left out stays."""
 
-    session: Annotated[str, Meta(description="Session id; default: those of new sessions.")] | UnsetType = (
-        UNSET
-    )
-    preset: Annotated[PresetName, Meta(description="Both at once, by the name of a preset.")] | UnsetType = (
-        UNSET
-    )
-    autonomy: Annotated[Autonomy, Meta(description="How far to go without the user.")] | UnsetType = UNSET
-    risk_policy: Annotated[RiskPolicy, Meta(description="How much risk to take.")] | UnsetType = UNSET
+    session: Maybe[Annotated[str, Meta(description="Session id; default: those of new sessions.")]] = UNSET
+    preset: Maybe[Annotated[PresetName, Meta(description="Both at once, by the name of a preset.")]] = UNSET
+    autonomy: Maybe[Annotated[Autonomy, Meta(description="How far to go without the user.")]] = UNSET
+    risk_policy: Maybe[Annotated[RiskPolicy, Meta(description="How much risk to take.")]] = UNSET
 
 
 def set_preferences(rt: WritePorts, request: SetPreferences) -> DryRun | Success:
@@ -374,6 +368,6 @@ SET = Operation(
     input=SetPreferences,
     output=ShownPreferences,
     perform=set_preferences,
-    shape=Shape(levels={"minimal": ("autonomy", "risk_policy")}, select="top"),
+    shape=Shape(levels={"minimal": ("autonomy", "risk_policy")}),
     errors=("SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_UNSUPPORTED_VERSION"),
 )

@@ -47,7 +47,7 @@ from handrail.projections.resume_candidates import (
 )
 from handrail.projections.run_graph import preferred_tip, title_at
 from handrail.runtime.damaged_sessions import pass_over
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.runtime.sessions import require_healthy
 from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow
@@ -63,18 +63,12 @@ FULL_HEAD = r"^[0-9a-fA-F]{40}([0-9a-fA-F]{24})?$"
 class ResumeSession(Input, frozen=True, kw_only=True):
     """What is known about the work to resume."""
 
-    query: (
-        Annotated[
-            str,
-            Meta(description="Words, branch, commit or id.", max_length=200),
-        ]
-        | UnsetType
-    ) = UNSET
-    branch: (
-        Annotated[str, Meta(description="Git branch, or how its name begins.", max_length=200)] | UnsetType
-    ) = UNSET
-    head: Annotated[str, Meta(description="Full id of a git commit.", pattern=FULL_HEAD)] | UnsetType = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    query: Maybe[Annotated[str, Meta(description="Words, branch, commit or id.", max_length=200)]] = UNSET
+    branch: Maybe[Annotated[str, Meta(description="Git branch, or how its name begins.", max_length=200)]] = (
+        UNSET
+    )
+    head: Maybe[Annotated[str, Meta(description="Full id of a git commit.", pattern=FULL_HEAD)]] = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
 
 class Candidate(Payload, frozen=True, kw_only=True):
@@ -379,6 +373,5 @@ WORK_HERE = Operation(
     input=ShowWork,
     output=WorkHere,
     perform=lambda rt, request: find_work_in_progress(rt, project_of(rt, request.project)),
-    shape=Shape(levels={"minimal": None}, select="top"),
 )
 """Not in the registry: only a client's hook asks for it, and the server of a team answers it."""

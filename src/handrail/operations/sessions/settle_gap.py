@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import E_HUMAN_REQUIRED
 from handrail.contract.disclosure.fields import Shape
@@ -26,7 +26,7 @@ from handrail.operations.finding import find_run, find_session, name_answerer
 from handrail.operations.stored_sessions import Sessions, ask_sessions, facet
 from handrail.projections.doubts import AGREEABLE, describe_doubt, list_all_doubts, name_doubts
 from handrail.projections.run_graph import run_graph
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, read_session
 from handrail.runtime.who_confirms import require_yes
@@ -47,7 +47,7 @@ class SettleGap(Input, frozen=True, kw_only=True):
         ),
     ]
     note: Annotated[str, Meta(description="Why it is settled.", min_length=1, max_length=LONGEST_NOTE)]
-    session: Annotated[str, Meta(description="Its session; else all are searched.")] | UnsetType = UNSET
+    session: Maybe[Annotated[str, Meta(description="Its session; else all are searched.")]] = UNSET
 
 
 class SettledGap(Answer, frozen=True, kw_only=True):
@@ -237,7 +237,6 @@ OPERATION = Operation(
     shape=Shape(
         levels={"minimal": ("gap_id", "status", "is_new")},
         id_field="gap_id",
-        select="top",
         untrusted=("summary", "note"),
     ),
     errors=(

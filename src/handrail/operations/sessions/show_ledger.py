@@ -34,7 +34,7 @@ from handrail.contract.wording import quote
 from handrail.operations.finding import FoundRun, find_run
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.ledger import ledger_entries
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import PAGE_BYTES, page_of, read_place
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import require_healthy
@@ -61,33 +61,22 @@ class ShowLedger(Input, frozen=True, kw_only=True):
     """Which run, and how much of its ledger."""
 
     run_id: Annotated[str, Meta(description="Run id.", min_length=1, max_length=128)]
-    mode: Annotated[Mode, Meta(description="How much; default full.")] | UnsetType = UNSET
-    since_version: (
+    mode: Maybe[Annotated[Mode, Meta(description="How much; default full.")]] = UNSET
+    since_version: Maybe[
         Annotated[int, Meta(description="With delta: the version you have.", ge=0, le=MOST_OFFSET)]
-        | UnsetType
-    ) = UNSET
-    filter_by_operation: (
-        Annotated[
-            str,
-            Meta(description="Only these operations: exact, run.* or !run.*.", max_length=2_000),
-        ]
-        | UnsetType
-    ) = UNSET
-    without_checksum: Annotated[bool, Meta(description="Leave the checksum out.")] | UnsetType = UNSET
-    view: (
-        Annotated[
-            Literal["entries", "state"],
-            Meta(description="state: what all entries add up to."),
-        ]
-        | UnsetType
-    ) = UNSET
-    limit: Annotated[int, Meta(description="Entries per page.", ge=1, le=MOST_ENTRIES)] | UnsetType = UNSET
-    offset: (
-        Annotated[int, Meta(description="With full: entries to skip.", ge=0, le=MOST_OFFSET)] | UnsetType
-    ) = UNSET
-    cursor: Annotated[str, Meta(description="With delta: next_cursor of the page before.")] | UnsetType = (
+    ] = UNSET
+    filter_by_operation: Maybe[
+        Annotated[str, Meta(description="Only these operations: exact, run.* or !run.*.", max_length=2_000)]
+    ] = UNSET
+    without_checksum: Maybe[Annotated[bool, Meta(description="Leave the checksum out.")]] = UNSET
+    view: Maybe[
+        Annotated[Literal["entries", "state"], Meta(description="state: what all entries add up to.")]
+    ] = UNSET
+    limit: Maybe[Annotated[int, Meta(description="Entries per page.", ge=1, le=MOST_ENTRIES)]] = UNSET
+    offset: Maybe[Annotated[int, Meta(description="With full: entries to skip.", ge=0, le=MOST_OFFSET)]] = (
         UNSET
     )
+    cursor: Maybe[Annotated[str, Meta(description="With delta: next_cursor of the page before.")]] = UNSET
 
 
 class ShownView(LedgerView, frozen=True, kw_only=True):
@@ -299,7 +288,6 @@ OPERATION = Operation(
     variants=(LedgerDelta, LedgerSummary, ShownView),
     perform=show_ledger,
     shape=Shape(
-        select="top",
         rows="entries",
         untrusted=(
             *("entries.contextDelta", "removedConstraints"),

@@ -79,7 +79,7 @@ from handrail.projections.run_graph import (
     run_graphs,
 )
 from handrail.projections.timeline import timeline
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import Leaf
@@ -103,9 +103,7 @@ class ShowSession(Input, frozen=True, kw_only=True):
     """Which session."""
 
     session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
-    run: (
-        Annotated[str, Meta(description="Only this run of it.", min_length=1, max_length=128)] | UnsetType
-    ) = UNSET
+    run: Maybe[Annotated[str, Meta(description="Only this run of it.", min_length=1, max_length=128)]] = UNSET
 
 
 class StepNoteRow(Answer, frozen=True, kw_only=True):
@@ -549,7 +547,6 @@ OPERATION = Operation(
             ),
         },
         id_field="session_id",
-        select="top",
         drop_order=("timeline", "runs", "notes", "branch", "project", "goal"),
         windows=("timeline", "runs", "notes"),
         on_demand=("timeline",),

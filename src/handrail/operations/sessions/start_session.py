@@ -26,7 +26,7 @@ from handrail.operations.report import Goal, Output, check_goal_size
 from handrail.operations.session_replies import SessionReply, reply_to_opening
 from handrail.projections.overview import latest_run, session_title
 from handrail.projections.run_graph import run_graph
-from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Operation
+from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, empty_session
 from handrail.runtime.who_confirms import require_yes
@@ -36,19 +36,17 @@ from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, 
 class StartSession(GatedInput, frozen=True, kw_only=True):
     """What the work is for, and what is known so far."""
 
-    goal: Goal | UnsetType = UNSET
-    session: (
-        Annotated[str, Meta(description="A session that is there already; else one is begun.")] | UnsetType
-    ) = UNSET
-    notes: Annotated[str, Meta(description="What to keep; Markdown up to 64 KB.")] | UnsetType = UNSET
-    request_id: (
+    goal: Maybe[Goal] = UNSET
+    session: Maybe[
+        Annotated[str, Meta(description="A session that is there already; else one is begun.")]
+    ] = UNSET
+    notes: Maybe[Annotated[str, Meta(description="What to keep; Markdown up to 64 KB.")]] = UNSET
+    request_id: Maybe[
         Annotated[
-            str,
-            Meta(description="Your key; a repeat returns the same session.", pattern=REQUEST_ID_PATTERN),
+            str, Meta(description="Your key; a repeat returns the same session.", pattern=REQUEST_ID_PATTERN)
         ]
-        | UnsetType
-    ) = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    ] = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
 
 def start_session(rt: WritePorts, request: StartSession) -> Success | DryRun:
@@ -198,7 +196,6 @@ START = Operation(
     perform=start_session,
     shape=Shape(
         levels={"minimal": ("kind", "sessionToken", "nextCall", "warnings")},
-        select="top",
         untrusted=("session.goal",),
     ),
     tool="start_session",
@@ -283,7 +280,6 @@ RENAME = Operation(
     shape=Shape(
         levels={"minimal": ("session_id", "title", "is_new")},
         id_field="session_id",
-        select="top",
         untrusted=("title", "before"),
     ),
     errors=(

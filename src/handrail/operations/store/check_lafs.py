@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import E_NETWORK, NOT_CONFORMANT
 from handrail.contract.conformance.check import (
@@ -27,7 +27,7 @@ from handrail.contract.envelopes.lafs import expand_minimal
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Answer, Call, Fault, Json, refuse_argument
 from handrail.contract.wording import quote
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation, ReportOnly
 from handrail.runtime.runtime import Runtime
 
 MOST_DOCUMENTS = 1_000
@@ -51,11 +51,10 @@ class Document(Input, frozen=True, kw_only=True):
 class CheckLafs(Input, frozen=True, kw_only=True):
     """What to check, and how strictly."""
 
-    documents: (
+    documents: Maybe[
         Annotated[list[Document], Meta(description="The documents.", min_length=1, max_length=MOST_DOCUMENTS)]
-        | UnsetType
-    ) = UNSET
-    url: (
+    ] = UNSET
+    url: Maybe[
         Annotated[
             str,
             Meta(
@@ -64,29 +63,21 @@ class CheckLafs(Input, frozen=True, kw_only=True):
                 max_length=2048,
             ),
         ]
-        | UnsetType
-    ) = UNSET
-    token_file: (
+    ] = UNSET
+    token_file: Maybe[
         Annotated[str, Meta(description="With url: the file with the token to show.", max_length=4096)]
-        | UnsetType
-    ) = UNSET
-    kind: (
-        Annotated[DocumentKind, Meta(description="What they are; auto looks at their keys.")] | UnsetType
-    ) = UNSET
-    tier: (
+    ] = UNSET
+    kind: Maybe[Annotated[DocumentKind, Meta(description="What they are; auto looks at their keys.")]] = UNSET
+    tier: Maybe[
         Annotated[
-            Literal["core", "standard", "complete"],
-            Meta(description="Adoption tier; default complete."),
+            Literal["core", "standard", "complete"], Meta(description="Adoption tier; default complete.")
         ]
-        | UnsetType
-    ) = UNSET
-    ndjson: Annotated[bool, Meta(description="Each line is a document of its own.")] | UnsetType = UNSET
-    expand_minimal: (
-        Annotated[bool, Meta(description="Restore a minimal envelope before the check.")] | UnsetType
-    ) = UNSET
-    report_only: (
-        Annotated[bool, Meta(description="A negative verdict is an answer, not a failure.")] | UnsetType
-    ) = UNSET
+    ] = UNSET
+    ndjson: Maybe[Annotated[bool, Meta(description="Each line is a document of its own.")]] = UNSET
+    expand_minimal: Maybe[
+        Annotated[bool, Meta(description="Restore a minimal envelope before the check.")]
+    ] = UNSET
+    report_only: Maybe[ReportOnly] = UNSET
 
 
 class Verdict(Answer, frozen=True, kw_only=True):
@@ -242,11 +233,6 @@ OPERATION = Operation(
     input=CheckLafs,
     output=Verdict,
     perform=check_lafs,
-    shape=Shape(
-        levels={"minimal": ("ok", "checked")},
-        select="top",
-        drop_order=("reports",),
-        windows=("reports",),
-    ),
+    shape=Shape(levels={"minimal": ("ok", "checked")}, drop_order=("reports",), windows=("reports",)),
     errors=("NOT_CONFORMANT", E_NETWORK.code),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import E_CONFLICT, E_NOT_FOUND, E_VALIDATION
 from handrail.contract.disclosure.fields import Shape
@@ -17,7 +17,7 @@ from handrail.contract.outcome import Fault, NextCall, Success, refuse_argument
 from handrail.contract.wording import format_count
 from handrail.ports.store import CopyWay, SessionCopy
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
-from handrail.runtime.operation import Operation
+from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import (
     Change,
@@ -35,18 +35,16 @@ _Found: TypeAlias = tuple[SessionCopy, ...]
 class CopyStore(GatedInput, frozen=True, kw_only=True):
     """From where, to where, and which sessions."""
 
-    source: (
+    source: Maybe[
         Annotated[str, Meta(description="The home to copy from; default: this one.", max_length=4096)]
-        | UnsetType
-    ) = msgspec.field(default=UNSET, name="from")
-    target: (
+    ] = msgspec.field(default=UNSET, name="from")
+    target: Maybe[
         Annotated[str, Meta(description="The home to copy into; default: this one.", max_length=4096)]
-        | UnsetType
-    ) = msgspec.field(default=UNSET, name="to")
-    ids: Annotated[list[str], Meta(description="Session ids; default: all.")] | UnsetType = UNSET
-    continue_on_error: (
-        Annotated[bool, Meta(description="Continue after an item that failed; default yes.")] | UnsetType
-    ) = UNSET
+    ] = msgspec.field(default=UNSET, name="to")
+    ids: Maybe[Annotated[list[str], Meta(description="Session ids; default: all.")]] = UNSET
+    continue_on_error: Maybe[
+        Annotated[bool, Meta(description="Continue after an item that failed; default yes.")]
+    ] = UNSET
 
 
 class CopiedStore(BatchResult, frozen=True, kw_only=True):
@@ -171,8 +169,5 @@ OPERATION = Operation(
     input=CopyStore,
     output=CopiedStore,
     perform=copy_store,
-    shape=Shape(
-        levels={"minimal": ("items", "summary", "skipped", "event_count")},
-        select="top",
-    ),
+    shape=Shape(levels={"minimal": ("items", "summary", "skipped", "event_count")}),
 )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import E_NOT_FOUND, SESSION_LOCKED
 from handrail.contract.disclosure.fields import Shape
@@ -22,7 +22,7 @@ from handrail.contract.wording import format_count
 from handrail.operations.finding import refuse_unknown
 from handrail.ports.store import RemovalPlan, SessionToRemove, StoreKeeper
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
-from handrail.runtime.operation import Operation
+from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import Runtime, WritePorts
 from handrail.runtime.sessions import LOCK_WAIT_MS
 from handrail.runtime.write_permission import Change, DangerousInput, DryRun, Plan, preview_or_write
@@ -128,9 +128,9 @@ class DeleteSessions(DangerousInput, frozen=True, kw_only=True):
     """Which sessions go."""
 
     ids: Annotated[list[str], Meta(description="Session ids.")]
-    continue_on_error: (
-        Annotated[bool, Meta(description="Continue after an item that failed; default no.")] | UnsetType
-    ) = UNSET
+    continue_on_error: Maybe[
+        Annotated[bool, Meta(description="Continue after an item that failed; default no.")]
+    ] = UNSET
 
 
 class DeletedSessions(BatchResult, frozen=True, kw_only=True):
@@ -225,7 +225,7 @@ DELETE = Operation(
     input=DeleteSessions,
     output=DeletedSessions,
     perform=delete_sessions,
-    shape=Shape(levels={"minimal": ("items", "summary", "skipped")}, select="top"),
+    shape=Shape(levels={"minimal": ("items", "summary", "skipped")}),
     errors=("SESSION_LOCKED",),
 )
 
@@ -243,18 +243,17 @@ HALF_REMOVED = "a session that was removed; files of it could not be deleted the
 class CollectGarbage(DangerousInput, frozen=True, kw_only=True):
     """Which sessions are old enough to go."""
 
-    older_than: (
+    older_than: Maybe[
         Annotated[
             int,
             Meta(
                 description="Days without activity; default: the setting retentionDays.", ge=0, le=MOST_DAYS
             ),
         ]
-        | UnsetType
-    ) = UNSET
-    continue_on_error: (
-        Annotated[bool, Meta(description="Continue after an item that failed; default no.")] | UnsetType
-    ) = UNSET
+    ] = UNSET
+    continue_on_error: Maybe[
+        Annotated[bool, Meta(description="Continue after an item that failed; default no.")]
+    ] = UNSET
 
 
 class CollectedGarbage(BatchResult, frozen=True, kw_only=True):
@@ -369,9 +368,6 @@ COLLECT = Operation(
     input=CollectGarbage,
     output=CollectedGarbage,
     perform=collect_garbage,
-    shape=Shape(
-        levels={"minimal": ("items", "summary", "skipped", "bytes_freed")},
-        select="top",
-    ),
+    shape=Shape(levels={"minimal": ("items", "summary", "skipped", "bytes_freed")}),
     errors=("SESSION_LOCKED",),
 )

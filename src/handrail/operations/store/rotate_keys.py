@@ -77,5 +77,5 @@ OPERATION = Operation(
     input=RotateKeys,
     output=RotatedKeys,
     perform=rotate_keys,
-    shape=Shape(levels={"minimal": ("key_count",)}, select="top"),
+    shape=Shape(levels={"minimal": ("key_count",)}),
 )

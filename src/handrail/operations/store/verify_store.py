@@ -22,7 +22,7 @@ from handrail.operations.finding import refuse_unknown
 from handrail.ports.store import SessionCheck, SessionUsage, StoreCheck, StoreProblem
 from handrail.runtime.batch import BatchItem, BatchResult, BatchSummary, ItemError, stream_batch, targets_of
 from handrail.runtime.damaged_sessions import UPDATE
-from handrail.runtime.operation import Input, Operation, StreamItem
+from handrail.runtime.operation import Input, Maybe, Operation, ReportOnly, StreamItem
 from handrail.runtime.runtime import ReadPorts, Runtime
 
 MOST_PROBLEMS = 100
@@ -33,14 +33,11 @@ MOST_LEFTOVERS = 20
 class VerifyStore(Input, frozen=True, kw_only=True):
     """What to look at."""
 
-    ids: Annotated[list[str], Meta(description="Session ids; default: the whole store.")] | UnsetType = UNSET
-    report_only: (
-        Annotated[bool, Meta(description="A negative verdict is an answer, not a failure.")] | UnsetType
-    ) = UNSET
-    continue_on_error: (
+    ids: Maybe[Annotated[list[str], Meta(description="Session ids; default: the whole store.")]] = UNSET
+    report_only: Maybe[ReportOnly] = UNSET
+    continue_on_error: Maybe[
         Annotated[bool, Meta(description="With ids: look at the rest after one that fails; default true.")]
-        | UnsetType
-    ) = UNSET
+    ] = UNSET
 
 
 class VerifyReport(Answer, frozen=True, kw_only=True):
@@ -303,7 +300,6 @@ VERIFY = Operation(
     stream=stream_verification,
     shape=Shape(
         levels={"minimal": ("ok", "problem_count", "items")},
-        select="top",
         drop_order=("problems",),
         windows=("problems",),
     ),
@@ -364,7 +360,6 @@ MEASURE = Operation(
     perform=measure_store,
     shape=Shape(
         levels={"minimal": ("total_bytes", "leftover_bytes")},
-        select="top",
         drop_order=("largest_sessions",),
         windows=("largest_sessions",),
     ),

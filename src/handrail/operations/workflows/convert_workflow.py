@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import E_USAGE
-from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Answer, Fault, Json, Notice, Success, refuse_argument
 from handrail.contract.wording import quote
@@ -16,7 +15,7 @@ from handrail.operations.workflow_catalog import find_workflow, load_catalog
 from handrail.operations.workflows.examine_workflows import WorkflowText, choose_one, refuse_problems
 from handrail.operations.workflows.save_workflow import plan_file, put_file
 from handrail.ports.workspace import FilePlace
-from handrail.runtime.operation import Operation
+from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.write_permission import DryRun, GatedInput, Plan, preview_or_write
 from handrail.workflows.limits import Spelling, spelling_of
@@ -32,19 +31,18 @@ ERRORS = ("WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND")
 class SpellingChoice(GatedInput, frozen=True, kw_only=True):
     """Which workflow, by its id or as the text of a file, and where the new text goes."""
 
-    workflow_id: (
-        Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)] | UnsetType
-    ) = UNSET
-    document: Annotated[WorkflowText, Meta(description="A file instead of an id.")] | UnsetType = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    workflow_id: Maybe[
+        Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
+    ] = UNSET
+    document: Maybe[Annotated[WorkflowText, Meta(description="A file instead of an id.")]] = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
-    out: (
+    out: Maybe[
         Annotated[
             str,
             Meta(description="File to write; default: the text is printed.", min_length=1, max_length=4_096),
         ]
-        | UnsetType
-    ) = UNSET
+    ] = UNSET
 
 
 class SpelledWorkflow(Answer, frozen=True, kw_only=True):
@@ -216,6 +214,5 @@ OPERATION = Operation(
     output=SpelledWorkflow,
     variants=(WrittenWorkflow,),
     perform=convert_workflow,
-    shape=Shape(levels={"minimal": None, "standard": None, "full": None}, select="top"),
     errors=ERRORS,
 )

@@ -22,7 +22,7 @@ from handrail.projections.workflow_diff import (
     list_step_differences,
     make_readable,
 )
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.workflows.compiled import CompiledWorkflow, Pinned
 
@@ -34,7 +34,7 @@ class DiffWorkflows(Input, frozen=True, kw_only=True):
         list[WorkflowText | str],
         Meta(description="Two workflows: files or ids, the older first.", min_length=2, max_length=2),
     ]
-    project: Annotated[str, Meta(description="Project directory.")] | msgspec.UnsetType = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
 
 class ComparedWorkflow(Answer, frozen=True, kw_only=True):
@@ -112,8 +112,7 @@ OPERATION = Operation(
     output=WorkflowComparison,
     perform=diff_workflows,
     shape=Shape(
-        levels={"minimal": ("is_same", "step_count"), "standard": None, "full": None},
-        select="top",
+        levels={"minimal": ("is_same", "step_count")},
         drop_order=("elsewhere", "steps"),
         untrusted=("steps", "elsewhere"),
     ),

@@ -13,7 +13,7 @@ from handrail.contract.outcome import Fault, Json, NextCall, refuse_argument
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import compile_entry, load_catalog, problem_row, read_entry
-from handrail.runtime.operation import Input
+from handrail.runtime.operation import Input, Maybe
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.catalog import (
     BrokenContract,
@@ -52,10 +52,9 @@ class WorkflowText(Input, frozen=True, kw_only=True):
 
     source: Annotated[str, Meta(description="Where it was read.", max_length=4_096)]
     text: Annotated[str, Meta(description="Its content.", max_length=MAX_SOURCE_BYTES + 1)]
-    holds: (
+    holds: Maybe[
         Annotated[Literal["workflow", "contract"], Meta(description="Default: what its path says.")]
-        | UnsetType
-    ) = UNSET
+    ] = UNSET
     trouble: Annotated[str, Meta(description="Why it was not read.", max_length=8_192)] = ""
     remedy: Annotated[str, Meta(description="What to do about that.", max_length=8_192)] = ""
 
@@ -63,11 +62,11 @@ class WorkflowText(Input, frozen=True, kw_only=True):
 class WorkflowChoice(Input, frozen=True, kw_only=True):
     """One workflow: by its id, or as the text of a file."""
 
-    workflow_id: (
-        Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)] | UnsetType
-    ) = UNSET
-    document: Annotated[WorkflowText, Meta(description="A file instead of an id.")] | UnsetType = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    workflow_id: Maybe[
+        Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
+    ] = UNSET
+    document: Maybe[Annotated[WorkflowText, Meta(description="A file instead of an id.")]] = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
 
 class Examined(msgspec.Struct, frozen=True, kw_only=True):

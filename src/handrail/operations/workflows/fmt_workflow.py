@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
-from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Notice, Success, refuse_argument
 from handrail.contract.wording import format_count
 from handrail.operations.workflow_catalog import load_catalog
@@ -21,7 +20,7 @@ from handrail.operations.workflows.convert_workflow import (
     put_out,
 )
 from handrail.operations.workflows.examine_workflows import Examined, WorkflowText, examine_texts, refuse
-from handrail.runtime.operation import Operation
+from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import WritePorts, project_of
 from handrail.runtime.write_permission import DryRun
 from handrail.workflows.catalog import Catalog
@@ -34,10 +33,9 @@ _MOST_FIXES = 50
 class FmtWorkflow(SpellingChoice, frozen=True, kw_only=True):
     """Which workflow."""
 
-    fix: (
+    fix: Maybe[
         Annotated[bool, Meta(description="Apply each certain fix of a file, and leave its layout.")]
-        | UnsetType
-    ) = UNSET
+    ] = UNSET
 
 
 def fmt_workflow(rt: WritePorts, request: FmtWorkflow) -> DryRun | Success:
@@ -86,6 +84,5 @@ OPERATION = Operation(
     output=SpelledWorkflow,
     variants=(WrittenWorkflow,),
     perform=fmt_workflow,
-    shape=Shape(levels={"minimal": None, "standard": None, "full": None}, select="top"),
     errors=ERRORS,
 )

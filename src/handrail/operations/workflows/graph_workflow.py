@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, TypeAlias, assert_never
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer
 from handrail.operations.workflows.examine_workflows import WorkflowChoice, load_chosen_workflow
 from handrail.projections.workflow_graph.drawings import draw_mermaid, draw_svg, draw_text
 from handrail.projections.workflow_graph.graph import WorkflowGraph, graph_document, workflow_graph
-from handrail.runtime.operation import Operation
+from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
 
 DrawnAs: TypeAlias = Literal["mermaid", "svg", "text", "json"]
@@ -21,8 +21,8 @@ DrawnAs: TypeAlias = Literal["mermaid", "svg", "text", "json"]
 class GraphWorkflow(WorkflowChoice, frozen=True, kw_only=True):
     """Which workflow, and how it is drawn."""
 
-    drawn_as: Annotated[DrawnAs, Meta(description="How to draw it; default mermaid.")] | UnsetType = (
-        msgspec.field(default=UNSET, name="as")
+    drawn_as: Maybe[Annotated[DrawnAs, Meta(description="How to draw it; default mermaid.")]] = msgspec.field(
+        default=UNSET, name="as"
     )
 
 
@@ -69,10 +69,6 @@ OPERATION = Operation(
     input=GraphWorkflow,
     output=WorkflowDrawing,
     perform=graph_workflow,
-    shape=Shape(
-        levels={"minimal": ("workflow_id", "workflow_hash", "drawing"), "standard": None, "full": None},
-        select="top",
-        untrusted=("drawing",),
-    ),
+    shape=Shape(levels={"minimal": ("workflow_id", "workflow_hash", "drawing")}, untrusted=("drawing",)),
     errors=("WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND"),
 )

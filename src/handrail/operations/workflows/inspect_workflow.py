@@ -20,7 +20,7 @@ from handrail.operations.workflow_catalog import find_workflow, load_catalog, pi
 from handrail.operations.workflows.examine_workflows import WorkflowChoice, choose_one, load_given
 from handrail.operations.workflows.list_workflows import InputOutline, outline_steering_inputs
 from handrail.projections.workflow_diff import Difference, list_differences, make_readable
-from handrail.runtime.operation import Operation
+from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.catalog import Catalog, CatalogEntry
 from handrail.workflows.compiled import (
@@ -51,11 +51,10 @@ LONGEST_VALUE_BYTES = 2_048
 class InspectWorkflow(WorkflowChoice, frozen=True, kw_only=True):
     """Which workflow, and how much of it."""
 
-    part: Annotated[Part, Meta(description="Default: summary.")] | UnsetType = UNSET
-    run: (
+    part: Maybe[Annotated[Part, Meta(description="Default: summary.")]] = UNSET
+    run: Maybe[
         Annotated[str, Meta(description="Of diff and pinned: a run, or a session for its latest run.")]
-        | UnsetType
-    ) = UNSET
+    ] = UNSET
 
 
 class StepOutline(Payload, frozen=True, kw_only=True):
@@ -330,7 +329,7 @@ OPERATION = Operation(
     output=WorkflowInspection,
     perform=inspect_workflow,
     shape=Shape(
-        levels={"minimal": ("id", "name", "workflowHash"), "standard": None, "full": None},
+        levels={"minimal": ("id", "name", "workflowHash")},
         id_field="id",
         select="entity:workflow",
         drop_order=("compiled", "diff", "source", "steps", "inputs", "description"),

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Json, Success, make_from
 from handrail.operations.workflow_catalog import load_catalog
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import MOST_ITEMS, PAGE_BYTES, page_of
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.builtins.registry import all_builtins
@@ -31,13 +31,11 @@ BuiltinKind: TypeAlias = Literal["template", "feature", "contract", "ref", "capa
 class ListBuiltins(Input, frozen=True, kw_only=True):
     """Which builtins to list."""
 
-    kind: Annotated[BuiltinKind, Meta(description="Only this kind.")] | UnsetType = UNSET
-    query: Annotated[str, Meta(description="Words in id, title or summary.", max_length=200)] | UnsetType = (
-        UNSET
-    )
-    limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
-    cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    kind: Maybe[Annotated[BuiltinKind, Meta(description="Only this kind.")]] = UNSET
+    query: Maybe[Annotated[str, Meta(description="Words in id, title or summary.", max_length=200)]] = UNSET
+    limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
+    cursor: Maybe[Annotated[str, Meta(description="next_cursor of the page before.")]] = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
 
 class Setting(Answer, frozen=True, kw_only=True):
@@ -166,7 +164,6 @@ OPERATION = Operation(
         levels={
             "minimal": ("id", "kind", "title"),
             "standard": ("id", "kind", "title", "summary", "settings", "example"),
-            "full": None,
         },
         id_field="id",
         select="items",

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 from msgspec.structs import replace
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Payload, Success, make_from
 from handrail.engine.judge.report_frame import make_ask, steering_values
 from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog, rows_of
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.catalog import (
@@ -85,20 +85,18 @@ MOST_DESCRIPTION = 160
 class ListWorkflows(Input, frozen=True, kw_only=True):
     """Which workflows to list."""
 
-    query: (
+    query: Maybe[
         Annotated[str, Meta(description="Words in id, name, description or tags.", max_length=200)]
-        | UnsetType
-    ) = UNSET
-    source: (
+    ] = UNSET
+    source: Maybe[
         Annotated[
             str, Meta(description="Only from this source: a kind, a path or an address.", max_length=4_096)
         ]
-        | UnsetType
-    ) = UNSET
-    kind: Annotated[Literal["workflow", "routine"], Meta(description="Only this kind.")] | UnsetType = UNSET
-    limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
-    cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    ] = UNSET
+    kind: Maybe[Annotated[Literal["workflow", "routine"], Meta(description="Only this kind.")]] = UNSET
+    limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
+    cursor: Maybe[Annotated[str, Meta(description="next_cursor of the page before.")]] = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
 
 class WorkflowRow(Payload, frozen=True, kw_only=True):
@@ -229,7 +227,7 @@ OPERATION = Operation(
     item=WorkflowRow,
     perform=list_workflows,
     shape=Shape(
-        levels={"minimal": ("id", "name"), "standard": None, "full": None},
+        levels={"minimal": ("id", "name")},
         id_field="id",
         select="items",
         untrusted=("id", "name", "description", "sourceRef", "problems"),

@@ -6,16 +6,15 @@ import re
 from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import E_CONFLICT, WORKFLOW_ID_LEGACY
-from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Success, refuse_argument
 from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import load_catalog
 from handrail.operations.workflows.save_workflow import plan_file, put_file, require_own_namespace
 from handrail.ports.workspace import FilePlace
-from handrail.runtime.operation import Operation
+from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.write_permission import DryRun, GatedInput, Plan, preview_or_write
 from handrail.workflows.catalog import suggest_id
@@ -31,14 +30,14 @@ class NewWorkflow(GatedInput, frozen=True, kw_only=True):
     """Which id, what to begin from, and where the file goes."""
 
     workflow_id: Annotated[str, Meta(description="Its id, namespace.name.", min_length=1, max_length=128)]
-    template: Annotated[Starter, Meta(description="What to begin from; default linear.")] | UnsetType = UNSET
-    spelling: Annotated[Spelling, Meta(description="How the file is written; default json.")] | UnsetType = (
+    template: Maybe[Annotated[Starter, Meta(description="What to begin from; default linear.")]] = UNSET
+    spelling: Maybe[Annotated[Spelling, Meta(description="How the file is written; default json.")]] = (
         msgspec.field(default=UNSET, name="as")
     )
-    to: (
-        Annotated[str, Meta(description="Directory; default .handrail/workflows of the project.")] | UnsetType
-    ) = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    to: Maybe[Annotated[str, Meta(description="Directory; default .handrail/workflows of the project.")]] = (
+        UNSET
+    )
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
 
 class CreatedWorkflow(Answer, frozen=True, kw_only=True):
@@ -129,6 +128,5 @@ OPERATION = Operation(
     input=NewWorkflow,
     output=CreatedWorkflow,
     perform=new_workflow,
-    shape=Shape(levels={"minimal": None, "standard": None, "full": None}, select="top"),
     errors=("WORKFLOW_ID_LEGACY", "WORKFLOW_ID_RESERVED"),
 )

@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import E_CONFLICT, WORKFLOW_ID_RESERVED
-from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Answer, Fault, Success, refuse_argument
 from handrail.contract.tokens.confirm import refusal
@@ -26,7 +25,7 @@ from handrail.operations.workflows.examine_workflows import (
     refuse_problems,
 )
 from handrail.ports.workspace import FilePlace
-from handrail.runtime.operation import Operation
+from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import WritePorts, project_of
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, dry_run_of, preview_or_write
 from handrail.workflows.catalog import Catalog
@@ -41,7 +40,7 @@ class SaveWorkflow(GatedInput, frozen=True, kw_only=True):
     """The text, the file it goes to, and what the caller has seen of it."""
 
     document: Annotated[WorkflowText, Meta(description="The workflow.")]
-    file: (
+    file: Maybe[
         Annotated[
             str,
             Meta(
@@ -49,9 +48,8 @@ class SaveWorkflow(GatedInput, frozen=True, kw_only=True):
                 pattern=FILE_NAME,
             ),
         ]
-        | UnsetType
-    ) = UNSET
-    base: (
+    ] = UNSET
+    base: Maybe[
         Annotated[
             str,
             Meta(
@@ -59,9 +57,8 @@ class SaveWorkflow(GatedInput, frozen=True, kw_only=True):
                 max_length=80,
             ),
         ]
-        | UnsetType
-    ) = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    ] = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
 
 class SavedWorkflow(Answer, frozen=True, kw_only=True):
@@ -268,6 +265,5 @@ OPERATION = Operation(
     input=SaveWorkflow,
     output=SavedWorkflow,
     perform=save_workflow,
-    shape=Shape(levels={"minimal": None, "standard": None, "full": None}, select="top"),
     errors=("WORKFLOW_INVALID", "WORKFLOW_ID_RESERVED"),
 )

@@ -35,5 +35,5 @@ OPERATION = Operation(
     input=ShowSchema,
     output=WorkflowSchema,
     perform=show_schema,
-    shape=Shape(levels={"minimal": ("id",), "standard": None, "full": None}, id_field="id", select="top"),
+    shape=Shape(levels={"minimal": ("id",)}, id_field="id"),
 )

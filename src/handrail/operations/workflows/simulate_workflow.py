@@ -30,7 +30,7 @@ from handrail.engine.simulation.simulate import simulate_modes
 from handrail.operations.finding import find_run
 from handrail.operations.workflows.examine_workflows import WorkflowChoice, load_chosen_workflow
 from handrail.projections.run_graph import preferred_tip
-from handrail.runtime.operation import Operation, StreamItem
+from handrail.runtime.operation import Maybe, Operation, ReportOnly, StreamItem
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import require_healthy
 from handrail.workflows.compiled import Pinned
@@ -44,24 +44,18 @@ _MOST_SHOWN = 5
 class SimulateWorkflow(WorkflowChoice, frozen=True, kw_only=True):
     """Which workflow, how far to go, and whether a recorded run is wanted or brought."""
 
-    mode: Annotated[Autonomy, Meta(description="Only this autonomy; default all three.")] | UnsetType = UNSET
-    max_paths: (
-        Annotated[int, Meta(description="Walks per mode; default 2000.", ge=1, le=MOST_PATHS)] | UnsetType
-    ) = UNSET
-    max_starts: (
+    mode: Maybe[Annotated[Autonomy, Meta(description="Only this autonomy; default all three.")]] = UNSET
+    max_paths: Maybe[
+        Annotated[int, Meta(description="Walks per mode; default 2000.", ge=1, le=MOST_PATHS)]
+    ] = UNSET
+    max_starts: Maybe[
         Annotated[int, Meta(description="Sets of input values; default 64.", ge=1, le=MOST_STARTS)]
-        | UnsetType
-    ) = UNSET
-    record: (
+    ] = UNSET
+    record: Maybe[
         Annotated[str, Meta(description="A run or session id: give its run as a regression case.")]
-        | UnsetType
-    ) = UNSET
-    replay: Annotated[str, Meta(description="A regression case as JSON: walk its run again.")] | UnsetType = (
-        UNSET
-    )
-    report_only: (
-        Annotated[bool, Meta(description="A negative verdict is an answer, not a failure.")] | UnsetType
-    ) = UNSET
+    ] = UNSET
+    replay: Maybe[Annotated[str, Meta(description="A regression case as JSON: walk its run again.")]] = UNSET
+    report_only: Maybe[ReportOnly] = UNSET
 
 
 class Simulation(Answer, frozen=True, kw_only=True):
@@ -250,10 +244,7 @@ OPERATION = Operation(
                 "case",
                 "replay",
             ),
-            "standard": None,
-            "full": None,
         },
-        select="top",
         drop_order=("prompts", "by_mode", "unproven", "untried"),
         windows=("prompts", "problems", "dead_steps", "untried"),
     ),

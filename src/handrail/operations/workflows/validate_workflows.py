@@ -21,7 +21,7 @@ from handrail.operations.workflows.examine_workflows import (
 )
 from handrail.operations.workflows.overlay_drift import explain_changed_base
 from handrail.runtime.batch import BatchSummary, ItemError, item_error
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation, ReportOnly
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.catalog import Catalog
 from handrail.workflows.compiled import list_wanted_checks
@@ -41,28 +41,23 @@ _SHOWN: dict[Severity, tuple[Severity, ...]] = {
 class ValidateWorkflows(Input, frozen=True, kw_only=True):
     """What to check, and how much of it to report."""
 
-    documents: (
+    documents: Maybe[
         Annotated[
             list[WorkflowText | str],
             Meta(description="Workflow files; a string is an id.", max_length=MOST_TARGETS),
         ]
-        | UnsetType
-    ) = UNSET
-    workflow_ids: (
+    ] = UNSET
+    workflow_ids: Maybe[
         Annotated[list[str], Meta(description="Ids from list_workflows.", max_length=MOST_TARGETS)]
-        | UnsetType
-    ) = UNSET
-    min_severity: (
+    ] = UNSET
+    min_severity: Maybe[
         Annotated[Severity, Meta(description="Leave out lesser problems; default hint, so nothing.")]
-        | UnsetType
-    ) = UNSET
-    report_only: (
-        Annotated[bool, Meta(description="A negative verdict is an answer, not a failure.")] | UnsetType
-    ) = UNSET
-    continue_on_error: (
-        Annotated[bool, Meta(description="Check the rest after one that fails; default true.")] | UnsetType
-    ) = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    ] = UNSET
+    report_only: Maybe[ReportOnly] = UNSET
+    continue_on_error: Maybe[
+        Annotated[bool, Meta(description="Check the rest after one that fails; default true.")]
+    ] = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
 
 class CheckedWorkflow(Answer, frozen=True, kw_only=True):
@@ -223,8 +218,7 @@ OPERATION = Operation(
     output=ValidationReport,
     perform=validate_workflows,
     shape=Shape(
-        levels={"minimal": ("ok", "summary"), "standard": None, "full": None},
-        select="top",
+        levels={"minimal": ("ok", "summary")},
         drop_order=("items",),
         windows=("items",),
         untrusted=("items.target", "items.workflow_id", "items.source_ref", "items.problems", "items.error"),

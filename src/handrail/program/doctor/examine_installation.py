@@ -10,7 +10,7 @@ from functools import cache
 from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail import __version__
 from handrail.contract.catalogue import E_VALIDATION
@@ -35,7 +35,7 @@ from handrail.program.doctor.program_checks import (
 )
 from handrail.program.setup.set_up_clients import find_clients
 from handrail.program.update.package_index import version_key
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import Runtime, project_or_root
 from handrail.runtime.sessions import read_session
 from handrail.workflows.catalog import source_of
@@ -410,7 +410,7 @@ def _finding(check: Callable[[CheckInput], DoctorCheck], given: CheckInput) -> D
 class ExamineInstallation(Input, frozen=True, kw_only=True):
     """What to look at."""
 
-    checks: (
+    checks: Maybe[
         Annotated[
             list[Annotated[str, Meta(extra_json_schema={"enum": list(CHECK_NAMES)})]],
             Meta(
@@ -419,15 +419,13 @@ class ExamineInstallation(Input, frozen=True, kw_only=True):
                 max_length=50,
             ),
         ]
-        | UnsetType
-    ) = UNSET
-    offline: (
+    ] = UNSET
+    offline: Maybe[
         Annotated[
             bool, Meta(description="Use only this machine, with the result of the last check of the index.")
         ]
-        | UnsetType
-    ) = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    ] = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
 
 class CheckCounts(Answer, frozen=True, kw_only=True):

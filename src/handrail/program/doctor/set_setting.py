@@ -175,11 +175,6 @@ OPERATION = Operation(
     input=SetSetting,
     output=SettingSet,
     perform=set_setting,
-    shape=Shape(
-        levels={"minimal": ("key", "after")},
-        id_field="key",
-        select="top",
-        untrusted=("before", "after"),
-    ),
+    shape=Shape(levels={"minimal": ("key", "after")}, id_field="key", untrusted=("before", "after")),
     errors=(E_HUMAN_REQUIRED.code,),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail import __version__
 from handrail.contract.disclosure.fields import Shape
@@ -14,14 +14,14 @@ from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.ports.server import TeamState
 from handrail.ports.store import DatabaseFacts
 from handrail.ports.workspace import Settings
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, Runtime, project_or_root
 
 
 class ShowContext(Input, frozen=True, kw_only=True):
     """For which project."""
 
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
 
 class WorkspaceFacts(Answer, frozen=True, kw_only=True):

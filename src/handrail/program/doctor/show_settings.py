@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail import __version__
 from handrail.contract.catalogue import E_IO
@@ -18,7 +18,7 @@ from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.redaction import redact_credentials
 from handrail.ports.process import McpProcess
 from handrail.ports.workspace import DesiredSettings, Settings
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import Runtime, project_or_root
 
 PACKED_NAME = "settings.json"
@@ -55,7 +55,7 @@ _OF_TEAM_SERVERS = "limits."
 class ShowSettings(Input, frozen=True, kw_only=True):
     """For which project."""
 
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
 
 
 class PackedSetting(msgspec.Struct, frozen=True, kw_only=True):
@@ -234,7 +234,6 @@ OPERATION = Operation(
     perform=show_settings,
     shape=Shape(
         levels={"minimal": ("settings.name", "settings.applied", "settings.source")},
-        select="top",
         untrusted=("settings.desired", "settings.applied", "problems.message"),
     ),
 )

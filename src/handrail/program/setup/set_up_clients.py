@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import E_CONFIG, E_IO, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
@@ -54,7 +54,7 @@ from handrail.program.setup.edits import (
 )
 from handrail.program.setup.first_checks import LOOKED_AT, suggest_checks
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
-from handrail.runtime.operation import Operation
+from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import Runtime, WritePorts, project_of
 from handrail.runtime.write_permission import (
     Change,
@@ -80,42 +80,34 @@ TRUST = "In Codex, look at Handrail's hooks with /hooks and trust them; before t
 class SetUpClients(GatedInput, frozen=True, kw_only=True):
     """Which clients, for whom, and whether in or out."""
 
-    clients: (
+    clients: Maybe[
         Annotated[
             list[ClientName], Meta(description="Which clients; default: those found here.", max_length=20)
         ]
-        | UnsetType
-    ) = UNSET
-    scope: (
+    ] = UNSET
+    scope: Maybe[
         Annotated[Scope, Meta(description="For all your work, or for this project; default user.")]
-        | UnsetType
-    ) = UNSET
-    sets: (
+    ] = UNSET
+    sets: Maybe[
         Annotated[
             list[ToolSet],
             Meta(description="Which tools: a server serves one set; default workflow, to remove all."),
         ]
-        | UnsetType
-    ) = UNSET
-    hooks: (
+    ] = UNSET
+    hooks: Maybe[
         Annotated[bool, Meta(description="Also add hooks, around a compaction and after shell commands.")]
-        | UnsetType
-    ) = UNSET
-    checks: (
+    ] = UNSET
+    checks: Maybe[
         Annotated[
             bool,
             Meta(description="Declare a first set of checks in this project, from the files found in it."),
         ]
-        | UnsetType
-    ) = UNSET
-    remove: (
+    ] = UNSET
+    remove: Maybe[
         Annotated[bool, Meta(description="Take it out, hooks too; the skill goes with the last client.")]
-        | UnsetType
-    ) = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
-    continue_on_error: Annotated[bool, Meta(description="Continue after a target failed.")] | UnsetType = (
-        UNSET
-    )
+    ] = UNSET
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    continue_on_error: Maybe[Annotated[bool, Meta(description="Continue after a target failed.")]] = UNSET
 
 
 class SetUp(BatchResult, frozen=True, kw_only=True):
@@ -572,5 +564,5 @@ OPERATION = Operation(
     output=SetUp,
     perform=set_up_clients,
     starts_programs=True,
-    shape=Shape(levels={"minimal": ("items", "summary", "skipped")}, select="top"),
+    shape=Shape(levels={"minimal": ("items", "summary", "skipped")}),
 )

@@ -56,7 +56,7 @@ from handrail.program.update.verify_release import (
     require_verified_files,
     verify_release,
 )
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, Runtime
 
 _NPX = "npx skills add handrail -y -g"
@@ -78,19 +78,17 @@ _REFUSED = {
 class UpdateProgram(Input, frozen=True, kw_only=True):
     """Which release, and how far to go."""
 
-    check: Annotated[bool, Meta(description="Only say whether there is a newer release.")] | UnsetType = UNSET
-    dry_run: Annotated[bool, Meta(description="Only show what would be done.")] | UnsetType = UNSET
-    target_version: (
+    check: Maybe[Annotated[bool, Meta(description="Only say whether there is a newer release.")]] = UNSET
+    dry_run: Maybe[Annotated[bool, Meta(description="Only show what would be done.")]] = UNSET
+    target_version: Maybe[
         Annotated[str, Meta(description="This release instead of the newest.", min_length=1, max_length=64)]
-        | UnsetType
-    ) = UNSET
-    channel: (
-        Annotated[Literal["stable", "pre"], Meta(description="Whether pre-releases count.")] | UnsetType
-    ) = UNSET
-    verify: (
+    ] = UNSET
+    channel: Maybe[Annotated[Literal["stable", "pre"], Meta(description="Whether pre-releases count.")]] = (
+        UNSET
+    )
+    verify: Maybe[
         Annotated[bool, Meta(description="Check the signature of the release before it is installed.")]
-        | UnsetType
-    ) = UNSET
+    ] = UNSET
 
 
 class Updated(Answer, frozen=True, kw_only=True):
@@ -487,7 +485,6 @@ OPERATION = Operation(
     perform=update_program,
     shape=Shape(
         levels={"minimal": ("status", "current_version", "target_version", "update_available", "hint")},
-        select="top",
     ),
     reads_with=("check", "dryRun"),
     errors=(
