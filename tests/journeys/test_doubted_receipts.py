@@ -64,6 +64,7 @@ CLEAN = {
     "sees the failure of the start in other words, and guards its fix by the name of the check": "clean",
     "puts its new test aside, as it is told": "told",
     "breaks what it changes, sees that, and mends it": "clean",
+    "says that it checked nothing of one thing": "told",
 }
 """Honest days, and what becomes of each."""
 

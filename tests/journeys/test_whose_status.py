@@ -16,11 +16,10 @@ from handrail.host.check_programs import LocalCheckPrograms
 from handrail.host.workspace import LocalWorkspace
 from handrail.operations.checks.note_command import NoteCommand, note_command
 from handrail.operations.checks.run_check import RunCheck, run_check
-from handrail.projections.closing import ALL_CHECKED
 from handrail.runtime.hub import perform
 from tests.host.worktree.project import commit
 from tests.journeys.given_workflows import step
-from tests.journeys.test_until_the_end import CHANGE, RIGHT, TESTS, Site, changed, site, verified
+from tests.journeys.test_until_the_end import CHANGE, RIGHT, Site, changed, site
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 __all__ = ["site"]
@@ -123,16 +122,3 @@ def test_a_check_of_one_project_in_a_repository_of_several_runs_in_its_own(site:
         data = dict(told.data)
         assert (data["exitStatus"], data["directory"]) == (0, "."), around
         assert "check_elsewhere" not in [one.type for one in told.notices]
-
-
-def test_what_a_passed_verification_did_not_check_is_named_in_the_closing_line(site: Site) -> None:
-    site.begin()
-    site.write("src/bill.py", RIGHT)
-    site.run(*TESTS.split())
-    site.send(changed("src/bill.py"))
-    ran_it = {"source": "command", "ref": TESTS, "result": "It ended with exit status 0."}
-
-    done = site.send(verified(ran_it) | {"notChecked": [{"what": "the till", "why": "There is none."}]})
-
-    assert "passed without checking: the till" in done["closing"]
-    assert ALL_CHECKED not in done["closing"]

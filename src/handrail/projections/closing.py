@@ -40,6 +40,8 @@ from handrail.projections.evidence import (
 Facts = Mapping[FactCode, Sequence[str]]
 _IN_SUM, _OF_WHAT_RAN = ("contradicted", "imported"), ("undeclared", "elsewhere")
 """Doubts and facts that have their own words in this line."""
+_LEFT: tuple[FactCode, ...] = ("unchecked", "not_run")
+"""What could be checked, and was not: to name it is honest, and no doubt."""
 _OTHER_TESTS: tuple[FactCode, ...] = ("grown", "new_tests", "never_red", "not_loaded", "agreed")
 """Beside these nobody saw the tests of the start pass with the code of the end."""
 
@@ -125,7 +127,7 @@ def _describe_what_ran(
         return ""
     names = list(dict.fromkeys(_name_with_command(one) for _, one in list_ran(history, claims)))
     which = f", which {NO_TEST_COUNTED}" if _counts_none(history, claims, facts) else ""
-    is_known = not which and facts.keys().isdisjoint(("not_run", *_OTHER_TESTS))
+    is_known = not which and facts.keys().isdisjoint((*_LEFT, *_OTHER_TESTS))
     is_all = not doubts and (is_known or "confirmed" in worths)
     parts = [f"what ran: {list_names(names)}{which}"] if names else []
     return "; ".join([*parts, *([ALL_RAN] if doubts else []), *([ALL_CHECKED] if is_all else [])])

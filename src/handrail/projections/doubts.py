@@ -69,7 +69,6 @@ Code: TypeAlias = Literal[
     "contradicted",
     "gaps",
     "imported",
-    "unchecked",
     "failing",
     "left_failing",
     "changed_checks",
@@ -89,7 +88,7 @@ Code: TypeAlias = Literal[
 ]
 AGREEABLE: frozenset[Code] = frozenset(
     {
-        *("unchecked", "changed_checks", "written_program", "unanswered", "began_changed", "sparse", "apart"),
+        *("changed_checks", "written_program", "unanswered", "began_changed", "sparse", "apart"),
         *("declared_here", "undeclared", "client", "program", "rules", "fewer", "unshown", "left_failing"),
     }
 )
@@ -101,7 +100,6 @@ _DOUBTS: dict[Code, str] = {
     "contradicted": "in its reports: {}",
     "gaps": "{}",
     "imported": "{}",
-    "unchecked": "passed without checking: {}",
     "failing": "failed, and did not pass since: {}",
     "left_failing": "failed, and did not pass since: {}",
     "changed_checks": "{}",
@@ -121,6 +119,7 @@ _DOUBTS: dict[Code, str] = {
 }
 FactCode: TypeAlias = Literal[
     "late_look",
+    "unchecked",
     "named_files",
     "agreed",
     "grown",
@@ -138,6 +137,7 @@ FactCode: TypeAlias = Literal[
 NO_TEST_COUNTED = "counted no test"
 _FACTS: dict[FactCode, str] = {
     "late_look": "the files of its start were not recorded",
+    "unchecked": "passed without checking: {}",
     "named_files": "named files of the checks changed: {}",
     "agreed": "{}, and a person agreed",
     "grown": "tests of the checks that lost no line of the commit: {}",
@@ -209,7 +209,6 @@ def list_all_doubts(history: History, node_id: NodeId, approved: Sequence[str]) 
         "contradicted": [f"{count} {word}" for word, count in against.items() if count],
         "gaps": [f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}"] if gaps else [],
         "imported": [caveat_of(history)] if history.imported is not None else [],
-        "unchecked": list_unchecked(history, node_id),
         **_sort_still_failing(history, node_id, claims),
         "changed_checks": [changed[use] for use in changed if use in ("configuration", "tests")],
         "written_program": [changed[use] for use in changed if use == "program"],
@@ -300,7 +299,7 @@ def _sort_still_failing(
     return {"failing": failing, "left_failing": [name for name in left if name not in failing]}
 
 
-def list_unchecked(history: History, node_id: NodeId) -> list[str]:
+def _list_unchecked(history: History, node_id: NodeId) -> list[str]:
     """What the last verification that passes says that it did not check."""
     for node in reversed(way_to(history, node_id)):
         for kept in attached_to(history, node.node_id).artifacts:
@@ -502,6 +501,7 @@ def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) 
     came = {path for one in arrived for path in one.paths if not names_ignore_rules(path)}
     found: dict[FactCode, list[str]] = {
         "late_look": [first.fact.cause] if first is not None and first.fact.cause != "start" else [],
+        "unchecked": _list_unchecked(history, node_id),
         **_list_agreed_files(history, node_id, claims, approved),
         "grown": sorted(list_grown(claims)),
         new: sorted({path for _, one in ran for path in _list_new_tests(one, seen)} - named),
