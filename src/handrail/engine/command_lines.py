@@ -461,13 +461,9 @@ def _read_tokens(line: str) -> list[_Token] | None:
 
 # Whether what it started ran anything
 
-_RUNNERS = {
-    **dict.fromkeys(("pytest", "py.test", "unittest"), "python"),
-    **dict.fromkeys(("jest", "vitest", "mocha"), "node"),
-    "cargo": "rust",
-    "go": "go",
-}
-"""Of each the language of its tests."""
+_RUNNERS = frozenset({"pytest", "py.test", "unittest", "jest", "vitest", "mocha", "cargo", "go"})
+_TESTING = {"node": "--test", "deno": "test", "bun": "test"}
+"""Interpreters that are a runner where they are given this word."""
 _WRAPPERS = frozenset(
     {"env", "uv", "run", "poetry", "pdm", "hatch", "pipenv", "npx", "pnpm", "yarn", "exec", "coverage"}
 )
@@ -494,14 +490,15 @@ NOT_STARTED_BY_SHELL = (126, 127)
 
 def names_runner(words: Sequence[str]) -> bool:
     """Whether a program among these words is known to run tests."""
-    return any(posixpath.basename(word) in _RUNNERS for word in words)
+    names = [posixpath.basename(word) for word in words]
+    return any(one in _RUNNERS or _TESTING.get(one) in names for one in names)
 
 
-def find_language(argv: Sequence[str]) -> str:
-    """Of the tests that a command runs; empty: it is no known runner, and may start anything."""
-    words = map(posixpath.basename, read_words(argv).words)
-    own = (one for one in words if not one.startswith("-") and "=" not in one and one not in _WRAPPERS)
-    return _RUNNERS.get(next((one for one in own if not _PYTHON.fullmatch(one)), ""), "")
+def find_program(argv: Sequence[str]) -> str:
+    """The name of the program that does the work: what others start, as far as the words say it."""
+    names = [posixpath.basename(word) for word in read_words(argv).words]
+    own = (one for one in names if not one.startswith("-") and "=" not in one and one not in _WRAPPERS)
+    return next((one for one in own if not _PYTHON.fullmatch(one) and _TESTING.get(one, one) in names), "")
 
 
 def explain_not_run(argv: Sequence[str], outcome: RunOutcome, counts: Counts | None) -> str:

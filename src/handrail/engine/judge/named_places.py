@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias, assert_never
 from handrail.contract.wording import make_readable
 from handrail.engine.command_lines import (
     distinguishes,
-    find_language,
+    find_program,
     list_loaded,
     list_patterns,
     list_starts,
@@ -143,11 +143,26 @@ _SHADOWING = frozenset({"pytest", "_pytest", "unittest"})
 """Folders that Python takes for the runner itself."""
 _LOADED = {".pth": "python", ".pyc": "python", ".mk": "make"}
 """Endings of what Python loads by itself, or in place of a module that has no source; parts of a makefile."""
+_PROGRAMS = {
+    **dict.fromkeys(("pytest", "py.test", "unittest"), "python"),
+    **dict.fromkeys(("ruff", "mypy", "flake8", "pylint", "pyright", "black"), "python"),
+    **dict.fromkeys(("jest", "vitest", "mocha", "node", "deno", "bun"), "node"),
+    **dict.fromkeys(("eslint", "tsc", "prettier", "biome"), "node"),
+    **dict.fromkeys(("mvn", "mvnw", "gradle", "gradlew"), "java"),
+    **dict.fromkeys(("rspec", "rubocop"), "ruby"),
+    **dict.fromkeys(("phpunit", "phpstan"), "php"),
+    "cargo": "rust",
+    "go": "go",
+}
+"""Runners and linters, each with the language of what it looks at; any other may start anything."""
 _ENDINGS = {
     **dict.fromkeys((".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts"), "node"),
+    **dict.fromkeys((".java", ".kt", ".groovy", ".scala"), "java"),
     ".py": "python",
     ".go": "go",
     ".rs": "rust",
+    ".rb": "ruby",
+    ".php": "php",
 }
 
 
@@ -171,7 +186,11 @@ def concerns(argv: Sequence[str], directory: str, path: str) -> bool:
     Configuration is read on the way from where it begins up to the project, and below; what an interpreter
     loads by itself, from anywhere. What another package has is no matter of this check.
     """
-    reader, known, starts = _find_reader(path), find_language(argv), list_starts(argv, directory)
+    reader, known, starts = (
+        _find_reader(path),
+        _PROGRAMS.get(find_program(argv), ""),
+        list_starts(argv, directory),
+    )
     language = reader or (_ENDINGS.get(posixpath.splitext(path)[1], "") if is_named_as_test(path) else "")
     if known and language and known != language:
         return False
