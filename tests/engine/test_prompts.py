@@ -36,6 +36,7 @@ def flow(*parts: Part, **fields: Any) -> CompiledWorkflow:
         ("`{{asked}}` {{asked}} `{{name}}`", "`(not given: asked)` (not given: asked) `Ada`"),
         ("{name} {{}} {{ 1x }} {{name", "{name} {{}} {{ 1x }} {{name"),
         ("{{tricky}}", "{{name}}"),
+        ("{{ended}}. {{name}}. Is {{ended}}? {{ended}}", "Round it. Ada. Is Round it.? Round it."),
         ("{{huge}}", "(too long to show: huge)"),
     ],
 )
@@ -49,6 +50,7 @@ def test_known_names_are_filled_in_once_and_of_the_others_it_is_said_that_nobody
         "ok": True,
         "list": [1, 2],
         "tricky": "{{name}}",
+        "ended": "Round it.",
         "huge": "x" * (LONGEST_VALUE_BYTES + 1),
     }
 

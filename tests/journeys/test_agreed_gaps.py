@@ -121,7 +121,7 @@ def test_who_settles_the_gap_has_agreed_and_all_three_say_who(
     assert [one["settled"] for one in predicate["handrailRun"]["confirmedBy"]] == [
         list_gaps(signer)[0]["gapId"]
     ]
-    assert f"settled by {who} {at}: {NOTE}" in again["closing"]
+    assert f"settled by {who} {at}: {NOTE[:-1]}; " in again["closing"]
     assert again["closing"].endswith("; what ran: tests (python -B -m unittest discover …).")
     page = run_here(signer.runtime, ["session", "show", run_of(signer), "--human"]).out.decode()
     assert f"  Settled by {who} {at}: {NOTE}\n" in page

@@ -104,6 +104,11 @@ def list_names(names: Sequence[str], between: str = ", ") -> str:
     return between.join(names[:MOST_NAMED]) + more
 
 
+def end_sentence(text: str) -> str:
+    """Text of somebody with a full stop, unless it has an end already."""
+    return text if text.endswith((".", "?", "!", ":", "…")) else f"{text}."
+
+
 def quote(text: str) -> str:
     """Outside text for a message: in double quotes, at most 80 characters, nothing invisible, no whole token.
 

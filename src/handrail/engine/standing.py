@@ -82,7 +82,7 @@ from handrail.workflows.compiled import (
     Reference,
     Step,
 )
-from handrail.workflows.conditions import PLACEHOLDER, Facts, holds
+from handrail.workflows.conditions import Facts, fill_placeholders, holds
 from handrail.workflows.evidence import ChangedInRun, RedThenGreen
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
 from handrail.workflows.prompt_sections import (
@@ -293,7 +293,7 @@ class _Values:
 
 def fill_values(workflow: CompiledWorkflow, text: str, facts: Facts) -> str:
     """Replace every `{{name}}`, including dotted members, with its value or with words if there is none."""
-    return PLACEHOLDER.sub(_Values(workflow, text, facts).shown, text)
+    return fill_placeholders(text, _Values(workflow, text, facts).shown)
 
 
 def render_step(

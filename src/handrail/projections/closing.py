@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from handrail.contract.fence import flatten_text
 from handrail.contract.ids import NodeId
-from handrail.contract.wording import MOST_NAMED, format_count, list_names
+from handrail.contract.wording import MOST_NAMED, end_sentence, format_count, list_names
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline
 from handrail.engine.events import Claim, EvidenceCheck, ReceiptRecorded
@@ -65,8 +65,8 @@ def closing_line(history: History, name: str, node_id: NodeId) -> str:
         word or ran,
         f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}" if gaps else "",
     ]
-    line = "; ".join(filter(None, parts))
-    return f"{flatten_text(name)} is finished: {line}" + ("" if line.endswith(".") else ".")
+    line = "; ".join(part.removesuffix(".") for part in parts if part)
+    return end_sentence(f"{flatten_text(name)} is finished: {line}")
 
 
 # What rests on the agent's word alone, at the end

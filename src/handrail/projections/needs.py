@@ -8,6 +8,7 @@ from typing import assert_never
 import msgspec
 
 from handrail.contract.ids import RunId
+from handrail.contract.wording import end_sentence
 from handrail.engine.ask import Ask, ask_about, blocked_at, describe_answer, weigh_answers
 from handrail.engine.children.joins import find_join, is_set_aside, name_closed
 from handrail.engine.children.tips import open_gaps
@@ -75,7 +76,7 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
         confirmed_by=named_confirmer(ask.leaf) if ask.kind == "confirm" else "",
     )
     if word.is_declined and word.answered is not None:
-        why = f"It was {describe_answer(word.answered.fact, with_note=True)}."
+        why = end_sentence(f"It was {describe_answer(word.answered.fact, with_note=True)}")
         return msgspec.structs.replace(need, why=why, fix=AGENT_READS_IT, is_answered=True, is_declined=True)
     if word.is_given and word.answered is not None:
         why = f"It was {describe_answer(word.answered.fact)}; the agent takes that up at its next call."
@@ -113,7 +114,7 @@ def _add_closed(
 
 
 def _join_sentences(*parts: str) -> str:
-    return " ".join(one if one.endswith((".", "?", "!", ":")) else f"{one}." for one in parts)
+    return " ".join(map(end_sentence, parts))
 
 
 def _put_question(ask: Ask) -> str:
@@ -141,7 +142,7 @@ _HOW_TO_RESUME = 'Call resume_session with query "{0}", or run `handrail session
 
 def resume_prompt(session_id: str, title: str = "") -> str:
     """The words that make an agent go on with a session."""
-    where = f" It stands at: {title}." if title else ""
+    where = f" It stands at: {end_sentence(title)}" if title else ""
     return (
         f"Continue the Handrail session {session_id}.{where} "
         f"{_HOW_TO_RESUME.format(session_id)}, then do what the reply says."

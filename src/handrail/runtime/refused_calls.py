@@ -24,6 +24,7 @@ from handrail.contract.tokens.workflow import (
     TokenKind,
     clean,
 )
+from handrail.contract.wording import end_sentence
 from handrail.engine.history import Run, node_at
 from handrail.runtime.operation import OFFERED_CALL_BYTES, Operation
 from handrail.runtime.runtime import ReadPorts
@@ -161,7 +162,7 @@ def summarize_problems(problems: list[dict[str, Json]]) -> str:
     more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
     meant = f"; did you mean {first['did_you_mean']}?" if "did_you_mean" in first else ""
     message = f"The call does not fit: {where}{first['problem']}{meant}{more}"[:1023]
-    return message if message.endswith((".", "?")) else f"{message}."
+    return end_sentence(message)
 
 
 # A genuine token in the wrong argument, or a misspelt workflow id

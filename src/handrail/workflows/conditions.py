@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, assert_never
 import msgspec
 
 from handrail.contract.effort import Effort
+from handrail.contract.wording import end_sentence
 
 ConditionId: TypeAlias = str
 Operator: TypeAlias = Literal["equals", "not_equals", "in", "contains", "gt", "gte", "lt", "lte", "exists"]
@@ -249,6 +250,12 @@ def value_of(condition: Compare, facts: Facts) -> Any:
 
 PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}")
 """A value that a text names, by its name or, dotted, a part of one."""
+_ENDED = re.compile(PLACEHOLDER.pattern + r"(?P<stop>\.(?!\S))?")
+
+
+def fill_placeholders(text: str, show: Callable[[re.Match[str]], str]) -> str:
+    """The text with what is shown in the place of each; the sentence of a value ends once."""
+    return _ENDED.sub(lambda found: end_sentence(show(found)) if found["stop"] else show(found), text)
 
 
 def named_value(values: Mapping[str, Any], name: str) -> Any:

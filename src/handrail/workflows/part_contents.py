@@ -27,7 +27,15 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
-from handrail.workflows.conditions import MISSING, PLACEHOLDER, ConditionId, Facts, holds, named_value
+from handrail.workflows.conditions import (
+    MISSING,
+    PLACEHOLDER,
+    ConditionId,
+    Facts,
+    fill_placeholders,
+    holds,
+    named_value,
+)
 
 
 def conditions_at(part: Part) -> Iterator[tuple[str, ConditionId]]:
@@ -159,7 +167,7 @@ def _fill(value: Any, values: Mapping[str, Any]) -> Any:
 
 def fill_text(text: str, values: Mapping[str, Any]) -> str:
     """A text with its names replaced by their values."""
-    return PLACEHOLDER.sub(lambda found: _show(named_value(values, found[1]), found[1]), text)
+    return fill_placeholders(text, lambda found: _show(named_value(values, found[1]), found[1]))
 
 
 def _show(value: Any, name: str) -> str:

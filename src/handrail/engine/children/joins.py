@@ -17,7 +17,7 @@ from handrail.contract.catalogue import STEP_WAITS
 from handrail.contract.ids import NodeId, RunId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault
-from handrail.contract.wording import format_count, shorten
+from handrail.contract.wording import end_sentence, format_count, shorten
 from handrail.engine.children.shared_files import find_shared_files
 from handrail.engine.children.tips import (
     find_newest_wait,
@@ -536,10 +536,9 @@ def write_brief(history: History, workflow: CompiledWorkflow, step: Delegate, ch
     what = fill_text(made.brief, {**around, **given}) if made is not None else ""
     untold = {name: value for name, value in given.items() if not (isinstance(value, str) and value in what)}
     inputs = ", ".join(f"{name} = {_show(value)}" for name, value in sorted(untold.items()))
-    text = shorten(what, _BRIEF_CHARACTERS)
-    text += "" if text.endswith((".", "?", "!")) else "."
+    text = end_sentence(shorten(what, _BRIEF_CHARACTERS))
     room = _BRIEF_CHARACTERS - len(text)
-    shown = f" Given: {shorten(inputs, room)}." if inputs and room >= _SHORTEST_GIVEN else ""
+    shown = f" Given: {end_sentence(shorten(inputs, room))}" if inputs and room >= _SHORTEST_GIVEN else ""
     return f"{text}{shown} {HOW_TO_BEGIN}"
 
 

@@ -14,7 +14,7 @@ from typing import TypeAlias, assert_never
 
 from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
-from handrail.contract.wording import format_count, mark_hidden
+from handrail.contract.wording import end_sentence, format_count, mark_hidden
 from handrail.engine.children.joins import name_workers
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import Artifact, Preferences, is_newer
@@ -292,7 +292,7 @@ def _capitalised(words: str) -> str:
 
 def _answered(run: RunStory) -> str:
     answer = confirmation_of(run.history, run.tip.node_id) if isinstance(run.tip.state, Running) else None
-    return "" if answer is None else f" {describe_answer(answer.fact)}."
+    return "" if answer is None else f" {end_sentence(describe_answer(answer.fact))}"
 
 
 def _describe_receipt(receipt: Receipt) -> str:

@@ -12,6 +12,7 @@ import msgspec
 
 from handrail.contract.fence import drop_invisible, fence_text, flatten_text
 from handrail.contract.outcome import Json
+from handrail.contract.wording import end_sentence
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.messages import explain_all, spell_purpose
 from handrail.engine.reply import SHOWN_FIRST
@@ -261,7 +262,7 @@ def _why_skipped(part: dict[str, Any]) -> str:
 def _describe_answer(answer: dict[str, Any]) -> str:
     if answer["answer"] == "declined":
         return f"This step was {_answered(answer)}: ask the user what to change before you report it."
-    return f"This step was {_answered(answer)}."
+    return end_sentence(f"This step was {_answered(answer)}")
 
 
 def _answered(answer: dict[str, Any]) -> str:

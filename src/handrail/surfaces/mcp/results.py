@@ -32,7 +32,7 @@ from handrail.contract.outcome import (
     make_stand_in,
     spell_reading_call,
 )
-from handrail.contract.wording import MORE_WORK, count_work
+from handrail.contract.wording import MORE_WORK, count_work, end_sentence
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.reply import MOST_WARNINGS
 from handrail.runtime.hub import perform
@@ -222,7 +222,7 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
     if candidate.get("goal"):
         yield fence_text(candidate["goal"], f"goal of session {candidate['sessionId']}")
     if candidate.get("personSaid"):
-        yield f"  The pending step was {flatten_text(candidate['personSaid'])}."
+        yield end_sentence(f"  The pending step was {flatten_text(candidate['personSaid'])}")
     if candidate.get("importedFrom"):
         yield f"Imported from {candidate['importedFrom']}."
     if candidate.get("snippet"):

@@ -20,7 +20,7 @@ from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.suggest import find_nearest, find_same_word
-from handrail.contract.wording import explain_unseen, quote
+from handrail.contract.wording import end_sentence, explain_unseen, quote
 from handrail.workflows.compiled import TYPE_WORDS, Contract, Schema, list_definitions, resolve_ref
 from handrail.workflows.contracts.patterns import count_atoms, explain_refusal
 from handrail.workflows.contracts.samples import make_sample, spoil_document
@@ -460,7 +460,7 @@ def _order(pointer: str) -> tuple[tuple[int, int, str], ...]:
 
 def _first_line(error: ValueError) -> str:
     text = str(error).strip().partition("\n")[0]
-    return quote(text).strip('"').removesuffix(".") + "."
+    return end_sentence(quote(text).strip('"'))
 
 
 def _misused(error: ValueError) -> Trouble:
