@@ -441,7 +441,7 @@ CONSOLE: Rows = (
     ("operations.runs.compare_nodes", "MOST_STEPS", "Nodes of each way that `session show --compare` shows."),
     ("operations.runs.compare_nodes", "NOTES_BYTES", "The notes of one of them."),
     ("operations.runs.compare_nodes", "ROWS_BYTES", "All of them together."),
-    ("program.doctor.set_setting", "LONGEST_VALUE", "The value that `settings set` takes."),
+    ("program.doctor.show_settings", "LONGEST_VALUE", "The value that `settings set` takes."),
     ("operations.sessions.list_needs", "MOST_SESSIONS", "Sessions that `session needs` looks at."),
     ("projections.needs", "MOST_NEEDS", "Needs of one session."),
     ("operations.sessions.list_sessions", "MOST_READ", "Sessions that a search in the Console reads."),

@@ -126,7 +126,7 @@ def _command_parts(secrets: "Secrets") -> "CommandParts":
 
 
 def _notify_people(runtime: "Runtime", process: "Process", due: "NoticeDue") -> None:
-    from handrail.operations.notices.outward import notify_people
+    from handrail.operations.outward import notify_people
 
     if why := notify_people(runtime, due):
         process.write_error(f"handrail: notify: {why}\n".encode(errors="backslashreplace"))
@@ -150,7 +150,7 @@ def _take_tree_for_server(runtime: "Runtime", due: "Due") -> None:
     from handrail.runtime.runtime import NoticeDue
 
     if isinstance(due, NoticeDue):
-        from handrail.operations.notices.outward import notify_people
+        from handrail.operations.outward import notify_people
 
         notify_people(runtime, due)
         return

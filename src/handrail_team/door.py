@@ -31,7 +31,7 @@ from handrail.contract.catalogue import (
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.tokens.confirm import refusal
-from handrail.operations.notices.outward import encode_notice, list_outward
+from handrail.operations.outward import encode_notice, list_outward
 from handrail.ports.log import Record
 from handrail.ports.process import Audit, AuditLine
 from handrail.ports.store import DatabaseFacts

@@ -14,7 +14,7 @@ from typing import Final
 
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
-from handrail.operations.notices.outward import OutwardNotice, encode_notice, sign_notice
+from handrail.operations.outward import OutwardNotice, encode_notice, sign_notice
 from handrail.operations.stored_sessions import Sessions, find_silence
 from handrail.ports.log import SessionStamp
 from handrail.ports.process import Clock

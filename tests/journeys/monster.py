@@ -15,11 +15,10 @@ from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
 from handrail.engine.facts import WorkDone
 from handrail.engine.folding import extend
 from handrail.engine.history import History, Node
-from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.report import Output, blobs_of, read_report
 from handrail.ports.log import Blob, Draft, Record
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import read_session
+from handrail.runtime.sessions import load_pinned_workflow, read_session
 from tests.conftest import memory_runtime
 from tests.engine.written_log import tried
 from tests.journeys.conversation import start

@@ -20,7 +20,6 @@ from handrail.engine.history import Node, SessionNotes, is_session_point
 from handrail.engine.navigate import step_key
 from handrail.engine.plans import plan_session_notes
 from handrail.engine.reply import Reply, ReplyWarning
-from handrail.operations.gathering import gather
 from handrail.operations.handles import (
     WORKER_RULE,
     AttemptClaims,
@@ -38,7 +37,7 @@ from handrail.operations.handles import (
 )
 from handrail.operations.position import warn_of_other_notes
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer, warn_of_present
-from handrail.operations.report import Output, blobs_of, read_report
+from handrail.operations.report import Output, blobs_of, gather, read_report
 from handrail.operations.session_replies import reply_to_notes
 from handrail.runtime.operation import AckVerdict, Input, Maybe, Operation, Verdict
 from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree

@@ -1,14 +1,18 @@
-"""A call whose tokens come from two replies: a refusal names the work that each token belongs to.
+"""Calls whose tokens are not all of the newest reply.
 
-It guesses nothing: an agent with several runs decides which one it meant.
+Those of two replies are refused with the work that each belongs to: an agent with several runs decides which
+one it meant. An option that a person took counts for a token of the reply before they were asked.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
+from msgspec.structs import replace
 
 from handrail.contract.catalogue import TOKEN_SCOPE_MISMATCH
-from handrail.contract.ids import RunId
+from handrail.contract.ids import RunId, attempt_for_new
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.tokens.workflow import (
     WORKFLOW,
@@ -18,17 +22,32 @@ from handrail.contract.tokens.workflow import (
     Claims,
     StateClaims,
     WorkClaims,
+    choice_attempt,
     mint,
 )
 from handrail.contract.wording import quote
+from handrail.engine.ask import weigh_answers
+from handrail.engine.decide import decide_advance
 from handrail.engine.history import node_at, steps_after
-from handrail.operations.handles import AttemptClaims, Handle, mint_state_token_for, node_of, session_of
-from handrail.operations.replies import load_pinned_workflow
+from handrail.operations.handles import (
+    Answer,
+    AttemptClaims,
+    Handle,
+    answer_attempt,
+    mint_state_token_for,
+    node_of,
+    session_of,
+)
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
 from handrail.projections.run_graph import title_at
 from handrail.runtime.operation import OFFERED_CALL_BYTES, Input
-from handrail.runtime.sessions import read_session
+from handrail.runtime.sessions import load_pinned_workflow, read_session
+
+if TYPE_CHECKING:
+    from handrail.engine.facts import WorkDone
+    from handrail.operations.handles import Gather
+    from handrail.runtime.runtime import WritePorts
 
 
 def require_one_reply(
@@ -127,3 +146,29 @@ def _find(reader: EventReader, claims: Claims) -> _Place:
         run_id=run.run_id,
         is_finished=bool(steps_after(session.history, node.node_id)),
     )
+
+
+def follow_question(
+    rt: WritePorts, claims: AckClaims | ChoiceClaims, answer: Answer, work: WorkDone, gather: Gather
+) -> tuple[AckClaims | ChoiceClaims, Answer]:
+    """The answer of the same option where a person was asked and took one, for a token from before that.
+
+    Only where the recorded attempt was another: a repeat of it gets its own reply.
+    """
+    while isinstance(claims, ChoiceClaims) and (moved := _find_asked(rt, claims, answer, work)):
+        claims = moved
+        answer = answer_attempt(rt, claims, "advance", gather, decide_advance)
+    return claims, answer
+
+
+def _find_asked(rt: WritePorts, claims: ChoiceClaims, answer: Answer, work: WorkDone) -> ChoiceClaims | None:
+    recorded, history = answer.recorded, answer.session.history
+    is_repeat = answer.prepared is not None or recorded.input_digest == work.input_digest
+    if is_repeat or recorded.blocked is None:
+        return None
+    node = history.nodes[recorded.to_node_id]
+    workflow = load_pinned_workflow(rt.log, history.runs[node.run_id].workflow_hash)
+    if not weigh_answers(history, workflow, node, "choose").option_id:
+        return None
+    attempt = choice_attempt(attempt_for_new(node.node_id))
+    return replace(claims, node_tag=node.tag, attempt_id=attempt)

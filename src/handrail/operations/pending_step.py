@@ -24,12 +24,11 @@ from handrail.engine.messages import RUN_CONFIRM
 from handrail.engine.navigate import Running
 from handrail.operations.finding import find_session
 from handrail.operations.handles import node_of, read_state, session_of
-from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.sessions.resume_session import find_work_in_progress
 from handrail.projections.overview import choose_run
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session
+from handrail.runtime.sessions import Session, load_pinned_workflow
 
 
 class PendingStep(msgspec.Struct, frozen=True, kw_only=True):

@@ -53,7 +53,7 @@ from handrail.operations.handles import (
 )
 from handrail.operations.same_project import warn_of_other_project
 from handrail.ports.log import EventReader
-from handrail.runtime.sessions import Session, load_history_before, memory_of
+from handrail.runtime.sessions import Session, load_history_before, load_pinned_workflow
 from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow
 from handrail.workflows.limits import MOST_ACTIONS
 
@@ -100,11 +100,6 @@ RUN_SHAPE = Shape(
 
 
 _PART_IS_DONE = "Your part is done; whoever handed it out goes on with the parent's stateToken."
-
-
-def load_pinned_workflow(reader: EventReader, workflow_hash: WorkflowHash) -> CompiledWorkflow:
-    """The compiled workflow a run is pinned to, whatever its source file says today."""
-    return memory_of(reader).load_pinned(workflow_hash)
 
 
 def load_handed(

@@ -1,4 +1,4 @@
-"""Whether a run's workflow still means what it meant when it was started.
+"""Whether a run's workflow, or the base of an overlay, still means what it meant when it was started.
 
 The compiled workflow decides: a file that was only reformatted has not changed, and one whose contract, base
 or routine changed beside it has. A rehydrate and a resume look at all of them. The reply to a report or a
@@ -7,11 +7,13 @@ checkpoint, and its repeat, look at the workflow's own file: that costs one read
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 
-from handrail.contract.ids import blob_ref
+from handrail.contract.ids import WorkflowHash, blob_ref
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
 from handrail.engine.facts import run_place
@@ -20,8 +22,11 @@ from handrail.engine.reply import ReplyWarning
 from handrail.operations.same_project import is_begun_here, is_project
 from handrail.ports.workspace import WorkflowLibrary, Workspace
 from handrail.runtime.runtime import ReadPorts
+from handrail.runtime.sessions import load_pinned_workflow
+from handrail.workflows.compiled import CompiledWorkflow, walk_parts
 
 if TYPE_CHECKING:
+    from handrail.operations.stored_sessions import Sessions
     from handrail.workflows.catalog import Catalog
 
 # ruff: noqa: PLC0415 - a run of unchanged files does not pay for the compiler
@@ -85,3 +90,49 @@ def _is_pinned_by(catalog: Catalog, run: Run) -> bool:
         return pin(catalog, *find_workflow(catalog, run.workflow_id)).workflow_hash == run.workflow_hash
     except Fault:
         return False
+
+
+# Whether the base of an overlay changed since the overlay last ran, and in which steps
+
+
+_MOST_STEPS = 10
+"""Of a base, that are named."""
+
+
+def explain_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> str:
+    """What changed in the base since the last run of this overlay; empty where nothing did or none ran."""
+    run_id, last = ("", None) if workflow.base is None else _find_last(rt, workflow.id)
+    if last is None or workflow.base is None or last.base is None or last.base.hash == workflow.base.hash:
+        return ""
+    differing = list(_of_base(last, workflow))
+    listed = ", ".join(differing[:_MOST_STEPS]) + (" and others" if len(differing) > _MOST_STEPS else "")
+    return (
+        f"{workflow.base.id} changed since this overlay last ran ({listed or 'beside its steps'}). See all: "
+        f"handrail workflow inspect {workflow.id} --part diff --run {run_id}"
+    )
+
+
+def _of_base(before: CompiledWorkflow, after: CompiledWorkflow) -> Iterator[str]:
+    """What differs, without what the overlay itself added or no longer adds."""
+    from handrail.projections.workflow_diff import list_step_differences
+
+    parts = walk_parts((*before.steps, *after.steps))
+    own = {part.id for part in parts if part.provenance.kind == "overlay"}
+    for one in list_step_differences(before, after):
+        if one.change == "changed" or one.step_id not in own:
+            yield f"{one.step_id} {one.change}"
+
+
+def _find_last(rt: ReadPorts, workflow_id: str) -> tuple[str, CompiledWorkflow | None]:
+    """The last run of a workflow, and what it is pinned to."""
+    from handrail.operations.stored_sessions import ask_sessions
+
+    def look(sessions: Sessions) -> tuple[str, CompiledWorkflow | None]:
+        for stamp in sessions.stamps:
+            facts = sessions.facts(stamp.session_id)
+            if facts.workflow_id == workflow_id:
+                with suppress(Fault):  # a workflow that is lost says nothing, and stops nobody
+                    return facts.run_id, load_pinned_workflow(rt.log, WorkflowHash(facts.workflow_hash))
+        return "", None
+
+    return ask_sessions(rt, look)

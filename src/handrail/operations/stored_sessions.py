@@ -18,7 +18,6 @@ import msgspec
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
 from handrail.engine.events import is_newer
-from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import EventReader, SessionStamp
 from handrail.ports.store import Entry, Indexed, IndexTrouble, IndexView
 from handrail.projections.needs import needs_of
@@ -29,7 +28,7 @@ from handrail.runtime.damaged_sessions import pass_over
 from handrail.runtime.history_cache import FOLD_VERSION
 from handrail.runtime.permission import settings_or_defaults
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import read_session
+from handrail.runtime.sessions import load_pinned_workflow, read_session
 from handrail.workflows.compiled import CompiledWorkflow
 
 _T = TypeVar("_T")

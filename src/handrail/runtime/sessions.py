@@ -523,3 +523,8 @@ def memory_of(reader: EventReader) -> HotLog | NoMemory:
     # Asked of the reader itself: it may be one that is loaded on first use.
     found = getattr(reader, "get_memory", None)
     return NoMemory(reader) if found is None else cast(HotLog, found())
+
+
+def load_pinned_workflow(reader: EventReader, workflow_hash: WorkflowHash) -> CompiledWorkflow:
+    """The compiled workflow a run is pinned to, whatever its source file says today."""
+    return memory_of(reader).load_pinned(workflow_hash)

@@ -35,13 +35,13 @@ from handrail.operations.handles import (
     read_state,
     session_of,
 )
-from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.report import Output
 from handrail.operations.runs.continue_run import ContinueRun, advance, continue_run
 from handrail.operations.runs.start_run import Given, StartRun, begin_run
 from handrail.operations.workflows.examine_workflows import WorkflowText, load_given
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
+from handrail.runtime.sessions import load_pinned_workflow
 from handrail.workflows.compiled import Action, CompiledWorkflow
 from handrail.workflows.limits import MOST_ACTIONS
 from handrail_code.operations.code_answers import OfferedAction

@@ -31,7 +31,6 @@ from handrail.engine.judge.named_places import is_test_file
 from handrail.operations.declared_checks import list_approved, list_environments
 from handrail.operations.finding import find_session
 from handrail.operations.looking import find_files, find_turns
-from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import is_project
 from handrail.operations.stored_sessions import Sessions, ask_sessions, facet
 from handrail.ports.checks import NamedCommit, PublicKey
@@ -49,7 +48,7 @@ from handrail.projections.run_graph import run_graph
 from handrail.runtime.damaged_sessions import pass_over
 from handrail.runtime.operation import Chunked, Input, Operation, ValueRule
 from handrail.runtime.runtime import ReadPorts, Runtime, project_of
-from handrail.runtime.sessions import Session, read_session, require_healthy
+from handrail.runtime.sessions import Session, load_pinned_workflow, read_session, require_healthy
 from handrail.runtime.who_confirms import require_yes
 
 _TRUST = "Receipts that the key {} signed are believed on this machine from now on."

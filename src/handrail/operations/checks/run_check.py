@@ -60,7 +60,6 @@ from handrail.operations.handles import mint_state_token
 from handrail.operations.kept_trees import is_project_of
 from handrail.operations.looking import find_turns, look
 from handrail.operations.pending_step import find_pending_step
-from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.same_project import find_own_project, settle_project
 from handrail.ports.checks import CheckPrograms
 from handrail.ports.worktree import Tree
@@ -73,7 +72,7 @@ from handrail.projections.doubts import (
 from handrail.runtime.hub import try_afterwards
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree, project_of
-from handrail.runtime.sessions import Session, commit, healthy_session, require_healthy
+from handrail.runtime.sessions import Session, commit, healthy_session, load_pinned_workflow, require_healthy
 
 DEFAULT_SECONDS = 600
 MOST_SECONDS = 7_200

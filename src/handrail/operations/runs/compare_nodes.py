@@ -18,7 +18,6 @@ from handrail.engine.facts import excerpt, notes_at, preferences_at
 from handrail.engine.history import History, Node, attached_to, path_to
 from handrail.engine.messages import explain_gap
 from handrail.operations.finding import find_session
-from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.runs.show_graph import done_title
 from handrail.operations.runs.show_node import find_node
 from handrail.projections.evidence import EvidenceSum, caveat_of, sum_evidence
@@ -26,6 +25,7 @@ from handrail.projections.overview import session_title
 from handrail.projections.run_graph import completed_step, status_at, title_at
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
+from handrail.runtime.sessions import load_pinned_workflow
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_STEPS = 200

@@ -32,12 +32,17 @@ from handrail.engine.reasons import Blocker, WaitKind, wait_of
 from handrail.operations.finding import name_answerer
 from handrail.operations.handles import find_recorded_answer, node_of, read_ack, session_of
 from handrail.operations.pending_step import PendingStep, find_pending_step
-from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.asked_person import FORM, describe_write, show_to_person
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.refused_calls import refuse_handed_out
 from handrail.runtime.runtime import ReadPorts, RehydratePorts, Runtime, WritePorts, project_of
-from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, require_healthy
+from handrail.runtime.sessions import (
+    PlanWith,
+    Session,
+    decide_and_commit,
+    load_pinned_workflow,
+    require_healthy,
+)
 from handrail.runtime.who_confirms import find_answerers, require_confirmer
 from handrail.workflows.compiled import TYPE_WORDS, CompiledWorkflow, InputSpec, Option
 

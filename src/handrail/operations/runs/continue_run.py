@@ -15,7 +15,6 @@ from handrail.engine.facts import WorkDone
 from handrail.engine.history import Node, Recorded, is_older, steps_after
 from handrail.engine.navigate import own_action_at
 from handrail.engine.reply import Reply
-from handrail.operations.gathering import gather
 from handrail.operations.handles import (
     WORKER_RULE,
     Prepared,
@@ -24,12 +23,12 @@ from handrail.operations.handles import (
     answer_attempt,
     read_ack,
 )
-from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer, warn_of_present
-from handrail.operations.report import Output, check_change, check_merged, read_report
+from handrail.operations.replies import RUN_SHAPE, reply_to_answer, warn_of_present
+from handrail.operations.report import Output, check_change, check_merged, gather, read_report
 from handrail.operations.same_project import find_own_project
 from handrail.runtime.operation import AckVerdict, Input, Maybe, Operation
 from handrail.runtime.runtime import WritePorts, leave_tree
-from handrail.runtime.sessions import Session
+from handrail.runtime.sessions import Session, load_pinned_workflow
 from handrail.workflows.compiled import CompiledWorkflow
 from handrail.workflows.limits import MOST_ACTIONS
 
@@ -90,7 +89,7 @@ def advance(
     try:
         answer = answer_attempt(rt, claims, "advance", gather_report, decide_advance)
         if option is not None and answer.session.history.confirmations and answer.prepared is None:
-            from handrail.operations.taken_options import follow_question
+            from handrail.operations.mixed_tokens import follow_question
 
             claims, answer = follow_question(rt, claims, answer, work, gather_report)
     except Fault as fault:

@@ -29,11 +29,10 @@ from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.navigate import Running, own_action_at
 from handrail.engine.owners import describe_giver
 from handrail.engine.reasons import FIX_BYTES, Reason, WaitsFor, WorkflowStep, shorten_message
-from handrail.operations.gathering import find_confirmations, observe_surroundings
 from handrail.operations.handles import Prepared, answer_attempt
 from handrail.operations.looking import NOT_HERE
 from handrail.operations.replies import load_handed
-from handrail.operations.report import check_merged, read_report
+from handrail.operations.report import check_merged, find_confirmations, observe_surroundings, read_report
 from handrail.ports.actions import ALREADY_APPLIED, OwnAction, Preview
 from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree
 from handrail.runtime.sessions import Session

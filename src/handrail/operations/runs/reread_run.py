@@ -29,7 +29,6 @@ from handrail.operations.position import add_closing, add_current_place
 from handrail.operations.replies import (
     current_ledger,
     describe_closing,
-    load_pinned_workflow,
     show_children,
     show_evidence,
     success_of,
@@ -41,7 +40,7 @@ from handrail.operations.source_drift import warn_of_drift
 from handrail.projections.recap import recap_at
 from handrail.runtime.operation import OFFERED_CALL_BYTES
 from handrail.runtime.runtime import RehydratePorts
-from handrail.runtime.sessions import Session, require_healthy
+from handrail.runtime.sessions import Session, load_pinned_workflow, require_healthy
 
 if TYPE_CHECKING:  # the operation loads this module, not the other way round
     from handrail.operations.runs.continue_run import ContinueRun

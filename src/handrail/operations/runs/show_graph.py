@@ -32,7 +32,6 @@ from handrail.engine.history import (
 from handrail.engine.navigate import NO_ROUND_WORDS, Running, leaves_of, step_key
 from handrail.engine.progress import progress_at
 from handrail.operations.finding import find_session
-from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.stored_sessions import find_silence
 from handrail.projections.evidence import (
     EvidenceSum,
@@ -49,7 +48,7 @@ from handrail.projections.run_graph import RunGraph, completed_step, lay_out, ru
 from handrail.runtime.damaged_sessions import refuse_unsound
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session
+from handrail.runtime.sessions import Session, load_pinned_workflow
 from handrail.workflows.compiled import CompiledWorkflow, Loop, Part
 from handrail.workflows.conditions import Facts, is_ruled_out
 

@@ -36,7 +36,6 @@ from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.engine.receipts import describe_outcome, has_passed
 from handrail.engine.standing import standing_at
 from handrail.operations.finding import find_session
-from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.runs.show_graph import done_title
 from handrail.operations.sessions.show_session import DivergenceRow, describe_divergence
 from handrail.projections.evidence import (
@@ -57,7 +56,7 @@ from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_gr
 from handrail.runtime.damaged_sessions import read_text
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session
+from handrail.runtime.sessions import Session, load_pinned_workflow
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
 
 PROMPT_BYTES = 65_536

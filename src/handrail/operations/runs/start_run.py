@@ -47,7 +47,7 @@ from handrail.operations.declared_checks import pin_checks
 from handrail.operations.finding import REQUESTED, find_begun, find_requested, find_session
 from handrail.operations.handles import require_place
 from handrail.operations.kept_trees import keep_first_trees, take_first_tree
-from handrail.operations.replies import RUN_SHAPE, load_handed, load_pinned_workflow, reply_to_answer
+from handrail.operations.replies import RUN_SHAPE, load_handed, reply_to_answer
 from handrail.operations.report import Goal, check_context, check_filled_in, check_goal_size
 from handrail.operations.runs.continue_run import run_following_actions
 from handrail.operations.runs.start_warnings import (
@@ -67,6 +67,7 @@ from handrail.runtime.sessions import (
     Session,
     decide_and_commit,
     empty_session,
+    load_pinned_workflow,
     wait_for_writer,
 )
 from handrail.runtime.write_permission import GATE_FIELDS, Change, DryRun, GatedInput, Plan, preview_or_write

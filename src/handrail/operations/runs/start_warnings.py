@@ -13,8 +13,8 @@ from handrail.engine.judge.named_places import list_sparse_tests
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.operations.finding import read_or_pass_over
 from handrail.operations.handles import mint_state_token
+from handrail.operations.source_drift import explain_changed_base
 from handrail.operations.workflow_catalog import explain_undeclared
-from handrail.operations.workflows.overlay_drift import explain_changed_base
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
 from handrail.runtime.damaged_sessions import read_blob

@@ -18,13 +18,13 @@ from handrail.engine.history import Recorded
 from handrail.engine.messages import explain_to_person
 from handrail.engine.navigate import leaves_of
 from handrail.operations.finding import find_records, find_session
-from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import Health, Loaded
 from handrail.projections.timeline import EventRow, TimelineEntry, event_rows, timeline
 from handrail.runtime.damaged_sessions import describe_damage
 from handrail.runtime.operation import Input, Maybe, Operation, StreamItem
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
+from handrail.runtime.sessions import load_pinned_workflow
 from handrail.workflows.compiled import Leaf
 
 MOST_INDEX = 10**15

@@ -17,7 +17,6 @@ from handrail.engine.events import GapRecorded, GapSeverity, is_newer
 from handrail.engine.history import attached_to, list_tellers
 from handrail.engine.messages import explain_gap
 from handrail.operations.finding import read_or_pass_over
-from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
     FindSilence,
@@ -37,7 +36,7 @@ from handrail.runtime.damaged_sessions import list_repair_commands
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session, read_session
+from handrail.runtime.sessions import Session, load_pinned_workflow, read_session
 from handrail.runtime.who_confirms import is_confirmer
 
 MOST_SESSIONS = 2_000

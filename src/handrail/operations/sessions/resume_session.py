@@ -27,7 +27,7 @@ from handrail.engine.progress import HandedOut
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.operations.finding import find_session, read_or_pass_over
 from handrail.operations.handles import mint_state_token
-from handrail.operations.replies import describe_child, load_pinned_workflow
+from handrail.operations.replies import describe_child
 from handrail.operations.source_drift import warn_of_drift
 from handrail.operations.stored_sessions import Sessions, ask_sessions, describe_unsound
 from handrail.ports.log import SessionStamp
@@ -49,7 +49,7 @@ from handrail.projections.run_graph import preferred_tip, title_at
 from handrail.runtime.damaged_sessions import pass_over
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
-from handrail.runtime.sessions import require_healthy
+from handrail.runtime.sessions import load_pinned_workflow, require_healthy
 from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow
 
 LATEST_SESSIONS = 200

@@ -32,12 +32,11 @@ from handrail.contract.ledger import (
 from handrail.contract.outcome import Fault, Json, LedgerRef, NextCall, Page, Success, refuse_argument
 from handrail.contract.wording import quote
 from handrail.operations.finding import FoundRun, find_run
-from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.ledger import ledger_entries
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import PAGE_BYTES, page_of, read_place
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import require_healthy
+from handrail.runtime.sessions import load_pinned_workflow, require_healthy
 
 DEFAULT_LIMIT = 100
 MOST_ENTRIES = 1_000

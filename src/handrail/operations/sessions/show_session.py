@@ -36,7 +36,6 @@ from handrail.engine.progress import describe_not_run
 from handrail.engine.reasons import shorten_message
 from handrail.operations.declared_checks import list_approved_since
 from handrail.operations.finding import find_session
-from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.doubts import (
     AGREEABLE,
     describe_doubt,
@@ -81,7 +80,7 @@ from handrail.projections.run_graph import (
 from handrail.projections.timeline import timeline
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session
+from handrail.runtime.sessions import Session, load_pinned_workflow
 from handrail.workflows.compiled import Leaf
 
 LIST_BYTES = 5_376

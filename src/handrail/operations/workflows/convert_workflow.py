@@ -1,4 +1,7 @@
-"""`workflow.convert`: the same workflow in another spelling. Printed; a file is written through the gate."""
+"""`workflow.convert` and `workflow.fmt`: a workflow in another spelling, or in the layout of its own.
+
+Printed; a file is written through the gate.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,28 @@ from msgspec import UNSET, Meta
 from handrail.contract.catalogue import E_USAGE
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Answer, Fault, Json, Notice, Success, refuse_argument
-from handrail.contract.wording import quote
+from handrail.contract.wording import format_count, quote
 from handrail.operations.workflow_catalog import find_workflow, load_catalog
-from handrail.operations.workflows.examine_workflows import WorkflowText, choose_one, refuse_problems
-from handrail.operations.workflows.save_workflow import plan_file, put_file
+from handrail.operations.workflows.examine_workflows import (
+    Examined,
+    WorkflowText,
+    choose_one,
+    examine_texts,
+    refuse,
+    refuse_problems,
+)
+from handrail.operations.workflows.save_workflow import plan_file, put_file, require_fitting_name
 from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.write_permission import DryRun, GatedInput, Plan, preview_or_write
+from handrail.workflows.catalog import Catalog
 from handrail.workflows.limits import Spelling, spelling_of
 from handrail.workflows.problem import drop_edits
 from handrail.workflows.reading.reader import EXTENDS, read_workflow
 from handrail.workflows.spellings.decoded import Comment
 from handrail.workflows.spellings.spelling import decode_document, decode_spelled, write_document
+from handrail.workflows.text_edits import apply_edit
 
 ERRORS = ("WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND")
 """What both operations can answer with, beside what follows from their inputs and the gate."""
@@ -36,7 +48,6 @@ class SpellingChoice(GatedInput, frozen=True, kw_only=True):
     ] = UNSET
     document: Maybe[Annotated[WorkflowText, Meta(description="A file instead of an id.")]] = UNSET
     project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
-
     out: Maybe[
         Annotated[
             str,
@@ -143,11 +154,12 @@ def put_out(
             usage = "--out FILE --dry-run, then --out FILE --confirm TOKEN"
             raise Fault(E_USAGE, "Without --out there is nothing to confirm.", details={"usage": usage})
         return Success(data=msgspec.to_builtins(answer), notices=notices)
-    directory, name = _place(request.out, answer.spelling)
+    require_fitting_name(request.out, answer.spelling, "out", f"Name a file that ends in .{answer.spelling}.")
+    directory, slash, name = request.out.replace("\\", "/").rpartition("/")
     project, content = project_of(rt, request.project), answer.text.encode()
 
     def resolve() -> Plan[FilePlace]:
-        place = rt.authored.place(project, directory, name, "out")
+        place = rt.authored.place(project, (directory or "/") if slash else ".", name, "out")
         return plan_file(place, content, "write a workflow file", "One file; no other file is changed.")
 
     def write(place: FilePlace) -> Success:
@@ -174,22 +186,6 @@ def _notices(source: Source, spelling: Spelling) -> tuple[Notice, ...]:
     )
 
 
-def _place(out: str, spelling: Spelling) -> tuple[str, str]:
-    """Directory and name of the file.
-
-    Raises Fault VALIDATION_ERROR where the name is none of this spelling.
-    """
-    directory, slash, name = out.replace("\\", "/").rpartition("/")
-    if not name or "." not in name or spelling_of(name) != spelling:
-        raise refuse_argument(
-            f"{quote(out)} is no name for a workflow in {spelling}.",
-            "out",
-            f"is no name of a {spelling} file",
-            hint=f"Name a file that ends in .{spelling}.",
-        )
-    return (directory or "/") if slash else ".", name
-
-
 class ConvertWorkflow(SpellingChoice, frozen=True, kw_only=True):
     """Which workflow, and the spelling it gets."""
 
@@ -201,10 +197,10 @@ def convert_workflow(rt: WritePorts, request: ConvertWorkflow) -> DryRun | Succe
 
     Raises what `print_or_write` raises.
     """
-    return print_or_write(rt, OPERATION, request, request.to)
+    return print_or_write(rt, CONVERT, request, request.to)
 
 
-OPERATION = Operation(
+CONVERT = Operation(
     name="workflow.convert",
     effect="gated",
     where="companion",
@@ -214,5 +210,69 @@ OPERATION = Operation(
     output=SpelledWorkflow,
     variants=(WrittenWorkflow,),
     perform=convert_workflow,
+    errors=ERRORS,
+)
+
+
+# The canonical layout of its spelling, or each certain fix
+
+
+_MOST_FIXES = 50
+
+
+class FmtWorkflow(SpellingChoice, frozen=True, kw_only=True):
+    """Which workflow."""
+
+    fix: Maybe[
+        Annotated[bool, Meta(description="Apply each certain fix of a file, and leave its layout.")]
+    ] = UNSET
+
+
+def fmt_workflow(rt: WritePorts, request: FmtWorkflow) -> DryRun | Success:
+    """The same workflow with the same comments, laid out as every other.
+
+    Raises what `print_or_write` raises.
+    """
+    if request.fix is not True:
+        return print_or_write(rt, FMT, request, load_source(rt, request).spelling)
+    if request.document is UNSET or request.workflow_id is not UNSET:
+        raise refuse_argument("Only a file can be fixed.", "fix", "is for a file", "a path")
+    mended, fixed, left = _fixed(load_catalog(rt, project_of(rt, request.project)), request.document)
+    spelling = spelling_of(mended.source, mended.text.encode("utf-8", "surrogateescape"))
+    errors = [one for one in left.problems if one.severity == "error"]
+    if errors and not fixed:
+        raise refuse(left)
+    message = f"{format_count(fixed, 'problem')} fixed"
+    if errors:
+        message += f", {len(errors)} left; line {errors[0].line}: {errors[0].message} {errors[0].fix}"
+    notice = Notice(type="fixed", message=message[:1024], severity="warning" if errors else "info")
+    answer = SpelledWorkflow(workflow_id=left.workflow_id, spelling=spelling, text=mended.text)
+    return put_out(rt, FMT, request, answer, (notice,))
+
+
+def _fixed(catalog: Catalog, document: WorkflowText) -> tuple[WorkflowText, int, Examined]:
+    """The file after one edit after the other: each check sees what the one before has left."""
+    seen: set[str] = set()
+    while True:
+        found = examine_texts(catalog, [document])[0]
+        offered = next((one for one in found.problems if one.edit), None)
+        if offered is None or document.text in seen or len(seen) >= _MOST_FIXES:
+            return document, len(seen), found
+        seen.add(document.text)
+        content = document.text.encode("utf-8", "surrogateescape")
+        text = apply_edit(document.text, spelling_of(document.source, content), offered.edit)
+        document = msgspec.structs.replace(document, text=text)
+
+
+FMT = Operation(
+    name="workflow.fmt",
+    effect="gated",
+    where="companion",
+    reads_without="out",
+    summary="Lay out a workflow file in the canonical way of its spelling.",
+    input=FmtWorkflow,
+    output=SpelledWorkflow,
+    variants=(WrittenWorkflow,),
+    perform=fmt_workflow,
     errors=ERRORS,
 )

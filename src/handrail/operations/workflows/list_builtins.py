@@ -1,4 +1,4 @@
-"""`workflow.builtins`: everything a workflow can use without writing it, in one list."""
+"""`workflow.builtins` and `workflow.schema`: what authors can use without writing it, and the JSON Schema."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from handrail.workflows.builtins.specs import (
     TemplateSpec,
 )
 from handrail.workflows.compiled import InputSpec
+from handrail.workflows.editor_schema import SCHEMA_ID, workflow_json_schema
 from handrail.workflows.reading.reader import read_workflow
 
 BuiltinKind: TypeAlias = Literal["template", "feature", "contract", "ref", "capability"]
@@ -81,9 +82,7 @@ def list_builtins(rt: ReadPorts, request: ListBuiltins) -> Success:
         and all(word in f"{row.id} {row.title} {row.summary}".lower() for word in words)
     ]
     # The closed set fits one page; most fields of a row are shown only on request.
-    page = page_of(
-        rt, OPERATION, request, sorted(chosen, key=_order), _order, lambda row: row, 2 * PAGE_BYTES
-    )
+    page = page_of(rt, BUILTINS, request, sorted(chosen, key=_order), _order, lambda row: row, 2 * PAGE_BYTES)
     return Success(data={"scope": "builtins, and every routine as a template"}, page=page)
 
 
@@ -151,7 +150,7 @@ def _setting(name: str, spec: InputSpec) -> Setting:
     return make_from(Setting, spec, name=name, enum=list(spec.enum), default=default)
 
 
-OPERATION = Operation(
+BUILTINS = Operation(
     name="workflow.builtins",
     effect="read",
     where="companion",
@@ -170,4 +169,35 @@ OPERATION = Operation(
         on_demand=("text", "schema"),
     ),
     default_sort="kind, id",
+)
+
+
+# The schema of workflow files, for editors
+
+
+class ShowSchema(Input, frozen=True, kw_only=True):
+    """Nothing to choose."""
+
+
+class WorkflowSchema(Answer, frozen=True, kw_only=True):
+    """The schema under its name."""
+
+    id: str
+    schema: dict[str, Any]
+
+
+def show_schema(_: ReadPorts, __: ShowSchema) -> WorkflowSchema:
+    """The same schema that ships with the package."""
+    return WorkflowSchema(id=SCHEMA_ID, schema=workflow_json_schema())
+
+
+SCHEMA = Operation(
+    name="workflow.schema",
+    effect="read",
+    where="companion",
+    summary="Show the JSON Schema of workflow files, for completion and checks in an editor.",
+    input=ShowSchema,
+    output=WorkflowSchema,
+    perform=show_schema,
+    shape=Shape(levels={"minimal": ("id",)}, id_field="id"),
 )

@@ -1,17 +1,19 @@
-"""`workflow.save`: a workflow text becomes a file of the project. Gated: shown first, with what it changes.
+"""`workflow.save` and `workflow.new`: a text becomes a file of the project, or a new file to begin from.
 
-Only files in the project's own folder of workflows are written, only a text without errors, and never over
-a content that the caller has not seen.
+Gated: shown first, with what it changes. A text is saved only in the project's own folder of workflows,
+without errors, and never over a content that the caller has not seen; a new file overwrites nothing.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta
 
-from handrail.contract.catalogue import E_CONFLICT, WORKFLOW_ID_RESERVED
+from handrail.contract.catalogue import E_CONFLICT, WORKFLOW_ID_LEGACY, WORKFLOW_ID_RESERVED
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Answer, Fault, Success, refuse_argument
 from handrail.contract.tokens.confirm import refusal
@@ -26,10 +28,12 @@ from handrail.operations.workflows.examine_workflows import (
 )
 from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Maybe, Operation
-from handrail.runtime.runtime import WritePorts, project_of
+from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, dry_run_of, preview_or_write
-from handrail.workflows.catalog import Catalog
+from handrail.workflows.catalog import Catalog, CatalogEntry, suggest_id
 from handrail.workflows.limits import RESERVED_NAMESPACE, Spelling, spelling_of
+from handrail.workflows.spellings.spelling import write_document
+from handrail.workflows.starters import Starter, starter_document
 
 ABSENT = "absent"
 """What a caller says it has seen where there was no file."""
@@ -87,7 +91,8 @@ def save_workflow(rt: WritePorts, request: SaveWorkflow) -> DryRun | Success:
     (examined,) = examine_texts(catalog, [msgspec.structs.replace(request.document, holds="workflow")])
     _require_sound(examined)
     file = _find_file(catalog, examined.workflow_id, spelling) if request.file is UNSET else request.file
-    _require_fitting_name(file, spelling)
+    hint = "Convert the workflow first with workflow convert, or choose another file."
+    require_fitting_name(file, spelling, "file", hint)
 
     def resolve() -> Plan[FilePlace]:
         place = rt.authored.place(project, "", file, "file")
@@ -100,11 +105,11 @@ def save_workflow(rt: WritePorts, request: SaveWorkflow) -> DryRun | Success:
             path=place.path,
             digest=blob_ref(content),
             size_bytes=len(content),
-            is_saved=put_file(rt, OPERATION, request, place, content),
+            is_saved=put_file(rt, SAVE, request, place, content),
             warnings=sum(problem.severity == "warning" for problem in examined.problems),
         )
 
-    return preview_or_write(rt, OPERATION, request, workspace=project, resolve=resolve, write=write)
+    return preview_or_write(rt, SAVE, request, workspace=project, resolve=resolve, write=write)
 
 
 def _require_sound(examined: Examined) -> None:
@@ -130,14 +135,12 @@ def require_own_namespace(workflow_id: str) -> None:
         )
 
 
-def _require_fitting_name(file: str, spelling: Spelling) -> None:
-    if spelling_of(file) != spelling:
-        raise refuse_argument(
-            f"{quote(file)} is no name for a workflow in {spelling}.",
-            "file",
-            f"is no name of a {spelling} file",
-            hint="Convert the workflow first with workflow convert, or choose another file.",
-        )
+def require_fitting_name(named: str, spelling: Spelling, param: str, hint: str) -> None:
+    """Raises Fault VALIDATION_ERROR where a file of this name would be read in another spelling."""
+    name = named.replace("\\", "/").rpartition("/")[2]
+    if "." not in name or spelling_of(name) != spelling:
+        message = f"{quote(named)} is no name for a workflow in {spelling}."
+        raise refuse_argument(message, param, f"is no name of a {spelling} file", hint=hint)
 
 
 def _find_file(catalog: Catalog, workflow_id: str, spelling: Spelling) -> str:
@@ -242,22 +245,22 @@ def _obstacle(
             details={"reason": "target_changed"},
             hint="Open it again, and make the change in what it holds now.",
         )
-    taken = [
-        entry
-        for entry in catalog.entries
-        if entry.id == workflow_id and (entry.source_kind, entry.source_ref) != ("project", file)
-    ]
-    if not taken:
-        return None
-    return Fault(
-        E_CONFLICT,
-        f"The id {workflow_id} belongs to {quote(taken[0].source_ref)} already.",
-        details={"reason": "id_taken"},
-        hint="Give the workflow another id: nothing shadows another workflow.",
+    others = [one for one in catalog.entries if (one.source_kind, one.source_ref) != ("project", file)]
+    return _refuse_taken(
+        others, workflow_id, "Give the workflow another id: nothing shadows another workflow."
     )
 
 
-OPERATION = Operation(
+def _refuse_taken(entries: Iterable[CatalogEntry], workflow_id: str, hint: str) -> Fault | None:
+    """The refusal of an id that one of these files has."""
+    taken = next((entry for entry in entries if entry.id == workflow_id), None)
+    if taken is None:
+        return None
+    message = f"The id {workflow_id} belongs to {quote(taken.source_ref)} already."
+    return Fault(E_CONFLICT, message, details={"reason": "id_taken"}, hint=hint)
+
+
+SAVE = Operation(
     name="workflow.save",
     effect="gated",
     where="companion",
@@ -266,4 +269,110 @@ OPERATION = Operation(
     output=SavedWorkflow,
     perform=save_workflow,
     errors=("WORKFLOW_INVALID", "WORKFLOW_ID_RESERVED"),
+)
+
+
+# A new workflow file to begin from
+
+
+_ID = re.compile(r"[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*")
+_LEGACY = re.compile(r"[a-z][a-z0-9_-]*")
+
+
+class NewWorkflow(GatedInput, frozen=True, kw_only=True):
+    """Which id, what to begin from, and where the file goes."""
+
+    workflow_id: Annotated[str, Meta(description="Its id, namespace.name.", min_length=1, max_length=128)]
+    template: Maybe[Annotated[Starter, Meta(description="What to begin from; default linear.")]] = UNSET
+    spelling: Maybe[Annotated[Spelling, Meta(description="How the file is written; default json.")]] = (
+        msgspec.field(default=UNSET, name="as")
+    )
+    to: Maybe[Annotated[str, Meta(description="Directory; default .handrail/workflows of the project.")]] = (
+        UNSET
+    )
+    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+
+
+class CreatedWorkflow(Answer, frozen=True, kw_only=True):
+    """The file, and whether this call made it; it is left alone when it was there with this content."""
+
+    workflow_id: str
+    path: str
+    template: str
+    size_bytes: int
+    is_created: bool
+
+
+def new_workflow(rt: WritePorts, request: NewWorkflow) -> DryRun | Success:
+    """Show or make the file.
+
+    Raises Fault VALIDATION_ERROR, WORKFLOW_ID_LEGACY, WORKFLOW_ID_RESERVED, E_CONFIRMATION_REQUIRED and
+    E_CONFLICT, also for a file or an id that is there already: nothing is ever overwritten.
+    """
+    _check_id(request.workflow_id)
+    project = project_of(rt, request.project)
+    template: Starter = "linear" if request.template is UNSET else request.template
+    spelling: Spelling = "json" if request.spelling is UNSET else request.spelling
+    document = starter_document(template, request.workflow_id)
+    content = write_document(document, spelling, {}).encode()
+    directory = "" if request.to is UNSET else request.to
+
+    def resolve() -> Plan[FilePlace]:
+        place = rt.authored.place(project, directory, f"{request.workflow_id}.{spelling}", "to")
+        obstacle = _find_obstacle(rt, project, request.workflow_id, place, content)
+        text = "One new file; no other file is changed."
+        return plan_file(place, content, "create a workflow file", text, obstacle)
+
+    def write(place: FilePlace) -> CreatedWorkflow:
+        return CreatedWorkflow(
+            workflow_id=request.workflow_id,
+            path=place.path,
+            template=template,
+            size_bytes=len(content),
+            is_created=put_file(rt, NEW, request, place, content),
+        )
+
+    return preview_or_write(rt, NEW, request, workspace=project, resolve=resolve, write=write)
+
+
+def _find_obstacle(
+    rt: ReadPorts, project: str, workflow_id: str, place: FilePlace, content: bytes
+) -> Fault | None:
+    if place.content == content:
+        return None  # it is done already
+    if place.content is not None:
+        return Fault(
+            E_CONFLICT,
+            f"{quote(place.path)} exists, and nothing is overwritten.",
+            details={"reason": "target_exists"},
+            hint="Choose another id or another directory with --to.",
+        )
+    hint = "Choose another id: nothing shadows another workflow."
+    return _refuse_taken(load_catalog(rt, project).entries, workflow_id, hint)
+
+
+def _check_id(workflow_id: str) -> None:
+    require_own_namespace(workflow_id)
+    if _LEGACY.fullmatch(workflow_id):
+        better = suggest_id(workflow_id, "project")
+        raise Fault(
+            WORKFLOW_ID_LEGACY,
+            f"{quote(workflow_id)} has no namespace; a new workflow needs one, such as {better}.",
+            details={"workflow_id": workflow_id[:128], "suggested_id": better},
+        )
+    if not _ID.fullmatch(workflow_id):
+        expected = "namespace.name in lower case letters, digits, _ and -"
+        message = f"{quote(workflow_id)} is not a workflow id: write {expected}."
+        raise refuse_argument(message, "workflowId", "is not a workflow id", expected)
+
+
+NEW = Operation(
+    name="workflow.new",
+    effect="gated",
+    where="companion",
+    summary="Make a new workflow file to begin from.",
+    input=NewWorkflow,
+    output=CreatedWorkflow,
+    perform=new_workflow,
+    errors=("WORKFLOW_ID_LEGACY", "WORKFLOW_ID_RESERVED"),
 )

@@ -11,6 +11,7 @@ from handrail.contract.catalogue import WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json, refuse_argument
 from handrail.contract.wording import quote
+from handrail.operations.source_drift import explain_changed_base
 from handrail.operations.workflow_catalog import find_undeclared_checks, load_catalog
 from handrail.operations.workflows.examine_workflows import (
     Examined,
@@ -19,7 +20,6 @@ from handrail.operations.workflows.examine_workflows import (
     examine_texts,
     problem_rows,
 )
-from handrail.operations.workflows.overlay_drift import explain_changed_base
 from handrail.runtime.batch import BatchSummary, ItemError, item_error
 from handrail.runtime.operation import Input, Maybe, Operation, ReportOnly
 from handrail.runtime.runtime import ReadPorts, project_of

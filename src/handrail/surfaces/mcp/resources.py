@@ -18,14 +18,13 @@ from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.engine.events import is_newer
 from handrail.operations.finding import find_run
-from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.overview import choose_run
 from handrail.projections.recap import recap_at
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.hub import DEFAULT_ASK, perform
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import read_session
+from handrail.runtime.sessions import load_pinned_workflow, read_session
 from handrail.surfaces.mcp.reply_text import call_text, recap_lines
 
 # Reading an operation
