@@ -50,7 +50,7 @@ MCP: Rows = (
 )
 HTTP: Rows = (
     ("contract.conformance.check", "MOST_ANSWER_BYTES", "An answer that `lafs check --url` judges."),
-    ("host.server.http_client", "ANSWER_SECONDS", "How long `lafs check --url` waits for one."),
+    ("host.http_client", "ANSWER_SECONDS", "How long `lafs check --url` waits for one."),
     ("host.program.updates", "RETRY_MS", "The least wait before an index is asked once more."),
     ("host.program.updates", "LONGEST_RETRY_MS", "The longest wait that an index may ask for."),
     ("handrail_serve.limits", "MOST_BODY_BYTES", "The body of a request."),

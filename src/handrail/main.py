@@ -163,8 +163,6 @@ def _load_the_rest() -> None:
     import handrail.contract.disclosure.estimate
     import handrail.contract.disclosure.named_fields
     import handrail.contract.envelopes.lafs
-    import handrail.host.incidents
-    import handrail.host.notices
     import handrail.surfaces.cli.rendering.gate
     import handrail.surfaces.cli.rendering.human  # noqa: F401 - loaded for later, all of them
 
@@ -221,7 +219,7 @@ def _hook(event: str = "", client: str = "", project: str = "", passed_over: str
 def _hook_answer(event: str, client: str, project: str) -> "tuple[str, str]":
     """What goes to stdout and to stderr, without any secret that this process has read."""
     from handrail.contract.redaction import Secrets
-    from handrail.host.git import count_changed_files
+    from handrail.host.programs import count_changed_files
     from handrail.surfaces.cli.hook import answer_hook, receive_message
     from handrail.wiring import build_runtime
 

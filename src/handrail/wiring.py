@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 from handrail.contract.catalogue import E_CONFIG
 from handrail.contract.outcome import Fault, Json, Notice
 from handrail.contract.redaction import Secrets
-from handrail.host.audit import AuditFiles
-from handrail.host.clock import SystemClock, SystemRandomness
 from handrail.host.keyring import FileKeyring
+from handrail.host.process import AuditFiles, SystemClock, SystemRandomness
 from handrail.host.settings import LocalSettings
 from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
 from handrail.ports.log import EventLog
@@ -57,7 +56,7 @@ def build_runtime(
         known.register(secret.encode(errors="surrogateescape"))
     data = os.path.join(place, "data")
     worktree = _late("handrail.host.worktree.local_worktree:LocalWorktree", place, environment)
-    processes = _late("handrail.host.server.mcp_processes:McpProcessFiles", place)
+    processes = _late("handrail.host.process:McpProcessFiles", place)
     local = Runtime(
         log=cast(EventLog, _Late(lambda: _hot(_load("handrail.event_log.files.log:FileLog")(data)))),
         keys=FileKeyring(place, randomness, secret, known),
@@ -65,8 +64,8 @@ def build_runtime(
         randomness=randomness,
         library=_late("handrail.host.workflow_library:DirectoryLibrary", place),
         workspace=LocalWorkspace(environment, place),
-        incidents=_late("handrail.host.incidents:IncidentFiles", place, known),
-        confirmed=_late("handrail.host.confirmed_tokens:ConfirmedTokenFiles", place),
+        incidents=_late("handrail.host.process:IncidentFiles", place, known),
+        confirmed=_late("handrail.host.process:ConfirmedTokenFiles", place),
         authored=_late("handrail.host.authored_files:ProjectFiles", place),
         settings=LocalSettings(place, environment),
         registry=registry(),
@@ -84,16 +83,16 @@ def build_runtime(
         installation=lambda: _load("handrail.host.program.installation:LocalInstallation")(
             place, environment
         ),
-        check_programs=lambda: _load("handrail.host.check_programs:LocalCheckPrograms")(environment, known),
-        known_checks=lambda: _load("handrail.host.known_checks:LocalKnownChecks")(place),
-        receipt_keys=lambda: _load("handrail.host.receipt_keys:LocalReceiptKeys")(place, randomness, known),
+        check_programs=lambda: _load("handrail.host.checks:LocalCheckPrograms")(environment, known),
+        known_checks=lambda: _load("handrail.host.checks:LocalKnownChecks")(place),
+        receipt_keys=lambda: _load("handrail.host.checks:LocalReceiptKeys")(place, randomness, known),
         committed=lambda: _load("handrail.host.worktree.committed_files:LocalCommittedFiles")(
             place, environment
         ),
         mcp_processes=lambda: processes,
         terminal=lambda: _load("handrail.host.terminal:LocalTerminal")(),
         start_notice=lambda argv, body: _load("handrail.host.programs:start_notice")(argv, body, environment),
-        http_client=lambda: _load("handrail.host.server.http_client:LocalHttpClient")(),
+        http_client=lambda: _load("handrail.host.http_client:LocalHttpClient")(),
     )
     address = environment.get("HANDRAIL_STORE", "")
     if address:
@@ -185,7 +184,7 @@ def notices(environment: Mapping[str, str], operation: str) -> Sequence[Notice]:
     place = home_directory(environment)
     if not os.path.exists(os.path.join(place, "data", "cache", "notices.json")):
         return ()
-    from handrail.host.notices import notices_for
+    from handrail.host.process import notices_for
 
     return notices_for(place, operation)
 

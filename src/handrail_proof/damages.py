@@ -21,7 +21,7 @@ from handrail.contract.redaction import Secrets
 from handrail.engine.folding import fold
 from handrail.event_log.files.segments import SegmentLimits
 from handrail.event_log.files.upkeep.whole_store import check_store
-from handrail.host.audit import AuditFiles
+from handrail.host.process import AuditFiles
 from handrail.ports.log import Loaded, Record
 from handrail.ports.store import ProofPart, StoreCheck
 from handrail.runtime.history_cache import encode_history

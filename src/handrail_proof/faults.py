@@ -12,8 +12,7 @@ import msgspec
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets
 from handrail.event_log.files.upkeep.whole_store import check_store
-from handrail.host.audit import AuditFiles
-from handrail.host.confirmed_tokens import ConfirmedTokenFiles
+from handrail.host.process import AuditFiles, ConfirmedTokenFiles
 from handrail.ports.store import ProofPart
 from handrail_proof.disks import CountingDisk, QuietDisk, RefusingDisk
 from handrail_proof.scratch import make_empty, read_tree

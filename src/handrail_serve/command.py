@@ -22,7 +22,7 @@ from handrail.contract.catalogue import E_USAGE
 from handrail.contract.disclosure.fields import Level
 from handrail.contract.outcome import Fault, Notice
 from handrail.contract.redaction import Secrets
-from handrail.host.clock import SystemRandomness
+from handrail.host.process import SystemRandomness
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.ports.process import Observer
 from handrail.ports.server import RunningServer, ServerPlace

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import psycopg
 from psycopg import conninfo, sql
 
-from handrail.host.clock import SystemClock, SystemRandomness
+from handrail.host.process import SystemClock, SystemRandomness
 from handrail_team.accounts.directory import Directory
 from handrail_team.operations.asked import OPERATOR
 from handrail_team.store.database import Database

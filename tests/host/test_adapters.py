@@ -7,17 +7,13 @@ from pathlib import Path
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.upkeep.keeper import FileKeeper
 from handrail.host.authored_files import ProjectFiles
-from handrail.host.check_programs import LocalCheckPrograms
-from handrail.host.confirmed_tokens import ConfirmedTokenFiles
-from handrail.host.incidents import IncidentFiles
-from handrail.host.known_checks import LocalKnownChecks
+from handrail.host.checks import LocalCheckPrograms, LocalKnownChecks, LocalReceiptKeys
+from handrail.host.http_client import LocalHttpClient
+from handrail.host.process import ConfirmedTokenFiles, IncidentFiles, McpProcessFiles
 from handrail.host.program.client_files import LocalClientFiles
 from handrail.host.program.installation import LocalInstallation
 from handrail.host.program.provenance import LocalProvenance
 from handrail.host.program.updates import LocalUpdates
-from handrail.host.receipt_keys import LocalReceiptKeys
-from handrail.host.server.http_client import LocalHttpClient
-from handrail.host.server.mcp_processes import McpProcessFiles
 from handrail.host.terminal import LocalTerminal
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.host.worktree.committed_files import LocalCommittedFiles

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from handrail.contract.redaction import Secrets
-from handrail.host.audit import MOST_LINE_BYTES, AuditFiles
+from handrail.host.process import MOST_LINE_BYTES, AuditFiles
 from handrail.ports.process import AuditLine
 
 LINE = AuditLine(
@@ -186,7 +186,7 @@ def test_lines_of_many_processes_stay_whole(home: str) -> None:
     script = (
         "import sys, msgspec\n"
         "from handrail.contract.redaction import Secrets\n"
-        "from handrail.host.audit import AuditFiles\n"
+        "from handrail.host.process import AuditFiles\n"
         "from tests.host.test_audit import LINE\n"
         "audit = AuditFiles(sys.argv[1], Secrets())\n"
         "line = msgspec.structs.replace(LINE, command=sys.argv[2] * 500)\n"

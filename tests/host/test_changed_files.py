@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.host.git import count_changed_files
+from handrail.host.programs import count_changed_files
 
 ENVIRONMENT = {"PATH": os.environ.get("PATH", os.defpath)}
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from handrail.host.clock import SystemClock, SystemRandomness
+from handrail.host.process import SystemClock, SystemRandomness
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from hashlib import sha256
 
 import pytest
 
-from handrail.host import confirmed_tokens
-from handrail.host.confirmed_tokens import ConfirmedTokenFiles
+from handrail.host import process
+from handrail.host.process import ConfirmedTokenFiles
 from handrail.ports.process import Claim
 
 NOW = 1_800_000_000
@@ -61,7 +61,7 @@ def test_a_claim_that_is_still_empty_counts(home: str) -> None:
 def test_claims_an_hour_past_their_expiry_are_forgotten_some_per_call(
     home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(confirmed_tokens, "_KEPT", 2)
+    monkeypatch.setattr(process, "_KEPT_CLAIMS", 2)
     for number in range(70):
         claimed(home, f"old {number}", expires_at=NOW)
     later = NOW + 3_601
@@ -77,7 +77,7 @@ def test_claims_an_hour_past_their_expiry_are_forgotten_some_per_call(
 
 
 def test_a_claim_within_the_hour_is_kept(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confirmed_tokens, "_KEPT", 1)
+    monkeypatch.setattr(process, "_KEPT_CLAIMS", 1)
     claimed(home, "a", expires_at=NOW)
 
     claimed(home, "b", expires_at=NOW + 3_600, now=NOW + 3_600)
@@ -112,7 +112,7 @@ def test_a_disk_that_takes_no_new_claim_still_knows_the_old_ones(
         raise OSError(errno.EROFS, "read-only")
 
     claimed(home, "a")
-    monkeypatch.setattr("handrail.host.confirmed_tokens.create_exclusively", refuse)
+    monkeypatch.setattr("handrail.host.process.create_exclusively", refuse)
 
     old, new = claimed(home, "a"), claimed(home, "b")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from handrail.host.git import count_changed_files
-from handrail.host.workflow_sources.git import read_git_files
-from handrail.host.workflow_sources.settings import GitSource
+from handrail.host.programs import count_changed_files
+from handrail.host.workflow_sources.directories import GitSource
+from handrail.host.workflow_sources.named import read_git_files
 from tests.hostile.repository.checkout import (
     FILTERS,
     GIT_TRICKS,

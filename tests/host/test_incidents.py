@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from handrail.host.incidents import MOST_INCIDENT_BYTES, IncidentFiles
+from handrail.host.process import MOST_INCIDENT_BYTES, IncidentFiles
 
 
 def mode(path: str) -> int:

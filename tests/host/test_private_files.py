@@ -80,16 +80,16 @@ def test_a_replaced_file_is_private_and_leaves_nothing_beside_it(tmp_path: Path)
 def test_a_created_file_is_private_even_under_a_strange_umask(tmp_path: Path) -> None:
     os.umask(0o777)
 
-    is_made = create_private(str(tmp_path / "k"), b"content")
+    is_made = create_private(str(tmp_path / "k"), (b"content",))
 
     assert is_made
     assert (mode(tmp_path / "k"), names(tmp_path)) == (0o600, ["k"])
 
 
 def test_what_is_there_is_not_created_again(tmp_path: Path) -> None:
-    create_private(str(tmp_path / "k"), b"first")
+    create_private(str(tmp_path / "k"), (b"first",))
 
-    is_made = create_private(str(tmp_path / "k"), b"second")
+    is_made = create_private(str(tmp_path / "k"), (b"second",))
 
     assert not is_made
     assert ((tmp_path / "k").read_bytes(), names(tmp_path)) == (b"first", ["k"])
@@ -104,7 +104,7 @@ def test_without_hard_links_there_is_still_one_creator(
 
     monkeypatch.setattr(os, "link", refuse)
 
-    made = [create_private(str(tmp_path / "k"), content) for content in (b"first", b"second")]
+    made = [create_private(str(tmp_path / "k"), (content,)) for content in (b"first", b"second")]
 
     assert made == [True, False]
     assert ((tmp_path / "k").read_bytes(), mode(tmp_path / "k"), names(tmp_path)) == (b"first", 0o600, ["k"])

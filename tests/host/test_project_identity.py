@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.host.project_identity import Checkout, identify
+from handrail.host.workspace import LocalWorkspace
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
 
@@ -25,10 +25,9 @@ def test_without_a_home_nothing_is_remembered(tmp_path: Path, monkeypatch: pytes
     write(root, "a.txt", "a\n")
     commit(root)
     monkeypatch.chdir(here)
-    checkout = Checkout(root=str(root), shared=str(root / ".git"))
 
-    nowhere = identify(str(root), "", checkout, "", {})
-    at_home = identify(str(root), "", checkout, str(tmp_path / "home"), {})
+    nowhere = LocalWorkspace({}).identity(str(root))
+    at_home = LocalWorkspace({}, str(tmp_path / "home")).identity(str(root))
 
     assert nowhere == at_home != ""
     assert list(here.iterdir()) == []

@@ -31,7 +31,7 @@ CATCH_ALL_PLACES = (
     "src/handrail/surfaces/mcp/",
     "src/handrail_serve/",
     "src/handrail/runtime/hub.py",
-    "src/handrail/host/workflow_sources/plugins.py",
+    "src/handrail/host/workflow_sources/named.py",
     "src/handrail/main.py",
     "src/handrail_proof/log_promises.py",
 )

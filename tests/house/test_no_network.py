@@ -20,7 +20,7 @@ UPDATERS = ("src/handrail/host/program/fetching.py", "src/handrail/host/program/
 """`update` asks the package index that the user configured, and with `--verify` the keys of the public
 Sigstore; nothing else speaks to a network."""
 SERVERS = {
-    "src/handrail/host/server/http_client.py": ("http", "socket", "ssl", "urllib"),
+    "src/handrail/host/http_client.py": ("http", "socket", "ssl", "urllib"),
     "src/handrail_serve/host/telemetry.py": ("opentelemetry",),
     "src/handrail_serve/serving.py": ("socket", "uvicorn"),
     "src/handrail_serve/app.py": ("urllib",),
@@ -47,8 +47,7 @@ CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})
 STARTERS = (
     "src/handrail/main.py",
     "src/handrail/demo/scene.py",
-    "src/handrail/host/git.py",
-    "src/handrail/host/check_programs.py",
+    "src/handrail/host/checks.py",
     "src/handrail/host/programs.py",
     "src/handrail_proof/kills.py",
     "src/handrail_proof/kills.py",

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail.host.check_programs import LocalCheckPrograms
+from handrail.host.checks import LocalCheckPrograms
 from handrail.host.workspace import LocalWorkspace
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.operations.checks.run_check import RunCheck, run_check

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from handrail.contract.outcome import Failure
-from handrail.host.check_programs import LocalCheckPrograms
+from handrail.host.checks import LocalCheckPrograms
 from handrail.host.workspace import LocalWorkspace
 from handrail.operations.checks.note_command import NoteCommand, note_command
 from handrail.operations.checks.run_check import RunCheck, run_check

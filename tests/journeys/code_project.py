@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.host.confirmed_tokens import ConfirmedTokenFiles
+from handrail.host.process import ConfirmedTokenFiles
 from handrail.host.worktree.fact_store import FactFiles
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.runtime.runtime import Runtime

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from handrail.contract.outcome import Failure
-from handrail.host.known_checks import LocalKnownChecks
+from handrail.host.checks import LocalKnownChecks
 from handrail.host.program.client_files import LocalClientFiles
 from handrail.operations.checks import receipt_runs
 from handrail.runtime.hub import perform

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.host.clock import SystemRandomness
+from handrail.host.process import SystemRandomness
 from handrail.operations.runs import own_actions
 from tests.conftest import library_of, settings_of
 from tests.host.worktree.project import write

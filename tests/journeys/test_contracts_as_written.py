@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from handrail.contract.disclosure.estimate import estimate_tokens
-from handrail.host.workflow_sources.settings import read_project_settings
+from handrail.host.workflow_sources.directories import read_project_settings
 from handrail.runtime.runtime import Runtime
 from tests.conftest import library_of
 from tests.journeys.conversation import answer, refusal, start

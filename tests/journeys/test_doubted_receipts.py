@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.host.check_programs import LocalCheckPrograms
-from handrail.host.clock import SystemClock
+from handrail.host.checks import LocalCheckPrograms
+from handrail.host.process import SystemClock
 from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.projections.closing import ALL_CHECKED
 from handrail.projections.doubts import ALL_RAN, NO_TEST_COUNTED

@@ -18,7 +18,7 @@ from handrail.contract.ids import SessionId
 from handrail.engine.events import EVENT_KINDS
 from handrail.engine.reasons import BlockerCode, ReasonName
 from handrail.engine.reply import WarningCode
-from handrail.host.check_programs import LocalCheckPrograms
+from handrail.host.checks import LocalCheckPrograms
 from handrail.ports.log import Conflict
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.self_description.reference_data import cli_reference

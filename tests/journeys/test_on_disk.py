@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from handrail.event_log.files.upkeep.whole_store import INDEX_FOLDER
-from handrail.host.project_identity import ENDING
+from handrail.host.workspace import ENDING
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS, KeptIncidents

@@ -18,8 +18,7 @@ import pytest
 from handrail.contract.printed_text import LONGEST_LINE, PrintedText, redact_argv, redact_line
 from handrail.contract.redaction import Secrets
 from handrail.engine.receipts import digest_argv
-from handrail.host.check_programs import LocalCheckPrograms
-from handrail.host.known_checks import LocalKnownChecks
+from handrail.host.checks import LocalCheckPrograms, LocalKnownChecks
 from handrail.host.settings import LocalSettings
 from handrail.runtime.operation import operation
 from handrail.runtime.runtime import Runtime

@@ -24,8 +24,8 @@ from handrail.contract.dsse import write_envelope
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Failure
 from handrail.contract.redaction import Secrets
-from handrail.host.clock import SystemRandomness
-from handrail.host.receipt_keys import LocalReceiptKeys
+from handrail.host.checks import LocalReceiptKeys
+from handrail.host.process import SystemRandomness
 from handrail.host.worktree.committed_files import LocalCommittedFiles
 from handrail.operations.checks.receipts import MOST_SESSIONS
 from handrail.operations.checks.run_check import RunCheck, run_check
@@ -228,7 +228,7 @@ def test_a_key_can_be_rotated_and_what_it_signed_stays_known(signer: Signer) -> 
 def test_without_the_extra_the_line_that_installs_it_is_told(
     signer: Signer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handrail.host.receipt_keys.find_spec", lambda name: None)
+    monkeypatch.setattr("handrail.host.checks.find_spec", lambda name: None)
 
     refused = perform(signer.runtime, "receipt.export", {})
 

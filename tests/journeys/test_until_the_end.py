@@ -13,8 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 import pytest
 
-from handrail.host.check_programs import LocalCheckPrograms
-from handrail.host.known_checks import LocalKnownChecks
+from handrail.host.checks import LocalCheckPrograms, LocalKnownChecks
 from handrail.host.settings import LocalSettings
 from handrail.host.workspace import LocalWorkspace
 from handrail.host.worktree.local_worktree import LocalWorktree

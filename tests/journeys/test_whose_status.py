@@ -12,7 +12,7 @@ import pytest
 from handrail.contract.outcome import Success
 from handrail.engine.judge.run_claims import suggest_command
 from handrail.engine.judge.witnessed import Witnessed
-from handrail.host.check_programs import LocalCheckPrograms
+from handrail.host.checks import LocalCheckPrograms
 from handrail.host.workspace import LocalWorkspace
 from handrail.operations.checks.note_command import NoteCommand, note_command
 from handrail.operations.checks.run_check import RunCheck, run_check

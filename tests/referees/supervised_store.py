@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.host.clock import SystemClock
+from handrail.host.process import SystemClock
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.conftest import KeptIncidents

@@ -10,7 +10,7 @@ import pytest
 
 from handrail.event_log.files import commit, history, manifest
 from handrail.event_log.files.upkeep import keeper
-from handrail.host import audit
+from handrail.host.process import AuditFiles
 from handrail_proof import damages, faults
 from handrail_proof.crash_states import Tree
 
@@ -87,11 +87,11 @@ def test_a_collection_that_believes_its_clock_is_caught(place: str, monkeypatch:
 
 @pytest.mark.thorough
 def test_an_audit_that_believes_its_clock_is_caught(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def forget_what_is_long_ago(self: audit.AuditFiles, count: int, current: str) -> None:
+    def forget_what_is_long_ago(self: AuditFiles, count: int, current: str) -> None:
         if current > "2027":
             Path(self._directory, "audit-2025-06.jsonl").unlink()
 
-    monkeypatch.setattr(audit.AuditFiles, "_keep_newest", forget_what_is_long_ago)
+    monkeypatch.setattr(AuditFiles, "_keep_newest", forget_what_is_long_ago)
 
     problems = faults.check_clocks(place, SEED).problems
 

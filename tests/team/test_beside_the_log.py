@@ -16,8 +16,8 @@ from handrail.contract.redaction import Secrets
 from handrail.contract.tokens.workflow import CONFIRM, WORKFLOW
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.session_index import FileSessionIndex
-from handrail.host.clock import SystemRandomness
 from handrail.host.keyring import FileKeyring
+from handrail.host.process import SystemRandomness
 from handrail.ports.process import AuditLine
 from handrail.ports.store import CopyWay, Entry, SessionIndex, StoreCheck
 from handrail.runtime.runtime import NO_AUDIT

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from handrail.contract.outcome import Failure, Success
-from handrail.host.confirmed_tokens import ConfirmedTokenFiles
+from handrail.host.process import ConfirmedTokenFiles
 from handrail.ports.process import Claim
 from handrail.runtime.hub import perform
 from handrail_team.store.beside_the_log import TeamConfirmedTokens

@@ -14,7 +14,7 @@ import pytest
 from handrail.contract.catalogue import E_NETWORK
 from handrail.contract.conformance.check import Exchange
 from handrail.contract.outcome import Fault
-from handrail.host.server.http_client import LocalHttpClient
+from handrail.host.http_client import LocalHttpClient
 from handrail.ports.workspace import Notify
 from handrail.runtime.runtime import Runtime
 from handrail_team.sender import Sender

@@ -168,7 +168,6 @@ def test_what_an_answer_needs_is_loaded_before_the_files_are_replaced() -> None:
     assert {
         "handrail.contract.disclosure.budget",
         "handrail.contract.envelopes.lafs",
-        "handrail.host.incidents",
         "handrail.surfaces.cli.rendering.gate",
         "handrail.surfaces.cli.rendering.human",
     } <= set(done.stdout.decode().split())

@@ -12,11 +12,12 @@ from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, E_VALIDA
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote, shorten
 from handrail.host.private_files import (
-    create_private_in_parts,
+    create_private,
     find_homes,
     is_below,
     lies_in_home,
     open_regular_file,
+    write_all,
 )
 from handrail.ports.workspace import FilePlace
 
@@ -108,7 +109,7 @@ class ProjectFiles:
         if os.path.lexists(path):  # saves the work of writing; creating it decides
             return False
         try:
-            return create_private_in_parts(path, parts)
+            return create_private(path, parts)
         except OSError as trouble:
             raise _refused(trouble, path) from trouble
 
@@ -116,7 +117,8 @@ class ProjectFiles:
 def _fill(descriptor: int, path: str, content: bytes) -> bool:
     """Write the content to the new file; if that fails, remove it."""
     try:
-        _write(descriptor, content)
+        write_all(descriptor, content)
+        os.fsync(descriptor)
     except OSError as trouble:
         with suppress(OSError):
             os.unlink(path)
@@ -148,13 +150,6 @@ def _missing(directory: str, param: str) -> tuple[str, ...]:
         missing.append(current)
         current = os.path.dirname(current)
     return tuple(reversed(missing))
-
-
-def _write(descriptor: int, content: bytes) -> None:
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
-    os.fsync(descriptor)
 
 
 def _not_a_directory(path: str, param: str) -> Fault:

@@ -93,7 +93,7 @@ class FileKeyring:
         try:
             ensure_private_directory(self._directory)
             if not os.path.lexists(path):
-                create_private(path, self._randomness.bytes(KEY_LENGTH).hex().encode() + b"\n")
+                create_private(path, (self._randomness.bytes(KEY_LENGTH).hex().encode(), b"\n"))
             descriptor = os.open(path, _READ_FLAGS)
             try:
                 _check_is_private(os.fstat(descriptor), os.stat(self._directory), _REQUESTS_NAME)
@@ -146,7 +146,7 @@ class FileKeyring:
     def _create(self) -> Ring:
         try:
             ensure_private_directory(self._directory)
-            create_private(self._path, encode_ring(self._randomness.bytes(KEY_LENGTH)))
+            create_private(self._path, (encode_ring(self._randomness.bytes(KEY_LENGTH)),))
         except OSError as trouble:
             raise _unwritable(trouble) from trouble
         ring = self._current_ring()

@@ -111,10 +111,9 @@ def ensure_private_directory(path: str) -> None:
         missing.append(parent)
         parent = os.path.dirname(parent)
     for directory in reversed(missing):
-        with suppress(FileExistsError):
+        with _sync_names_after(os.path.dirname(directory)), suppress(FileExistsError):
             os.mkdir(directory, _DIRECTORY_MODE)
             os.chmod(directory, _DIRECTORY_MODE)  # whatever the umask is
-        _sync_directory(os.path.dirname(directory))
     if not os.path.isdir(path):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     if os.stat(path).st_mode & _OTHERS:
@@ -126,7 +125,8 @@ def replace_private(path: str, content: bytes) -> None:
 
     Raises OSError; then the old content is still there.
     """
-    temporary = _write_beside(path, content)
+    temporary = f"{path}.{os.urandom(8).hex()}.tmp"  # so that two writers never share it
+    _write_new(temporary, content)
     try:
         with _sync_names_after(os.path.dirname(path)):
             os.replace(temporary, path)
@@ -135,29 +135,22 @@ def replace_private(path: str, content: bytes) -> None:
         raise
 
 
-def create_private(path: str, content: bytes) -> bool:
+def replace_cache(path: str, content: bytes) -> None:
+    """The same for what can be made again: nobody waits for the disk. Raises OSError."""
+    temporary = f"{path}.{os.urandom(8).hex()}.tmp"
+    try:
+        with open(temporary, "xb", opener=open_regular_file) as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except OSError:
+        _remove(temporary)
+        raise
+
+
+def create_private(path: str, parts: Iterable[bytes]) -> bool:
     """Put the content at `path` unless something is there. Returns whether it did; one of many callers wins.
 
-    Raises OSError.
-    """
-    temporary = _write_beside(path, content)
-    try:
-        with _sync_names_after(os.path.dirname(path)):
-            os.link(temporary, path)
-    except FileExistsError:
-        return False
-    except OSError as trouble:
-        if trouble.errno not in _NO_HARD_LINKS:
-            raise
-        return _create_in_place(path, content)
-    finally:
-        _remove(temporary)
-    return True
-
-
-def create_private_in_parts(path: str, parts: Iterable[bytes]) -> bool:
-    """The same for content that comes in parts: until the last one is durable, there is no such name.
-
+    It may come in parts: until the last one is durable, there is no such name.
     A process that is killed meanwhile leaves a file `.handrail-….tmp` beside it; the next one that writes
     into this folder removes it. Raises OSError, and what `parts` raises.
     """
@@ -196,7 +189,12 @@ def create_exclusively(path: str, content: bytes) -> bool:
 
     A file that exists counts from its first moment, also while it is still empty. Raises OSError.
     """
-    return _create_in_place(path, content)
+    try:
+        with _sync_names_after(os.path.dirname(path)):
+            _write_new(path, content)
+    except FileExistsError:
+        return False
+    return True
 
 
 @contextmanager
@@ -222,59 +220,40 @@ def _claim_name(temporary: str, path: str) -> bool:
     except OSError as trouble:
         if trouble.errno not in _NO_HARD_LINKS:
             raise
-        if not _create_in_place(path, b""):  # without hard links, the name is claimed first
+        if not create_exclusively(path, b""):  # without hard links, the name is claimed first
             return False
         os.replace(temporary, path)
     return True
 
 
-def _create_in_place(path: str, content: bytes) -> bool:
-    """For a file system without hard links. A reader may find the file while it is still empty."""
-    try:
-        with _sync_names_after(os.path.dirname(path)):
-            _write_new(path, (content,))
-    except FileExistsError:
-        return False
-    return True
-
-
-def _write_beside(path: str, content: bytes) -> str:
-    # A random name, so that two writers never share a temporary file.
-    temporary = f"{path}.{os.urandom(8).hex()}.tmp"
-    _write_new(temporary, (content,))
-    return temporary
-
-
-def _write_new(path: str, parts: Iterable[bytes]) -> None:
+def _write_new(path: str, content: bytes) -> None:
     """Write a new file; if that fails, remove it."""
     descriptor = os.open(path, _NEW, _FILE_MODE)
-    is_whole = False
     try:
-        _fill(descriptor, parts)
-        is_whole = True
+        _fill(descriptor, (content,))
+    except BaseException:
+        _remove(path)
+        raise
     finally:
         os.close(descriptor)
-        if not is_whole:
-            _remove(path)
 
 
 def _fill(descriptor: int, parts: Iterable[bytes]) -> None:
     os.fchmod(descriptor, _FILE_MODE)  # whatever the umask is
     for content in parts:
-        rest = memoryview(content)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
+        write_all(descriptor, content)
     os.fsync(descriptor)
+
+
+def write_all(descriptor: int, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def _remove(path: str) -> None:
     with suppress(OSError):
         os.unlink(path)
-
-
-def _sync_directory(path: str) -> None:
-    with _sync_names_after(path):
-        return
 
 
 @contextmanager

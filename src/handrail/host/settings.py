@@ -291,7 +291,7 @@ class LocalSettings:
 
 def _check_sources(document: dict[str, Json]) -> None:
     """What is lenient where it is read is refused where it is written."""
-    from handrail.host.workflow_sources.settings import parse_user_settings
+    from handrail.host.workflow_sources.directories import parse_user_settings
 
     for name in WORKFLOW_KEYS[USER_FILE]:
         if not isinstance(document.get(name, []), list):

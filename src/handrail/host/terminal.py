@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
+from handrail.host.private_files import write_all
+
 PLACE = "/dev/tty"
 LONGEST_ANSWER = 1_000
 _LOOK_SECONDS = 0.2
@@ -29,7 +31,8 @@ class LocalTerminal:
                 return None
             with suppress(termios.error):
                 termios.tcflush(terminal, termios.TCIFLUSH)  # nobody answers what was not asked yet
-            _write(terminal, fold_quotes(text, _columns(terminal)))
+            folded = fold_quotes(text, _columns(terminal))
+            write_all(terminal, folded.encode("utf-8", "replace"))
             return _read_line(terminal, must_stop)
         except OSError:
             return None
@@ -69,12 +72,6 @@ def _columns(terminal: int) -> int:
         return os.get_terminal_size(terminal).columns or _USUAL_WIDTH
     except OSError:
         return _USUAL_WIDTH
-
-
-def _write(terminal: int, text: str) -> None:
-    rest = memoryview(text.encode("utf-8", "replace"))
-    while rest:
-        rest = rest[os.write(terminal, rest) :]
 
 
 def _read_line(terminal: int, must_stop: Callable[[], bool]) -> str | None:

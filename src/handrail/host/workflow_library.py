@@ -11,17 +11,15 @@ import msgspec
 from handrail.contract.ids import SourceKind
 from handrail.host.private_files import leads_outside
 from handrail.host.workflow_sources.directories import (
+    OWN_FOLDER,
     Roots,
+    UserSettings,
     content_of,
     list_files,
     list_named_files,
-    refuse_named_file,
-)
-from handrail.host.workflow_sources.settings import (
-    OWN_FOLDER,
-    UserSettings,
     read_project_settings,
     read_user_settings,
+    refuse_named_file,
 )
 from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.limits import file_kind
@@ -48,8 +46,7 @@ class DirectoryLibrary:
             *list_bundled_files(),
             *list_files(self._workflows, "user"),
             *_project_files(project),
-            *self._git_files(own),
-            *_plugin_files(own),
+            *self._named_files(own),
             *own.troubles,
             *list_files(os.path.join(self._home, "contracts"), "user", holds="contract"),
             *_project_contracts(project),
@@ -94,13 +91,13 @@ class DirectoryLibrary:
         }
         return own.get(source_kind)
 
-    def _git_files(self, own: UserSettings) -> list[WorkflowFile]:
-        if not own.git:
+    def _named_files(self, own: UserSettings) -> list[WorkflowFile]:
+        if not own.git and not own.plugins:
             return []
         # A process is started only for a user who configured one, and only then its module is paid for.
-        from handrail.host.workflow_sources.git import read_git_files  # noqa: PLC0415 - see above
+        from handrail.host.workflow_sources.named import read_named_files  # noqa: PLC0415 - see above
 
-        return [file for source in own.git for file in read_git_files(source, self._home, self._environment)]
+        return read_named_files(own, self._home, self._environment)
 
 
 def list_bundled_files() -> list[WorkflowFile]:
@@ -134,12 +131,3 @@ def _project_contracts(project: str) -> list[WorkflowFile]:
 def _is_elsewhere(project: str) -> bool:
     """Whether the project's own folder is a link out of it: then that is the one trouble to tell."""
     return leads_outside(os.path.join(project, OWN_FOLDER), project)
-
-
-def _plugin_files(own: UserSettings) -> list[WorkflowFile]:
-    if not own.plugins:
-        return []
-    # importlib.metadata looks at every installed package: only a user who named a plugin pays for that.
-    from handrail.host.workflow_sources.plugins import read_plugin_files  # noqa: PLC0415 - see above
-
-    return read_plugin_files(own.plugins)

@@ -1,6 +1,9 @@
 """Where the caller works: project, git facts, account; and where the projects of earlier runs are.
 
-Reads and writes a few small files, starts no process.
+A project is the same on every machine: clones and worktrees of one repository are one, by the name in its own
+settings, else by the oldest root commit of its repository and the place in it. A directory without either is
+only known by where it is, which the log keeps anyway. What git says of that is kept in the home, because
+asking takes as long as the history is; nothing else here starts a process.
 """
 
 # ruff: noqa: PLC0415 - who a project is, is asked at a start and on a way back, never by an advance
@@ -36,6 +39,10 @@ _PLACES = ("data", "cache", "projects")
 _MOST_PATH_BYTES = 16_384
 _SMALL_FILE_BYTES = 4_096
 _COMMIT = r"[0-9a-f]{40}|[0-9a-f]{64}"
+ENDING = ".root"
+"""Of the files that hold a root commit."""
+_HISTORY_SECONDS = 5
+_IDENTITY_LENGTH = 32
 
 
 class LocalWorkspace:
@@ -93,15 +100,15 @@ class LocalWorkspace:
         return seen
 
     def identity(self, project: str) -> str:
-        from handrail.host.project_identity import Checkout, identify
-
         try:
             name = LocalSettings(self._home, self._environment).of(project).project_name
         except Fault:  # settings that cannot be read name nothing
             name = ""
+        if name:
+            return _make_identity("name", name)
         root = _git_root(project)
-        checkout = None if root is None else Checkout(root=root, shared=_shared_directory(root))
-        return identify(project, name, checkout, self._home, self._environment)
+        commit = "" if root is None else _find_root_commit(root, self._home, self._environment)
+        return _make_identity("commit", commit, os.path.relpath(project, root)) if commit else ""
 
     def repository(self, project: str) -> str:
         root = _git_root(project)
@@ -262,3 +269,43 @@ class ProjectPlaceFiles:
         paths = [os.path.join(self._directory, name) for name in os.listdir(self._directory)]
         for path in sorted(paths, key=os.path.getmtime)[:-MOST_PROJECTS]:
             os.unlink(path)
+
+
+# Which project a directory is of
+
+
+def _find_root_commit(root: str, home: str, environment: Mapping[str, str]) -> str:
+    """The oldest commit without a parent; empty where there is none yet, or a shallow clone hides it."""
+    from handrail.host.programs import open_listing
+
+    shared = _shared_directory(root)
+    if os.path.lexists(os.path.join(shared, "shallow")):
+        return ""
+    path = os.path.join(home, *_PLACES, _identify_repository(shared) + ENDING)
+    kept = _read_line(path) if home else ""
+    if re.fullmatch(_COMMIT, kept):
+        return kept
+    git = open_listing(root, environment, _HISTORY_SECONDS)
+    listed = git.run("rev-list", "--max-parents=0", "--timestamp", "HEAD") or b""
+    dated = sorted((int(when), commit) for when, commit in map(str.split, listed.decode().splitlines()))
+    commit = dated[0][1] if dated else ""
+    if commit and home:  # without one there is no place for it, least of all where the call comes from
+        with suppress(OSError, ValueError):
+            ensure_private_directory(os.path.dirname(path))
+            replace_private(path, commit.encode())
+    return commit
+
+
+def _identify_repository(shared: str) -> str:
+    """A repository and not only its place, where another one may be tomorrow."""
+    facts = [shared]
+    for path in (shared, os.path.join(shared, "description")):
+        with suppress(OSError):
+            found = os.stat(path)
+            facts += [str(found.st_dev), str(found.st_ino), "" if path == shared else str(found.st_mtime_ns)]
+    return _make_identity("repository", *facts)
+
+
+def _make_identity(*parts: str) -> str:
+    named = "\0".join(("handrail.project", *parts)).encode("utf-8", "surrogateescape")
+    return hashlib.sha256(named).hexdigest()[:_IDENTITY_LENGTH]

@@ -100,7 +100,7 @@ class ServerFiles:
         """
         full = os.path.abspath(os.path.expanduser(path))
         try:
-            create_private(full, self.make_token().encode() + b"\n")
+            create_private(full, (self.make_token().encode(), b"\n"))
             with open(full, "rb", opener=open_regular_file) as file:
                 is_open = bool(os.fstat(file.fileno()).st_mode & _OTHERS)
                 content = file.read(_LONGEST_TOKEN + 2)

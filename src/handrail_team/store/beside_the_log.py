@@ -17,8 +17,8 @@ from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.workflow import CONFIRM, KEY_LENGTH
-from handrail.host.audit import encode_line
 from handrail.host.keyring import Ring, decode_ring, derive, encode_ring, facts_of
+from handrail.host.process import encode_line
 from handrail.ports.process import Audit, AuditLine, Claim, KeyringFacts, Keys, Randomness
 from handrail.ports.store import StoreProblem
 from handrail_team.store.database import Database, Link

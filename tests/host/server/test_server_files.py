@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from handrail.contract.outcome import Fault
-from handrail.host.clock import SystemRandomness
+from handrail.host.process import SystemRandomness
 from handrail.ports.server import RunningServer
 from handrail_serve.host.server_files import ServerFiles
 

@@ -9,8 +9,8 @@ import subprocess
 
 import pytest
 
-from handrail.host.workflow_sources.git import clone_directory, read_git_files
-from handrail.host.workflow_sources.settings import GitSource
+from handrail.host.workflow_sources.directories import GitSource
+from handrail.host.workflow_sources.named import clone_directory, read_git_files
 from handrail.ports.workspace import WorkflowFile
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

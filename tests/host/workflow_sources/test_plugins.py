@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from handrail.host.workflow_sources import plugins
+from handrail.host.workflow_sources import named
 from handrail.ports.workspace import WorkflowFile
 
 
@@ -33,7 +33,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
     """Five packages that offer something; gives the names of those that were looked at."""
     looked: list[str] = []
     points = [
-        EntryPoint(name=name, value=f"{__name__}:{name}", group=plugins.GROUP)
+        EntryPoint(name=name, value=f"{__name__}:{name}", group=named.GROUP)
         for name in ("offers_two", "offers_text", "fails", "huge", "offers_nothing")
     ]
 
@@ -42,7 +42,9 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
         return globals()[point.name]
 
     monkeypatch.setattr(EntryPoint, "load", load)
-    monkeypatch.setattr(plugins, "entry_points", lambda group: points if group == plugins.GROUP else [])
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda group: points if group == named.GROUP else []
+    )
     return lambda: looked
 
 
@@ -54,7 +56,7 @@ def only(files: list[WorkflowFile]) -> WorkflowFile:
 def test_the_files_of_a_named_plugin_are_given_and_no_other_is_loaded(
     installed: Callable[[], list[str]],
 ) -> None:
-    files = plugins.read_plugin_files(("offers_two", "offers_two"))
+    files = named.read_plugin_files(("offers_two", "offers_two"))
 
     assert [(file.source_kind, file.source_ref, file.content) for file in files] == [
         ("plugin", "offers_two/a.json", b"{a}"),
@@ -66,7 +68,7 @@ def test_the_files_of_a_named_plugin_are_given_and_no_other_is_loaded(
 def test_a_plugin_that_is_not_installed_is_told_with_the_nearest_name(
     installed: Callable[[], list[str]],
 ) -> None:
-    file = only(plugins.read_plugin_files(("ofers_two",)))
+    file = only(named.read_plugin_files(("ofers_two",)))
 
     assert file.trouble == 'config.json names the plugin "ofers_two", which is not installed.'
     assert file.remedy == "Did you mean offers_two?"
@@ -83,11 +85,11 @@ def test_a_plugin_that_is_not_installed_is_told_with_the_nearest_name(
 def test_a_plugin_that_fails_is_told_and_stops_no_other(
     installed: Callable[[], list[str]], name: str, words: str
 ) -> None:
-    first, *others = plugins.read_plugin_files((name, "offers_two"))
+    first, *others = named.read_plugin_files((name, "offers_two"))
 
     assert words in first.trouble
     assert len(others) == 2
 
 
 def test_a_huge_file_is_given_just_beyond_the_limit(installed: Callable[[], list[str]]) -> None:
-    assert len(only(plugins.read_plugin_files(("huge",))).content) == 1_000_001
+    assert len(only(named.read_plugin_files(("huge",))).content) == 1_000_001

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from handrail.host.workflow_sources.settings import GitSource, read_project_settings, read_user_settings
+from handrail.host.workflow_sources.directories import GitSource, read_project_settings, read_user_settings
 
 COMMIT = "a" * 40
 

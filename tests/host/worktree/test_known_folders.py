@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from handrail.host.git import Git
+from handrail.host.programs import Git
 from handrail.host.worktree import list_files, stat_cache, trees
 from handrail.ports.worktree import FileList
 from tests.host.worktree.project import make_project, open_worktree, write

@@ -11,7 +11,7 @@ from tests.surfaces.cli.stages import Blocked
 from tests.surfaces.cli.test_streams import in_shell
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
-AUDIT = ("handrail.host.audit:AuditFiles", "record", 0)
+AUDIT = ("handrail.host.process:AuditFiles", "record", 0)
 DISCLOSE = ("handrail.runtime.hub", "disclose", 0)
 RENDER = ("handrail.surfaces.cli.run", "render", 0)
 STAGES = {"disclosure": DISCLOSE, "audit": AUDIT, "rendering": RENDER}

@@ -29,7 +29,7 @@ json traceback heapq
 handrail.contract.disclosure.budget handrail.contract.disclosure.estimate handrail.contract.json.trouble
 handrail.contract.envelopes.lafs handrail.contract.disclosure.named_fields handrail.contract.json.strict
 handrail.contract.tokens.confirm handrail.contract.tokens.cursor
-handrail.host.authored_files handrail.host.confirmed_tokens handrail.host.incidents
+handrail.host.authored_files handrail.host.programs
 handrail.host.workflow_library handrail.host.workflow_sources
 handrail.ports.program handrail.ports.store handrail.projections
 handrail.runtime.paging handrail.operations.runs.reread_run

@@ -19,10 +19,10 @@ pytestmark = pytest.mark.thorough
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 RESOLVE = ("handrail.operations.store.rotate_keys", "_plan", 0)
-CLAIM = ("handrail.host.confirmed_tokens:ConfirmedTokenFiles", "claim", 0)
+CLAIM = ("handrail.host.process:ConfirmedTokenFiles", "claim", 0)
 BEFORE_WRITE = ("handrail.runtime.write_permission", "check_expiry", 0)
 WRITE = ("handrail.host.keyring:FileKeyring", "rotate", 0)
-AUDIT = ("handrail.host.audit:AuditFiles", "record", 0)
+AUDIT = ("handrail.host.process:AuditFiles", "record", 0)
 DELIVERY = ("handrail.surfaces.cli.run", "_deliver", 0)
 REMOVE_SECOND = ("handrail.event_log.files.upkeep.keeper:FileKeeper", "remove_session", 1)
 REMOVE_LAST = ("handrail.event_log.files.upkeep.keeper:FileKeeper", "remove_session", 2)

@@ -20,8 +20,8 @@ import msgspec
 
 from handrail import __version__
 from handrail.contract.outcome import Json
-from handrail.host.notices import read_notices
 from handrail.host.private_files import open_regular_file
+from handrail.host.process import read_notices
 from handrail.host.programs import find_program, make_child_environment, own_command
 from handrail.ports.program import (
     ClientPlaces,

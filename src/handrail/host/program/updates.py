@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import os
 import random
-import select
-import signal
 import subprocess
 import sys
 import threading
@@ -23,12 +21,12 @@ import msgspec
 from handrail.contract.catalogue import E_TIMEOUT
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets, find_credentials, redact_credentials
-from handrail.host.notices import NOTICES
 from handrail.host.private_files import ensure_private_directory, read_document, replace_private
+from handrail.host.process import NOTICES
 from handrail.host.program.client_files import sync_skill
 from handrail.host.program.fetching import FETCH_SECONDS, Silence, add_login, fetch_address, resolve_address
 from handrail.host.program.installation import PACKAGE, InstallMethod, install_method
-from handrail.host.programs import find_program, make_child_environment
+from handrail.host.programs import EndedBy, find_program, make_child_environment, watch_child
 from handrail.ports.program import (
     Fetched,
     IndexSource,
@@ -149,8 +147,20 @@ class LocalUpdates:
             )
         except OSError as trouble:
             return ManagerExit(status=-1, trouble=f"it could not be started: {trouble.strerror}")
+        rest = b""
+
+        def take(chunk: bytes) -> None:
+            nonlocal rest
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                write(redact_credentials(line.decode("utf-8", "replace")) + "\n")
+
+        def why_stopped() -> EndedBy:
+            word = asked()
+            return "deadline" if word == "deadline" else "signal" if word else ""
+
         with child:
-            stopped = _watch(child, asked, write)
+            stopped = watch_child(child, why_stopped, take, _PATIENCE_SECONDS)
         return ManagerExit(status=child.returncode, stopped_by=stopped)
 
     def installed(self) -> Installed | None:
@@ -231,36 +241,6 @@ def _is_pinned(receipt: Mapping[str, Any]) -> bool:
         and str(one.get("specifier", "")).startswith("==")
         for one in (listed if isinstance(listed, list) else [])
     )
-
-
-def _watch(
-    child: subprocess.Popen[bytes], asked: Callable[[], str], write: Callable[[str], None]
-) -> Literal["", "signal", "deadline"]:
-    """Pass its lines on until it ends. When the call is cancelled, it is stopped within ten seconds."""
-    assert child.stdout is not None, "its output is a pipe"
-    stopped: Literal["", "signal", "deadline"] = ""
-    kill_at = 0.0
-    rest = b""
-    while True:
-        ready, _, _ = select.select([child.stdout], [], [], _LOOK_SECONDS)
-        chunk = os.read(child.stdout.fileno(), 65_536) if ready else b""
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            write(redact_credentials(line.decode("utf-8", "replace")) + "\n")
-        if (ready and not chunk) or (not ready and child.poll() is not None):
-            return stopped
-        word = asked()
-        if word and not stopped:
-            stopped = "deadline" if word == "deadline" else "signal"
-            kill_at = time.monotonic() + _PATIENCE_SECONDS
-            _signal(child, signal.SIGINT if stopped == "signal" else signal.SIGTERM)
-        elif stopped and time.monotonic() > kill_at:
-            _signal(child, signal.SIGKILL)
-
-
-def _signal(child: subprocess.Popen[bytes], number: int) -> None:
-    with suppress(OSError):
-        os.killpg(child.pid, number)
 
 
 # Where a package manager would look for releases: it is asked, because it knows its own variables and files.

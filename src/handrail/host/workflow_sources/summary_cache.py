@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import msgspec
 
 import handrail.workflows
-from handrail.host.private_files import ensure_private_directory
+from handrail.host.private_files import ensure_private_directory, replace_cache
 from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.catalog import encode_summary, summarise, summarise_contract
 from handrail.workflows.limits import spelling_of
@@ -49,16 +49,12 @@ class SummaryCache:
     def _keep(self, path: str, table: dict[str, bytes]) -> None:
         """Replace the file; a listing does not fail if it cannot be written."""
         content = msgspec.json.encode({digest: msgspec.Raw(table[digest]) for digest in sorted(table)})
-        temporary = f"{path}.{os.getpid()}"
         try:
             ensure_private_directory(self._directory)
             for name in os.listdir(self._directory):
                 if os.path.join(self._directory, name) != path:
                     os.unlink(os.path.join(self._directory, name))  # made by another version of the reader
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-            os.replace(temporary, path)
+            replace_cache(path, content)
         except OSError:
             return
 

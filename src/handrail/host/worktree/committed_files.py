@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
-from handrail.host.git import open_listing
+from handrail.host.programs import open_listing
 from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.repository import EXECUTABLE, FILE, LINK, Repository
 from handrail.ports.checks import NamedCommit

@@ -14,7 +14,7 @@ from contextlib import ExitStack, suppress
 from itertools import groupby
 
 from handrail.contract.credential_files import holds_credentials
-from handrail.host.git import RunningGit
+from handrail.host.programs import RunningGit
 from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.repository import Repository, RepositoryFacts
 from handrail.host.worktree.restore import FOLDER, matches, open_below

@@ -14,8 +14,8 @@ import msgspec
 
 from handrail.contract.wording import make_readable, quote
 from handrail.engine.code_trees import LINKED, state_of
-from handrail.host.git import RunningGit
 from handrail.host.private_files import walk_up
+from handrail.host.programs import RunningGit
 from handrail.host.worktree import restore
 from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.list_files import (

@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from handrail.host.git import Git, RunningGit, open_listing
 from handrail.host.private_files import open_regular_file, walk_up
+from handrail.host.programs import Git, RunningGit, open_listing
 from handrail.host.worktree.bounds import Bounds, is_plain
 
 FILE, EXECUTABLE, LINK = b"f", b"x", b"l"

@@ -33,6 +33,7 @@ from handrail.host.private_files import (
     open_regular_file,
     open_unfollowed,
     replace_private,
+    write_all,
 )
 from handrail.host.worktree.bounds import HIDDEN, Bounds
 from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, digest_content, is_plain_path, read_path
@@ -157,9 +158,7 @@ class Disk:
         try:
             if is_exact:
                 os.fchmod(descriptor, mode)
-            rest = memoryview(content)
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
+            write_all(descriptor, content)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

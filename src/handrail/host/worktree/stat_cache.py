@@ -19,7 +19,7 @@ from contextlib import suppress
 
 import msgspec
 
-from handrail.host.private_files import ensure_private_directory, open_regular_file
+from handrail.host.private_files import ensure_private_directory, open_regular_file, replace_cache
 from handrail.host.worktree.repository import Files, Tracked
 from handrail.ports.worktree import MOST_FILES, TreeEntry
 
@@ -269,18 +269,9 @@ class CacheFiles:
     def save(self, project: str, cache: StatCache) -> None:
         """Replace the file. A look does not fail if it cannot be written."""
         body = msgspec.msgpack.encode(_make_kept(os.fsencode(project), cache))
-        path = self._path(project)
-        temporary = f"{path}.{os.urandom(8).hex()}.tmp"
         try:
             ensure_private_directory(self._directory)
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            try:
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(zlib.crc32(body).to_bytes(4, "big") + body)
-                os.replace(temporary, path)
-            except OSError:
-                os.unlink(temporary)
-                raise
+            replace_cache(self._path(project), zlib.crc32(body).to_bytes(4, "big") + body)
             self._remove_oldest()
         except OSError:
             return

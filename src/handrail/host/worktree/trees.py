@@ -20,8 +20,8 @@ import msgspec
 
 from handrail.engine.code_trees import LINKED, state_of
 from handrail.engine.judge.named_places import is_of_checks
-from handrail.host.git import RunningGit
 from handrail.host.private_files import open_regular_file
+from handrail.host.programs import RunningGit
 from handrail.host.worktree.bounds import Bounds, is_plain
 from handrail.host.worktree.repository import (
     EXECUTABLE,

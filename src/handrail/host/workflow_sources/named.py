@@ -1,4 +1,9 @@
-"""Workflow files of a git repository at one commit, read from its objects: no checkout, no network."""
+"""Workflow files that the user's config names: of a git repository at one commit, and of installed packages.
+
+A repository is read from its objects: no checkout, no network. A package declares an entry point in the
+group `handrail.workflows`; it names a function without arguments that returns a mapping from file name to the
+file's bytes.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +11,20 @@ import hashlib
 import os
 import shlex
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from handrail.contract.redaction import REDACTED, redact_credentials
+from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
-from handrail.host.git import Git, open_objects
-from handrail.host.workflow_sources.directories import MOST_FILES
-from handrail.host.workflow_sources.settings import GitSource, describe_trouble
+from handrail.host.programs import Git, open_objects
+from handrail.host.workflow_sources.directories import (
+    MOST_FILES,
+    GitSource,
+    UserSettings,
+    describe_trouble,
+)
 from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.limits import (
     MAX_SOURCE_BYTES,
@@ -24,6 +34,18 @@ from handrail.workflows.limits import (
     is_page,
 )
 from handrail.workflows.spellings.decoded import is_workflow_page
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+
+def read_named_files(own: UserSettings, home: str, environment: Mapping[str, str]) -> list[WorkflowFile]:
+    """The files of the repositories, then those of the plugins."""
+    found = [file for source in own.git for file in read_git_files(source, home, environment)]
+    return [*found, *read_plugin_files(own.plugins)] if own.plugins else found
+
+
+# A git repository at one commit
 
 SECONDS = 20
 _PLAIN_FILES = ("100644", "100755")
@@ -133,3 +155,47 @@ def _no_commit(source: GitSource, repository: str, shown: str) -> WorkflowFile:
         )
     command = shlex.join(["git", "-C", repository, "fetch", "origin", source.ref])
     return describe_trouble("git", shown, message, f"Fetch it: {command}")
+
+
+# Plugins
+
+GROUP = "handrail.workflows"
+
+
+def read_plugin_files(names: tuple[str, ...]) -> list[WorkflowFile]:
+    """The files of each named plugin; one that is missing or fails is listed with its trouble."""
+    # It looks at every installed package: only a user who named a plugin pays for that.
+    from importlib.metadata import entry_points  # noqa: PLC0415 - see above
+
+    installed = {point.name: point for point in entry_points(group=GROUP)}
+    found: list[WorkflowFile] = []
+    for name in dict.fromkeys(names):
+        if name in installed:
+            found += _files_of(installed[name])
+        else:
+            near = find_nearest(name, installed)
+            remedy = f"Did you mean {' or '.join(near)}?" if near else "Install it, or remove its name."
+            message = f"config.json names the plugin {quote(name)}, which is not installed."
+            found.append(describe_trouble("plugin", name, message, remedy))
+    return found
+
+
+def _files_of(point: EntryPoint) -> list[WorkflowFile]:
+    try:
+        offered = point.load()()
+    except Exception as error:  # noqa: BLE001 - a plugin is other people's code and may raise anything
+        message = f"The plugin {quote(point.name)} failed with {type(error).__name__}: {quote(str(error))}."
+        return [describe_trouble("plugin", point.name, message, "Update or remove the plugin.")]
+    if not isinstance(offered, Mapping) or not all(
+        isinstance(name, str) and isinstance(content, bytes) for name, content in offered.items()
+    ):
+        message = f"The plugin {quote(point.name)} does not return file names with their bytes."
+        return [describe_trouble("plugin", point.name, message, "Update or remove the plugin.")]
+    return [
+        WorkflowFile(
+            source_kind="plugin",
+            source_ref=f"{point.name}/{name}",
+            content=offered[name][: MAX_SOURCE_BYTES + 1],
+        )
+        for name in sorted(offered)[:MOST_FILES]
+    ]
