@@ -30,4 +30,4 @@ plan_rename = answer(rename.plan_rename)
 plan_member_rename = answer(rename.plan_member_rename)
 plan_replace = answer(replace.plan_replace)
 list_unrestored = answer(move.list_unrestored)
-apply_in_memory = answer(plan.apply_in_memory)
+apply_in_memory = plan.apply_in_memory

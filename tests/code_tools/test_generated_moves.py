@@ -63,8 +63,7 @@ def shifted(
 
 def applied(project: Project, plan: Plan) -> dict[str, str]:
     texts = {path: project.source.text(path) or b"" for path in project.source.files()}
-    changed = apply_in_memory(plan, texts)
-    assert isinstance(changed, dict), changed
+    changed = apply_in_memory(plan, project.source)
     after = texts | changed
     return {path: text.decode() for path, text in after.items() if path not in plan.removed}
 

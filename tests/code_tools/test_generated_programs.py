@@ -37,8 +37,7 @@ def symbols(project: Project) -> list[tuple[str, int, Symbol]]:
 
 def apply(project: Project, plan: Plan) -> dict[str, str]:
     texts = {path: project.source.text(path) or b"" for path in project.source.files()}
-    changed = apply_in_memory(plan, texts)
-    assert isinstance(changed, dict)
+    changed = apply_in_memory(plan, project.source)
     return {path: (texts | changed)[path].decode() for path in texts}
 
 

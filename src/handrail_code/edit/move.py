@@ -16,12 +16,12 @@ import msgspec
 from handrail_code.edit.moving.cycles import refuse_cycles
 from handrail_code.edit.moving.extent import Extent, Part, read_extent
 from handrail_code.edit.moving.importers import rewrite_importers
-from handrail_code.edit.moving.leaving import leave_home, place_spelled, place_text, splice
+from handrail_code.edit.moving.leaving import leave_home, place_spelled, place_text
 from handrail_code.edit.moving.meanings import verify_shift
 from handrail_code.edit.moving.named_modules import is_named, list_named, refuse_paths
 from handrail_code.edit.moving.needs import bring_needs, drop_needless, rebase_inner
 from handrail_code.edit.moving.shift import Shift, refuse_target
-from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory, hash_text, read_whole
+from handrail_code.edit.plan import Change, Edit, Plan, Refusal, apply_in_memory, read_whole, splice
 from handrail_code.facts.entries import is_entry
 from handrail_code.facts.join import Found, Project, Symbol
 from handrail_code.facts.model import NONE, VALUE, FileFacts, Use
@@ -89,9 +89,7 @@ def list_unrestored(
         if symbol is None or each.container != NONE:
             continue
         back = plan_move(edited, symbol, found.path)
-        now = {edit.path: edited.source.text(edit.path) or b"" for edit in back.edits}
-        restored = apply_in_memory(back, now)
-        after = {**changed, **restored}
+        after = {**changed, **apply_in_memory(back, edited.source)}
         return sorted(path for path in after if after[path] != (project.source.text(path) or b""))
     return None
 
@@ -177,7 +175,7 @@ def _drop_emptied(shift: Shift, plan: Plan, edited: Project) -> Plan:
         return plan
     if not _is_empty(shift.home, edited.source.text(shift.home) or b"") or is_named(edited, shift.home):
         return plan
-    whole = Edit(path=shift.home, start=0, end=len(old), replacement="", before_hash=hash_text(old))
+    whole = Edit(path=shift.home, start=0, end=len(old), replacement="")
     others = [edit for edit in plan.edits if edit.path != shift.home]
     edits = sorted([*others, whole], key=lambda edit: (edit.path, edit.start, edit.end))
     return Plan(edits=tuple(edits), removed=(shift.home,))
@@ -284,7 +282,7 @@ def _refuse_inner(slot: Local, facts: FileFacts, inner: Inner) -> None:
             raise Refusal("collision", f"The module has another {use.name}.", slot.path, use)
 
 
-def _dedent(inner: Inner, text: bytes, changes: list[tuple[int, int, str]]) -> str:
+def _dedent(inner: Inner, text: bytes, changes: list[Change]) -> str:
     """Without the indentation that it had; lines inside of template strings keep theirs."""
     line = text.rfind(b"\n", 0, inner.lead) + 1
     indent = text[line : inner.lead]
@@ -293,4 +291,4 @@ def _dedent(inner: Inner, text: bytes, changes: list[tuple[int, int, str]]) -> s
             start = inner.lead + found.start() + 1
             if not any(span.start < start < span.end for span in inner.templates):
                 changes.append((start, start + len(indent), ""))
-    return splice(text, inner.lead, inner.tail, changes)
+    return splice(text, changes, inner.lead, inner.tail).decode().replace("\r\n", "\n")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -11,7 +10,7 @@ import msgspec
 from handrail_code.facts.join import Project, Reference
 from handrail_code.facts.model import FileFacts
 from handrail_code.facts.slots import Trouble
-from handrail_code.facts.source import EditedSource
+from handrail_code.facts.source import EditedSource, Source
 from handrail_code.facts.spelled_names import Placed
 
 RefusalCode: TypeAlias = Literal[
@@ -27,7 +26,6 @@ RefusalCode: TypeAlias = Literal[
     "dynamic",
     "not_found",
     "changed_meaning",
-    "stale",
     "invalid_path",  # no place for source
     "nested",  # not at the top of its module
     "closed_over",  # needs variables of the function around it
@@ -44,13 +42,15 @@ RefusalCode: TypeAlias = Literal[
 ]
 
 
+Change: TypeAlias = tuple[int, int, str]
+"""What a stretch of a text becomes: where it begins and ends, and what stands there instead."""
+
+
 class Edit(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     start: int
     end: int
     replacement: str
-    before_hash: str
-    """SHA-256 of the whole file that this edit was planned for; empty for a file that this edit makes."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,14 +63,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Names in given text that nothing in the project declares and that the file did not use before."""
     removed: tuple[str, ...] = ()
     """Files that go away; their one edit leaves no text."""
-
-    @property
-    def complete(self) -> bool:
-        return not self.reasons
-
-    def digest(self) -> str:
-        """The same plan has the same digest in every process."""
-        return hashlib.sha256(msgspec.json.encode((self.edits, self.removed))).hexdigest()
 
 
 class Refusal(Exception):
@@ -111,10 +103,9 @@ def read_whole(project: Project, path: str) -> tuple[FileFacts, bytes]:
 
 def edited_project(project: Project, plan: Plan) -> Project:
     """The project as it would be. Raises Refusal where a file would not parse."""
-    paths = sorted({edit.path for edit in plan.edits})
-    texts = {path: text for path in paths if (text := project.source.text(path)) is not None}
-    edited = Project(EditedSource(project.source, apply_in_memory(plan, texts)))
-    for path in paths:
+    changed = apply_in_memory(plan, project.source)
+    edited = Project(EditedSource(project.source, changed))
+    for path in changed:
         before, after = project.facts(path), edited.facts(path)
         if before is not None and before.troubles:
             raise refuse_troubles(path, before)
@@ -123,27 +114,20 @@ def edited_project(project: Project, plan: Plan) -> Project:
     return edited
 
 
-def hash_text(text: bytes) -> str:
-    return hashlib.sha256(text).hexdigest()
-
-
-def apply_in_memory(plan: Plan, texts: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The changed files. Raises Refusal where a file is not the one that the plan was made for."""
-    by_path: dict[str, list[Edit]] = {}
-    for edit in plan.edits:
-        by_path.setdefault(edit.path, []).append(edit)
+def apply_in_memory(plan: Plan, source: Source) -> dict[str, bytes]:
+    """The changed files of the source that the plan was made for, by path."""
     changed: dict[str, bytes] = {}
-    for path, edits in sorted(by_path.items()):
-        text = texts.get(path)
-        if not text and edits[0].before_hash == "":
-            text = b""
-        elif text is None or hash_text(text) != edits[0].before_hash:
-            raise Refusal("stale", "The file changed after the edit was planned; plan it again.", path)
-        pieces: list[bytes] = []
-        at = 0
-        for edit in sorted(edits, key=lambda each: each.start):
-            assert at <= edit.start, "edits of one file do not overlap"
-            pieces += [text[at : edit.start], edit.replacement.encode()]
-            at = edit.end
-        changed[path] = b"".join([*pieces, text[at:]])
+    for path in sorted({edit.path for edit in plan.edits}):
+        mine = [(edit.start, edit.end, edit.replacement) for edit in plan.edits if edit.path == path]
+        changed[path] = splice(source.text(path) or b"", mine)
     return changed
+
+
+def splice(text: bytes, changes: Iterable[Change], start: int = 0, end: int | None = None) -> bytes:
+    """A part of a text with other pieces in it."""
+    made: list[bytes] = []
+    for begin, stop, replacement in sorted(changes):
+        assert start <= begin, "changes of one text do not overlap"
+        made += [text[start:begin], replacement.encode()]
+        start = stop
+    return b"".join([*made, text[start:end]])

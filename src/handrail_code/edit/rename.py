@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
-from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text, refuse_troubles
+from handrail_code.edit.plan import Edit, Plan, Refusal, refuse_troubles
 from handrail_code.edit.python_rules import is_python_name, refuse_in_python
 from handrail_code.edit.verify import verify_importers, verify_plan
 from handrail_code.facts.class_members import find_member_uses, list_taken
@@ -66,7 +66,7 @@ def plan_rename(
         if gone is not None:
             places.append((*gone, ""))
         edits += [
-            Edit(path=token.path, start=start, end=end, replacement=spelled, before_hash=hash_text(text))
+            Edit(path=token.path, start=start, end=end, replacement=spelled)
             for start, end, spelled in sorted(places)
         ]
     plan = Plan(edits=tuple(edits))
@@ -92,14 +92,7 @@ def plan_member_rename(project: Project, found: Found, new_name: str, accept: Co
     refusals = (Refusal("dynamic", message, each.path, each) for each in uses.unsure)
     accepted = _accept(project, refusals, accept)
     edits = [
-        Edit(
-            path=each.path,
-            start=each.start,
-            end=each.end,
-            replacement=new_name,
-            before_hash=hash_text(project.source.text(each.path) or b""),
-        )
-        for each in uses.proven
+        Edit(path=each.path, start=each.start, end=each.end, replacement=new_name) for each in uses.proven
     ]
     reasons = (*accepted, *uses.troubles)
     mentions = (

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from handrail_code.edit.moving.meanings import compare_kept
-from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project, hash_text, read_whole
+from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project, read_whole
 from handrail_code.facts.join import Found, Project
 from handrail_code.facts.model import NONE, Definition, FileFacts
 from handrail_code.facts.python_words import BUILTIN_NAMES, is_python
@@ -71,7 +71,7 @@ def _edit(path: str, text: bytes, definition: Definition, placed: str) -> Edit:
     start, end = definition.extent_start, definition.extent_end
     if shown.endswith(";") and text[end : end + 1] == b";":
         shown = shown.removesuffix(";")
-    return Edit(path=path, start=start, end=end, replacement=shown, before_hash=hash_text(text))
+    return Edit(path=path, start=start, end=end, replacement=shown)
 
 
 def _refuse_other_name(project: Project, edited: Project, found: Found, edit: Edit) -> None:

@@ -84,10 +84,6 @@ class References(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[Trouble, ...]
 
     @property
-    def complete(self) -> bool:
-        return not self.reasons
-
-    @property
     def sure(self) -> list[Reference]:
         """What certainly means it, under whatever name."""
         return [one for one in self.items if one.level in ("exact", "alias")]

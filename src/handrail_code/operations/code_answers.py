@@ -88,7 +88,6 @@ class BareAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What leads here again."""
     offers: Sequence[Offer]
     status: Status = "success"
-    complete: bool = True
     reasons: Sequence[UnsurePlace] = ()
 
     def find_digest(self) -> str:
@@ -119,7 +118,7 @@ def answer(frame: Frame, bare: BareAnswer, source: Source) -> Success:
     whole = bare.kind(
         status="warning" if frame.stale is not None else bare.status,
         **bare.fields,
-        complete=bare.complete and not reasons,
+        complete=not reasons,
         reasons=reasons[:MOST_REASONS],
         reason_count=len(reasons),
         skipped=count_skipped(source.skipped()),

@@ -48,8 +48,7 @@ def make_plan(project: Project, action: str, found: Found, asked: Mapping[str, J
         if is_suggested:
             _refuse_existing(project, str(asked["to_module"]))
         made = PLANS[action](project, found, asked)
-        old = {edit.path: project.source.text(edit.path) for edit in made.edits}
-        changed = apply_in_memory(made, {path: text for path, text in old.items() if text is not None})
+        changed = apply_in_memory(made, project.source)
     except Refusal as refusal:
         raise _explain(project, action, found, asked, refusal) from None
     to = "" if action == "replace" else str(asked[TARGETS[action]]).removeprefix("./")

@@ -16,8 +16,7 @@ def extract(files: Files, to_module: str = "t.js") -> dict[str, str] | Refusal:
     plan = plan_extract(project, symbol, to_module)
     if isinstance(plan, Refusal):
         return plan
-    changed = apply_in_memory(plan, {path: text.encode() for path, text in plain.items()})
-    assert isinstance(changed, dict)
+    changed = apply_in_memory(plan, project.source)
     return plain | {path: text.decode() for path, text in changed.items()}
 
 
@@ -165,8 +164,7 @@ def replace(files: Files, text: str) -> tuple[dict[str, str], tuple[str, ...]] |
     if isinstance(plan, Refusal):
         return plan
     assert isinstance(plan, Plan)
-    changed = apply_in_memory(plan, {path: text.encode() for path, text in plain.items()})
-    assert isinstance(changed, dict)
+    changed = apply_in_memory(plan, project.source)
     return plain | {path: text.decode() for path, text in changed.items()}, plan.unresolved
 
 

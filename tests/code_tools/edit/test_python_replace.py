@@ -62,11 +62,10 @@ def replaced(files: Mapping[str, str], text: str) -> Plan | Refusal:
 
 
 def after(files: Mapping[str, str], text: str) -> str:
-    project, found, plain = found_with_mark(files)
+    project, found, _ = found_with_mark(files)
     plan = plan_replace(project, found, text)
     assert isinstance(plan, Plan), plan
-    changed = apply_in_memory(plan, {path: each.encode() for path, each in plain.items()})
-    assert isinstance(changed, dict)
+    changed = apply_in_memory(plan, project.source)
     compile(changed[found.path], found.path, "exec")
     return changed[found.path].decode()
 

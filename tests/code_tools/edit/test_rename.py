@@ -23,8 +23,7 @@ def rename(files: Files, new_name: str = "b", style: Style = "keep") -> dict[str
     plan = plan_rename(project, symbol, new_name, style)
     if isinstance(plan, Refusal):
         return plan
-    changed = apply_in_memory(plan, {path: text.encode() for path, text in plain.items()})
-    assert isinstance(changed, dict)
+    changed = apply_in_memory(plan, project.source)
     return plain | {path: text.decode() for path, text in changed.items()}
 
 
@@ -309,7 +308,7 @@ def test_what_is_not_proven_is_listed_and_left_alone() -> None:
         ("n.js", 36, "possible"),
         ("n.js", 41, "possible"),
     ]
-    assert plan.complete
+    assert not plan.reasons
 
 
 def test_dynamic_code_makes_a_plan_incomplete() -> None:
@@ -319,7 +318,7 @@ def test_dynamic_code_makes_a_plan_incomplete() -> None:
     plan = plan_rename(project, symbol, "b")
 
     assert isinstance(plan, Plan)
-    assert (plan.complete, [reason.code for reason in plan.reasons]) == (False, ["dynamic_require", "eval"])
+    assert [reason.code for reason in plan.reasons] == ["dynamic_require", "eval"]
 
 
 @pytest.mark.promise("code.proof.callers")
@@ -339,7 +338,7 @@ def test_a_function_that_is_made_of_text_sees_no_name_of_a_module(text: str, is_
     plan = plan_rename(project, symbol, "b")
 
     assert isinstance(plan, Plan)
-    assert plan.complete is is_complete
+    assert bool(plan.reasons) is not is_complete
 
 
 @every_case(
@@ -377,7 +376,7 @@ def test_what_cannot_be_followed_is_a_reason(text: str, code: str) -> None:
 
     found = project.references(symbol)
 
-    assert (found.complete, {reason.code for reason in found.reasons}) == (False, {code})
+    assert {reason.code for reason in found.reasons} == {code}
     assert "const [{a}]" not in text or (("n.js", text.index("a}"), "member") in _levels(found))
     places = {(each.path, each.start) for each in found.items if each.level == "possible"}
     whole = [each for each in found.reasons if each.code == "whole_module_used"]
@@ -435,7 +434,7 @@ def test_a_name_in_a_namespace_is_found_through_modules(text: str, after: str) -
     assert symbol is not None
 
     assert rename(files) == files | {"m.ts": inside.replace("function a", "function b"), "n.ts": after}
-    assert project.references(symbol).complete
+    assert not project.references(symbol).reasons
 
 
 def test_a_namespace_that_goes_somewhere_is_a_reason() -> None:
@@ -523,28 +522,4 @@ def test_a_member_of_a_namespace_leaks_nothing() -> None:
     project, symbol, _ = project_with_mark({"m.js": "export let ^a", "n.js": "import * as m from './m'; m.a"})
     assert symbol is not None
 
-    assert project.references(symbol).complete
-
-
-def test_a_changed_file_is_not_edited() -> None:
-    project, symbol, _ = project_with_mark({"m.js": "let ^a"})
-    assert symbol is not None
-    plan = plan_rename(project, symbol, "b")
-    assert isinstance(plan, Plan)
-
-    refusal = apply_in_memory(plan, {"m.js": b"let a // changed"})
-
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "stale"
-
-
-def test_the_same_plan_has_the_same_digest() -> None:
-    plans = []
-    for name in ("b", "b", "c"):
-        project, symbol, _ = project_with_mark({"m.js": "let ^a; a"})
-        assert symbol is not None
-        plan = plan_rename(project, symbol, name)
-        assert isinstance(plan, Plan)
-        plans.append(plan.digest())
-
-    assert plans[0] == plans[1] != plans[2]
+    assert not project.references(symbol).reasons

@@ -33,7 +33,7 @@ def test_each_reference_has_its_level() -> None:
         ("p/m.py", "a", "exact"),
         ("p/m.py", "a", "exact"),
     ]
-    assert found.complete
+    assert not found.reasons
 
 
 def test_a_parameter_that_callers_may_name_says_so() -> None:
@@ -43,7 +43,7 @@ def test_a_parameter_that_callers_may_name_says_so() -> None:
 
     found = project.references(symbol)
 
-    assert not found.complete
+    assert found.reasons
     assert [(each.code, each.path) for each in found.reasons] == [("unclear_call", "n.py")]
 
 

@@ -115,7 +115,7 @@ def _judge_one(
     told = {(each.path, each.start) for each in plan.untouched}
     # With `follow` the service goes on into the property of `{a} = x`; a local name that we split is whole.
     is_other = style == "follow" and bool(_explain_split(plan))
-    is_silent = plan.complete and not is_other and any(place[:2] not in told for place in missing)
+    is_silent = not plan.reasons and not is_other and any(place[:2] not in told for place in missing)
     return verdict(
         "wrong" if extra else "missing", missing=missing, extra=extra, why=why, is_silent=is_silent
     )

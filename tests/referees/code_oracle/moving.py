@@ -245,8 +245,7 @@ def _move_all(moved: Moved, place: str) -> tuple[Counter[str], list[str]]:
         if isinstance(plan, Refusal):
             counts[f"refused {plan.code}"] += 1
             continue
-        changed = apply_in_memory(plan, texts)
-        assert isinstance(changed, dict), changed
+        changed = apply_in_memory(plan, project.source)
         texts = {path: text for path, text in (texts | changed).items() if path not in plan.removed}
         gone |= set(plan.removed)
         counts[way] += 1

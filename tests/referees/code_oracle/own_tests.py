@@ -158,8 +158,7 @@ def _rename_all(tested: Tested, place: str) -> Counter[str]:
         if isinstance(plan, Refusal):
             counts["refused"] += 1
             continue
-        changed = apply_in_memory(plan, texts)
-        assert isinstance(changed, dict), changed
+        changed = apply_in_memory(plan, project.source)
         texts |= changed
         counts["renamed"] += 1
     for path, text in texts.items():

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail_code.edit.plan import Plan, Refusal
+from handrail_code.edit.plan import Plan
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts
 from handrail_code.languages.extensions import language_of
@@ -118,7 +118,7 @@ def _judge_one(
         question=question,
         verdicts=verdicts,
         causes=causes,
-        wrong=find_damage(plan, texts, question.name) or unexplained,
+        wrong=find_damage(project, plan, question.name) or unexplained,
     )
 
 
@@ -182,15 +182,13 @@ def _explain_extra(project: Project, place: Place) -> str:
     return IMPORT
 
 
-def find_damage(plan: Plan, texts: Mapping[str, bytes], name: str) -> str:
+def find_damage(project: Project, plan: Plan, name: str) -> str:
     """Python's compiler is asked whether each file still compiles, and whether each name is where it was."""
-    changed = apply_in_memory(plan, texts)
-    if isinstance(changed, Refusal):
-        return "the plan does not fit its files"
+    changed = apply_in_memory(plan, project.source)
     for path, text in changed.items():
         try:
             compile(text, path, "exec", dont_inherit=True)
-            before = symtable.symtable(texts[path].decode(), path, "exec")
+            before = symtable.symtable((project.source.text(path) or b"").decode(), path, "exec")
             after = symtable.symtable(text.decode(), path, "exec")
         except (SyntaxError, ValueError) as trouble:
             return f"{path} compiles no more: {trouble}"

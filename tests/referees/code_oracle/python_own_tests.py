@@ -87,8 +87,7 @@ def _rename_all(package: PythonPackage, place: str) -> Counter[str]:
         if plan is None or isinstance(plan, Refusal):
             counts["members" if plan is None else "refused"] += 1
             continue
-        changed = apply_in_memory(plan, texts)
-        assert isinstance(changed, dict), changed
+        changed = apply_in_memory(plan, project.source)
         for path, text in changed.items():
             compile(text, path, "exec", dont_inherit=True)
         texts |= changed

@@ -88,12 +88,12 @@ def _check(package: PythonPackage) -> ReplacedPackage:
     for found in chosen[:: max(1, len(chosen) // MOST_DEFINITIONS)]:
         text = texts[found.path]
         own = _own_text(text, found.definition)
-        made = _replace(project, found, indent_text(own, ""), text)
+        made = _replace(project, found, indent_text(own, ""))
         counts["same" if made == text else "other"] += 1
         if made != text:
             print(f"  other: {found.path} {found.definition.name}")
         for changed in _change_lines(indent_text(own, "")):
-            made = _replace(project, found, changed, text)
+            made = _replace(project, found, changed)
             if made is None:
                 counts["refused"] += 1
             else:
@@ -138,12 +138,11 @@ def _change_lines(own: str) -> Iterator[str]:
                 yield "\n".join([*before, *changed, *after])
 
 
-def _replace(project: Project, found: Found, new_text: str, text: bytes) -> bytes | None:
+def _replace(project: Project, found: Found, new_text: str) -> bytes | None:
     plan = plan_replace(project, found, new_text)
     if not isinstance(plan, Plan):
         return None
-    changed = apply_in_memory(plan, {found.path: text})
-    assert isinstance(changed, dict), changed
+    changed = apply_in_memory(plan, project.source)
     return changed[found.path]
 
 
@@ -186,7 +185,7 @@ def _extend_all(package: PythonPackage, texts: dict[str, bytes]) -> dict[str, by
             if number >= len(functions):
                 break
             own = indent_text(_own_text(texts[path], functions[number].definition), "")
-            made = _replace(project, functions[number], f"{own}\n    pass", texts[path])
+            made = _replace(project, functions[number], f"{own}\n    pass")
             texts[path] = made or texts[path]
     return texts
 

@@ -150,9 +150,9 @@ def _move(texts: dict[str, bytes], path: str, name: str, target: str) -> dict[st
         if symbol is None:
             continue
         plan = plan_move(project, symbol, target)
-        changed = plan if isinstance(plan, Refusal) else apply_in_memory(plan, texts)
-        if isinstance(plan, Refusal) or isinstance(changed, Refusal):
+        if isinstance(plan, Refusal):
             return None
+        changed = apply_in_memory(plan, project.source)
         return {at: text for at, text in (texts | changed).items() if at not in plan.removed}
     return None
 
@@ -176,8 +176,8 @@ def _judge_python(named: re.Match[str], per_kind: int) -> tuple[Counter[str], li
         told = {(one.path, one.start) for one in plan.edits}
         told |= {(one.path, one.start) for one in plan.untouched}
         spelled = {place for place in uses.calls | uses.values if _is_spelled(texts, place, symbol.name)}
-        damage = find_damage(plan, texts, symbol.name)
-        left = sorted(spelled - told) if plan.complete else []
+        damage = find_damage(project, plan, symbol.name)
+        left = sorted(spelled - told) if not plan.reasons else []
         if damage or left:
             faults.append(f"rename {path}:{start} {symbol.name}: {damage or left}")
     return counts, faults

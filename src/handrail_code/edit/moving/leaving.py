@@ -9,7 +9,7 @@ from handrail_code.edit.moving.extent import Part
 from handrail_code.edit.moving.needs import rebase_inner
 from handrail_code.edit.moving.sheet import Sheet
 from handrail_code.edit.moving.shift import Shift
-from handrail_code.edit.plan import Refusal
+from handrail_code.edit.plan import Refusal, splice
 from handrail_code.facts.model import NONE, VALUE, Dynamic, Span, Use
 
 
@@ -72,20 +72,11 @@ def _spell_part(shift: Shift, part: Part) -> str:
     needs_export = needs_export and shift.public_name != "default"
     if part.declarator != NONE:
         word = "export " if shift.system == "es" and shift.public_name != "default" else ""
-        inside = splice(home.text, start, end, changes)
+        inside = splice(home.text, changes, start, end).decode().replace("\r\n", "\n")
         return f"{word}{statement.keyword} {inside}{';' if statement.has_semicolon else ''}"
     if needs_export:
         changes.append((statement.declared_at, statement.declared_at, "export "))
-    return splice(home.text, start, end, changes)
-
-
-def splice(text: bytes, start: int, end: int, changes: list[tuple[int, int, str]]) -> str:
-    made: list[bytes] = []
-    at = start
-    for begin, stop, replacement in sorted(changes):
-        made += [text[at:begin], replacement.encode()]
-        at = stop
-    return b"".join([*made, text[at:end]]).decode().replace("\r\n", "\n")
+    return splice(home.text, changes, start, end).decode().replace("\r\n", "\n")
 
 
 def _refuse_default(shift: Shift) -> None:

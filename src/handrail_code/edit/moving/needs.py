@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from handrail_code.edit.moving.sheet import Want
 from handrail_code.edit.moving.shift import Shift
 from handrail_code.edit.moving.specifiers import place_of
-from handrail_code.edit.plan import Refusal
+from handrail_code.edit.plan import Change, Refusal
 from handrail_code.facts.model import NONE, VALUE, FileFacts, Import, Use
 from handrail_code.languages.javascript.layout import Piece
 
@@ -252,7 +252,7 @@ def piece_of(pieces: tuple[Piece, ...], outside: str, inside: str) -> Piece | No
     return next((each for each in pieces if each.outside == outside and each.inside == inside), None)
 
 
-def rebase_inner(shift: Shift) -> Iterator[tuple[int, int, str]]:
+def rebase_inner(shift: Shift) -> Iterator[Change]:
     """Relative modules that the moved text loads by itself, as `import("./x")`."""
     facts = shift.facts(shift.home)
     seen: set[int] = set()

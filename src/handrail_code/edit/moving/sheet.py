@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from handrail_code.edit.plan import Edit, hash_text
+from handrail_code.edit.plan import Change, Edit
 from handrail_code.languages.javascript.layout import Layout, Piece, Statement, read_layout
 
 Form: TypeAlias = Literal["import", "export", "require"]
@@ -60,7 +60,7 @@ class Sheet:
         self._wants: list[Want] = []
         self._retargeted: dict[int, str] = {}
         self._removed: set[int] = set()
-        self._replaced: list[tuple[int, int, str]] = []
+        self._replaced: list[Change] = []
         self._cut: list[tuple[int, int]] = []
         self._begun: list[str] = []
         self._appended: list[str] = []
@@ -191,7 +191,7 @@ class Sheet:
         behind = self.text[span.end : statement.end].lstrip() if span is not None else b","
         return not behind.startswith(b",")
 
-    def _join_wants(self, made: list[tuple[int, int, str]]) -> None:
+    def _join_wants(self, made: list[Change]) -> None:
         """A list from the same module takes the name in; a list that loses all names follows them."""
         rest: list[Want] = []
         for want in self._wants:
@@ -296,9 +296,7 @@ class Sheet:
             for each in self.layout.statements
         )
 
-    def _insertion(
-        self, anchor: int | None, lines: list[str], made: Sequence[tuple[int, int, str]]
-    ) -> tuple[int, int, str]:
+    def _insertion(self, anchor: int | None, lines: list[str], made: Sequence[Change]) -> Change:
         shown = self.eol.join(lines)
         if anchor is not None:
             return self._after(self.layout.statements[anchor], shown)
@@ -316,14 +314,14 @@ class Sheet:
             return at, at, shown + self.eol
         return at, at, shown + self.eol + self.eol
 
-    def _after(self, statement: Statement, shown: str) -> tuple[int, int, str]:
+    def _after(self, statement: Statement, shown: str) -> Change:
         at = statement.tail
         rest = self.text[at : self.text.find(b"\n", at) % (len(self.text) + 1)]
         if rest.strip():
             return at, at + (len(rest) - len(rest.lstrip(b" \t"))), self.eol + shown + self.eol
         return at, at, self.eol + shown
 
-    def _ending(self, made: Sequence[tuple[int, int, str]]) -> tuple[int, int, str]:
+    def _ending(self, made: Sequence[Change]) -> Change:
         """Moved text stands at the end, one blank line below the rest, with the end that the file had."""
         shown = (self.eol + self.eol).join(self._appended)
         kept = self._kept_end(made)
@@ -336,7 +334,7 @@ class Sheet:
             start = last if self.is_new else start
         return start, last, before + shown + (self.eol if has_newline else "")
 
-    def _kept_end(self, made: Sequence[tuple[int, int, str]]) -> int:
+    def _kept_end(self, made: Sequence[Change]) -> int:
         """Behind the last thing of the old text that stays."""
         end = len(self.text.rstrip())
         for start, stop, text in sorted(made, key=lambda each: each[1], reverse=True):
@@ -344,9 +342,8 @@ class Sheet:
                 end = len(self.text[:start].rstrip())
         return end
 
-    def _as_edits(self, made: list[tuple[int, int, str]]) -> tuple[Edit, ...]:
+    def _as_edits(self, made: list[Change]) -> tuple[Edit, ...]:
         """Removed spans may overlap and become one; what is put in keeps its order."""
-        before = "" if self.is_new else hash_text(self.text)
         spans: list[tuple[int, int]] = []
         for start, end in sorted((start, end) for start, end, _ in made if start != end):
             if spans and start < spans[-1][1]:
@@ -363,7 +360,6 @@ class Sheet:
                 start=start,
                 end=end,
                 replacement="".join(text for _, text in sorted(put[start, end], key=lambda each: each[0])),
-                before_hash=before,
             )
             for start, end in sorted(put)
         )
@@ -377,9 +373,9 @@ def spell_name(want: Want) -> str:
 
 def _change_list(
     statement: Statement, taken: set[int], added: list[str], text: bytes, style: Style
-) -> list[tuple[int, int, str]]:
+) -> list[Change]:
     """Remove some names of a list together with their commas, and put others behind the last."""
-    made: list[tuple[int, int, str]] = []
+    made: list[Change] = []
     pieces = statement.pieces
     kept = [at for at in range(len(pieces)) if at not in taken]
     assert statement.braces is not None, "only a list loses or gets names"
@@ -402,11 +398,9 @@ def _change_list(
     return made
 
 
-def _change_object(
-    statement: Statement, taken: set[int], added: list[str], text: bytes
-) -> list[tuple[int, int, str]]:
+def _change_object(statement: Statement, taken: set[int], added: list[str], text: bytes) -> list[Change]:
     """An object with other things than plain names in it: a comma goes with each name."""
-    made: list[tuple[int, int, str]] = []
+    made: list[Change] = []
     assert statement.braces is not None, "an object has braces"
     for at in sorted(taken):
         start, end = statement.pieces[at].start, statement.pieces[at].end
@@ -428,7 +422,7 @@ def _list_beside_default(statement: Statement, text: bytes) -> tuple[int, int]:
     return comma, statement.braces.end
 
 
-def _addition(last: Piece, statement: Statement, added: list[str], text: bytes) -> tuple[int, int, str]:
+def _addition(last: Piece, statement: Statement, added: list[str], text: bytes) -> Change:
     line = text.rfind(b"\n", 0, last.start) + 1
     before = text[line : last.start]
     is_own_line = not before.strip() and statement.braces is not None and statement.braces.start < line
