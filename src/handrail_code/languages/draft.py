@@ -180,5 +180,17 @@ def walk_tree(
     return draft
 
 
+def part_of(node: Node, field: str) -> Node:
+    """A part that the grammar always has: in a text that misses it, an empty one stands there."""
+    found = node.child_by_field_name(field)
+    assert found is not None, "the parser makes no node before it has all parts of it"
+    return found
+
+
+def parts_of(node: Node) -> list[Node]:
+    """What stands in a node, without comments, which may stand anywhere."""
+    return [child for child in node.named_children if child.type != "comment"]
+
+
 def span_of(node: Node) -> tuple[int, int]:
     return node.start_byte, node.end_byte

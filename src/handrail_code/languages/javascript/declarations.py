@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from handrail_code.facts.model import NAMESPACE, NONE, TYPE, VALUE, Kind, Role
+from handrail_code.languages.draft import part_of, parts_of
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.javascript.draft import Draft
 
 PATTERNS = frozenset({"object_pattern", "array_pattern", "rest_pattern"})
+PLAIN_KEYS = frozenset({"property_identifier", "private_property_identifier", "string_fragment"})
+PROPERTY_MARKS = frozenset({"accessibility_modifier", "override_modifier", "readonly"})
+"""What makes a parameter a property of its class as well."""
 FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "generator_function"})
 
 
 def visit_function_declaration(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    name = node.child_by_field_name("name")
-    if name is None:
-        visit_signature(draft, node, scope, definition)
-        return
+    name = part_of(node, "name")
     text = draft.name_of(name)
     target = draft.hoist(text, scope) if draft.var_scope(scope) == scope else scope
     use = draft.declare(name, "function", VALUE, target, definition)
@@ -99,23 +100,16 @@ def declare_parameter(draft: Draft, node: Node, scope: int, definition: int) -> 
     if node.type not in ("required_parameter", "optional_parameter"):
         declare_pattern(draft, node, "parameter", scope, definition)
         return
-    pattern = node.child_by_field_name("pattern")
-    is_property = False
+    pattern = part_of(node, "pattern")
     for child in node.named_children:
-        if child == pattern:
-            continue
-        if child.type in ("accessibility_modifier", "override_modifier"):
-            is_property = True
-        # A decorator runs when the class is made, where no parameter has a name yet.
-        is_outside = child.type == "decorator"
-        draft.stack.append((child, draft.scopes[scope].parent if is_outside else scope, definition))
-    is_property = is_property or any(child.type == "readonly" for child in node.children)
-    if pattern is None:
-        return
+        if child != pattern:
+            # A decorator runs when the class is made, where no parameter has a name yet.
+            is_outside = child.type == "decorator"
+            draft.stack.append((child, draft.scopes[scope].parent if is_outside else scope, definition))
     if pattern.type == "this":
         draft.scopes[scope].this = NONE
         return
-    if is_property and pattern.type == "identifier":
+    if pattern.type == "identifier" and any(child.type in PROPERTY_MARKS for child in node.children):
         draft.member(pattern, "declaration", definition)
     declare_pattern(draft, pattern, "parameter", scope, definition)
 
@@ -127,7 +121,7 @@ def declare_pattern(
     made: list[int] = []
     whole = pattern
     if whole.type in ("assignment_pattern", "rest_pattern"):
-        whole = next((child for child in whole.named_children if child.type != "comment"), whole)
+        whole = next(iter(parts_of(whole)), whole)
     for node in list_targets(draft, pattern, scope, definition, PATTERNS):
         if node.type not in ("identifier", "shorthand_property_identifier_pattern"):
             draft.stack.append((node, scope, definition))
@@ -151,34 +145,25 @@ def list_targets(
     while waiting:
         node = waiting.pop()
         if node.type in ("assignment_pattern", "object_assignment_pattern"):
-            parts = [child for child in node.named_children if child.type != "comment"]
-            waiting.extend(parts[:1])
-            draft.push(parts[1:], scope, definition)
+            target, *defaults = parts_of(node)
+            waiting.append(target)
+            draft.push(defaults, scope, definition)
         elif node.type == "pair_pattern":
-            visit_key(draft, node.child_by_field_name("key"), scope, definition, "pattern")
-            value = node.child_by_field_name("value")
-            waiting.extend([value] if value is not None else [])
+            visit_key(draft, part_of(node, "key"), scope, definition, "pattern")
+            waiting.append(part_of(node, "value"))
         elif node.type in holders:
             waiting.extend(reversed(node.named_children))
         else:
             yield node
 
 
-def visit_key(draft: Draft, key: Node | None, scope: int, definition: int, role: Role) -> int:
+def visit_key(draft: Draft, key: Node, scope: int, definition: int, role: Role) -> int:
     """The name of a property: a member, or an expression when it is computed. Answers the member."""
-    if key is None:
-        return NONE
-    match key.type:
-        case "property_identifier" | "private_property_identifier":
-            return draft.member(key, role, definition)
-        case "string":
-            fragment = quoted(key)
-            if fragment is None:
-                return NONE
-            return draft.member(fragment, role, definition)
-        case _:
-            draft.stack.append((key, scope, definition))
-            return NONE
+    name = unquoted(key)
+    if name is not None and name.type in PLAIN_KEYS:
+        return draft.member(name, role, definition)
+    draft.push([] if name is None else [name], scope, definition)
+    return NONE
 
 
 def quoted(string: Node) -> Node | None:
@@ -197,12 +182,9 @@ def declare_type_parameters(draft: Draft, node: Node, scope: int, definition: in
         if parameter.type != "type_parameter":
             draft.stack.append((parameter, scope, definition))
             continue
-        name = parameter.child_by_field_name("name")
-        for child in parameter.named_children:
-            if child == name:
-                declare_named(draft, child, "type_parameter", TYPE, scope, definition, parameter)
-            else:
-                draft.stack.append((child, scope, definition))
+        name = part_of(parameter, "name")
+        declare_named(draft, name, "type_parameter", TYPE, scope, definition, parameter)
+        draft.push_others(parameter, name, scope, definition)
 
 
 def declare_named(
@@ -225,9 +207,8 @@ def visit_class(draft: Draft, node: Node, scope: int, definition: int) -> None:
     inside = draft.open_scope("class", node, generic)
     draft.scopes[inside].is_strict = True
     draft.scopes[inside].this = NONE if name is None else definition
-    body = node.child_by_field_name("body")
-    if body is not None and definition != NONE and draft.definitions[definition].head_end == NONE:
-        draft.definitions[definition].head_end = body.start_byte
+    if definition != NONE and draft.definitions[definition].head_end == NONE:
+        draft.definitions[definition].head_end = part_of(node, "body").start_byte
     for child in node.named_children:
         match child.type:
             case "type_parameters":
@@ -251,20 +232,15 @@ def _declare_private_name(draft: Draft, node: Node, scope: int) -> None:
 
 
 def visit_method(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    name = node.child_by_field_name("name")
-    inner = definition
-    if name is not None:
-        inner = _define_member(draft, name, "method", node, scope, definition)
-    visit_signature(draft, node, scope, inner)
+    made = _define_member(draft, part_of(node, "name"), "method", node, scope, definition)
+    visit_signature(draft, node, scope, made)
 
 
 def visit_field(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    name = node.child_by_field_name("name") or node.child_by_field_name("property")
+    name = node.child_by_field_name("name") or part_of(node, "property")
     value = node.child_by_field_name("value")
-    inner = definition
-    if name is not None:
-        is_function = value is not None and value.type in FUNCTION_VALUES
-        inner = _define_member(draft, name, "method" if is_function else "property", node, scope, definition)
+    is_function = value is not None and value.type in FUNCTION_VALUES
+    inner = _define_member(draft, name, "method" if is_function else "property", node, scope, definition)
     if value is not None:
         draft.anchors[value.id] = draft.anchors.get(node.id, node.start_byte)
     inside = draft.open_scope("function", node, scope) if value is not None else scope
@@ -276,16 +252,14 @@ def visit_field(draft: Draft, node: Node, scope: int, definition: int) -> None:
 
 
 def visit_pair(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    key = node.child_by_field_name("key")
-    value = node.child_by_field_name("value")
+    key, value = part_of(node, "key"), part_of(node, "value")
     inner = definition
-    if key is not None and value is not None and value.type in FUNCTION_VALUES:
+    if value.type in FUNCTION_VALUES:
         draft.anchors[value.id] = node.start_byte
         inner = _define_member(draft, key, "method", node, scope, definition)
     else:
         visit_key(draft, key, scope, definition, "declaration")
-    if value is not None:
-        draft.stack.append((value, scope, inner))
+    draft.stack.append((value, scope, inner))
 
 
 def _define_member(draft: Draft, name: Node, kind: Kind, extent: Node, scope: int, container: int) -> int:
@@ -312,16 +286,12 @@ def is_static(node: Node) -> bool:
 
 
 def visit_static_block(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    inside = draft.open_scope("function", node, scope)
-    body = node.child_by_field_name("body")
-    draft.push(node.named_children if body is None else body.named_children, inside, definition)
+    body, inside = part_of(node, "body"), draft.open_scope("function", node, scope)
+    draft.push(body.named_children, inside, definition)
 
 
 def declare_enum(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    name = node.child_by_field_name("name")
-    body = node.child_by_field_name("body")
-    if name is None or body is None:
-        return
+    name, body = part_of(node, "name"), part_of(node, "body")
     made = declare_named(draft, name, "enum", VALUE | TYPE | NAMESPACE, scope, definition, node)
     draft.definitions[made].head_end = body.start_byte
     binding = draft.bindings[draft.definitions[made].binding]

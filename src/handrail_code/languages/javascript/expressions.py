@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handrail_code.facts.model import NONE, VALUE, Kind, ReceiverKind, Role
-from handrail_code.languages.draft import FoundImport, Visit, span_of
+from handrail_code.languages.draft import FoundImport, Visit, part_of, parts_of, span_of
 from handrail_code.languages.grammars import Node, imported_module
 from handrail_code.languages.javascript.declarations import (
     FUNCTION_VALUES,
@@ -11,7 +11,6 @@ from handrail_code.languages.javascript.declarations import (
     list_targets,
     quoted,
     unquoted,
-    visit_key,
 )
 from handrail_code.languages.javascript.draft import Draft, DraftAssignment
 from handrail_code.languages.javascript.loading import (
@@ -55,12 +54,7 @@ def read_chain(draft: Draft, node: Node, scope: int, definition: int, role: Role
     while node.type in CHAINS or node.type in ("parenthesized_expression", "non_null_expression"):
         if node.type in CHAINS:
             links.append(node)
-            inside = node.child_by_field_name("object")
-        else:
-            inside = next((child for child in node.named_children if child.type != "comment"), None)
-        if inside is None:
-            break
-        node = inside
+        node = part_of(node, "object") if node.type in CHAINS else parts_of(node)[0]
     receiver, index = _read_root(draft, node, scope, definition)
     if receiver == "import" and is_importing(node) and _is_of_promise(draft, links):
         receiver, index = "unknown", NONE
@@ -70,10 +64,10 @@ def read_chain(draft: Draft, node: Node, scope: int, definition: int, role: Role
         last = NONE
         name = link.child_by_field_name("property")
         if name is None:
-            subscript = link.child_by_field_name("index")
-            if subscript is not None and subscript.type == "string":
+            subscript = part_of(link, "index")
+            if subscript.type == "string":
                 name = quoted(subscript)
-            elif subscript is not None:
+            else:
                 draft.stack.append((subscript, scope, definition))
                 # Which member is computed: one that nobody sees may be any of these.
                 if receiver == "exports" or _may_be_exports(draft, receiver, index):
@@ -117,8 +111,8 @@ def _read_root(draft: Draft, node: Node, scope: int, definition: int) -> tuple[R
         case "this":
             return "this", NONE if draft.scopes[scope].kind == "class" else draft.scopes[scope].this
         case "await_expression":
-            inside = next((child for child in node.named_children if child.type != "comment"), None)
-            if inside is not None and inside.type == "call_expression":
+            inside = parts_of(node)[0]
+            if inside.type == "call_expression":
                 return _read_call_root(draft, inside, scope, definition)
         case "call_expression":
             return _read_call_root(draft, node, scope, definition)
@@ -154,9 +148,9 @@ def visit_call(draft: Draft, node: Node, scope: int, definition: int) -> None:
     if read_loading_call(draft, node, scope, definition) != NONE:
         return
     is_read = read_then(draft, node, scope, definition)
-    function = node.child_by_field_name("function") or node.child_by_field_name("constructor")
+    function = node.child_by_field_name("function") or part_of(node, "constructor")
     draft.push_others(node, function, scope, definition)
-    if function is None or is_read:
+    if is_read:
         return
     if function.type == "identifier":
         use = draft.use(function, "call", scope, VALUE, definition)
@@ -169,10 +163,7 @@ def visit_call(draft: Draft, node: Node, scope: int, definition: int) -> None:
 
 
 def visit_assignment(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    if left is None or right is None:
-        draft.push(node.named_children, scope, definition)
-        return
+    left, right = part_of(node, "left"), part_of(node, "right")
     use, member = NONE, NONE
     if left.type == "identifier":
         use = draft.use(left, "write", scope, VALUE, definition)
@@ -247,7 +238,7 @@ def visit_object(draft: Draft, node: Node, scope: int, definition: int) -> None:
                 _read_key(draft, child, assignment, scope, definition)
             case _:
                 if child.type == "spread_element":
-                    call = loading_call_of(next(iter(child.named_children), None))
+                    call = loading_call_of(child.named_children[0])
                     star = NONE if call is None else read_loading_call(draft, call, scope, definition)
                     if star != NONE:
                         assignment.stars.append(star)
@@ -257,18 +248,17 @@ def visit_object(draft: Draft, node: Node, scope: int, definition: int) -> None:
 
 
 def _read_key(draft: Draft, child: Node, assignment: DraftAssignment, scope: int, definition: int) -> None:
-    key = unquoted(child.child_by_field_name("key") or child.child_by_field_name("name"))
+    key = unquoted(child.child_by_field_name("key") or part_of(child, "name"))
     value = child.child_by_field_name("value")
     assert assignment.keys is not None, "only objects with keys come here"
-    is_plain = key is not None and key.type in ("property_identifier", "string_fragment")
-    if is_plain and key is not None and value is not None and value.type == "identifier":
-        member = visit_key(draft, child.child_by_field_name("key"), scope, definition, "declaration")
-        use = draft.use(value, "read", scope, VALUE, definition)
+    member = use = NONE
+    if key is not None and key.type in ("property_identifier", "string_fragment"):
+        if value is not None and value.type == "identifier":
+            member = draft.member(key, "declaration", definition)
+            use = draft.use(value, "read", scope, VALUE, definition)
         assignment.keys.append((draft.name_of(key), span_of(key), use, member))
-        return
-    if is_plain and key is not None:
-        assignment.keys.append((draft.name_of(key), span_of(key), NONE, NONE))
-    draft.stack.append((child, scope, definition))
+    if use == NONE:
+        draft.stack.append((child, scope, definition))
 
 
 def visit_target(draft: Draft, target: Node, scope: int, definition: int) -> None:
@@ -287,9 +277,8 @@ def visit_target(draft: Draft, target: Node, scope: int, definition: int) -> Non
 
 def visit_changed(draft: Draft, node: Node, scope: int, definition: int) -> None:
     """`a++` and `a += b`."""
-    target = node.child_by_field_name("argument") or node.child_by_field_name("left")
-    if target is not None:
-        visit_target(draft, target, scope, definition)
+    target = node.child_by_field_name("argument") or part_of(node, "left")
+    visit_target(draft, target, scope, definition)
     draft.push_others(node, target, scope, definition)
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from handrail_code.facts.model import Span
+from handrail_code.languages.draft import part_of, parts_of
 from handrail_code.languages.extensions import language_of
 from handrail_code.languages.grammars import Node, parse_text
 from handrail_code.languages.javascript.declarations import FUNCTION_VALUES, quoted
@@ -206,10 +207,10 @@ def _pieces(shared: _Shared, parent: Node | None, kind: str) -> tuple[Piece, ...
     """Of an import or an export list: in the first the name of the others stands first."""
     made = []
     for child in parent.named_children if parent is not None else ():
-        name, alias = child.child_by_field_name("name"), child.child_by_field_name("alias")
-        if child.type != kind or name is None:
+        if child.type != kind:
             continue
-        first = shared.word(name)
+        alias = child.child_by_field_name("alias")
+        first = shared.word(part_of(child, "name"))
         second = first if alias is None else shared.word(alias)
         names = (first, second) if kind == "import_specifier" else (second, first)
         made.append(shared.piece(child, *names, any(each.type == "type" for each in child.children)))
@@ -259,15 +260,11 @@ def _read_declaration(shared: _Shared, node: Node, is_exported: bool) -> Stateme
 
 def _read_required(shared: _Shared, declarator: Node, made: Statement) -> Statement:
     """`const {a, b: c} = require("x")` is a list of imports, `const x = require("x")` a whole module."""
-    name, value = declarator.child_by_field_name("name"), declarator.child_by_field_name("value")
-    if value is None or name is None or value.type != "call_expression":
+    name, value = part_of(declarator, "name"), declarator.child_by_field_name("value")
+    call = loading_call_of(value) if value is not None and value.type == "call_expression" else None
+    if call is None or shared.word(part_of(call, "function")) != "require":
         return made
-    call = loading_call_of(value)
-    function = None if call is None else call.child_by_field_name("function")
-    arguments = None if call is None else call.child_by_field_name("arguments")
-    if function is None or arguments is None or shared.word(function) != "require":
-        return made
-    given = arguments.named_children
+    given = part_of(call, "arguments").named_children
     source = _module_span(given[0]) if len(given) == 1 and given[0].type == "string" else None
     if source is None:
         return made
@@ -298,15 +295,15 @@ def _pattern_pieces(shared: _Shared, pattern: Node) -> tuple[Piece, ...]:
 
 
 def _read_expression(shared: _Shared) -> Statement:
-    inside = [child for child in shared.node.named_children if child.type != "comment"]
+    inside = parts_of(shared.node)
     only = inside[0] if len(inside) == 1 else shared.node
     if only.type == "string":
         return shared.make("directive")
     if only.type in ("internal_module", "module"):
         return shared.make("declaration")
-    left, right = only.child_by_field_name("left"), only.child_by_field_name("right")
-    if only.type != "assignment_expression" or left is None or right is None:
+    if only.type != "assignment_expression":
         return shared.make("other")
+    left, right = part_of(only, "left"), part_of(only, "right")
     target = shared.word(left).replace(" ", "")
     if target == "module.exports":
         pieces = _pattern_pieces(shared, right) if right.type == "object" else ()

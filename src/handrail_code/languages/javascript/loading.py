@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from handrail_code.facts.model import EVERY_MEANING, NONE, VALUE, ImportKind
-from handrail_code.languages.draft import FoundImport, span_of
+from handrail_code.languages.draft import FoundImport, part_of, parts_of, span_of
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.javascript.declarations import FUNCTION_VALUES, quoted, unquoted
 from handrail_code.languages.javascript.draft import Draft
@@ -24,8 +24,7 @@ SHORTHAND = "shorthand_property_identifier_pattern"
 
 def read_loading_call(draft: Draft, call: Node, scope: int, definition: int) -> int:
     """`require("x")` or `import("x")` as an import of the whole module; NONE for any other call."""
-    function = call.child_by_field_name("function")
-    arguments = call.child_by_field_name("arguments")
+    function, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
     if function is None or arguments is None or arguments.type != "arguments":
         return NONE
     is_require = (
@@ -33,7 +32,7 @@ def read_loading_call(draft: Draft, call: Node, scope: int, definition: int) -> 
     )
     if not is_require and function.type != "import":
         return NONE
-    given = [child for child in arguments.named_children if child.type != "comment"]
+    given = parts_of(arguments)
     is_text = bool(given) and given[0].type in ("string", "template_string")
     module = quoted(given[0]) if is_text else None
     if module is None or (is_require and len(given) != 1):
@@ -58,13 +57,13 @@ def _is_dropped(call: Node) -> bool:
     return above is not None and above.type == "expression_statement"
 
 
-def loading_call_of(node: Node | None) -> Node | None:
+def loading_call_of(node: Node) -> Node | None:
     """The call in `require("x")`, `(await import("x"))` and the like; a promise is no module yet."""
     is_awaited = False
-    while node is not None and node.type in (*TRANSPARENT, "await_expression"):
+    while node.type in (*TRANSPARENT, "await_expression"):
         is_awaited = is_awaited or node.type == "await_expression"
-        node = next((child for child in node.named_children if child.type != "comment"), None)
-    if node is None or node.type != "call_expression":
+        node = parts_of(node)[0]
+    if node.type != "call_expression":
         return None
     return node if is_awaited or not is_importing(node) else None
 
@@ -80,8 +79,8 @@ def read_then(draft: Draft, call: Node, scope: int, definition: int) -> bool:
     function, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
     if function is None or arguments is None or function.type != "member_expression":
         return False
-    loading, name = function.child_by_field_name("object"), function.child_by_field_name("property")
-    if loading is None or name is None or loading.type != "call_expression" or not is_importing(loading):
+    loading, name = part_of(function, "object"), part_of(function, "property")
+    if loading.type != "call_expression" or not is_importing(loading):
         return False
     if draft.text[name.start_byte : name.end_byte] != b"then":
         return False
@@ -89,7 +88,7 @@ def read_then(draft: Draft, call: Node, scope: int, definition: int) -> bool:
     if made == NONE:
         return False
     draft.member(name, "call", definition)
-    given = [child for child in arguments.named_children if child.type != "comment"]
+    given = parts_of(arguments)
     if not given or given[0].type not in FUNCTION_VALUES:
         return True
     taken, is_without = _first_parameter(given[0])
@@ -101,19 +100,14 @@ def read_then(draft: Draft, call: Node, scope: int, definition: int) -> bool:
 
 def _first_parameter(function: Node) -> tuple[Node | None, bool]:
     """The name or the pattern of the first parameter; and whether there is no parameter at all."""
-    first = function.child_by_field_name("parameter")
-    if first is None:
-        listed = function.child_by_field_name("parameters")
-        parameters = (
-            [] if listed is None else [each for each in listed.named_children if each.type != "comment"]
-        )
-        if not parameters:
-            return None, True
-        first = parameters[0]
+    only = function.child_by_field_name("parameter")
+    parameters = [only] if only is not None else parts_of(part_of(function, "parameters"))
+    if not parameters:
+        return None, True
+    first = parameters[0]
     if first.type == "required_parameter" and first.child_by_field_name("value") is None:
-        first = first.child_by_field_name("pattern")
-    is_read = first is not None and first.type in ("identifier", "object_pattern")
-    return (first if is_read else None), False
+        first = part_of(first, "pattern")
+    return (first if first.type in ("identifier", "object_pattern") else None), False
 
 
 def bind_loaded(draft: Draft) -> None:
@@ -163,7 +157,7 @@ def _list_keys(pattern: Node) -> Iterator[tuple[Node | None, Node | None]]:
         part = child.named_children[0] if child.type == "object_assignment_pattern" else child
         key: Node | None = part if part.type == SHORTHAND else None
         if part.type == "pair_pattern":
-            key = unquoted(part.child_by_field_name("key"))
+            key = unquoted(part_of(part, "key"))
         if key is not None and key.type not in (SHORTHAND, "property_identifier", "string_fragment"):
             key = None
         if part.type != "comment":

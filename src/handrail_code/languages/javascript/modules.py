@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from handrail_code.facts.model import EVERY_MEANING, NONE
-from handrail_code.languages.draft import FoundImport, span_of
+from handrail_code.languages.draft import FoundImport, part_of, parts_of, span_of
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.javascript.declarations import quoted, unquoted
 from handrail_code.languages.javascript.draft import Draft, DraftExport
@@ -64,9 +64,7 @@ class _Names:
                 pass
 
     def _add_specifier(self, specifier: Node) -> None:
-        name, alias = specifier.child_by_field_name("name"), specifier.child_by_field_name("alias")
-        if name is None:
-            return
+        name, alias = part_of(specifier, "name"), specifier.child_by_field_name("alias")
         named = unquoted(name)
         if named is None:
             return
@@ -104,9 +102,7 @@ class _Names:
 
 def visit_import_alias(draft: Draft, node: Node, scope: int, definition: int) -> None:
     """`import N = A.B`: a local name for a member of a namespace."""
-    parts = [child for child in node.named_children if child.type != "comment"]
-    if not parts:
-        return
+    parts = parts_of(node)
     use = draft.declare(parts[0], "import", EVERY_MEANING, scope, definition)
     draft.define(parts[0], "import", node, definition, use)
     for part in parts[1:]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handrail_code.facts.model import EVERY_MEANING, NONE, VALUE, Kind
-from handrail_code.languages.draft import LABEL, span_of
+from handrail_code.languages.draft import LABEL, part_of, span_of
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.javascript.declarations import FUNCTION_VALUES, declare_pattern
 from handrail_code.languages.javascript.draft import Draft
@@ -41,10 +41,7 @@ def visit_variables(draft: Draft, node: Node, scope: int, definition: int) -> No
 def _visit_declarator(
     draft: Draft, node: Node, value: Node | None, scope: int, definition: int, is_var: bool
 ) -> None:
-    name = node.child_by_field_name("name")
-    if name is None:
-        draft.push(node.named_children, scope, definition)
-        return
+    name = part_of(node, "name")
     inner, first_member = definition, len(draft.members)
     if name.type == "identifier":
         kind: Kind = "variable"
@@ -81,7 +78,7 @@ def _read_required(
         return True
     if value.type != "member_expression" or name.type != "identifier":
         return False
-    call = loading_call_of(value.child_by_field_name("object"))
+    call = loading_call_of(part_of(value, "object"))
     if call is None:
         return False
     member = read_chain(draft, value, scope, definition, "read")
@@ -96,10 +93,8 @@ def _read_required(
 
 def visit_for_in(draft: Draft, node: Node, scope: int, definition: int) -> None:
     inside = draft.open_scope("block", node, scope)
-    left, kind = node.child_by_field_name("left"), node.child_by_field_name("kind")
+    left, kind = part_of(node, "left"), node.child_by_field_name("kind")
     draft.push_others(node, left, inside, definition)
-    if left is None:
-        return
     if kind is None:
         visit_target(draft, left, inside, definition)
     else:
@@ -117,11 +112,10 @@ def visit_catch(draft: Draft, node: Node, scope: int, definition: int) -> None:
 
 def visit_labeled(draft: Draft, node: Node, scope: int, definition: int) -> None:
     inside = draft.open_scope("block", node, scope)
-    label = node.child_by_field_name("label")
-    if label is not None:
-        name = LABEL + draft.name_of(label)
-        use = draft.use(label, "declaration", inside, VALUE, definition, name)
-        draft.uses[use].binding = draft.bind(name, "label", VALUE, inside)
+    label = part_of(node, "label")
+    name = LABEL + draft.name_of(label)
+    use = draft.use(label, "declaration", inside, VALUE, definition, name)
+    draft.uses[use].binding = draft.bind(name, "label", VALUE, inside)
     draft.push_others(node, label, inside, definition)
 
 
@@ -156,8 +150,7 @@ def visit_decision(draft: Draft, node: Node, scope: int, definition: int) -> Non
 
 
 def visit_binary(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    operator = node.child_by_field_name("operator")
-    if operator is not None and operator.type in ("&&", "||", "??"):
+    if part_of(node, "operator").type in ("&&", "||", "??"):
         draft.count_branch(definition)
     draft.push(node.named_children, scope, definition)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handrail_code.facts.model import NAMESPACE, NONE, TYPE, VALUE, ReceiverKind
-from handrail_code.languages.draft import span_of
+from handrail_code.languages.draft import part_of, parts_of, span_of
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.javascript.declarations import (
     declare_named,
@@ -18,10 +18,7 @@ from handrail_code.languages.javascript.loading import read_loading_call
 
 def visit_nested_type_name(draft: Draft, node: Node, scope: int, definition: int) -> None:
     """`A.B.C` as a type: the first name is a namespace."""
-    module, name = node.child_by_field_name("module"), node.child_by_field_name("name")
-    if module is None or name is None:
-        draft.push(node.named_children, scope, definition)
-        return
+    module, name = part_of(node, "module"), part_of(node, "name")
     receiver: ReceiverKind
     if module.type == "identifier":
         receiver, index = read_name(draft, module, "type", scope, NAMESPACE, definition)
@@ -36,8 +33,8 @@ def visit_nested_type_name(draft: Draft, node: Node, scope: int, definition: int
 
 def visit_lookup_type(draft: Draft, node: Node, scope: int, definition: int) -> None:
     """`typeof import("x")["a"]` and `typeof x["a"]` name a member."""
-    parts = [child for child in node.named_children if child.type != "comment"]
-    inside = parts[0].named_children if parts and parts[0].type == "type_query" else []
+    parts = parts_of(node)
+    inside = parts[0].named_children if parts[0].type == "type_query" else []
     key = parts[1].named_children if len(parts) == 2 and parts[1].type == "literal_type" else []
     name = quoted(key[0]) if key and key[0].type == "string" else None
     receiver: ReceiverKind = "unknown"
@@ -54,12 +51,9 @@ def visit_lookup_type(draft: Draft, node: Node, scope: int, definition: int) -> 
 
 
 def visit_type_alias(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    name = node.child_by_field_name("name")
-    if name is not None:
-        definition = declare_named(draft, name, "type", TYPE, scope, definition, node)
-        inside = draft.generic_scope(definition, node, scope)
-    else:
-        inside = draft.open_scope("type", node, scope)
+    name = part_of(node, "name")
+    definition = declare_named(draft, name, "type", TYPE, scope, definition, node)
+    inside = draft.generic_scope(definition, node, scope)
     for child in node.named_children:
         if child.type == "type_parameters":
             declare_type_parameters(draft, child, inside, definition)
@@ -68,20 +62,15 @@ def visit_type_alias(draft: Draft, node: Node, scope: int, definition: int) -> N
 
 
 def visit_interface(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    body = node.child_by_field_name("body")
+    at = len(draft.definitions)
     visit_type_alias(draft, node, scope, definition)
-    if body is not None:
-        draft.definitions[-1].head_end = NONE
-        for made in reversed(draft.definitions):
-            if made.kind == "type" and made.extent[1] == node.end_byte:
-                made.head_end = body.start_byte
-                break
+    draft.definitions[at].head_end = part_of(node, "body").start_byte
 
 
 def visit_property_signature(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    name = node.child_by_field_name("name")
+    name = part_of(node, "name")
     visit_key(draft, name, scope, definition, "declaration")
-    if name is not None and name.type == "property_identifier":
+    if name.type == "property_identifier":
         draft.define(name, "property", node, definition)
     draft.push_others(node, name, scope, definition)
 
@@ -94,12 +83,9 @@ def visit_index_signature(draft: Draft, node: Node, scope: int, definition: int)
         if child == name and child.type == "identifier":
             declare_named(draft, child, "parameter", VALUE, inside, definition, child)
         elif child.type == "mapped_type_clause":
-            mapped = child.child_by_field_name("name")
-            for part in child.named_children:
-                if part == mapped:
-                    declare_named(draft, part, "type_parameter", TYPE, inside, definition, child)
-                else:
-                    draft.stack.append((part, inside, definition))
+            mapped = part_of(child, "name")
+            declare_named(draft, mapped, "type_parameter", TYPE, inside, definition, child)
+            draft.push_others(child, mapped, inside, definition)
         else:
             draft.stack.append((child, inside, definition))
 

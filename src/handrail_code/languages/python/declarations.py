@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from handrail_code.facts.model import NONE, Kind
-from handrail_code.languages.draft import span_of
+from handrail_code.languages.draft import part_of, parts_of, span_of
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.python.draft import Draft
 from handrail_code.languages.python.expressions import visit_attribute
@@ -27,25 +27,23 @@ PLAIN_DECORATORS: Final = frozenset(
 
 
 def visit_decorated(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    inner = node.child_by_field_name("definition")
-    decorators = [child for child in node.named_children if child.type == "decorator"]
-    if inner is None:
-        draft.push(node.named_children, scope, definition)
-        return
+    inner = part_of(node, "definition")
+    decorators = _list_decorators(node)
     visit = visit_class if inner.type == "class_definition" else visit_function
     visit(draft, inner, scope, definition, node)
-    name = inner.child_by_field_name("name")
-    if name is not None and not all(_is_plain(draft, decorator) for decorator in decorators):
-        draft.dynamic.append(("decorator", *span_of(name)))
+    if not all(_is_plain(draft, decorator) for decorator in decorators):
+        draft.dynamic.append(("decorator", *span_of(part_of(inner, "name"))))
     draft.push(decorators, scope, definition)
 
 
+def _list_decorators(node: Node) -> list[Node]:
+    return [child for child in node.named_children if child.type == "decorator"]
+
+
 def _is_plain(draft: Draft, decorator: Node) -> bool:
-    found = decorator.named_children[0] if decorator.named_children else None
-    if found is not None and found.type == "call":
-        found = found.child_by_field_name("function")
-    if found is None:
-        return False
+    found = decorator.named_children[0]
+    if found.type == "call":
+        found = part_of(found, "function")
     return draft.name_of(found).rpartition(".")[2] in PLAIN_DECORATORS
 
 
@@ -54,42 +52,23 @@ def visit_function(
 ) -> None:
     """`decorated` is the function with its decorators."""
     extent = node if decorated is None else decorated
-    name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-    if name is None:
-        draft.push(node.named_children, scope, definition)
-        return
-    made = _define(draft, "function", name, node, extent, body, scope, definition)
+    made = _define(draft, "function", node, extent, scope, definition)
     around = _open_type_parameters(draft, node, scope, made)
     inside = draft.open_scope("function", node, around)
-    parameters, returned = node.child_by_field_name("parameters"), node.child_by_field_name("return_type")
-    listed = [] if parameters is None else parameters.named_children
-    comments = [child for child in (*node.named_children, *listed) if child.type == "comment"]
-    draft.push(comments, inside, made)
-    if body is not None:
-        draft.stack.append((body, inside, made))
+    parameters, returned = part_of(node, "parameters"), node.child_by_field_name("return_type")
+    listed = (*node.named_children, *parameters.named_children)
+    draft.push([child for child in listed if child.type == "comment"], inside, made)
+    draft.stack.append((part_of(node, "body"), inside, made))
     if returned is not None:
         draft.stack.append((returned, around, made))
-    if parameters is not None:
-        is_bound = draft.scopes[scope].kind == "class" and not _is_static(draft, extent)
-        _declare_parameters(draft, parameters, inside, around, scope, made, made, is_bound=is_bound)
+    is_static = any(draft.name_of(each) == "@staticmethod" for each in _list_decorators(extent))
+    is_bound = draft.scopes[scope].kind == "class" and not is_static
+    _declare_parameters(draft, parameters, inside, around, scope, made, made, is_bound=is_bound)
 
 
-def _is_static(draft: Draft, extent: Node) -> bool:
-    decorators = [child for child in extent.named_children if child.type == "decorator"]
-    return any(draft.text[each.start_byte : each.end_byte] == b"@staticmethod" for each in decorators)
-
-
-def _define(
-    draft: Draft,
-    kind: Kind,
-    name: Node,
-    node: Node,
-    extent: Node,
-    body: Node | None,
-    scope: int,
-    definition: int,
-) -> int:
+def _define(draft: Draft, kind: Kind, node: Node, extent: Node, scope: int, definition: int) -> int:
     """Every `def` and `class` is a definition, also where it replaces another of its name."""
+    name, body = part_of(node, "name"), part_of(node, "body")
     before = len(draft.definitions)
     use = draft.bind(name, kind, scope, definition, extent)
     if len(draft.definitions) == before:
@@ -99,15 +78,14 @@ def _define(
     draft.uses[use].role = "declaration"
     made = draft.definitions[before]
     made.complexity = 0 if kind == "class" else 1
-    end = body.start_byte if body is not None else node.end_byte
-    made.head = (node.start_byte, end)
+    made.head = (node.start_byte, body.start_byte)
     made.doc = _docstring(draft, body)
     return before
 
 
-def _docstring(draft: Draft, body: Node | None) -> str:
-    first = body.named_children[0] if body is not None and body.named_children else None
-    if first is None or first.type != "expression_statement" or not first.named_children:
+def _docstring(draft: Draft, body: Node) -> str:
+    first = next(iter(body.named_children), body)
+    if first.type != "expression_statement":
         return ""
     text = first.named_children[0]
     if text.type != "string" or text.named_child_count < 3:
@@ -155,23 +133,19 @@ def _declare_parameters(
 
     A parameter that callers may name is noted as a keyword of the function; `self` is none.
     """
-    children = [child for child in listed.named_children if child.type != "comment"]
+    children = parts_of(listed)
     separators = [at for at, child in enumerate(children) if child.type == "positional_separator"]
     for at, child in enumerate(children):
-        name: Node | None = child
+        name = child
         is_by_name = (not separators or at > separators[0]) and not (is_bound and at == 0)
         if child.type in ("default_parameter", "typed_default_parameter"):
-            name = child.child_by_field_name("name")
-            value = child.child_by_field_name("value")
-            if value is not None:
-                draft.stack.append((value, outside, definition))
+            name = part_of(child, "name")
+            draft.stack.append((part_of(child, "value"), outside, definition))
         elif child.type == "typed_parameter":
             name = child.named_children[0]
         annotation = child.child_by_field_name("type")
         if annotation is not None:
             draft.stack.append((annotation, around, definition))
-        if name is None:
-            continue
         if name.type == "identifier":
             use = draft.bind(name, "parameter", inside, definition, child)
             if is_bound and at == 0:
@@ -185,29 +159,22 @@ def _declare_parameters(
 
 def visit_lambda(draft: Draft, node: Node, scope: int, definition: int) -> None:
     inside = draft.open_scope("function", node, scope)
-    parameters, body = node.child_by_field_name("parameters"), node.child_by_field_name("body")
-    if body is not None:
-        draft.stack.append((body, inside, definition))
+    parameters = node.child_by_field_name("parameters")
+    draft.stack.append((part_of(node, "body"), inside, definition))
     if parameters is not None:
         _declare_parameters(draft, parameters, inside, scope, scope, definition, NONE, is_bound=False)
 
 
 def visit_class(draft: Draft, node: Node, scope: int, definition: int, decorated: Node | None = None) -> None:
     extent = node if decorated is None else decorated
-    name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-    if name is None:
-        draft.push(node.named_children, scope, definition)
-        return
-    made = _define(draft, "class", name, node, extent, body, scope, definition)
+    made = _define(draft, "class", node, extent, scope, definition)
     around = _open_type_parameters(draft, node, scope, made)
-    inside = draft.open_scope("class", node, around, class_name=draft.name_of(name))
-    if body is not None:
-        draft.stack.append((body, inside, made))
+    inside = draft.open_scope("class", node, around, class_name=draft.definitions[made].name)
+    draft.stack.append((part_of(node, "body"), inside, made))
     bases = node.child_by_field_name("superclasses")
     for child in reversed(bases.named_children if bases is not None else []):
         if child.type == "keyword_argument":
-            value = child.child_by_field_name("value")
-            draft.stack.append((child if value is None else value, around, made))
+            draft.stack.append((part_of(child, "value"), around, made))
         else:
             _read_base(draft, child, around, made)
 
@@ -216,9 +183,8 @@ def _read_base(draft: Draft, node: Node, scope: int, definition: int) -> None:
     """`A`, `a.A`, `A[T]`; of anything else only a run tells which class it is."""
     base = node
     if base.type == "subscript":
-        value = base.child_by_field_name("value")
-        draft.push([child for child in base.named_children if child != value], scope, definition)
-        base = node if value is None else value
+        base = part_of(base, "value")
+        draft.push([child for child in node.named_children if child != base], scope, definition)
     if base.type == "identifier":
         draft.read(base, "base", scope, definition)
     elif base.type == "attribute":
@@ -237,9 +203,9 @@ def visit_comprehension(draft: Draft, node: Node, scope: int, definition: int) -
         if child.type != "for_in_clause":
             waiting.append((child, inside, definition))
             continue
-        left = child.child_by_field_name("left")
+        left = part_of(child, "left")
         for part in child.named_children:
-            if left is not None and part == left:
+            if part == left:
                 bind_target(draft, left, inside, definition, left, "variable")
             else:
                 waiting.append((part, scope if child == clauses[0] else inside, definition))
@@ -248,13 +214,12 @@ def visit_comprehension(draft: Draft, node: Node, scope: int, definition: int) -
 
 def visit_type_alias(draft: Draft, node: Node, scope: int, definition: int) -> None:
     """`type A[T] = …`"""
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    name, listed = left, None
-    while name is not None and name.type in ("type", "generic_type") and name.named_children:
+    name, listed = part_of(node, "left"), None
+    while name.type in ("type", "generic_type"):
         parts = name.named_children
         listed = next((part for part in parts if part.type == "type_parameter"), listed)
         name = parts[0]
-    if name is None or name.type != "identifier" or right is None:
+    if name.type != "identifier":
         # `type(a).b = c` reads like the beginning of an alias; the word is a name there.
         draft.note("type", (node.start_byte, node.start_byte + 4), "call", scope, definition)
         mark_seen(draft, node)
@@ -264,4 +229,4 @@ def visit_type_alias(draft: Draft, node: Node, scope: int, definition: int) -> N
     inside = draft.open_scope("type", node, scope)
     if listed is not None:
         declare_type_parameters(draft, listed, inside, definition)
-    visit_type(draft, right, inside, definition)
+    visit_type(draft, part_of(node, "right"), inside, definition)

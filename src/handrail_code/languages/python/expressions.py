@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from handrail_code.facts.model import NONE, DynamicKind, ReceiverKind, Role
-from handrail_code.languages.draft import FoundImport, span_of
+from handrail_code.languages.draft import FoundImport, part_of, parts_of, span_of
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.python.draft import Draft, plain_text_of
 from handrail_code.languages.python.type_syntax import mark_strings, read_type
@@ -40,23 +40,18 @@ def visit_identifier(draft: Draft, node: Node, scope: int, definition: int) -> N
 def visit_attribute(draft: Draft, node: Node, scope: int, definition: int, role: Role = "read") -> int:
     """`a.b.c`: the use of `a`, and members that know what they are members of. Answers the last member."""
     names: list[Node] = []
-    below: Node | None = node
-    while below is not None and below.type == "attribute":
-        name = below.child_by_field_name("attribute")
-        if name is not None:
-            names.append(name)
-        below = below.child_by_field_name("object")
-    receiver, index = read_receiver(draft, below, scope, definition)
+    while node.type == "attribute":
+        names.append(part_of(node, "attribute"))
+        node = part_of(node, "object")
+    receiver, index = read_receiver(draft, node, scope, definition)
     for name in reversed(names):
         index = draft.member(name, role if name is names[0] else "read", receiver, index, definition)
         receiver = "member"
     return index
 
 
-def read_receiver(draft: Draft, node: Node | None, scope: int, definition: int) -> tuple[ReceiverKind, int]:
+def read_receiver(draft: Draft, node: Node, scope: int, definition: int) -> tuple[ReceiverKind, int]:
     """What a member belongs to: a name, another member, or something that only a run would tell."""
-    if node is None:
-        return "unknown", NONE
     if node.type == "identifier":
         return "use", draft.read(node, "read", scope, definition)
     if node.type == "attribute":
@@ -74,7 +69,7 @@ def _read_loading(draft: Draft, node: Node, scope: int, definition: int) -> int:
     before = len(draft.imports)
     if node.type == "call" and _called_name(draft, node) in (*IMPORTERS, *LOOKUPS):
         visit_call(draft, node, scope, definition)
-    elif node.type == "subscript" and _is_module_table(draft, node.child_by_field_name("value")):
+    elif node.type == "subscript" and _is_module_table(draft, part_of(node, "value")):
         visit_subscript(draft, node, scope, definition)
     else:
         return NONE
@@ -84,23 +79,23 @@ def _read_loading(draft: Draft, node: Node, scope: int, definition: int) -> int:
 
 def _called_name(draft: Draft, call: Node) -> str:
     """Of `a(…)`, `a.b(…)`, and `sys.modules.get(…)`; empty for calls of anything else."""
-    function = call.child_by_field_name("function")
-    if function is None or function.type == "identifier":
-        return "" if function is None else draft.name_of(function)
-    owner, name = function.child_by_field_name("object"), function.child_by_field_name("attribute")
-    if owner is None or name is None or not (owner.type == "identifier" or _is_module_table(draft, owner)):
+    function = part_of(call, "function")
+    if function.type == "identifier":
+        return draft.name_of(function)
+    owner = part_of(function, "object") if function.type == "attribute" else None
+    if owner is None or not (owner.type == "identifier" or _is_module_table(draft, owner)):
         return ""
-    called = draft.name_of(name)
+    called = draft.name_of(part_of(function, "attribute"))
     return called if called not in LOOKUPS or _is_module_table(draft, owner) else ""
 
 
-def _is_module_table(draft: Draft, node: Node | None) -> bool:
-    return node is not None and draft.name_of(node) in TABLES
+def _is_module_table(draft: Draft, node: Node) -> bool:
+    return draft.name_of(node) in TABLES
 
 
 def visit_subscript(draft: Draft, node: Node, scope: int, definition: int) -> None:
     """`sys.modules["a"]` is the module a."""
-    value, keys = node.child_by_field_name("value"), node.children_by_field_name("subscript")
+    value, keys = part_of(node, "value"), node.children_by_field_name("subscript")
     draft.push(node.named_children, scope, definition)
     if _is_module_table(draft, value) and len(keys) == 1:
         _load(draft, node, keys[0], definition)
@@ -131,23 +126,21 @@ def visit_chain(draft: Draft, node: Node, scope: int, definition: int) -> None:
 
 
 def visit_call(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    function, arguments = part_of(node, "function"), part_of(node, "arguments")
     receiver: ReceiverKind = "unknown"
     index, name = NONE, ""
-    if function is not None and function.type == "identifier":
+    if function.type == "identifier":
         receiver, index = "use", draft.read(function, "call", scope, definition)
         name = draft.uses[index].name
-    elif function is not None and function.type == "attribute":
+    elif function.type == "attribute":
         receiver, index = "member", visit_attribute(draft, function, scope, definition, "call")
         name = draft.members[index].name
-    elif function is not None:
+    else:
         draft.stack.append((function, scope, definition))
-    if arguments is None:
-        return
     if arguments.type != "argument_list":  # f(x for x in y)
         draft.stack.append((arguments, scope, definition))
         return
-    given = [child for child in arguments.named_children if child.type != "comment"]
+    given = parts_of(arguments)
     rest = _read_special(draft, node, name, receiver, index, given, scope, definition)
     for child in rest:
         if child.type == "keyword_argument":
@@ -167,12 +160,9 @@ def _read_keyword(
     scope: int,
     definition: int,
 ) -> None:
-    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-    if name is not None:
-        draft.member(name, "keyword", receiver, index, definition)
-    if value is None:
-        return
-    if called == "TypeVar" and name is not None and draft.name_of(name) in ("bound", "default"):
+    name, value = part_of(node, "name"), part_of(node, "value")
+    draft.member(name, "keyword", receiver, index, definition)
+    if called == "TypeVar" and draft.name_of(name) in ("bound", "default"):
         mark_strings(draft, value)
     draft.stack.append((value, scope, definition))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handrail_code.facts.model import NONE, Kind, ReceiverKind
-from handrail_code.languages.draft import FoundImport, span_of
+from handrail_code.languages.draft import FoundImport, part_of, span_of
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.python.draft import Draft
 from handrail_code.languages.python.expressions import list_names, visit_attribute
@@ -39,9 +39,8 @@ def bind_target(draft: Draft, target: Node, scope: int, definition: int, extent:
 
 def _define_attribute(draft: Draft, node: Node, scope: int, definition: int, extent: Node) -> None:
     """`self.a = …` in a method defines an attribute of the class, the first time."""
-    owner, name = node.child_by_field_name("object"), node.child_by_field_name("attribute")
-    receiver = draft.scopes[scope].receiver
-    if not receiver or owner is None or name is None or draft.name_of(owner) != receiver:
+    receiver, name = draft.scopes[scope].receiver, part_of(node, "attribute")
+    if not receiver or draft.name_of(part_of(node, "object")) != receiver:
         return
     container = draft.definitions[definition].container
     key = (container, draft.name_of(name))
@@ -51,11 +50,8 @@ def _define_attribute(draft: Draft, node: Node, scope: int, definition: int, ext
 
 
 def visit_assignment(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    left, right = part_of(node, "left"), node.child_by_field_name("right")
     annotation = node.child_by_field_name("type")
-    if left is None:
-        draft.push(node.named_children, scope, definition)
-        return
     if draft.text[left.start_byte : left.end_byte] == LIST.encode() and scope == 0 and right is not None:
         list_names(draft, right, node, scope, definition)
     kind: Kind = "function" if right is not None and right.type == "lambda" else "variable"
@@ -67,10 +63,7 @@ def visit_assignment(draft: Draft, node: Node, scope: int, definition: int) -> N
 
 
 def visit_augmented(draft: Draft, node: Node, scope: int, definition: int) -> None:
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    if left is None or right is None:
-        draft.push(node.named_children, scope, definition)
-        return
+    left, right = part_of(node, "left"), part_of(node, "right")
     if draft.text[left.start_byte : left.end_byte] == LIST.encode() and scope == 0:
         list_names(draft, right, node, scope, definition)
     bind_target(draft, left, scope, definition, node, "variable")
@@ -79,22 +72,18 @@ def visit_augmented(draft: Draft, node: Node, scope: int, definition: int) -> No
 
 def visit_walrus(draft: Draft, node: Node, scope: int, definition: int) -> None:
     """`(a := 1)` in a comprehension binds outside of it."""
-    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     home = scope
     while draft.scopes[home].kind == "block":
         home = draft.scopes[home].parent
-    if name is not None:
-        draft.bind(name, "variable", home, definition, node)
-    if value is not None:
-        draft.stack.append((value, scope, definition))
+    draft.bind(part_of(node, "name"), "variable", home, definition, node)
+    draft.stack.append((part_of(node, "value"), scope, definition))
 
 
 def visit_for(draft: Draft, node: Node, scope: int, definition: int) -> None:
     draft.count_branch(definition)
     draft.note_branch(node, scope)
-    left = node.child_by_field_name("left")
-    if left is not None:
-        bind_target(draft, left, scope, definition, left, "variable")
+    left = part_of(node, "left")
+    bind_target(draft, left, scope, definition, left, "variable")
     draft.push([child for child in node.named_children if child != left], scope, definition)
 
 
@@ -205,10 +194,7 @@ def visit_import(draft: Draft, node: Node, scope: int, definition: int) -> None:
 
 def visit_from(draft: Draft, node: Node, scope: int, definition: int) -> None:
     module = node.child_by_field_name("module_name")
-    if module is None and node.type == "future_import_statement":
-        module = next((child for child in node.children if child.type == "__future__"), None)
-    if module is None:
-        return
+    module = module or next(child for child in node.children if child.type == "__future__")
     name = "".join(draft.name_of(module).split())
     for child in node.named_children:
         if child == module or child.type == "comment":
