@@ -5,7 +5,7 @@ from __future__ import annotations
 from handrail_code.facts.join import Project, Symbol
 from handrail_code.facts.model import NONE, Use
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.slots import Exported, Shared, Slot
+from handrail_code.facts.spelled_names import Exported, Shared, Slot
 
 
 def symbol_at(project: Project, path: str, offset: int) -> Symbol | None:

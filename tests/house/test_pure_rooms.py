@@ -58,7 +58,6 @@ ALLOWED_IN = {
     "src/handrail_code/facts/resolution.py": {"posixpath"},
     "src/handrail_code/facts/python_names.py": {"posixpath"},
     "src/handrail_code/edit/moving/named_modules.py": {"posixpath"},
-    "src/handrail_code/facts/entries.py": {"posixpath"},
     "src/handrail_code/edit/moving/importers.py": {"posixpath"},
     "src/handrail_code/edit/moving/meanings.py": {"posixpath"},
     "src/handrail_code/edit/moving/needs.py": {"posixpath"},

@@ -22,11 +22,10 @@ from handrail_code.edit.moving.named_modules import is_named, list_named, refuse
 from handrail_code.edit.moving.needs import bring_needs, drop_needless, rebase_inner
 from handrail_code.edit.moving.shift import Shift, refuse_target
 from handrail_code.edit.plan import Change, Edit, Plan, Refusal, apply_in_memory, read_whole, splice
-from handrail_code.facts.entries import is_entry
 from handrail_code.facts.join import Found, Project, Symbol
 from handrail_code.facts.model import NONE, VALUE, FileFacts, Use
-from handrail_code.facts.slots import Local
 from handrail_code.facts.source import EditedSource
+from handrail_code.facts.spelled_names import Local
 from handrail_code.languages.javascript.layout import Inner, read_inner, read_layout
 
 
@@ -171,7 +170,7 @@ def _is_statement_on_load(shift: Shift, use: Use) -> bool:
 def _drop_emptied(shift: Shift, plan: Plan, edited: Project) -> Plan:
     """The plan, which removes the old module where nothing but `export {}` and directives would stay."""
     old = shift.project.source.text(shift.home)
-    if old is None or is_entry(shift.project, shift.home):
+    if old is None or shift.project.slots.modules.is_entry(shift.home):
         return plan
     if not _is_empty(shift.home, edited.source.text(shift.home) or b"") or is_named(edited, shift.home):
         return plan

@@ -9,9 +9,8 @@ import msgspec
 
 from handrail_code.facts.join import Project, Reference
 from handrail_code.facts.model import FileFacts
-from handrail_code.facts.slots import Trouble
 from handrail_code.facts.source import EditedSource, Source
-from handrail_code.facts.spelled_names import Placed
+from handrail_code.facts.spelled_names import Placed, Trouble
 
 RefusalCode: TypeAlias = Literal[
     "invalid_name",

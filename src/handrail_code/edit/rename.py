@@ -18,9 +18,8 @@ from handrail_code.facts.class_members import find_member_uses, list_taken
 from handrail_code.facts.join import Component, Found, Project, Style, Symbol
 from handrail_code.facts.model import NONE, FileFacts, Span, list_ties
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.slots import Exported, Local, Shared, Slot, Token, Trouble
 from handrail_code.facts.source import line_and_column
-from handrail_code.facts.spelled_names import doubt
+from handrail_code.facts.spelled_names import Exported, Local, Shared, Slot, Token, Trouble, doubt
 
 IDENTIFIER = re.compile(r"#?(?:[^\W\d]|\$)(?:\w|\$)*")
 RESERVED = frozenset(
@@ -152,7 +151,7 @@ def _refuse_name(symbol: Symbol, new_name: str) -> None:
     is_private = symbol.name.startswith("#")
     if new_name == symbol.name:
         raise Refusal("same_name", "The new name is the old one; name another.")
-    if not isinstance(symbol.slot, Shared) and is_python(symbol.slot.path):
+    if is_python(symbol.slot.path):
         if is_python_name(new_name):
             return
         raise Refusal("invalid_name", f"{new_name[:80]!r} is no name in Python; name another.")

@@ -15,7 +15,7 @@ from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts, Import, Use
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.slots import Slot
+from handrail_code.facts.spelled_names import Slot
 
 
 def verify_plan(project: Project, plan: Plan) -> Project:

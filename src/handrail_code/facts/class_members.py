@@ -15,8 +15,7 @@ import msgspec
 from handrail_code.facts.join import Found, Project, Reference, refer, suspect
 from handrail_code.facts.model import NONE, Definition, FileFacts, Member, Span, Use
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.slots import Shared, Trouble
-from handrail_code.facts.spelled_names import doubt
+from handrail_code.facts.spelled_names import Shared, Trouble, doubt
 
 _MODIFIERS = re.compile(rb"[^)\n]*$")
 _ANNOTATED = re.compile(rb"\s*[?!]?\s*:\s*([A-Za-z_$][\w$]*)\s*(?:[,);]|=(?!>))")

@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
 
+from handrail.contract.outcome import make_from
 from handrail_code.facts.model import (
     NONE,
     UNREAD,
@@ -26,9 +27,19 @@ from handrail_code.facts.model import (
 )
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.resolution import Twins
-from handrail_code.facts.slots import Exported, Local, Shared, Slot, Slots, Token, Trouble
+from handrail_code.facts.slots import Slots
 from handrail_code.facts.source import Source, find_holders
-from handrail_code.facts.spelled_names import Placed, TroubleCode, doubt, list_leaking_uses
+from handrail_code.facts.spelled_names import (
+    Exported,
+    Local,
+    Placed,
+    Slot,
+    Token,
+    Trouble,
+    TroubleCode,
+    doubt,
+    list_leaking_uses,
+)
 
 Level: TypeAlias = Literal["exact", "alias", "member", "possible"]
 Style: TypeAlias = Literal["follow", "keep", "public"]
@@ -64,14 +75,7 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def refer(path: str, place: Token | Use | Member, level: Level) -> Reference:
-    return Reference(
-        path=path,
-        start=place.start,
-        end=place.end,
-        role=place.role,
-        level=level,
-        definition=place.definition,
-    )
+    return make_from(Reference, place, path=path, level=level)
 
 
 def suspect(path: str, place: Placed) -> Reference:
@@ -158,7 +162,7 @@ class Project:
                     seen[token.tie] = None
                     waiting.append(token.tie)
             beside = [*self._twins_of(slot), *self._alternatives_of(slot)]
-            if style == "public" and (isinstance(slot, Shared) or not is_python(slot.path)):
+            if style == "public" and not is_python(slot.path):
                 beside += [each for each in self._upwards(slot) if self._name_of(each) == symbol.name]
             for other in [*self.slots.same_default(slot, style != "keep"), *beside]:
                 if other not in seen:
@@ -197,7 +201,7 @@ class Project:
         waiting, seen, homes = [home], {home: None}, {home}
         while waiting:
             slot = waiting.pop(0)
-            if not isinstance(slot, Shared) and is_python(slot.path):
+            if is_python(slot.path):
                 # A name may have several imports behind it, and then it is at home where they meet.
                 further = [each for each in self.slots.python.upwards(slot) if each not in seen]
                 seen |= dict.fromkeys(further)
@@ -300,8 +304,8 @@ class Project:
             binding = self.read_facts(first.path).bindings[first.binding]
             if not binding.is_exported and not self._is_public(first):
                 return [first.path]
-        is_from_python = not isinstance(first, Shared) and is_python(first.path)
-        return [path for path in self.source.candidates(name) if is_python(path) == is_from_python]
+        of_language = is_python(first.path)
+        return [path for path in self.source.candidates(name) if is_python(path) == of_language]
 
     def _weaker(
         self, slots: Sequence[Slot], names: Sequence[str], candidates: Sequence[str]
@@ -369,9 +373,8 @@ class Project:
             elif isinstance(slot, Exported):
                 modules |= self.slots.modules.spellings(slot.path)
         names = sorted({self._name_of(slot) for slot in slots} - {"default", "=", ""})
-        is_from_python = not isinstance(slots[0], Shared) and is_python(slots[0].path)
         if names:
-            yield from find_holders(self.source, names, sorted(modules), is_from_python)
+            yield from find_holders(self.source, names, sorted(modules), is_python(slots[0].path))
 
     def _is_public(self, slot: Slot) -> bool:
         """Others may name it: it leaves its file, or the namespace or the enum that it stands in."""

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from handrail.contract.outcome import make_from
 from handrail_code.facts.model import NONE, Definition, FileFacts, Member, Use
 from handrail_code.facts.python_words import BUILTIN_NAMES, is_python
-from handrail_code.facts.spelled_names import Local, Placed, Shared, Slot, Token, spell_at
+from handrail_code.facts.spelled_names import Local, Placed, Slot, Token
 
 if TYPE_CHECKING:
     from handrail_code.facts.python_names import PythonNames
@@ -86,23 +87,17 @@ def find_keywords(python: PythonNames, slot: Local) -> Keywords:
 
 
 def _describe(python: PythonNames, slot: Local, facts: FileFacts, declared: Member) -> _Function:
-    definition = facts.definitions[declared.definition] if declared.definition != NONE else None
+    definition = owner = facts.definitions[declared.definition] if declared.definition != NONE else None
+    is_maker = definition is not None and definition.binding == NONE and definition.name in MAKERS
+    names = set() if definition is None else {definition.name}
+    if definition is not None and is_maker:
+        owner = facts.definitions[definition.container]
+        names |= {owner.name, "cls", "super", "type"}
     target: Slot | None = None
-    names: set[str] = set()
-    is_passed_on = definition is None
-    if definition is not None:
-        names.add(definition.name)
-        if definition.binding != NONE:
-            target = python.slot_of_binding(slot.path, definition.binding)
-            is_passed_on = _is_read(python, target)
-        elif definition.name in MAKERS:
-            owner = facts.definitions[definition.container]
-            names |= {owner.name, "cls", "super", "type"}
-            if owner.binding != NONE:
-                target = python.slot_of_binding(slot.path, owner.binding)
-                is_passed_on = _is_read(python, target)
-        else:
-            is_passed_on = True
+    is_passed_on = not is_maker
+    if owner is not None and owner.binding != NONE:
+        target = python.slot_of_binding(slot.path, owner.binding)
+        is_passed_on = any(token.role == "read" for token in python.tokens(target))
     return _Function(
         path=slot.path,
         facts=facts,
@@ -112,10 +107,6 @@ def _describe(python: PythonNames, slot: Local, facts: FileFacts, declared: Memb
         names=frozenset(names),
         is_passed_on=is_passed_on,
     )
-
-
-def _is_read(python: PythonNames, slot: Slot) -> bool:
-    return not isinstance(slot, Shared) and any(token.role == "read" for token in python.tokens(slot))
 
 
 def _files(python: PythonNames, function: _Function) -> list[str]:
@@ -173,7 +164,7 @@ def _judge(
     callee = python.slot_of_callee(path, facts, member)
     if callee is not None and callee == function.target:
         if member.name != "**":
-            return spell_at(path, member, "keyword", member.definition)
+            return make_from(Token, member, path=path)
         return _doubt(path, member, "This call may name the parameter.")
     is_possible = called in function.names
     if callee is not None:

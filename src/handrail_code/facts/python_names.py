@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Final
 
+from handrail.contract.outcome import make_from
 from handrail_code.facts.model import NONE, UNREAD, FileFacts, Import, Links, Member, Use
 from handrail_code.facts.python_calls import Keywords, find_keywords
 from handrail_code.facts.python_words import PYTHON, is_python
@@ -19,13 +20,13 @@ from handrail_code.facts.source import Source, folders_up, list_folders
 from handrail_code.facts.spelled_names import (
     Exported,
     Local,
+    Shared,
     Slot,
     Split,
     Token,
     Trouble,
     doubt,
     list_leaking_uses,
-    spell_at,
 )
 
 LIST: Final = "__all__"
@@ -225,7 +226,7 @@ class PythonNames:
 
     # From a slot to its tokens
 
-    def tokens(self, slot: Local | Exported) -> Iterator[Token]:
+    def tokens(self, slot: Slot) -> Iterator[Token]:
         if isinstance(slot, Local):
             yield from self._tokens_of_binding(slot.path, slot.binding)
             yield from self.keywords_of(slot).tokens
@@ -251,9 +252,9 @@ class PythonNames:
             found = imports.get(use.start)
             tie = None if found is None else self.slot_of_import(path, found)
             split: Split = "none" if found is None else "import"
-            yield spell_at(path, use, use.role, use.definition, tie, split, is_first=False)
+            yield make_from(Token, use, path=path, tie=tie, split=split, is_first=False)
 
-    def _tokens_elsewhere(self, slot: Exported, path: str, facts: FileFacts) -> Iterator[Token]:
+    def _tokens_elsewhere(self, slot: Exported | Shared, path: str, facts: FileFacts) -> Iterator[Token]:
         for found in facts.imports:
             span = found.imported_span
             if found.imported != slot.name or span is None or self.slot_of_import(path, found) != slot:
@@ -265,14 +266,15 @@ class PythonNames:
                 tie = self.slot_of_binding(path, found.binding)
                 uses = facts.bindings[found.binding].uses
                 split = "import" if any(facts.uses[at].start == span.start for at in uses) else "none"
-            yield spell_at(path, span, "import", found.definition, tie, split)
+            own = {"definition": found.definition, "tie": tie, "split": split}
+            yield make_from(Token, span, path=path, role="import", **own)
         for member in facts.members:
             if member.name == slot.name and self.slot_of_member(path, facts, member) == slot:
-                yield spell_at(path, member, member.role, member.definition)
+                yield make_from(Token, member, path=path)
         if self.stars_of(path):
             for use in facts.uses:
                 if use.name == slot.name and use.binding == NONE and self.slot_of_use(path, use) == slot:
-                    yield spell_at(path, use, use.role, use.definition)
+                    yield make_from(Token, use, path=path)
 
     def _twin_parameters(self, slot: Local) -> Iterator[tuple[str, int]]:
         """The same parameter in the stub of the module, or in the module of the stub."""

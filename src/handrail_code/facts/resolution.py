@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -37,6 +38,9 @@ BUILTINS = frozenset(
 )
 """Modules that come with Node."""
 MAX_NESTING = 20
+ENTRY_FIELDS = ("main", "module", "types", "typings", "browser", "bin", "exports", "source")
+"""Where a package.json names files that other packages may import."""
+MAX_ENTRIES = 500
 
 
 class Resolved(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,7 +155,7 @@ class Modules:
 
     def _find_private(self, folder: str) -> tuple[str, Mapping[str, object]]:
         """The nearest table of `#names`, and the folder that has it."""
-        tables = ((home, self._manifest(home).get("imports")) for home in folders_up(folder))
+        tables = ((home, each.get("imports")) for home, each in self._list_above(join_path(folder, MANIFEST)))
         return next(((home, table) for home, table in tables if isinstance(table, dict)), ("", {}))
 
     @cached_property
@@ -219,6 +223,42 @@ class Modules:
             files = (path if path in self._files else self._find_file(path) for path in filled)
             yield sorted({path for path in files if path is not None})
 
+    def is_entry(self, path: str) -> bool:
+        """Whether package.json names this file, so that others may import what it exports."""
+        for home, settings in self._list_packages():
+            if home and not path.startswith(home + "/"):
+                continue
+            listed = list_targets([settings.get(field) for field in ENTRY_FIELDS], None)
+            targets = list(islice(listed, MAX_ENTRIES))
+            if not any(field in settings for field in ("main", "module", "exports")):
+                targets.append("./index")
+            if any(self._names(home, target, path) for target in targets):
+                return True
+        return False
+
+    def _names(self, home: str, target: str, path: str) -> bool:
+        if "*" in target:
+            return _match(join_path(home, target), path) is not None
+        found = self.resolve(join_path(home, MANIFEST), "./" + target.removeprefix("./"))
+        return found is not None and found.path == path
+
+    def system_of(self, path: str) -> str:
+        """`module` or `commonjs`: how the nearest package.json makes Node read a plain .js file."""
+        for _, settings in self._list_above(path):
+            return "module" if settings.get("type") == "module" else "commonjs"
+        return ""
+
+    def home_of(self, path: str) -> str:
+        """The folder of the package that this file belongs to; a package.json without a name makes none."""
+        named = (home for home, each in self._list_above(path) if isinstance(each.get("name"), str))
+        return next(named, "")
+
+    def _list_above(self, path: str) -> Iterator[tuple[str, Mapping[str, object]]]:
+        for folder in folders_up(posixpath.dirname(path)):
+            value = self._source.settings(join_path(folder, MANIFEST))
+            if isinstance(value, dict):
+                yield folder, value
+
     def _find_entry(self, home: str) -> str | None:
         manifest = self._manifest(home)
         for field in ("types", "typings", "module", "main"):
@@ -254,11 +294,8 @@ class Modules:
     # tsconfig `paths`, `baseUrl` and `rootDirs`
 
     def _find_by_paths(self, folder: str, specifier: str) -> str | None:
-        for rules in self._settings.rules_for(folder):
-            found = self._find_by_rules(rules, specifier)
-            if found is not None:
-                return found
-        return None
+        found = (self._find_by_rules(rules, specifier) for rules in self._settings.rules_for(folder))
+        return next((each for each in found if each is not None), None)
 
     def _find_by_rules(self, rules: PathRules, specifier: str) -> str | None:
         keys = sorted(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from handrail.contract.outcome import make_from
 from handrail_code.facts.model import (
     NONE,
     UNLINKED,
@@ -22,6 +23,7 @@ from handrail_code.facts.model import (
     Import,
     Links,
     Member,
+    Role,
     Unreadable,
     Use,
     list_ties,
@@ -30,9 +32,7 @@ from handrail_code.facts.python_names import PythonNames
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.resolution import Modules, Resolved, Twins
 from handrail_code.facts.source import Source
-from handrail_code.facts.spelled_names import Exported, Local, Shared, Slot, Split, Token, Trouble, spell_at
-
-__all__ = ["Exported", "Local", "Shared", "Slot", "Slots", "Split", "Token", "Trouble"]
+from handrail_code.facts.spelled_names import Exported, Local, Shared, Slot, Split, Token, Trouble
 
 MAX_CHAIN = 20
 """How many members one after the other are looked at."""
@@ -276,7 +276,7 @@ class Slots:
 
     def home_of(self, slot: Slot) -> Slot:
         """Where a name was declared first: through imports and re-exports, renamed or not."""
-        if not isinstance(slot, Shared) and is_python(slot.path):
+        if is_python(slot.path):
             return self.python.home_of(slot)
         seen: set[Slot] = set()
         while slot not in seen:
@@ -306,7 +306,7 @@ class Slots:
 
     def same_default(self, slot: Slot, is_followed_home: bool) -> Iterator[Slot]:
         """Importers that call a default export by its own name; and back, where names are followed home."""
-        if not isinstance(slot, Shared) and is_python(slot.path):
+        if is_python(slot.path):
             return
         facts = self.facts(slot.path) if isinstance(slot, Local) else None
         if facts is None or not isinstance(slot, Local):
@@ -341,7 +341,7 @@ class Slots:
     # The tokens of a slot
 
     def tokens(self, slot: Slot) -> Iterator[Token]:
-        if not isinstance(slot, Shared) and is_python(slot.path):
+        if is_python(slot.path):
             yield from self.python.tokens(slot)
             return
         if isinstance(slot, Local):
@@ -361,7 +361,7 @@ class Slots:
             if split == "none":
                 split = _split_of_use(use)
                 is_first = split == "none" and is_first
-            yield spell_at(slot.path, use, use.role, use.definition, tie, split, is_first)
+            yield make_from(Token, use, path=slot.path, tie=tie, split=split, is_first=is_first)
         if facts.scopes[binding.scope].kind in ("enum", "namespace"):
             yield from self._member_tokens_elsewhere(slot, binding)
 
@@ -398,7 +398,7 @@ class Slots:
             other = self.look(path) if path != slot.path else UNREAD
             for member in other.members:
                 if member.name == binding.name and self.slot_of_member(path, other, member) == slot:
-                    yield spell_at(path, member, member.role, member.definition)
+                    yield make_from(Token, member, path=path)
 
     def _tokens_of_exported(self, slot: Exported) -> Iterator[Token]:
         for export in self.exports_of(slot.path).get(slot.name, ()):
@@ -426,30 +426,35 @@ class Slots:
         """In `{a} = module` the member is a local name in the same token."""
         local = next((use for use in facts.uses if use.start == member.start), None)
         if member.role != "pattern" or local is None or local.binding == NONE:
-            return spell_at(path, member, member.role, member.definition)
-        tie = self.slot_of_binding(path, local.binding)
-        return spell_at(path, member, member.role, member.definition, tie, "pattern")
+            return make_from(Token, member, path=path)
+        return make_from(
+            Token, member, path=path, tie=self.slot_of_binding(path, local.binding), split="pattern"
+        )
 
     def _tokens_of_export(self, slot: Exported, export: Export) -> Iterator[Token]:
-        span = export.exported_span
-        tie: Slot | None
-        if span is None:
+        is_commonjs, is_both = export.kind == "commonjs", export.exported_span == export.local_span
+        if export.exported_span is None:
             return
-        if export.kind == "reexport" and span == export.local_span:
-            tie = self.slot_behind(slot.path, export)
-            yield spell_at(slot.path, span, "export", export.definition, tie, "export", False)
-            return
-        if export.member != NONE and export.kind == "commonjs" and export.binding == NONE:
+        if is_commonjs and export.member != NONE and export.binding == NONE:
             return  # the member itself is found among the members
-        if export.local_span == span and export.binding != NONE:
+        tie: Slot | None = None
+        split: Split = "none"
+        if is_both and export.kind == "reexport":
+            tie, split = self.slot_behind(slot.path, export), "export"
+        elif is_both and export.binding != NONE:
             tie = self.slot_of_binding(slot.path, export.binding)
-            if export.kind == "commonjs":
-                yield spell_at(slot.path, span, "shorthand", export.definition, tie, "shorthand")
-            else:
-                split: Split = "export" if export.kind == "named" else "none"
-                yield spell_at(slot.path, span, "export", export.definition, tie, split, False)
-        elif export.member == NONE or export.kind != "commonjs" or export.binding != NONE:
-            yield spell_at(slot.path, span, "export", export.definition)
+            split = "shorthand" if is_commonjs else "export" if export.kind == "named" else "none"
+        role: Role = "shorthand" if split == "shorthand" else "export"
+        yield make_from(
+            Token,
+            export.exported_span,
+            path=slot.path,
+            role=role,
+            definition=export.definition,
+            tie=tie,
+            split=split,
+            is_first=tie is None or is_commonjs,
+        )
 
     def _import_token(self, path: str, facts: FileFacts, found: Import) -> Token:
         span = found.imported_span
@@ -461,7 +466,8 @@ class Slots:
         ):
             tie = self.slot_of_binding(path, found.binding)
             split = _split_of_import(found)
-        return spell_at(path, span, "import", found.definition, tie, split)
+        own = {"definition": found.definition, "tie": tie, "split": split}
+        return make_from(Token, span, path=path, role="import", **own)
 
     def _tokens_of_shared(self, slot: Shared) -> Iterator[Token]:
         meaning = self.meaning_of_shared(slot)
@@ -472,7 +478,7 @@ class Slots:
                 is_global = use.binding == NONE and bool(use.meaning & meaning)
                 if is_global or (use.binding != NONE and self.slot_of_binding(path, use.binding) == slot):
                     split = _split_of_use(use)
-                    yield spell_at(path, use, use.role, use.definition, None, split, is_first=False)
+                    yield make_from(Token, use, path=path, split=split, is_first=False)
 
     def meaning_of_shared(self, slot: Shared) -> int:
         meaning = 0
@@ -489,7 +495,8 @@ def _reexport_token(path: str, export: Export) -> Iterator[Token]:
         return
     is_both = span == export.exported_span
     tie = Exported(path=path, name=export.exported) if is_both else None
-    yield spell_at(path, span, "export", export.definition, tie, "export" if is_both else "none")
+    own = {"definition": export.definition, "tie": tie, "split": "export" if is_both else "none"}
+    yield make_from(Token, span, path=path, role="export", **own)
 
 
 def _split_of_use(use: Use) -> Split:

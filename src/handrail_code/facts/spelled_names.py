@@ -27,6 +27,11 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
     name: str
 
+    @property
+    def path(self) -> str:
+        """It stands in no file of its own."""
+        return ""
+
 
 Slot: TypeAlias = Local | Exported | Shared
 
@@ -108,25 +113,3 @@ def list_leaking_uses(facts: FileFacts, found: Import, roles: Collection[Role]) 
     for at in facts.bindings[found.binding].uses:
         if facts.uses[at].role in roles and at not in received:
             yield facts.uses[at]
-
-
-def spell_at(
-    path: str,
-    place: Placed,
-    role: Role,
-    definition: int,
-    tie: Slot | None = None,
-    split: Split = "none",
-    is_first: bool = True,
-) -> Token:
-    """The token at a place."""
-    return Token(
-        path=path,
-        start=place.start,
-        end=place.end,
-        role=role,
-        definition=definition,
-        tie=tie,
-        split=split,
-        is_first=is_first,
-    )

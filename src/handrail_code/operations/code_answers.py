@@ -13,8 +13,8 @@ from handrail.contract.outcome import Answer, Fault, Json, Success, make_from
 from handrail.contract.tokens.continuation import Continuation, NextAction, Stale, stale_warning
 from handrail_code.facts.join import Found, Reference
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.slots import Trouble
 from handrail_code.facts.source import Source, line_and_column
+from handrail_code.facts.spelled_names import Trouble
 from handrail_code.operations.continuing import NOTHING, Resumed, TokenDesk
 from handrail_code.operations.named_symbols import describe_definition
 from handrail_code.operations.project_source import ProjectSource, count_skipped

@@ -17,8 +17,8 @@ from handrail_code.edit.replace import plan_replace
 from handrail_code.facts.class_members import find_member_uses
 from handrail_code.facts.join import Found, Project, Style, Symbol
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.slots import Trouble
 from handrail_code.facts.source import line_and_column
+from handrail_code.facts.spelled_names import Trouble
 from handrail_code.scan.ids import make_id
 
 

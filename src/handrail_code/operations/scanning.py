@@ -14,9 +14,8 @@ from handrail.contract.outcome import Answer, Json
 from handrail.contract.tokens.continuation import NextAction
 from handrail_code.facts.join import Found, Level, Project, Reference
 from handrail_code.facts.model import NONE
-from handrail_code.facts.slots import Trouble
 from handrail_code.facts.source import line_and_column
-from handrail_code.facts.spelled_names import doubt
+from handrail_code.facts.spelled_names import Trouble, doubt
 from handrail_code.operations.code_answers import (
     BareAnswer,
     CodeAnswer,

@@ -11,8 +11,7 @@ from handrail_code.facts.class_members import find_member_uses
 from handrail_code.facts.join import Found, Project, Reference, References, refer
 from handrail_code.facts.model import NONE, Use
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.slots import Shared, Trouble
-from handrail_code.facts.spelled_names import doubt
+from handrail_code.facts.spelled_names import Shared, Trouble, doubt
 from handrail_code.scan.ids import make_id
 
 CALLS = frozenset({"call", "jsx"})

@@ -7,11 +7,10 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from handrail_code.facts.entries import is_entry
 from handrail_code.facts.join import Found, Project, Reference
 from handrail_code.facts.model import FileFacts, Import, Links
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.slots import Trouble
+from handrail_code.facts.spelled_names import Trouble
 from handrail_code.scan.callers import find_uses, is_test
 
 _LEFT_OUT = frozenset({"parameter", "type_parameter", "label", "import"})
@@ -151,7 +150,7 @@ def ripple(project: Project, graph: ModuleGraph, found: Found) -> RippleAnswer:
         layers.append(further)
         reached |= set(further)
         front = further
-    entries = sorted(path for path in reached if is_entry(project, path))
+    entries = sorted(path for path in reached if project.slots.modules.is_entry(path))
     tests = sorted(path for path in reached if is_test(path))
     direct, unsure = len(layers[0]), min(MOST_UNSURE_POINTS, 2 * len(used.unsure))
     points = 10 * is_public + 20 * bool(entries) + 3 * direct + (len(reached) - 1 - direct)

@@ -11,8 +11,7 @@ import msgspec
 
 from handrail_code.facts.join import Found, Project
 from handrail_code.facts.model import NONE, FileFacts, Kind, Member, Role, Span, Use
-from handrail_code.facts.slots import Trouble
-from handrail_code.facts.spelled_names import doubt
+from handrail_code.facts.spelled_names import Trouble, doubt
 
 AskedKind: TypeAlias = Literal["function", "class", "method", "variable", "type", "import"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail_code.facts.slots import Trouble
+from handrail_code.facts.spelled_names import Trouble
 from handrail_code.scan.callers import TraceAnswer, find_callers, find_uses, trace_callers
 from handrail_code.scan.outline import ModuleGraph, ripple
 from handrail_code.scan.search import search

@@ -16,8 +16,8 @@ from handrail_code.edit.plan import Plan, Refusal
 from handrail_code.facts.join import Found, Project, Style
 from handrail_code.facts.model import FileFacts
 from handrail_code.facts.resolution import Twins
-from handrail_code.facts.slots import Exported
 from handrail_code.facts.source import MANIFEST
+from handrail_code.facts.spelled_names import Exported
 from handrail_code.languages.extensions import language_of
 from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource

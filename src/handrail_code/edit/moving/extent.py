@@ -9,7 +9,7 @@ import msgspec
 from handrail_code.edit.plan import Refusal, read_whole
 from handrail_code.facts.join import Project, Symbol
 from handrail_code.facts.model import NONE, VALUE, Export, FileFacts, Span, Use
-from handrail_code.facts.slots import Exported, Local, Shared
+from handrail_code.facts.spelled_names import Exported, Local, Shared
 from handrail_code.languages.javascript.layout import Layout, Statement, read_layout
 
 DECLARING = ("declaration", "pattern")

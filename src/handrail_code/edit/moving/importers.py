@@ -13,7 +13,6 @@ from handrail_code.edit.moving.needs import drop_import, piece_of
 from handrail_code.edit.moving.sheet import Form
 from handrail_code.edit.moving.shift import Shift
 from handrail_code.edit.plan import Refusal, refuse_troubles
-from handrail_code.facts.entries import is_entry
 from handrail_code.facts.model import NONE, Export, FileFacts, Import, Member, list_ties
 
 
@@ -22,7 +21,7 @@ def rewrite_importers(shift: Shift) -> None:
     names = {each.exported for each in shift.extent.exports}
     if not names:
         return
-    if is_entry(shift.project, shift.home):
+    if shift.project.slots.modules.is_entry(shift.home):
         shift.kept |= names
     for path in importing_files(shift, names):
         facts = shift.project.look(path)

@@ -19,7 +19,7 @@ from handrail_code.edit.moving.specifiers import place_of
 from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts, Import, Use
-from handrail_code.facts.slots import Exported, Local, Shared
+from handrail_code.facts.spelled_names import Exported, Local, Shared
 from handrail_code.languages.javascript.layout import Layout, read_layout
 
 Meaning: TypeAlias = tuple[str, ...]

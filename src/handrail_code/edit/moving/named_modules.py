@@ -16,8 +16,7 @@ from handrail_code.edit.plan import Refusal
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import FileFacts, Span
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.slots import Trouble
-from handrail_code.facts.spelled_names import doubt
+from handrail_code.facts.spelled_names import Trouble, doubt
 
 _MOST_NAMED = 50
 _QUOTED = re.compile(rb"""(['"`])([^'"`\n]{1,500})\1""")

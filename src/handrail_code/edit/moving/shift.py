@@ -12,7 +12,6 @@ from handrail_code.edit.moving.extent import Extent
 from handrail_code.edit.moving.sheet import Form, Sheet, Want
 from handrail_code.edit.moving.specifiers import name_module
 from handrail_code.edit.plan import Edit, Refusal, refuse_troubles
-from handrail_code.facts.entries import package_of, package_type
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts
 from handrail_code.languages.extensions import is_declaration_file, language_of
@@ -121,7 +120,8 @@ def refuse_target(project: Project, extent: Extent, target: str) -> System:
     _refuse_path(project, target)
     if target == extent.path:
         raise Refusal("same_name", f"{name} stands in this module already.", target)
-    if package_of(project, target) != package_of(project, extent.path):
+    modules = project.slots.modules
+    if modules.home_of(target) != modules.home_of(extent.path):
         raise Refusal(
             "other_package",
             "The module belongs to another package, which relative imports must not reach into.",
@@ -141,8 +141,8 @@ def refuse_target(project: Project, extent: Extent, target: str) -> System:
     there = system_of(target, facts)
     if facts is not None and not facts.is_module and any(each.scope == 0 for each in facts.bindings):
         raise Refusal("module_system", "The target is a script; its names are shared.", target)
-    if there is None and package_type(project, target) != package_type(project, extent.path):
-        there = "es" if package_type(project, target) == "module" else "commonjs"
+    if there is None and modules.system_of(target) != modules.system_of(extent.path):
+        there = "es" if modules.system_of(target) == "module" else "commonjs"
     if there is not None and there != home:
         raise Refusal(
             "module_system", "One of the files is a CommonJS module and the other is an ES module.", target
