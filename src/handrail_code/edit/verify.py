@@ -8,14 +8,14 @@ outer one (captured), or it falls together with another name of the same scope (
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
 from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project
 from handrail_code.facts.join import Project
-from handrail_code.facts.model import NONE, FileFacts, Import, Use
+from handrail_code.facts.model import NONE, FileFacts, Use
 from handrail_code.facts.python_words import is_python
-from handrail_code.facts.spelled_names import Slot
 
 
 def verify_plan(project: Project, plan: Plan) -> Project:
@@ -23,54 +23,47 @@ def verify_plan(project: Project, plan: Plan) -> Project:
     edited = edited_project(project, plan)
     for path in sorted({edit.path for edit in plan.edits}):
         before, after = project.read_facts(path), edited.read_facts(path)
-        moved = Moved([edit for edit in plan.edits if edit.path == path], before)
-        _compare_names(path, before, after, moved)
+        _compare_names(path, before, after, [edit for edit in plan.edits if edit.path == path])
         _compare_modules(project, edited, path)
     return edited
 
 
-class Moved:
+class Places:
     """Where each place of the old text is in the new one."""
 
-    def __init__(self, edits: Sequence[Edit], facts: FileFacts) -> None:
-        ordered = sorted(edits, key=lambda each: each.start)
-        self._starts = [edit.start for edit in ordered]
+    def __init__(self, edits: Sequence[Edit]) -> None:
+        self._edits = sorted(edits, key=lambda each: (each.start, each.end))
+        self._ends = [edit.end for edit in self._edits]
         self._shifts = [0]
-        for edit in ordered:
+        for edit in self._edits:
             grown = len(edit.replacement.encode()) - (edit.end - edit.start)
             self._shifts.append(self._shifts[-1] + grown)
-        first_sided = {
-            export.local_span.start
-            for export in facts.exports
-            if export.kind == "named" and export.local_span is not None
-        }
-        self._inside = {
-            edit.start: 0 if edit.start in first_sided else _second_name(edit.replacement) for edit in ordered
-        }
 
     def is_edited(self, start: int) -> bool:
-        return start in self._inside
+        return any(edit.start <= start < edit.end for edit in self._edits)
 
     def place(self, start: int) -> int:
-        """Of an identifier. Where it became two names, of the local one."""
-        before = bisect_right(self._starts, start - 1)
-        return start + self._shifts[before] + self._inside.get(start, 0)
+        return start + self._shifts[bisect_right(self._ends, start)]
 
 
 def _second_name(replacement: str) -> int:
-    for between in (": ", " as "):
-        at = replacement.find(between)
-        if at != -1:
-            return len(replacement[: at + len(between)].encode())
-    return 0
+    """Where the local one begins, where a name became two."""
+    found = re.search(": | as ", replacement)
+    return 0 if found is None else len(replacement[: found.end()].encode())
 
 
-def _compare_names(path: str, before: FileFacts, after: FileFacts, moved: Moved) -> None:
+def _compare_names(path: str, before: FileFacts, after: FileFacts, edits: Sequence[Edit]) -> None:
+    places = Places(edits)
+    first_sided = {each.local_span for each in before.exports if each.kind == "named"}
+    local_first = {span.start for span in first_sided if span is not None}
+    inside = {
+        each.start: 0 if each.start in local_first else _second_name(each.replacement) for each in edits
+    }
     found: dict[int, Use] = {use.start: use for use in after.uses}
     same: dict[int, int] = {}
     back: dict[int, int] = {}
     for use in before.uses:
-        there = found.get(moved.place(use.start))
+        there = found.get(places.place(use.start) + inside.get(use.start, 0))
         if there is None:
             raise Refusal("changed_meaning", "This name would no longer be one.", path, use)
         if use.binding == NONE:
@@ -83,7 +76,7 @@ def _compare_names(path: str, before: FileFacts, after: FileFacts, moved: Moved)
         owner = back.setdefault(there.binding, use.binding)
         if expected == there.binding and owner == use.binding:
             continue
-        raise _explain(path, before, use, owner, moved.is_edited(use.start))
+        raise _explain(path, before, use, owner, use.start in inside)
     if len(after.uses) != len(before.uses):
         raise Refusal("changed_meaning", "The edited file would have other names.", path)
 
@@ -107,12 +100,10 @@ def _compare_modules(project: Project, edited: Project, path: str) -> None:
     if not is_same_size:
         raise Refusal("changed_meaning", "The edited file would import other names.", path)
     for old, new in zip(before.imports, after.imports, strict=True):
-        if (project.slots.slot_of_import(path, old) is None) != (
-            edited.slots.slot_of_import(path, new) is None
-        ):
-            raise Refusal(
-                "changed_meaning", "This import would no longer find its name.", path, old.statement
-            )
+        slots = (project.slots.slot_of_import(path, old), edited.slots.slot_of_import(path, new))
+        if (slots[0] is None) != (slots[1] is None):
+            message = "This import would no longer find its name."
+            raise Refusal("changed_meaning", message, path, old.statement)
     if is_python(path):
         return
     partners: dict[str, set[str]] = {}
@@ -134,14 +125,12 @@ def verify_importers(project: Project, edited: Project, plan: Plan, new_name: st
             continue
         if is_from_python:
             _compare_members(project, edited, plan, path, new_name)
-        for found in project.look(path).imports if path not in changed else ():
-            if found.imported == new_name and _moves(project, edited, path, found):
-                raise Refusal(
-                    "captured",
-                    "This import of the new name would find the renamed declaration.",
-                    path,
-                    found.statement,
-                )
+        named = [each for each in project.look(path).imports if each.imported == new_name]
+        for found in named if path not in changed else ():
+            old, new = (each.slots.slot_of_import(path, found) for each in (project, edited))
+            if old != new:
+                message = "This import of the new name would find the renamed declaration."
+                raise Refusal("captured", message, path, found.statement)
 
 
 def _compare_members(project: Project, edited: Project, plan: Plan, path: str, new_name: str) -> None:
@@ -156,11 +145,5 @@ def _compare_members(project: Project, edited: Project, plan: Plan, path: str, n
     if len(meant) == sum(edited.slots.slot_of_member(path, after, each) is not None for each in now):
         return
     place = next((each for each in named if each.name == new_name), None)
-    raise Refusal(
-        "captured", "A member of the module of this name would mean the renamed declaration.", path, place
-    )
-
-
-def _moves(project: Project, edited: Project, path: str, found: Import) -> bool:
-    old: Slot | None = project.slots.slot_of_import(path, found)
-    return old != edited.slots.slot_of_import(path, found)
+    message = "A member of the module of this name would mean the renamed declaration."
+    raise Refusal("captured", message, path, place)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
-from handrail.contract.outcome import Answer, Json
+from handrail.contract.outcome import Answer, Json, make_from
 from handrail.contract.tokens.continuation import NextAction
 from handrail_code.facts.join import Found, Level, Project, Reference
 from handrail_code.facts.model import NONE
@@ -40,8 +40,8 @@ from handrail_code.scan.ids import make_id
 from handrail_code.scan.search import Match, search
 
 if TYPE_CHECKING:
-    from handrail_code.scan.callers import Traced
-    from handrail_code.scan.outline import Dependency, Importer
+    from handrail_code.scan.callers import Linked
+    from handrail_code.scan.outline import Dependency
 
 
 class SearchResult(FoundCode, frozen=True, kw_only=True):
@@ -320,14 +320,9 @@ class Scanning:
             "doc": found.definition.doc,
             "parameters": [one.name for one in inside if one.kind == "parameter"],
             "complexity": found.definition.complexity,
-            "calls": [
-                self._link(one.found, one.name, one.path, one.start, 1) for one in called[:MOST_LISTED]
-            ],
+            "calls": [self._link(one) for one in called[:MOST_LISTED]],
             "call_count": len(called),
-            "callers": [
-                self._link(one.found, "", one.path, one.starts[0], len(one.starts))
-                for one in callers.known[:MOST_LISTED]
-            ],
+            "callers": [self._link(one) for one in callers.known[:MOST_LISTED]],
             "caller_count": len(callers.known),
             "exported_as": sorted(exported),
             "imported_by": sorted(importing)[:MOST_LISTED],
@@ -402,33 +397,33 @@ class Scanning:
             "unsure_count": len(unsure),
         }
 
-    def _link(self, found: Found | None, name: str, path: str, start: int, count: int) -> LinkedCode:
-        line, _ = line_and_column(self._source.text(path) or b"", start)
-        return LinkedCode(
-            id="" if found is None else make_id(found),
-            name=name or ("" if found is None else found.definition.name),
-            file=path if found is None else found.path,
-            line=line,
-            count=count,
+    def _find_line(self, path: str, start: int) -> int:
+        return line_and_column(self._source.text(path) or b"", start)[0]
+
+    def _link(self, one: Linked) -> LinkedCode:
+        return make_from(
+            LinkedCode,
+            one,
+            id="" if one.found is None else make_id(one.found),
+            file=one.spot_path if one.found is None else one.found.path,
+            line=self._find_line(one.spot_path, one.spots[0]),
+            count=len(one.spots),
         )
 
-    def _link_file(
-        self, one: Dependency | Importer, place: str, module: str = "", is_resolved: bool = True
-    ) -> FileLink:
+    def _link_file(self, one: Dependency, place: str) -> FileLink:
         """One module or importer, named in the file `place`."""
-        line, _ = line_and_column(self._source.text(place) or b"", one.start)
-        return FileLink(module=module, file=one.path, resolved=is_resolved, line=line, names=list(one.names))
+        own = {"file": one.path, "resolved": one.is_resolved, "names": list(one.names)}
+        return make_from(FileLink, one, line=self._find_line(place, one.start), **own)
 
-    def _describe_node(self, index: int, node: Traced) -> TracedCode:
-        text = self._source.text(node.spot_path) or b""
-        return TracedCode(
+    def _describe_node(self, index: int, node: Linked) -> TracedCode:
+        is_elsewhere = node.found is None and bool(node.name)
+        return make_from(
+            TracedCode,
+            node,
             index=index,
-            parent=node.parent,
-            depth=node.depth,
             id="" if node.found is None else make_id(node.found),
-            name=node.name,
-            file=node.path,
-            lines=sorted({line_and_column(text, spot)[0] for spot in node.spots}),
+            file="" if is_elsewhere else node.spot_path if node.found is None else node.found.path,
+            lines=sorted({self._find_line(node.spot_path, spot) for spot in node.spots}),
             repeated=node.is_repeated,
         )
 
@@ -478,7 +473,7 @@ class Scanning:
         importers = ModuleGraph(self._project).importers_of(path)
         fields: dict[str, Any] = {
             "file": path,
-            "imports": [self._link_file(one, path, one.module, one.is_resolved) for one in dependencies],
+            "imports": [self._link_file(one, path) for one in dependencies],
             "exports": list_exports(facts),
             "importers": [self._link_file(one, one.path) for one in importers[:MOST_LISTED]],
             "importer_count": len(importers),

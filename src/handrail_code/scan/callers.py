@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import msgspec
 
+from handrail.contract.outcome import make_from
 from handrail_code.facts.class_members import find_member_uses
 from handrail_code.facts.join import Found, Project, Reference, References, refer
 from handrail_code.facts.model import NONE, Use
@@ -24,26 +26,24 @@ _TEST = re.compile(
 )
 
 
-class Callee(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that a definition calls."""
+class Linked(msgspec.Struct, frozen=True, kw_only=True):
+    """What calls a definition, or is called in it; in a tree, below that one."""
 
+    found: Found | None
+    """None for the top of a file, and for what comes from elsewhere or cannot be told."""
     name: str
-    path: str
-    start: int
-    found: Found | None
-    """Its definition; none for what comes from elsewhere or cannot be told."""
-
-
-class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """Who calls it; none for the top of a file."""
-
-    found: Found | None
-    path: str
-    starts: tuple[int, ...]
+    spots: tuple[int, ...]
+    """Where the calls are, as offsets in `spot_path`."""
+    spot_path: str
+    depth: int = 0
+    parent: int = -1
+    """Its place in the list; -1 below the one that was asked about."""
+    is_repeated: bool = False
+    """It is in the tree already, and is not followed again."""
 
 
 class Callers(msgspec.Struct, frozen=True, kw_only=True):
-    known: tuple[Caller, ...]
+    known: tuple[Linked, ...]
     """By path and place."""
     unsure: tuple[Reference | Trouble, ...]
     """Uses that may be calls or lead to some."""
@@ -57,7 +57,7 @@ def find_callers(project: Project, found: Found, used: References) -> Callers:
     holders: dict[tuple[str, int], Found | None] = {}
     for one in used.sure:
         if one.role in CALLS:
-            around = find_around(project, one.path, one.definition)
+            around = _find_around(project, one.path, one.definition)
             key = (one.path, NONE if around is None else around.index)
             grouped.setdefault(key, []).append(one.start)
             holders[key] = around
@@ -65,12 +65,15 @@ def find_callers(project: Project, found: Found, used: References) -> Callers:
     is_member = project.symbol_of(found.path, found.index) is None
     unsure = [one for one in used.unsure if one.role in CALLS or (is_member and one.role != "declaration")]
     return Callers(
-        known=tuple(
-            Caller(found=holders[key], path=key[0], starts=tuple(grouped[key])) for key in sorted(grouped)
-        ),
+        known=tuple(_link(holders[key], "", key[0], grouped[key]) for key in sorted(grouped)),
         unsure=(*unsure, *values),
         troubles=(*used.reasons, *values),
     )
+
+
+def _link(found: Found | None, name: str, path: str, spots: Sequence[int]) -> Linked:
+    shown = name or ("" if found is None else found.definition.name)
+    return Linked(found=found, name=shown, spots=tuple(spots), spot_path=path)
 
 
 def _list_handed_on(project: Project, found: Found, used: References) -> Iterator[Trouble]:
@@ -105,7 +108,7 @@ def find_uses(project: Project, found: Found) -> References:
     return project.references(symbol)
 
 
-def find_around(project: Project, path: str, index: int) -> Found | None:
+def _find_around(project: Project, path: str, index: int) -> Found | None:
     """The nearest function, class, method or variable that holds a place; None at the top of a file."""
     facts = project.facts(path)
     while facts is not None and index != NONE:
@@ -116,20 +119,20 @@ def find_around(project: Project, path: str, index: int) -> Found | None:
     return None
 
 
-def list_callees(project: Project, found: Found) -> list[Callee]:
+def list_callees(project: Project, found: Found) -> list[Linked]:
     """What is called inside a definition, in order; each name once."""
     facts, definition = project.look(found.path), found.definition
-    callees: dict[tuple[str, str, int], Callee] = {}
+    callees: dict[tuple[str, str, int], Linked] = {}
     for use in facts.uses:
         if use.role in CALLS and definition.extent_start <= use.start < definition.extent_end:
             target = _find_target(project, found.path, use)
             key = (use.name, target.path if target else "", target.index if target else NONE)
-            callees.setdefault(key, Callee(name=use.name, path=found.path, start=use.start, found=target))
+            callees.setdefault(key, _link(target, use.name, found.path, [use.start]))
     for member in facts.members:
         if member.role in CALLS and definition.extent_start <= member.start < definition.extent_end:
             key = ("." + member.name, "", NONE)
-            callees.setdefault(key, Callee(name=member.name, path=found.path, start=member.start, found=None))
-    return sorted(callees.values(), key=lambda one: one.start)
+            callees.setdefault(key, _link(None, member.name, found.path, [member.start]))
+    return sorted(callees.values(), key=lambda one: one.spots)
 
 
 def is_test(path: str) -> bool:
@@ -152,14 +155,8 @@ def _find_member_uses(project: Project, found: Found) -> References:
     if known is not None:
         return References(items=_sort([*known.proven, *known.unsure]), reasons=known.troubles)
     name = found.definition.name
-    sure = Reference(
-        path=found.path,
-        start=found.definition.start,
-        end=found.definition.end,
-        role="declaration",
-        level="exact",
-        definition=found.definition.container,
-    )
+    own = {"path": found.path, "definition": found.definition.container}
+    sure = make_from(Reference, found.definition, role="declaration", level="exact", **own)
     unsure: list[Reference] = []
     candidates = [
         path for path in project.source.candidates(name) if is_python(path) == is_python(found.path)
@@ -183,25 +180,8 @@ MOST_TRACED = 200
 """Definitions of one tree; what is beyond is counted."""
 
 
-class Traced(msgspec.Struct, frozen=True, kw_only=True):
-    """One definition of the tree, below the one that it calls (or that calls it)."""
-
-    found: Found | None
-    """None for the top of a file, and for what comes from elsewhere."""
-    path: str
-    name: str
-    depth: int = 0
-    parent: int = -1
-    """Its place in the list; -1 below the one that was asked about."""
-    spots: tuple[int, ...]
-    """Where the calls are, as offsets in `spot_path`."""
-    spot_path: str
-    is_repeated: bool = False
-    """It is in the tree already, and is not followed again."""
-
-
 class TraceAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    nodes: tuple[Traced, ...]
+    nodes: tuple[Linked, ...]
     left_out: int
     unsure: tuple[Reference | Trouble, ...]
     """Uses that may be calls, and are not followed."""
@@ -213,13 +193,11 @@ def trace_callers(project: Project, found: Found, depth: int) -> TraceAnswer:
     unsure: dict[tuple[str, int], Reference | Trouble] = {}
     troubles: dict[tuple[str, str, int], Trouble] = {}
 
-    def list_callers(current: Found) -> Iterator[Traced]:
+    def list_callers(current: Found) -> Sequence[Linked]:
         callers = find_callers(project, current, find_uses(project, current))
         unsure.update({(one.path, one.start): one for one in callers.unsure})
         troubles.update({(one.code, one.path, one.start): one for one in callers.troubles})
-        for one in callers.known:
-            name = "" if one.found is None else one.found.definition.name
-            yield Traced(found=one.found, path=one.path, name=name, spots=one.starts, spot_path=one.path)
+        return callers.known
 
     nodes, left_out = _grow(found, depth, list_callers)
     return TraceAnswer(
@@ -232,21 +210,15 @@ def trace_callers(project: Project, found: Found, depth: int) -> TraceAnswer:
 
 def trace_callees(project: Project, found: Found, depth: int) -> TraceAnswer:
     """What it calls, what those call, and so on. What cannot be told is in the tree without a definition."""
-
-    def list_called(current: Found) -> Iterator[Traced]:
-        for one in list_callees(project, current):
-            path = "" if one.found is None else one.found.path
-            yield Traced(found=one.found, path=path, name=one.name, spots=(one.start,), spot_path=one.path)
-
-    nodes, left_out = _grow(found, depth, list_called)
+    nodes, left_out = _grow(found, depth, partial(list_callees, project))
     return TraceAnswer(nodes=nodes, left_out=left_out, unsure=(), troubles=())
 
 
 def _grow(
-    found: Found, depth: int, list_next: Callable[[Found], Iterator[Traced]]
-) -> tuple[tuple[Traced, ...], int]:
+    found: Found, depth: int, list_next: Callable[[Found], Sequence[Linked]]
+) -> tuple[tuple[Linked, ...], int]:
     """The tree below a definition, level by level, and how many did not fit."""
-    nodes: list[Traced] = []
+    nodes: list[Linked] = []
     seen = {make_id(found)}
     left_out = 0
     waiting: list[tuple[Found, int, int]] = [(found, -1, 1)]
@@ -256,8 +228,8 @@ def _grow(
             if len(nodes) == MOST_TRACED:
                 left_out += 1
                 continue
-            # The top of a file is told by its path; what comes from elsewhere by nothing.
-            name = one.path if one.found is None else make_id(one.found)
+            # The top of a file has no name and is told by its path; what comes from elsewhere by nothing.
+            name = ("" if one.name else one.spot_path) if one.found is None else make_id(one.found)
             is_repeated = bool(name) and name in seen
             seen.add(name)
             nodes.append(msgspec.structs.replace(one, depth=level, parent=parent, is_repeated=is_repeated))

@@ -17,22 +17,14 @@ _LEFT_OUT = frozenset({"parameter", "type_parameter", "label", "import"})
 
 
 class Dependency(msgspec.Struct, frozen=True, kw_only=True):
-    """One module that a file takes something from."""
+    """One module that a file takes something from, or one place that takes something from a file."""
 
-    module: str
+    module: str = ""
     path: str
     """Its file; empty for a package or what cannot be resolved."""
-    is_resolved: bool
+    is_resolved: bool = True
     names: tuple[str, ...]
     start: int
-
-
-class Importer(msgspec.Struct, frozen=True, kw_only=True):
-    """One place that takes something from a file."""
-
-    path: str
-    start: int
-    names: tuple[str, ...]
 
 
 class ModuleGraph:
@@ -40,16 +32,16 @@ class ModuleGraph:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._importers: dict[str, list[Importer]] | None = None
+        self._importers: dict[str, list[Dependency]] | None = None
 
-    def importers_of(self, path: str) -> list[Importer]:
+    def importers_of(self, path: str) -> list[Dependency]:
         if self._importers is None:
             self._importers = {}
             for importing in self._project.source.files():
                 links = self._project.slots.links(importing)
                 for one in list_dependencies(self._project, importing, links):
                     if one.path:
-                        importer = Importer(path=importing, start=one.start, names=one.names)
+                        importer = Dependency(path=importing, start=one.start, names=one.names)
                         self._importers.setdefault(one.path, []).append(importer)
         forms = (path, *self._project.slots.twins.of(path))
         found = [one for form in forms for one in self._importers.get(form, [])]

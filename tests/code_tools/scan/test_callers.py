@@ -106,7 +106,7 @@ def test_what_may_be_a_call_is_unsure_with_its_place(case: str) -> None:
 @every_case("case", KNOWN)
 def test_a_call_through_exports_is_known(case: str) -> None:
     told, spot = trace(KNOWN[case])
-    assert [(one.path, *one.spots) for one in told.nodes] == [spot]
+    assert [(one.spot_path, *one.spots) for one in told.nodes] == [spot]
     assert not told.unsure
     assert not told.troubles
 

@@ -19,8 +19,16 @@ def place_text(shift: Shift) -> None:
         each.exported == "default" for each in shift.extent.exports
     ):
         _refuse_default(shift)
-    parts = [part for part in shift.extent.parts if _is_spelled(shift, part)]
-    place_spelled(shift, _join([_spell_part(shift, part) for part in parts], shift))
+    parts = [part for part in shift.extent.parts if is_spelled(shift, part)]
+    made = ""
+    for before, part in zip((None, *parts), parts, strict=False):
+        if before is not None:
+            # Overloads stand directly below each other, as they did; other parts get a blank line.
+            between = shift.sheet(shift.home).text[before.end : part.start]
+            is_close = not between.strip() and between.count(b"\n") == 1
+            made += "\n" if is_close else "\n\n"
+        made += _spell_part(shift, part)
+    place_spelled(shift, made)
 
 
 def place_spelled(shift: Shift, moved: str) -> None:
@@ -40,27 +48,12 @@ def place_spelled(shift: Shift, moved: str) -> None:
     place_commonjs(shift, sheet)
 
 
-def _join(shown: list[str], shift: Shift) -> str:
-    """Overloads stand directly below each other, as they did; other parts get a blank line."""
-    home = shift.sheet(shift.home)
-    parts = [part for part in shift.extent.parts if _is_spelled(shift, part)]
-    made = shown[0]
-    for before, after, text in zip(parts, parts[1:], shown[1:], strict=False):
-        between = home.text[before.end : after.start]
-        is_close = not between.strip() and between.count(b"\n") == 1
-        made += ("\n" if is_close else "\n\n") + text
-    return made
-
-
-def _is_spelled(shift: Shift, part: Part) -> bool:
-    """An exporting statement stays where the old module keeps the name, and is not wanted beside a list."""
-    if not part.is_export_only:
+def is_spelled(shift: Shift, part: Part) -> bool:
+    """All but an `exports.a = a` that becomes a name in the target's object."""
+    statements = shift.sheet(shift.home).layout.statements
+    if not part.is_export_only or statements[part.statement].kind != "exports_name":
         return True
-    statement = shift.sheet(shift.home).layout.statements[part.statement]
-    if statement.kind == "exports_name":
-        there = shift.sheet(shift.target).layout.statements
-        return not any(each.kind == "exports_object" for each in there)
-    return True
+    return not any(each.kind == "exports_object" for each in shift.sheet(shift.target).layout.statements)
 
 
 def _spell_part(shift: Shift, part: Part) -> str:

@@ -8,15 +8,15 @@ any imports and re-exports, to the same declaration.
 from __future__ import annotations
 
 import posixpath
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from handrail_code.edit.moving.extent import Part
 from handrail_code.edit.moving.importers import importing_files
+from handrail_code.edit.moving.leaving import is_spelled
 from handrail_code.edit.moving.shift import Shift
 from handrail_code.edit.moving.specifiers import place_of
 from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project
+from handrail_code.edit.verify import Places
 from handrail_code.facts.join import Project
 from handrail_code.facts.model import NONE, FileFacts, Import, Use
 from handrail_code.facts.spelled_names import Exported, Local, Shared
@@ -102,24 +102,6 @@ def _named(facts: FileFacts) -> list[Use]:
     return [use for use in facts.uses if use.role != "doc" and use.start not in proven]
 
 
-class Places:
-    """Where each place of the old text is in the new one."""
-
-    def __init__(self, edits: Sequence[Edit]) -> None:
-        self._edits = sorted(edits, key=lambda each: (each.start, each.end))
-        self._ends = [edit.end for edit in self._edits]
-        self._shifts = [0]
-        for edit in self._edits:
-            grown = len(edit.replacement.encode()) - (edit.end - edit.start)
-            self._shifts.append(self._shifts[-1] + grown)
-
-    def is_edited(self, start: int) -> bool:
-        return any(edit.start <= start < edit.end for edit in self._edits)
-
-    def place(self, start: int) -> int:
-        return start + self._shifts[bisect_right(self._ends, start)]
-
-
 def compare_kept(
     project: Project, edited: Project, path: str, edits: Sequence[Edit], translated: Translated
 ) -> None:
@@ -171,7 +153,7 @@ def _compare_moved(shift: Shift, edited: Project) -> None:
     moved = shift.moved.replace("\n", sheet.eol).encode()
     start = text.rfind(moved)
     assert start != -1, "the moved text stands in the target"
-    parts = [part for part in shift.extent.parts if _is_in_moved(shift, part)]
+    parts = [part for part in shift.extent.parts if is_spelled(shift, part)]
     old = [use for use in _named(before) if any(part.start <= use.start < part.end for part in parts)]
     new = [use for use in _named(after) if start <= use.start < start + len(moved)]
     if [use.name for use in old] != [use.name for use in new]:
@@ -184,15 +166,6 @@ def _compare_moved(shift: Shift, edited: Project) -> None:
         list(zip(old, new, strict=True)),
         lambda use, meaning: translate(shift, use, meaning),
     )
-
-
-def _is_in_moved(shift: Shift, part: Part) -> bool:
-    """Not an `exports.a = a` that became a name in the target's object."""
-    if not part.is_export_only:
-        return True
-    home = shift.sheets[shift.home]
-    statement = home.layout.statements[part.statement]
-    return home.text[statement.start : statement.end].decode().replace("\r\n", "\n") in shift.moved
 
 
 def _compare_statements(shift: Shift, edited: Project, path: str, edits: Sequence[Edit]) -> None:
