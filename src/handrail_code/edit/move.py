@@ -19,7 +19,7 @@ from handrail_code.edit.moving.importers import rewrite_importers
 from handrail_code.edit.moving.leaving import leave_home, place_spelled, place_text
 from handrail_code.edit.moving.meanings import verify_shift
 from handrail_code.edit.moving.named_modules import is_named, list_named, refuse_paths
-from handrail_code.edit.moving.needs import bring_needs, drop_needless, rebase_inner
+from handrail_code.edit.moving.needs import WRITING, bring_needs, drop_needless, rebase_inner
 from handrail_code.edit.moving.shift import Shift, refuse_target
 from handrail_code.edit.plan import Change, Edit, Plan, Refusal, apply_in_memory, read_whole, splice
 from handrail_code.facts.join import Found, Project, Symbol
@@ -98,9 +98,8 @@ def add_rest(project: Project, symbol: Symbol, extent: Extent, plan: Plan) -> Pl
     found = project.references(symbol)
     weak = [
         each
-        for each in found.items
-        if each.level in ("member", "possible")
-        and not (each.path == extent.path and extent.holds(each.start))
+        for each in found.unsure
+        if not (each.path == extent.path and extent.holds(each.start))
         and not any(edit.path == each.path and edit.start <= each.start < edit.end for edit in plan.edits)
     ]
     return msgspec.structs.replace(plan, untouched=tuple(weak), reasons=found.reasons)
@@ -133,22 +132,13 @@ def _refuse_extent(shift: Shift, is_extract: bool) -> None:
         use = facts.uses[at]
         if extent.holds(use.start):
             continue
-        if use.role in ("write", "pattern"):
-            raise Refusal(
-                "assigned", f"{use.name} is assigned here, and an import cannot be.", shift.home, use
+        _refuse_written(shift.home, use, WRITING)
+        is_value = use.meaning & VALUE and use.role not in ("type", "doc")
+        if is_value and not is_extract and _is_statement_on_load(shift, use):
+            message = (
+                f"This statement uses {use.name} when the module is loaded, and stays; extract it instead."
             )
-        if (
-            not is_extract
-            and use.meaning & VALUE
-            and use.role not in ("type", "doc")
-            and _is_statement_on_load(shift, use)
-        ):
-            raise Refusal(
-                "side_effects",
-                f"This statement uses {use.name} when the module is loaded, and stays; extract it instead.",
-                shift.home,
-                use,
-            )
+            raise Refusal("side_effects", message, shift.home, use)
 
 
 def _is_own_export(shift: Shift, start: int) -> bool:
@@ -216,17 +206,12 @@ def lift_nested(project: Project, symbol: Symbol, target: str, is_exporting: boo
     shift = Shift(project, extent, target, system)
     refuse_paths(shift)
     bring_needs(shift, is_exporting)
-    return _finish(shift, inner, text)
-
-
-def _finish(shift: Shift, inner: Inner, text: bytes) -> Plan:
-    home = shift.sheet(shift.home)
     changes = list(rebase_inner(shift))
     if shift.system == "es":
         changes.append((inner.start, inner.start, "export "))
     place_spelled(shift, _dedent(inner, text, changes))
     drop_needless(shift)
-    home.cut(inner.lead, inner.tail)
+    shift.sheet(shift.home).cut(inner.lead, inner.tail)
     shift.want(shift.home, shift.extent.name, shift.extent.name)
     plan = Plan(edits=tuple(shift.edits()))
     refuse_cycles(shift, plan, verify_shift(shift, plan))
@@ -238,15 +223,16 @@ def _read_only_declaration(slot: Local, uses: list[Use], text: bytes) -> Inner:
     inner = read_inner(slot.path, text, declared[0].start) if len(declared) == 1 else None
     if inner is None:
         place = declared[0] if declared else uses[0]
-        raise Refusal(
-            "nested", f"{place.name} is not declared by one statement of its own.", slot.path, place
-        )
-    written = next((use for use in uses if use.role == "write"), None)
-    if written is not None:
-        raise Refusal(
-            "assigned", f"{written.name} is assigned here, and an import cannot be.", slot.path, written
-        )
+        message = f"{place.name} is not declared by one statement of its own."
+        raise Refusal("nested", message, slot.path, place)
+    for use in uses:
+        _refuse_written(slot.path, use, ("write",))
     return inner
+
+
+def _refuse_written(path: str, use: Use, writing: tuple[str, ...]) -> None:
+    if use.role in writing:
+        raise Refusal("assigned", f"{use.name} is assigned here, and an import cannot be.", path, use)
 
 
 def _refuse_inner(slot: Local, facts: FileFacts, inner: Inner) -> None:
@@ -255,26 +241,16 @@ def _refuse_inner(slot: Local, facts: FileFacts, inner: Inner) -> None:
         raise Refusal(
             "place_dependent", "This means something else outside of the function around it.", slot.path, span
         )
-    lost: dict[str, Use] = {}
-    for use in facts.uses:
-        if (
-            not inner.start <= use.start < inner.end
-            or use.binding in (NONE, slot.binding)
-            or use.role == "doc"
-        ):
-            continue
-        scope = facts.scopes[facts.bindings[use.binding].scope]
-        is_inside = inner.start <= scope.start and scope.end <= inner.end
-        if facts.bindings[use.binding].scope != 0 and not is_inside:
-            lost.setdefault(use.name, use)
+    inside = (use for use in facts.uses if inner.start <= use.start < inner.end and use.role != "doc")
+    lost: list[Use] = []
+    for use in inside:
+        at = 0 if use.binding in (NONE, slot.binding) else facts.bindings[use.binding].scope
+        if at != 0 and not (inner.start <= facts.scopes[at].start and facts.scopes[at].end <= inner.end):
+            lost.append(use)
     if lost:
-        first = min(lost.values(), key=lambda use: use.start)
-        raise Refusal(
-            "closed_over",
-            f"It closes over {', '.join(sorted(lost))}; make parameters of them first.",
-            slot.path,
-            first,
-        )
+        names = ", ".join(sorted({use.name for use in lost}))
+        message = f"It closes over {names}; make parameters of them first."
+        raise Refusal("closed_over", message, slot.path, lost[0])
     for binding in facts.bindings:
         if binding.scope == 0 and binding.name == facts.bindings[slot.binding].name and binding.uses:
             use = facts.uses[binding.uses[0]]

@@ -64,25 +64,16 @@ def _rewrite_import(shift: Shift, path: str, facts: FileFacts, found: Import, na
         return
     name = shift.exported_name(found.imported)
     local = facts.bindings[found.binding].name if found.binding != NONE else ""
-    if path == shift.target:
-        if local != shift.extent.name or not drop_import(shift, path, found, local):
-            raise _refuse_alias(shift, path, found)
-        return
-    sheet, form = shift.sheet(path), _form(facts)
-    for at, statement in enumerate(sheet.layout.statements):
-        if not statement.start <= found.statement.start < statement.end:
-            continue
-        piece = piece_of(statement.pieces, found.imported, local)
-        if statement.kind in ("import", "require") and piece is not None:
-            sheet.take_out(at, piece)
-            is_type = statement.is_type or piece.is_type
-            shift.want(path, name, local, form=form, is_type=is_type, origin=at, like=found.module)
-            return
-        if statement.kind == "import" and statement.default_span is not None:
-            sheet.take_default_out(at)
-            shift.want(path, name, local, form=form, is_type=statement.is_type, like=found.module)
-            return
-    _rewrite_call(shift, path, facts, found)
+    if path == shift.target and local != shift.extent.name:
+        raise _refuse_alias(shift, path, found)
+    gone = drop_import(shift, path, found, local)
+    if gone is not None and path != shift.target:
+        at, is_type = gone
+        shift.want(path, name, local, form=_form(facts), is_type=is_type, origin=at, like=found.module)
+    elif gone is None and path == shift.target:
+        raise _refuse_alias(shift, path, found)
+    elif gone is None:
+        _rewrite_call(shift, path, facts, found)
 
 
 def _form(facts: FileFacts) -> Form:
@@ -128,14 +119,12 @@ def _rewrite_whole(shift: Shift, path: str, facts: FileFacts, found: Import, nam
             shift.kept.add(members[0].name)
         return
     # A use without a member behind it (`f(x)`, `{...x}`) passes the module on to where nobody follows it.
-    uses = [facts.uses[use] for use in facts.bindings[found.binding].uses]
-    places = {facts.uses.index(use): use for use in uses}
+    places = facts.bindings[found.binding].uses
     members = [each for each in facts.members if each.receiver == "use" and each.index in places]
-    owned = {each.index for each in members}
     free = [
-        use
-        for index, use in places.items()
-        if index not in owned and use.role not in ("declaration", "import", "doc")
+        facts.uses[at]
+        for at in sorted({*places} - {each.index for each in members})
+        if facts.uses[at].role not in ("declaration", "import", "doc")
     ]
     if "=" in names:
         _rewrite_single(shift, path, facts, found)

@@ -146,7 +146,7 @@ def _is_there(shift: Shift, binding: int, local: str, uses: list[Use]) -> bool:
         is_type = _is_type_only(shift, uses) or (first is not None and first.is_type_only)
         if is_same and (is_type or second is None or not second.is_type_only):
             return True
-        if is_same and second is not None and drop_import(shift, shift.target, second, local):
+        if is_same and second is not None and drop_import(shift, shift.target, second, local) is not None:
             return False
         use = facts.uses[other.uses[0]]
         raise Refusal(
@@ -230,22 +230,25 @@ def _is_declared_by_pattern(facts: FileFacts, use: Use, binding: int) -> bool:
     )
 
 
-def drop_import(shift: Shift, path: str, found: Import, local: str) -> bool:
-    """Take one name out of the statement that imports it; False where its form does not allow that."""
+def drop_import(shift: Shift, path: str, found: Import, local: str) -> tuple[int, bool] | None:
+    """Take one name out of the statement that imports it; None where its form does not allow that.
+
+    Answers the statement, and whether it took a type.
+    """
     sheet = shift.sheet(path)
     statement = sheet.layout.statement_at(found.statement.start)
     if statement is None or statement.kind not in ("import", "require"):
-        return False
+        return None
     at, piece = sheet.layout.statements.index(statement), piece_of(statement.pieces, found.imported, local)
     if piece is not None:
         sheet.take_out(at, piece)
     elif found.kind == "default" and statement.default_span is not None:
         sheet.take_default_out(at)
-    elif statement.braces is None and statement.default_span is None:
+    elif found.imported == "*" and statement.braces is None and statement.default_span is None:
         sheet.remove(at)
     else:
-        return False
-    return True
+        return None
+    return at, statement.is_type or (piece is not None and piece.is_type)
 
 
 def piece_of(pieces: tuple[Piece, ...], outside: str, inside: str) -> Piece | None:
