@@ -48,7 +48,7 @@ class CodeAction:
             result["first"] = result["results"][0]  # a placeholder names members, not items
         token = answer["continuation_tokens"].get("apply", "")
         if token:
-            held = _read(token, plain_fields(self._decode(self._params), frozenset()))
+            held = _read(token, plain_fields(self._decode(self._params)))
             result |= {
                 PLAN: held.context.results_digest,
                 _PLANNED: {"action": held.action, "parameters": held.parameters}
@@ -66,7 +66,7 @@ class CodeAction:
         planned, parameters = preview.planned, preview.planned.parameters
         desk = TokenDesk(self._rt, self._project, _EDIT)
         writing = NextAction(id="apply", label="Write it", guard=True)
-        token = desk.mint(planned.action, parameters, preview.plan, [writing], None)["apply"]
+        token = desk.mint(planned.action, parameters, preview.plan, writing, None)
         spelled = {one.name: one.encode_name for one in msgspec.structs.fields(self._called.input)}
         large = {spelled[name]: parameters[name] for name in missing_parameters(_read(token, {}))}
         params = {**self._params, "continuation": token, **large}

@@ -108,16 +108,14 @@ class TokenDesk:
         action: str,
         parameters: dict[str, Json],
         results_digest: str,
-        actions: Sequence[NextAction],
+        offered: NextAction,
         parent: Resumed | None,
         *,
         command: str = "",
         preview: str = "",
-    ) -> dict[str, str]:
-        """A token for each action. `action` is what was just done, with these parameters, and `preview` names
-        the preview that they are of."""
-        if not actions:
-            return {}
+    ) -> str:
+        """A token of one next action. `action` is what was just done, with these parameters, and `preview`
+        names the preview that they are of."""
         issued_at = self._now
         if parent is not None and parent.action.id == "show_diff":  # the same preview lasts no longer
             issued_at = parent.continuation.issued_at
@@ -127,14 +125,14 @@ class TokenDesk:
             command=command or self._command,
             action=action,
             context=ContinuationContext(
-                request_id=preview or self._request_id(action, parameters, results_digest, actions),
+                request_id=preview or self._request_id(action, parameters, results_digest, offered),
                 source_token="" if parent is None else parent.digest,
                 results_digest=results_digest,
             ),
             parameters=parameters,
-            next_actions=tuple(actions),
+            next_actions=(offered,),
         )
-        return mint_each(self._rt.keys.signing_key(self._purpose), base, actions)
+        return mint_each(self._rt.keys.signing_key(self._purpose), base, [offered])[offered.id]
 
     def name_preview(self, parent: Resumed | None) -> str:
         """What the tokens of one preview and of its full diff have in common, and those of no other."""
@@ -173,10 +171,10 @@ class TokenDesk:
             return read_continuation(keys, refreshed, now=self._now)
 
     def _request_id(
-        self, action: str, parameters: Mapping[str, Json], results: str, actions: Sequence[NextAction]
+        self, action: str, parameters: Mapping[str, Json], results: str, offered: NextAction
     ) -> str:
         """The same for equal calls; a token that works once is never minted twice."""
-        if any(one.guard for one in actions):
+        if offered.guard:
             return self.name_preview(None)
         named = digest([self._command, action, dict(parameters), results])
         return "req_" + named.partition(":")[2][:_ID_CHARACTERS]

@@ -19,11 +19,11 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Fault, Json, Success
-from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import WritePorts, project_of
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import WritePorts
 from handrail_code.edit.replace import MAX_TEXT
-from handrail_code.operations.code_answers import Frame, answer, plain_fields
-from handrail_code.operations.continuing import TokenDesk, require_fix
+from handrail_code.operations.code_answers import AskedOfCode, CodeCall
+from handrail_code.operations.continuing import require_fix
 from handrail_code.operations.editing import (
     MOST_LOCATED,
     AskedChange,
@@ -31,7 +31,6 @@ from handrail_code.operations.editing import (
     Public,
     refuse_without_mode,
 )
-from handrail_code.operations.named_symbols import settle_files
 from handrail_code.operations.planned_files import (
     AppliedEdit,
     CancelledEdit,
@@ -39,22 +38,15 @@ from handrail_code.operations.planned_files import (
     EditPreview,
     LocatedCode,
 )
-from handrail_code.operations.project_source import (
-    AskedLanguage,
-    ProjectSource,
-    list_languages,
-    read_sources,
-)
 
 COMMAND = "js-edit"
 MOST_CHANGES = 100
 """Edits of one batch."""
 
 _MODES = ("locate", "context", "extract", "move", "rename", "replace", "changes")
-_CONTROL = frozenset({"continuation", "refetch", "refresh", "fix", "ai_mode", "project", "languages"})
 
 
-class EditCode(Input, frozen=True, kw_only=True):
+class EditCode(AskedOfCode, frozen=True, kw_only=True):
     """What to find or to change."""
 
     file: Annotated[str, Meta(description="Its file.", max_length=1000)] | UnsetType = UNSET
@@ -90,15 +82,7 @@ class EditCode(Input, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
-    continuation: Annotated[str, Meta(description="From an answer.")] | UnsetType = UNSET
-    refetch: Annotated[bool, Meta(description="Get what it left out.")] | UnsetType = UNSET
-    refresh: Annotated[bool, Meta(description="Renew a token.")] | UnsetType = UNSET
     fix: Annotated[bool, Meta(description="Write it; needs its apply token.")] | UnsetType = UNSET
-    ai_mode: Annotated[bool, Meta(description="Add tokens.")] | UnsetType = UNSET
-    languages: (
-        Annotated[list[AskedLanguage], Meta(description="Only these languages.", max_length=2)] | UnsetType
-    ) = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
 def edit_code(rt: WritePorts, request: EditCode) -> Success:
@@ -107,30 +91,15 @@ def edit_code(rt: WritePorts, request: EditCode) -> Success:
     Raises Fault E_USAGE, E_NOT_FOUND, E_VALIDATION, EDIT_REFUSED, E_CONFIRMATION_REQUIRED, E_IO, for a write
     RESULTS_STALE, and what a token that is not accepted raises.
     """
-    project = project_of(rt, request.project)
-    desk = TokenDesk(rt, project, COMMAND)
-    given = plain_fields(request, _CONTROL)
-    resumed = None
-    if request.continuation is not UNSET:
-        is_refetch, is_refresh = request.refetch is True, request.refresh is True
-        resumed = desk.resume(request.continuation, given, is_refetch=is_refetch, is_refresh=is_refresh)
-    if resumed is not None:
-        require_fix(resumed, is_fix=request.fix is True)
-        if request.fix is True:  # a preview was of the files as they were before a process was killed
-            rt.worktree().settle(project)
-    elif request.fix is True:
+    call = CodeCall(rt, request, COMMAND)
+    if call.resumed is None and request.fix is True:
         raise _refuse_without_token()
-
-    def edit(source: ProjectSource) -> Success:
-        editing = Editing(rt, project, desk, source)
-        if resumed is None:
-            frame = Frame(desk=desk, resumed=None, wants_tokens=request.ai_mode is True)
-            asked = settle_files(rt, project, source, given)
-            return answer(frame, editing.perform(_find_mode(given), asked), source)
-        return editing.go_on(resumed)
-
-    subject = "" if resumed is None else resumed.file
-    return read_sources(rt, project, edit, list_languages(request.languages, subject))
+    mode = _find_mode(call.given) if call.resumed is None else ""
+    if call.resumed is not None:
+        require_fix(call.resumed, is_fix=request.fix is True)
+        if request.fix is True:  # a preview was of the files as they were before a process was killed
+            rt.worktree().settle(call.project)
+    return call.read(lambda source: Editing(call, source).answer(mode))
 
 
 def _find_mode(given: Mapping[str, Json]) -> str:

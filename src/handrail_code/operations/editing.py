@@ -25,21 +25,18 @@ from handrail.contract.tokens.continuation import (
 from handrail.contract.wording import quote, shorten
 from handrail.ports.worktree import READ_ONLY
 from handrail.runtime.operation import Input
-from handrail.runtime.runtime import WritePorts
 from handrail_code.facts.join import Found, Project
 from handrail_code.facts.source import EditedSource, Source
 from handrail_code.operations.code_answers import (
     BareAnswer,
-    Frame,
+    CodeCall,
     Offer,
     UnsurePlace,
-    answer,
     describe_unsure,
-    go_on,
     offer_locate,
     plain_fields,
 )
-from handrail_code.operations.continuing import NOTHING, Resumed, TokenDesk
+from handrail_code.operations.continuing import NOTHING, Resumed
 from handrail_code.operations.edit_plans import PLANS, TARGETS, list_plans, make_plan
 from handrail_code.operations.named_symbols import (
     Wanted,
@@ -127,18 +124,18 @@ class _Prepared:
 class Editing:
     """One call on one state of the files."""
 
-    def __init__(self, rt: WritePorts, project: str, desk: TokenDesk, source: ProjectSource) -> None:
-        self._rt = rt
-        self._root = project
-        self._desk = desk
+    def __init__(self, call: CodeCall, source: ProjectSource) -> None:
+        self._call = call
+        self._rt = call.rt
         self._source = source
 
-    def go_on(self, resumed: Resumed) -> Success:
-        """What the token stands for, on the files as they are now."""
-        if resumed.action.guard:
+    def answer(self, mode: str) -> Success:
+        """What is asked, or what the token stands for, on the files as they are now."""
+        resumed = self._call.resumed
+        if resumed is not None and resumed.action.guard:
             return self._apply(resumed)
-        success = go_on(self._desk, resumed, self._source, self.perform)
-        if resumed.action.id == "cancel":
+        success = self._call.perform(self._source, mode, self.perform)
+        if resumed is not None and resumed.action.id == "cancel":
             now = self._rt.clock.unix_seconds()
             name = _mark_cancelled(resumed.continuation)
             self._rt.confirmed.claim(name, expires_at=now + LIFETIME_SECONDS, now=now)
@@ -306,7 +303,7 @@ class Editing:
         return ordered
 
     def _add_change(self, prepared: _Prepared, change: Mapping[str, Json], at: int) -> None:
-        asked = plain_fields(msgspec.convert(change, AskedChange), frozenset())
+        asked = plain_fields(msgspec.convert(change, AskedChange))
         action = _edit_of(asked, at)
         source = EditedSource(self._source, prepared.texts) if prepared.texts else self._source
         try:
@@ -365,7 +362,7 @@ class Editing:
         new = [one for one in files if one.before.mode == "absent"]
         skipped = [(one.before.path, reason) for one in new if (reason := find_skip_reason(one.before))]
         found = [(path, f"files there are skipped ({reason})") for path, reason in skipped]
-        obstacles = find_obstacles(self._rt, self._root, files)
+        obstacles = find_obstacles(self._rt, self._call.project, files)
         kept = next((one.path for one in obstacles if one.why == READ_ONLY), "")
         if kept:
             raise Fault(
@@ -416,7 +413,7 @@ class Editing:
         if not held.context.results_digest or not has_results(held, prepared.digest):
             raise stale_refusal(self._find_stale(resumed, prepared.digest))
         now = self._rt.clock.unix_seconds()
-        if write_plan(self._rt, self._root, prepared.files):
+        if write_plan(self._rt, self._call.project, prepared.files):
             raise stale_refusal(self._find_stale(resumed, NOTHING))
         # Used up by what it wrote: of several at once the files let one through, a killed one may come again.
         self._rt.confirmed.claim(fingerprint, expires_at=now + LIFETIME_SECONDS, now=now)
@@ -432,7 +429,7 @@ class Editing:
             offers=self._offer_again(prepared),
             reasons=prepared.reasons,
         )
-        return answer(Frame(desk=self._desk, resumed=resumed, wants_tokens=True), bare, self._source)
+        return self._call.answer(bare, self._source)
 
     def _offer_again(self, prepared: _Prepared) -> list[Offer]:
         """What was edited can be edited again, where it is now."""
@@ -445,7 +442,7 @@ class Editing:
         return offers
 
     def _find_stale(self, resumed: Resumed, actual: str) -> Stale:
-        stale = self._desk.find_stale(resumed, actual)
+        stale = self._call.desk.find_stale(resumed, actual)
         assert stale is not None, "a preview has a digest, and this is another one"
         return stale
 

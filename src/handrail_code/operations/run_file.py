@@ -283,7 +283,7 @@ class _Answering:
         tokens: dict[str, str] = {}
         for way in ways:
             parameters: dict[str, Json] = {"token": way.token, "actions": way.actions}
-            tokens |= self._desk.mint(step, parameters, "", [way.action], self._resumed)
+            tokens[way.action.id] = self._desk.mint(step, parameters, "", way.action, self._resumed)
         return tokens
 
 
@@ -327,7 +327,7 @@ def _mint_show(rt: ReadPorts, desk: TokenDesk, token: str) -> str:
     assert held is not None, "it was read a moment ago"
     claims = read_token(rt.keys.verifying_keys(WORKFLOW), held.parameters["token"], ANY_KIND).claims
     parameters = {**held.parameters, "token": mint_state_token_for(rt.keys, claims)}
-    return desk.mint(held.action, parameters, "", [_SHOW], None)[_SHOW.id]
+    return desk.mint(held.action, parameters, "", _SHOW, None)
 
 
 def _refuse_use(message: str, usage: str) -> Fault:

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_CONFLICT, E_USAGE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Fault, Json, Success
-from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import WritePorts, project_of
-from handrail_code.operations.code_answers import Frame, answer, go_on, plain_fields
-from handrail_code.operations.continuing import TokenDesk
-from handrail_code.operations.named_symbols import settle_files
-from handrail_code.operations.project_source import (
-    AskedLanguage,
-    ProjectSource,
-    list_languages,
-    read_sources,
-)
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import WritePorts
+from handrail_code.operations.code_answers import AskedOfCode, CodeCall
 from handrail_code.operations.scanning import (
     MODES,
     AnalyzedCode,
@@ -31,17 +23,15 @@ from handrail_code.operations.scanning import (
     SearchedCode,
     TraceOfCode,
 )
+from handrail_code.scan.search import AskedKind
 
 COMMAND = "js-scan"
 MOST_RESULTS = 200
 """Results of one page of a search or an outline."""
 MOST_DEPTH = 10
 
-_CONTROL = frozenset({"continuation", "refetch", "refresh", "ai_mode", "project", "languages"})
-AskedKind: TypeAlias = Literal["function", "class", "method", "variable", "type", "import"]
 
-
-class ScanCode(Input, frozen=True, kw_only=True):
+class ScanCode(AskedOfCode, frozen=True, kw_only=True):
     """What to look for."""
 
     search: (
@@ -60,14 +50,6 @@ class ScanCode(Input, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(description="Default 20.", ge=1, le=MOST_RESULTS)] | UnsetType = UNSET
     depth: Annotated[int, Meta(description="Of a trace; default 3.", ge=1, le=MOST_DEPTH)] | UnsetType = UNSET
     down: Annotated[bool, Meta(description="Trace callees.")] | UnsetType = UNSET
-    continuation: Annotated[str, Meta(description="A token of an answer.")] | UnsetType = UNSET
-    refetch: Annotated[bool, Meta(description="Get what it left out.")] | UnsetType = UNSET
-    refresh: Annotated[bool, Meta(description="Renew a token.")] | UnsetType = UNSET
-    ai_mode: Annotated[bool, Meta(description="Add tokens.")] | UnsetType = UNSET
-    languages: (
-        Annotated[list[AskedLanguage], Meta(description="Only these languages.", max_length=2)] | UnsetType
-    ) = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
 def scan_code(rt: WritePorts, request: ScanCode) -> Success:
@@ -75,24 +57,9 @@ def scan_code(rt: WritePorts, request: ScanCode) -> Success:
 
     Raises Fault E_USAGE, E_NOT_FOUND, E_VALIDATION, E_IO, and what a token that is not accepted raises.
     """
-    project = project_of(rt, request.project)
-    desk = TokenDesk(rt, project, COMMAND)
-    given = plain_fields(request, _CONTROL)
-    resumed = None
-    if request.continuation is not UNSET:
-        is_refetch, is_refresh = request.refetch is True, request.refresh is True
-        resumed = desk.resume(request.continuation, given, is_refetch=is_refetch, is_refresh=is_refresh)
-    mode = _find_mode(given) if resumed is None else ""
-
-    def scan(source: ProjectSource) -> Success:
-        scanning = Scanning(source)
-        if resumed is None:
-            frame = Frame(desk=desk, resumed=None, wants_tokens=request.ai_mode is True)
-            return answer(frame, scanning.perform(mode, settle_files(rt, project, source, given)), source)
-        return go_on(desk, resumed, source, scanning.perform)
-
-    subject = "" if resumed is None else resumed.file
-    return read_sources(rt, project, scan, list_languages(request.languages, subject))
+    call = CodeCall(rt, request, COMMAND)
+    mode = _find_mode(call.given) if call.resumed is None else ""
+    return call.read(lambda source: call.perform(source, mode, Scanning(source).perform))
 
 
 def _find_mode(given: Mapping[str, Json]) -> str:
