@@ -37,51 +37,36 @@ _KINDS = Spelling(
     text="Only these kinds.",
 )
 _LIMIT = Spelling(field="limit", value="N")
-_CONTEXT = Spelling(
-    field="context", kind="object", value="JSON", text="External facts the steps need, or @FILE."
+_KEY = "Your key for a start: letters, digits, `._:-`. A repeat returns the same run."
+_RUN_WITH = (
+    Spelling(field="context", kind="object", value="JSON", text="External facts the steps need, or @FILE."),
+    Spelling(field="notes", kind="text", value="TEXT"),
+    Spelling(field="requestId", kind="text", value="KEY", text=_KEY),
 )
-_NOTES = Spelling(field="notes", kind="text", value="TEXT")
-_KEY = Spelling(
-    field="requestId",
-    kind="text",
-    value="KEY",
-    text="Your key for a start: letters, digits, `._:-`. A repeat returns the same run.",
-)
-_GOES_ON = (
-    _TOKEN,
-    Spelling(field="refetch"),
-    Spelling(field="refresh"),
-    Spelling(field="aiMode"),
-)
+_GOES_ON = (_TOKEN, *(Spelling(field=field) for field in ("refetch", "refresh", "aiMode")))
 """What every question and every edit takes: how a token of an answer goes on."""
-
-
 _SPAN = Spelling(field="span", kind="text", value="A:B")
 _NAMES = Spelling(field="names", kind="ids", value="NAME", text="Several to locate.")
 
 
 def _row(path: str, operation: str, example: str, *spellings: Spelling, **own: Any) -> Row:
     """One command of the code tools."""
-    needs, examples = ("tree_sitter",), (f"handrail {example} --compact",)
-    return Row(
-        path=path,
-        operation=operation,
-        spellings=spellings,
-        needs=needs,
-        seconds=120,
-        examples=examples,
-        **own,
-    )
+    own |= {"needs": ("tree_sitter",), "examples": (f"handrail {example} --compact",), "seconds": 120}
+    return Row(path=path, operation=operation, spellings=spellings, **own)
 
 
 def _take(field: str, value: str) -> Spelling:
     return Spelling(field=field, kind="text", value=value)
 
 
-def _ask(verb: str, field: str, value: str, summary: str, *own: Spelling, example: str) -> Row:
+_EXAMPLES = {"TEXT": "greet", "NAME": "greet", "FILE": "src/app.js"}
+
+
+def _ask(verb: str, value: str, summary: str, *own: Spelling, field: str = "") -> Row:
     """One question about source files."""
-    asked = Spelling(field=field, position=1, kind="text", value=value)
+    asked = Spelling(field=field or verb, position=1, kind="text", value=value)
     spellings = (asked, _SCOPE, *own, _LANGUAGES, *_GOES_ON)
+    example = f"code {verb} {_EXAMPLES[value]}"
     return _row(f"code {verb}", "code.scan", example, *spellings, summary=summary, takes_rest=False)
 
 
@@ -93,8 +78,9 @@ def _about_one(path: str, field: str, example: str, *own: Spelling, **rest: Any)
     return _row(path, "code.edit", example, *spellings, takes_rest=False, **rest)
 
 
-def _edit(verb: str, summary: str, *own: Spelling, example: str) -> Row:
+def _edit(verb: str, flags: str, what: str, *own: Spelling) -> Row:
     """One edit of source files: a preview, then its token with `--fix`."""
+    example, summary = f"code {verb} greet {flags} --ai-mode", f"Preview, then apply, {what}"
     return _about_one(f"code {verb}", verb, example, *own, summary=summary, blast_radius=_PREVIEWED)
 
 
@@ -104,108 +90,32 @@ def _locate(field: str, summary: str, *own: Spelling) -> Row:
     return _about_one(f"code explain --{field}", field, example, *own, summary=summary)
 
 
+_SEARCHED = (_KINDS, _HASH, Spelling(field="exported"), Spelling(field="text"), _LIMIT)
+_EXPLAINED = "Show one definition: what it is, who uses it, what it uses."
+_TRACED = (Spelling(field="depth", value="N"), Spelling(field="down"), _HASH, _LIMIT)
+_RENAMED = (_take("to", "NEW"), Spelling(field="public"), _ACCEPT)
+_MOVED = (_take("toModule", "FILE"), Spelling(field="exportNeeds"))
+_WORDS = "--to-module src/words.js --export-needs"
 _TOOL_ROWS = (
-    _ask(
-        "search",
-        "search",
-        "TEXT",
-        "Find names in source files.",
-        _KINDS,
-        _HASH,
-        Spelling(field="exported"),
-        Spelling(field="text"),
-        _LIMIT,
-        example="code search greet",
-    ),
-    _ask(
-        "outline",
-        "outline",
-        "FILE",
-        "Show what a file defines.",
-        _LIMIT,
-        example="code outline src/app.js",
-    ),
-    _ask(
-        "explain",
-        "analyze",
-        "NAME",
-        "Show one definition: what it is, who uses it, what it uses.",
-        _KINDS,
-        _HASH,
-        _LIMIT,
-        example="code explain greet",
-    ),
-    _locate(
-        "locate",
-        "Only where it is defined.",
-        _NAMES,
-    ),
+    _ask("search", "TEXT", "Find names in source files.", *_SEARCHED),
+    _ask("outline", "FILE", "Show what a file defines.", _LIMIT),
+    _ask("explain", "NAME", _EXPLAINED, _KINDS, _HASH, _LIMIT, field="analyze"),
+    _locate("locate", "Only where it is defined.", _NAMES),
     _locate("context", "The definition with what is around it."),
-    _ask(
-        "trace",
-        "trace",
-        "NAME",
-        "Show who calls it, as a tree.",
-        Spelling(field="depth", value="N"),
-        Spelling(field="down"),
-        _HASH,
-        _LIMIT,
-        example="code trace greet",
-    ),
-    _ask(
-        "ripple",
-        "ripple",
-        "NAME",
-        "Show what may break if it changes.",
-        _HASH,
-        _LIMIT,
-        example="code ripple greet",
-    ),
-    _ask(
-        "deps",
-        "deps",
-        "FILE",
-        "Show what a file imports, and who imports it.",
-        _LIMIT,
-        example="code deps src/app.js",
-    ),
-    _edit(
-        "rename",
-        "Preview, then apply, a new name in every file.",
-        _take("to", "NEW"),
-        Spelling(field="public"),
-        _ACCEPT,
-        example="code rename greet --to welcome --ai-mode",
-    ),
-    _edit(
-        "move",
-        "Preview, then apply, a move to another module with its imports.",
-        _take("toModule", "FILE"),
-        Spelling(field="exportNeeds"),
-        example="code move greet --to-module src/words.js --export-needs --ai-mode",
-    ),
-    _edit(
-        "extract",
-        "Preview, then apply, a move to a module of its own.",
-        _take("toModule", "FILE"),
-        Spelling(field="exportNeeds"),
-        example="code extract greet --export-needs --ai-mode",
-    ),
-    _edit(
-        "replace",
-        "Preview, then apply, another text of a definition.",
-        _WITH_FILE,
-        example="code replace greet --with-file greet.txt --ai-mode",
-    ),
+    _ask("trace", "NAME", "Show who calls it, as a tree.", *_TRACED),
+    _ask("ripple", "NAME", "Show what may break if it changes.", _HASH, _LIMIT),
+    _ask("deps", "FILE", "Show what a file imports, and who imports it.", _LIMIT),
+    _edit("rename", "--to welcome", "a new name in every file.", *_RENAMED),
+    _edit("move", _WORDS, "a move to another module with its imports.", *_MOVED),
+    _edit("extract", "--export-needs", "a move to a module of its own.", *_MOVED),
+    _edit("replace", "--with-file greet.txt", "another text of a definition.", _WITH_FILE),
     _row(
         "run file",
         "code.workflow",
         "run file my-refactor.json --checkpoint-mode",
         Spelling(field="workflowId", position=1, kind="source", value="FILE", text=_WORKFLOW),
         Spelling(field="workflowResume", flag="--resume", kind="token", value="TOKEN"),
-        _CONTEXT,
-        _NOTES,
-        _KEY,
+        *_RUN_WITH,
         blast_radius=_RUNNING,
     ),
 )
@@ -219,12 +129,7 @@ _SCRIPT_ROWS = (
         _take("search", "TEXT"),
         *(_take(field, "NAME") for field in ("analyze", "trace", "ripple")),
         *(_take(field, "FILE") for field in ("outline", "deps")),
-        _TOKEN,
-        _SCOPE,
-        _KINDS,
-        _HASH,
-        _LANGUAGES,
-        _LIMIT,
+        *(_TOKEN, _SCOPE, _KINDS, _HASH, _LANGUAGES, _LIMIT),
     ),
     _row(
         "js-edit",
@@ -238,10 +143,7 @@ _SCRIPT_ROWS = (
         _WITH_FILE,
         _take("rename", "NAME"),
         _take("to", "NEW"),
-        _NAMES,
-        _HASH,
-        _LANGUAGES,
-        _SPAN,
+        *(_NAMES, _HASH, _LANGUAGES, _SPAN),
         Spelling(field="changes", kind="records", value="FILE", text=_CHANGES),
         *(Spelling(field=name) for name in ("exportNeeds", "refetch", "refresh", "fix", "aiMode")),
         takes_rest=False,
@@ -253,9 +155,7 @@ _SCRIPT_ROWS = (
         "js-tools --workflow my-refactor.json --checkpoint-mode",
         Spelling(field="workflowResume", kind="token", value="TOKEN"),
         Spelling(field="workflowId", flag="--workflow", kind="source", value="FILE", text=_WORKFLOW),
-        _CONTEXT,
-        _NOTES,
-        _KEY,
+        *_RUN_WITH,
         blast_radius=_RUNNING,
     ),
 )

@@ -296,9 +296,7 @@ def test_no_argument_and_no_token_leads_out_of_the_project(code: CodeProject, pa
         NextAction(id="rename_preview", label="Preview"),
         NextAction(id="apply", label="Write", guard=True),
     ]
-    tokens = {
-        one.id: desk.mint("rename_preview", target, "sha256:" + "0" * 64, one, None) for one in actions
-    }
+    tokens = {one.id: desk.mint("rename_preview", target, "sha256:" + "0" * 64, one, None) for one in actions}
 
     refused = [
         call(code, "code_edit", continuation=tokens["rename_preview"]),
