@@ -24,7 +24,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.results import answer_call
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime
-from handrail.workflows.builtins import registry
+from handrail.workflows.builtins import templates as registry
 from tests.filled_in import filled_in, in_own_words, make_named_files
 from tests.surfaces.mcp.test_scripted_agents import answered
 from tools.workflow_pages import PAGES, page_of, read_document

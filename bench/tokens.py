@@ -27,7 +27,7 @@ from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.disclosure.fields import Level
 from handrail.surfaces.mcp.results import Rendered, answer_call
 from handrail.surfaces.mcp.tools import offered_tools
-from handrail.workflows.builtins import registry
+from handrail.workflows.builtins import templates as registry
 from handrail_code.mcp.tool_set import code_tool_definitions, tools
 
 DEFINITIONS_BOUND = 1_800

@@ -6,7 +6,7 @@ A test compares it with a copy that was typed from the specification.
 from __future__ import annotations
 
 from handrail.contract.catalogue import E_HUMAN_REQUIRED, KINDS
-from handrail.contract.conformance.cli_document import EXITS
+from handrail.contract.conformance.answers import EXITS
 from handrail.contract.envelopes.cli import SCHEMA_VERSION
 from handrail.contract.outcome import Json
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from handrail.workflows.builtins.registry import all_builtins
+from handrail.workflows.builtins.templates import all_builtins
 from handrail.workflows.reading.grammar import OVERLAY, ROOT, SHAPES
 from handrail.workflows.reading.shapes import (
     Anything,

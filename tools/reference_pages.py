@@ -10,7 +10,7 @@ from typing import Any, get_args
 import msgspec
 
 from handrail.contract.catalogue import KINDS, SHARED_ERRORS, Kind
-from handrail.contract.conformance.cli_document import EXITS
+from handrail.contract.conformance.answers import EXITS
 from handrail.engine.events import Event, Fact
 from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS
 from handrail.surfaces.cli.reading.rows import CommandHelp

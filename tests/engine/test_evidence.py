@@ -26,7 +26,7 @@ from handrail.engine.receipts import (
     TimedOut,
     digest_argv,
 )
-from handrail.workflows.builtins.registry import find_contract
+from handrail.workflows.builtins.templates import find_contract
 from handrail.workflows.evidence import Consistent, Evidence, RedThenGreen, Term
 from tests.cases import every_case
 from tests.engine.written_log import step, workflow_of

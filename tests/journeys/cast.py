@@ -22,7 +22,7 @@ from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.operations.kept_trees import SERVER_SECONDS, take_due_tree
 from handrail.runtime.runtime import Runtime, TreeDue
-from handrail.workflows.builtins.registry import find_contract
+from handrail.workflows.builtins.templates import find_contract
 from tests.conftest import memory_runtime
 from tests.journeys.doors import events_of, of_kind, tool_call
 from tests.journeys.test_answering_agents import begun, report_on

@@ -20,7 +20,7 @@ from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.projections.closing import ALL_CHECKED
 from handrail.projections.doubts import ALL_RAN, NO_TEST_COUNTED
 from handrail.runtime.hub import perform
-from handrail.workflows.builtins.registry import find_contract
+from handrail.workflows.builtins.templates import find_contract
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.at_a_terminal import Person, seat

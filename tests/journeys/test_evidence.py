@@ -12,7 +12,7 @@ import pytest
 from handrail.host.workspace import LocalWorkspace
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.runtime.runtime import Runtime
-from handrail.workflows.builtins.registry import find_contract
+from handrail.workflows.builtins.templates import find_contract
 from tests.conformance.forked import ForkServer
 from tests.conftest import memory_runtime
 from tests.filled_in import in_own_words

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from handrail.workflows.problem import EditOperation
-from handrail.workflows.sound_edits import apply_operations
+from handrail.workflows.problem import EditOperation, apply_operations
 from tests.journeys.conversation import answer
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import choice, equals, give, loop, option, step

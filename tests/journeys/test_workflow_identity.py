@@ -152,7 +152,7 @@ def test_a_run_keeps_the_contract_it_was_started_with(
     first = start(runtime, workflowId=workflow_id)
     _, content = pinned(runtime, workflow_id)
 
-    monkeypatch.setattr("handrail.workflows.builtins.registry._CONTRACTS", {})
+    monkeypatch.setattr("handrail.workflows.builtins.templates._CONTRACTS", {})
     blocked = report(runtime, first["ackToken"])
     after = report(runtime, blocked["retryAckToken"], A_DECISION)
 

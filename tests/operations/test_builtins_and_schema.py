@@ -11,7 +11,7 @@ from handrail.contract.disclosure.fields import Ask
 from handrail.contract.outcome import Success
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.workflows.builtins.registry import all_builtins
+from handrail.workflows.builtins.templates import all_builtins
 from handrail.workflows.editor_schema import workflow_json_schema
 from tests.conftest import library_of
 from tests.operations.asked import answered, refused, text, workflow

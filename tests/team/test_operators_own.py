@@ -14,7 +14,7 @@ import pytest
 
 from handrail import __version__
 from handrail.contract.catalogue import E_VALIDATION, FEATURE_DISABLED
-from handrail.contract.envelopes.outcome import read_outcome
+from handrail.contract.envelopes.mcp_and_http import read_outcome
 from handrail.contract.outcome import Failure, Outcome
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime

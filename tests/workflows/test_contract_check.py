@@ -250,7 +250,7 @@ def test_another_library_finds_violations_at_the_same_places(changes: dict[str, 
 
 def test_the_validator_is_loaded_only_when_something_is_checked() -> None:
     program = (
-        "import sys, handrail.workflows.contracts.check, handrail.workflows.builtins.registry; "
+        "import sys, handrail.workflows.contracts.check, handrail.workflows.builtins.templates; "
         "print('jsonschema_rs' in sys.modules)"
     )
 

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 
 from handrail.host.workflow_library import list_bundled_files
 from handrail.ports.workspace import WorkflowFile
-from handrail.workflows.builtins.capabilities import CAPABILITIES
+from handrail.workflows.builtins.prompt_texts import CAPABILITIES
 from handrail.workflows.editor_schema import workflow_json_schema
 from handrail.workflows.reading.reader import read_workflow
 from tests.cases import every_case

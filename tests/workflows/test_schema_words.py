@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handrail.workflows.builtins.registry import find_contract
+from handrail.workflows.builtins.templates import find_contract
 from handrail.workflows.contracts.samples import describe_fields
 
 

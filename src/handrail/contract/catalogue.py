@@ -41,6 +41,17 @@ def _like(core: Kind, code: str, *, hint: str, details: tuple[str, ...] = (), **
     return msgspec.structs.replace(core, code=code, hint=hint, details=details, **other)
 
 
+def _of_token(code: str, **other: Any) -> Kind:
+    """A token that is refused."""
+    shown = ("token_kind", "session_id", "run_id", "position", "length", "found")
+    return _like(E_CONFLICT, code, details=shown, **other)
+
+
+def _of_bundle(core: Kind, code: str, **other: Any) -> Kind:
+    """A bundle that is refused."""
+    return _like(core, code, details=("path", "measured", "limit", "found", "supported", "problems"), **other)
+
+
 # The core kinds of the CLI dialect, frozen: every other kind maps to one of them
 
 UPDATE_DETAILS = (
@@ -155,12 +166,10 @@ E_HUMAN_REQUIRED = Kind(
     hint="Ask the person named in details to act, then run resume.",
     details=("action", "resume", "url", "code"),
 )
-# fmt: on
 
 
 # Requests that cannot be served as sent
 
-# fmt: off
 FORMAT_CONFLICT = _like(
     E_USAGE, "FORMAT_CONFLICT", lafs_code="E_FORMAT_CONFLICT", category="CONTRACT", agent_action="stop",
     hint="Ask for one format only.",
@@ -234,12 +243,10 @@ FEATURE_DISABLED = _like(
     hint="Turn on the setting that is named.",
     details=("setting",),
 )
-# fmt: on
 
 
 # Workflows and their sources
 
-# fmt: off
 WORKFLOW_NOT_FOUND = _like(
     E_NOT_FOUND, "WORKFLOW_NOT_FOUND", agent_action="retry_modified",
     hint="List the workflows to see which exist.",
@@ -265,43 +272,35 @@ WORKFLOW_SOURCE_UNAVAILABLE = _like(
     hint="Wait, then send the same call again.",
     details=("source",),
 )
-# fmt: on
 
 
 # Tokens
 
-# fmt: off
-TOKEN_INVALID_FORMAT = _like(
-    E_CONFLICT, "TOKEN_INVALID_FORMAT", lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION",
+TOKEN_INVALID_FORMAT = _of_token(
+    "TOKEN_INVALID_FORMAT", lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION",
     is_lafs_retryable=False, agent_action="retry_modified", http_status=400,
     hint="Copy the token whole from the newest reply; if it is lost, resume the session.",
-    details=("token_kind", "session_id", "run_id", "position", "length", "found"),
 )
-TOKEN_UNSUPPORTED_VERSION = _like(
-    E_CONFLICT, "TOKEN_UNSUPPORTED_VERSION", lafs_code="E_CONTEXT_STALE",
+TOKEN_UNSUPPORTED_VERSION = _of_token(
+    "TOKEN_UNSUPPORTED_VERSION", lafs_code="E_CONTEXT_STALE",
     hint="Resume the session to get tokens of the current version.",
-    details=("token_kind", "session_id", "run_id", "position", "length", "found"),
 )
-TOKEN_BAD_SIGNATURE = _like(
-    E_CONFLICT, "TOKEN_BAD_SIGNATURE", lafs_code="E_CONTEXT_STALE",
+TOKEN_BAD_SIGNATURE = _of_token(
+    "TOKEN_BAD_SIGNATURE", lafs_code="E_CONTEXT_STALE",
     hint="Copy the token again from the newest reply; if it is lost, resume the session.",
-    details=("token_kind", "session_id", "run_id", "position", "length", "found"),
 )
-TOKEN_SCOPE_MISMATCH = _like(
-    E_CONFLICT, "TOKEN_SCOPE_MISMATCH", lafs_code="E_VALIDATION_SCHEMA", category="CONTRACT",
+TOKEN_SCOPE_MISMATCH = _of_token(
+    "TOKEN_SCOPE_MISMATCH", lafs_code="E_VALIDATION_SCHEMA", category="CONTRACT",
     is_lafs_retryable=False, agent_action="retry_modified",
     hint="Use the tokens of one and the same reply; if they are lost, resume the session.",
-    details=("token_kind", "session_id", "run_id", "position", "length", "found"),
 )
-TOKEN_UNKNOWN_NODE = _like(
-    E_CONFLICT, "TOKEN_UNKNOWN_NODE", lafs_code="E_CONTEXT_STALE", http_status=404,
+TOKEN_UNKNOWN_NODE = _of_token(
+    "TOKEN_UNKNOWN_NODE", lafs_code="E_CONTEXT_STALE", http_status=404,
     hint="The session is not in this store; list the sessions or start a new run.",
-    details=("token_kind", "session_id", "run_id", "position", "length", "found"),
 )
-TOKEN_WORKFLOW_HASH_MISMATCH = _like(
-    E_CONFLICT, "TOKEN_WORKFLOW_HASH_MISMATCH", lafs_code="E_CONTEXT_STALE", is_reserved=True,
+TOKEN_WORKFLOW_HASH_MISMATCH = _of_token(
+    "TOKEN_WORKFLOW_HASH_MISMATCH", lafs_code="E_CONTEXT_STALE", is_reserved=True,
     hint="Resume the session to get current tokens.",
-    details=("token_kind", "session_id", "run_id", "position", "length", "found"),
 )
 STEP_WAITS = _like(
     E_CONFLICT, "STEP_WAITS",
@@ -339,12 +338,10 @@ RESULTS_STALE = _like(
     hint="Repeat the query, look at the new results, then act.",
     details=("digest_mismatch", "recovery", "status"),
 )
-# fmt: on
 
 
 # Sessions, runs, nodes and ledgers
 
-# fmt: off
 SESSION_NOT_FOUND = _like(
     E_NOT_FOUND, "SESSION_NOT_FOUND",
     hint="List the sessions to see which exist.",
@@ -375,12 +372,10 @@ LEDGER_VERSION_AHEAD = _like(
     hint="Ask for the ledger summary first and use its version.",
     details=("since_version", "version"),
 )
-# fmt: on
 
 
 # The disk, the log and the keyring
 
-# fmt: off
 STORE_IO_ERROR = _like(
     E_IO, "STORE_IO_ERROR",
     hint="Free space or fix the file system, then send the same call again; nothing half-written counts.",
@@ -423,59 +418,47 @@ KEYRING_INVALID = _like(
     hint="Restore the key file from a backup, or move it away: tokens end, history stays.",
     details=("reason",),
 )
-# fmt: on
 
 
 # Bundles
 
-# fmt: off
-BUNDLE_INVALID_FORMAT = _like(
+BUNDLE_INVALID_FORMAT = _of_bundle(
     E_VALIDATION, "BUNDLE_INVALID_FORMAT", http_status=422,
     hint="Export the session again and use that file.",
-    details=("path", "measured", "limit", "found", "supported", "problems"),
 )
-BUNDLE_TOO_LARGE = _like(
+BUNDLE_TOO_LARGE = _of_bundle(
     E_VALIDATION, "BUNDLE_TOO_LARGE", http_status=413,
     hint="Export a smaller part, or raise the limit that is named.",
-    details=("path", "measured", "limit", "found", "supported", "problems"),
 )
-BUNDLE_UNSUPPORTED_VERSION = _like(
+BUNDLE_UNSUPPORTED_VERSION = _of_bundle(
     E_CONFIG, "BUNDLE_UNSUPPORTED_VERSION", lafs_code="E_MIGRATION_UNSUPPORTED_VERSION", category="MIGRATION",
     agent_action="stop", needs_escalation=False, http_status=422,
     hint="Update handrail: a newer version wrote this bundle.",
-    details=("path", "measured", "limit", "found", "supported", "problems"),
 )
-BUNDLE_INTEGRITY_FAILED = _like(
+BUNDLE_INTEGRITY_FAILED = _of_bundle(
     E_INTEGRITY, "BUNDLE_INTEGRITY_FAILED", http_status=422,
     hint="The file was changed after export; get it again from its author.",
-    details=("path", "measured", "limit", "found", "supported", "problems"),
 )
-BUNDLE_MISSING_SNAPSHOT = _like(
+BUNDLE_MISSING_SNAPSHOT = _of_bundle(
     E_INTEGRITY, "BUNDLE_MISSING_SNAPSHOT", http_status=422,
     hint="The bundle is incomplete; export it again.",
-    details=("path", "measured", "limit", "found", "supported", "problems"),
 )
-BUNDLE_MISSING_PINNED_WORKFLOW = _like(
+BUNDLE_MISSING_PINNED_WORKFLOW = _of_bundle(
     E_INTEGRITY, "BUNDLE_MISSING_PINNED_WORKFLOW", http_status=422,
     hint="The bundle is incomplete; export it again.",
-    details=("path", "measured", "limit", "found", "supported", "problems"),
 )
-BUNDLE_EVENT_ORDER_INVALID = _like(
+BUNDLE_EVENT_ORDER_INVALID = _of_bundle(
     E_INTEGRITY, "BUNDLE_EVENT_ORDER_INVALID", http_status=422,
     hint="The bundle is damaged; export it again.",
-    details=("path", "measured", "limit", "found", "supported", "problems"),
 )
-BUNDLE_MANIFEST_ORDER_INVALID = _like(
+BUNDLE_MANIFEST_ORDER_INVALID = _of_bundle(
     E_INTEGRITY, "BUNDLE_MANIFEST_ORDER_INVALID", http_status=422,
     hint="The bundle is damaged; export it again.",
-    details=("path", "measured", "limit", "found", "supported", "problems"),
 )
-# fmt: on
 
 
 # Defects
 
-# fmt: off
 INTERNAL_ERROR = _like(
     E_UNKNOWN, "INTERNAL_ERROR",
     hint="This is a defect; report it with the request id.",
@@ -486,12 +469,10 @@ INVARIANT_VIOLATION = _like(
     hint="This is a defect; report it with the request id and stop.",
     details=("incident", "session_id"),
 )
-# fmt: on
 
 
 # Network servers and upstreams
 
-# fmt: off
 HOST_REFUSED = _like(
     E_FORBIDDEN, "HOST_REFUSED", agent_action="stop", needs_escalation=False, http_status=421,
     hint="Use the exact address that the server printed.",
@@ -530,14 +511,12 @@ UPSTREAM_OPEN = _like(
     hint="Wait as long as retry_after_ms says, then send the same call again.",
     details=("upstream",),
 )
-# fmt: on
 
 
 # Groups of codes that many operations answer with
 #
 # Kept here, so that whoever lists them names one thing.
 
-# fmt: off
 SHARED_ERRORS = tuple(kind.code for kind in (
     E_USAGE, E_VALIDATION, VALIDATION_ERROR, FORMAT_CONFLICT, FIELD_CONFLICT, FIELD_UNKNOWN, EXPAND_UNKNOWN,
     BUDGET_EXCEEDED, VERSION_UNSUPPORTED, REQUEST_TOO_LARGE, E_NOT_FOUND, E_FORBIDDEN, E_CONFIG, E_IO,

@@ -25,9 +25,8 @@ from handrail.workflows.compiling.compilation import BaseCompilation, Compilatio
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.compiling.expand_templates import calls_routine
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.problem import Problem, drop_edits, edit_rows
+from handrail.workflows.problem import Problem, drop_edits, edit_rows, guess_name, quote_name
 from handrail.workflows.problem_places import add_places
-from handrail.workflows.reading.findings import guess_name, quote_name
 from handrail.workflows.reading.reader import Reading
 from handrail.workflows.spellings.spelling import decode_document
 

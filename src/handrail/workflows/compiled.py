@@ -5,7 +5,7 @@ no ids of runs, no times, and nothing of the environment.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal, TypeAlias, TypeVar, assert_never
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -70,25 +70,20 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+_OF_TYPE: dict[InputType, Callable[[Any], bool]] = {
+    "any": lambda _: True,
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "integer": lambda value: is_number(value) and (isinstance(value, int) or value.is_integer()),
+    "number": is_number,
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict),
+}
+
+
 def has_declared_type(kind: InputType, value: Any) -> bool:
     """Whether a JSON value has a declared type."""
-    match kind:
-        case "any":
-            return True
-        case "string":
-            return isinstance(value, str)
-        case "boolean":
-            return isinstance(value, bool)
-        case "integer":
-            return is_number(value) and (isinstance(value, int) or value.is_integer())
-        case "number":
-            return is_number(value)
-        case "array":
-            return isinstance(value, list)
-        case "object":
-            return isinstance(value, dict)
-        case never:
-            assert_never(never)
+    return _OF_TYPE[kind](value)
 
 
 class Compiled(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -516,14 +511,11 @@ def names_set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
     for part in list_leaves(parts):
         match part:
             case Choice(options=options):
-                for option in options:
-                    yield from option.sets
+                yield from (name for option in options for name in option.sets)
             case Action(save_as=name) | Delegate(collect=name):
                 yield name
-            case Step():
+            case _:
                 pass
-            case never:
-                assert_never(never)
 
 
 def list_wanted_checks(parts: tuple[Part, ...]) -> Iterator[tuple[str, str]]:
@@ -538,7 +530,5 @@ def loop_variables(loop: Loop) -> frozenset[str]:
             return frozenset({item, index} - {""})
         case Count(index=index):
             return frozenset({index} - {""})
-        case While() | Until():
+        case _:
             return frozenset()
-        case never:
-            assert_never(never)

@@ -6,7 +6,7 @@ This file says what they are, whether one holds, and how a reader sees it as a s
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Set
-from typing import Any, Literal, TypeAlias, assert_never
+from typing import Any, Literal, TypeAlias, assert_never, get_args
 
 import msgspec
 
@@ -74,6 +74,7 @@ class LoopControl(ConditionShape, frozen=True, kw_only=True, tag="loop_control")
 
 Condition: TypeAlias = AlwaysTrue | AlwaysFalse | Compare | And | Or | Not | LoopControl
 """The closed set."""
+CONDITION_KINDS: tuple[str, ...] = tuple(str(kind.__struct_config__.tag) for kind in get_args(Condition))
 
 MISSING: Any = msgspec.UNSET
 
@@ -315,16 +316,13 @@ def is_same_value(left: Any, right: Any) -> bool:
 
 def _are_ordered(left: Any, right: Any) -> bool:
     """Whether the two can be ordered: two numbers or two texts."""
-    numbers = isinstance(left, int | float) and isinstance(right, int | float)
-    if numbers and not isinstance(left, bool) and not isinstance(right, bool):
-        return True
-    return isinstance(left, str) and isinstance(right, str)
+    if isinstance(left, bool) or isinstance(right, bool):
+        return False
+    return any(isinstance(left, kind) and isinstance(right, kind) for kind in ((int, float), str))
 
 
 def _contains(holder: Any, wanted: Any) -> bool:
-    if isinstance(holder, str):
-        return isinstance(wanted, str) and wanted in holder
-    if isinstance(holder, Mapping):
+    if isinstance(holder, str | Mapping):
         return isinstance(wanted, str) and wanted in holder
     return isinstance(holder, list | tuple) and any(is_same_value(item, wanted) for item in holder)
 

@@ -1,11 +1,12 @@
-"""One thing wrong with a workflow source: its place, its fix, and an edit that a program can apply. Pure.
+"""What is wrong with a workflow source: each problem with its place and fix, found, edited, kept sound. Pure.
 
 A problem has an edit only if it is certain what was meant; advice that leaves a choice stays a sentence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -13,6 +14,9 @@ from msgspec import UNSET
 
 from handrail.contract.json.places import join_pointer, unescape_key
 from handrail.contract.outcome import Json
+from handrail.contract.suggest import find_clearly_nearest, find_same_word
+from handrail.contract.wording import quote
+from handrail.workflows.limits import MAX_PROBLEMS
 
 # Edits: operations of a JSON Patch, or a stretch of the text
 
@@ -61,12 +65,16 @@ def remove_value(pointer: str) -> Edit:
 
 def rename_key(pointer: str, key: str) -> Edit:
     """The member under another key of the same object."""
-    holder = pointer.rpartition("/")[0]
-    return (EditOperation(op="move", source=pointer, path=join_pointer(holder, key)),)
+    return (EditOperation(op="move", source=pointer, path=join_pointer(holder_of(pointer), key)),)
 
 
 def rewrite_text(line: int, column: int, length: int, text: str) -> Edit:
     return (EditOperation(op="rewrite", line=line, column=column, length=length, text=text),)
+
+
+def holder_of(pointer: str) -> str:
+    """The place of what holds a place."""
+    return pointer.rpartition("/")[0]
 
 
 def is_within(place: str, holder: str) -> bool:
@@ -155,3 +163,238 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Of a long text at the pointer, the words that this is about: their place is shown."""
     beside: str = ""
     """Where the other one of two things stands; once known, its line and column end the message."""
+
+
+# The problems of one file while it is read, in a bounded number
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
+
+
+class Findings:
+    """Problems as they are found. Once it is full, checks may stop."""
+
+    def __init__(self, severity: Severity = "error", *, has_open_names: bool = False) -> None:
+        """`has_open_names`: an edit of what is checked would say nothing about the author's own file."""
+        self._severity = severity
+        self.has_open_names = has_open_names
+        self.problems: list[Problem] = []
+        self.has_errors = False
+        self.closed: set[str] = set()
+        """Pointers of values that are over a limit and are not checked further."""
+        self.document: dict[str, Json] = {}
+        """All that is being checked, where a value means something by what is declared elsewhere."""
+        self.patterns = 0
+        """Patterns that were met so far."""
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.problems) > MAX_PROBLEMS
+
+    @property
+    def severity_of_unknown(self) -> Severity:
+        """A warning, with a stand-in, where a workflow may name what exists only elsewhere."""
+        return "warning" if self.has_open_names else "error"
+
+    def report(
+        self,
+        code: ProblemCode,
+        pointer: str,
+        message: str,
+        fix: str,
+        edit: Edit = NO_EDIT,
+        within: str = "",
+        beside: str = "",
+        severity: Severity | None = None,
+    ) -> None:
+        problem = Problem(
+            code=code,
+            message=message,
+            pointer=pointer,
+            fix=fix,
+            severity=severity or self._severity,
+            edit=NO_EDIT if self.has_open_names else edit,
+            within=within,
+            beside=beside,
+        )
+        self.add(problem)
+
+    def add(self, problem: Problem) -> None:
+        """Report what another check found; what is used in several places is told once."""
+        self.has_errors = self.has_errors or problem.severity == "error"
+        if not self.is_full and problem not in self.problems:
+            is_last = len(self.problems) == MAX_PROBLEMS
+            self.problems.append(more_problems(problem.severity) if is_last else problem)
+
+    def warn(self, code: ProblemCode, pointer: str, message: str, fix: str, edit: Edit = NO_EDIT) -> None:
+        """Report something that may go wrong."""
+        self.report(code, pointer, message, fix, edit, severity="warning")
+
+
+def more_problems(severity: Severity) -> Problem:
+    """What stands for all problems beyond the limit."""
+    return Problem(
+        code="too_many_problems",
+        message=f"There are more than {MAX_PROBLEMS} problems; the others are not listed.",
+        pointer="",
+        fix="Correct the listed ones and check the file again.",
+        severity=severity,
+    )
+
+
+def guess_name(name: str, known: Iterable[str]) -> str:
+    """Guess a known name to ask about: the same word or the nearest one; empty if there is none."""
+    names = list(known)
+    return find_same_word(name, names) or find_clearly_nearest(name, names)
+
+
+def guess_surely(name: str, known: Iterable[str]) -> str:
+    """Guess the name that an edit may write: the same word in its known spelling; empty if unsure."""
+    return find_same_word(name, known)
+
+
+def label_pointer(pointer: str) -> str:
+    """What a message calls the value at a pointer: its key, or its list and its index."""
+    holder, _, last = pointer.rpartition("/")
+    name = unescape_key(last)
+    if not pointer:
+        return "The file"
+    if last.isdecimal() and holder:
+        return f"{quote_name(unescape_key(holder.rpartition('/')[2]))}[{last}]"
+    return quote_name(name)
+
+
+def quote_name(name: str) -> str:
+    """A name as a sentence shows it: bare if it is plain, otherwise quoted."""
+    return name if _PLAIN.fullmatch(name) else quote(name)
+
+
+# Edits that a program may apply one after the other: each is tried before it is offered
+#
+# An edit is right for its own place; only a check of the edited file shows what it means for the rest. One
+# that causes a new error is not offered, nor is one that overlaps another. The sentence of the fix stays, and
+# the next check of the file offers what is left.
+
+_MOST_TRIALS = 20
+_FEW_TRIALS = 2
+_LARGE_BYTES = 64_000
+_OF_THE_SHAPE = frozenset({"wrong_type", "unknown_key", "missing_key", "bad_id", "bad_name", "not_an_object"})
+"""What is wrong with a value because of where it stands; a moved value brings its other faults along."""
+_OF_THE_HOLDER = frozenset({"missing_key", "duplicate_id", "bad_value"})
+
+Judge = Callable[[bytes], Iterable[Problem]]
+
+
+def keep_sound_edits(
+    document: Json, size: int, problems: Iterable[Problem], judge: Judge
+) -> tuple[Problem, ...]:
+    """The problems of a file, with those edits that can all be applied in this order.
+
+    `document` is what the file holds, None if it cannot be read, and `size` its bytes. `judge` says what is
+    wrong with a JSON file; it must not call this function.
+    """
+    problems = _apart(tuple(problems))
+    edited = [one for one in problems if is_patch(one.edit)]
+    if not edited:
+        return problems
+    if document is None:  # there is nothing to try an edit on
+        return tuple(_without_edit(one) if is_patch(one.edit) else one for one in problems)
+    known = {_key(one) for one in problems}
+    if _is_sound(document, [one.edit for one in edited], known, judge):
+        return problems
+    most = _FEW_TRIALS if size > _LARGE_BYTES else _MOST_TRIALS
+    sound = {_key(one) for one in edited[:most] if _is_sound(document, [one.edit], known, judge)}
+    return tuple(
+        _without_edit(one) if is_patch(one.edit) and _key(one) not in sound else one for one in problems
+    )
+
+
+def _apart(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """Without the edits that touch what an earlier one has touched, unless both say the same."""
+    taken: list[EditOperation] = []
+    kept: list[Problem] = []
+    for one in problems:
+        if is_patch(one.edit):
+            if any(_meet(ours, theirs) for ours in one.edit for theirs in taken if ours != theirs):
+                one = _without_edit(one)
+            taken += one.edit
+        kept.append(one)
+    return tuple(kept)
+
+
+def _meet(one: EditOperation, other: EditOperation) -> bool:
+    ours, theirs = _places(one), _places(other)
+    return any(is_within(left, right) or is_within(right, left) for left in ours for right in theirs)
+
+
+def _places(operation: EditOperation) -> list[str]:
+    """What an operation touches; one that takes an item out of a list moves those behind it."""
+    places = [one for one in (operation.path, operation.source) if one]
+    if operation.op in ("remove", "move"):
+        places = [holder_of(one) if one.rpartition("/")[2].isdecimal() else one for one in places]
+    return places
+
+
+def _is_sound(document: Json, edits: list[Edit], known: set[tuple[str, str, str]], judge: Judge) -> bool:
+    operations = [operation for edit in edits for operation in edit]
+    try:
+        content = msgspec.json.encode(apply_operations(document, operations))
+    except (LookupError, ValueError, TypeError):
+        return False
+    errors = [one for one in judge(content) if one.severity == "error" and _key(one) not in known]
+    return not any(_is_caused(error, operation) for error in errors for operation in operations)
+
+
+def _is_caused(error: Problem, operation: EditOperation) -> bool:
+    """Whether an error that was not there before comes from an operation.
+
+    Errors elsewhere were there before: nobody looks for them while a file cannot be read.
+    """
+    if error.code in _OF_THE_HOLDER and error.pointer == holder_of(operation.path):
+        return True
+    if operation.op == "remove" or not is_within(error.pointer, operation.path):
+        return False
+    return operation.op != "move" or error.code in _OF_THE_SHAPE
+
+
+def apply_operations(document: Json, operations: Iterable[EditOperation]) -> Json:
+    """The document after operations of a JSON Patch, each on what the one before left.
+
+    Raises LookupError or ValueError where a place is not there.
+    """
+    whole = [msgspec.json.decode(msgspec.json.encode(document))]
+    for operation in operations:
+        value = _taken(whole, operation.source) if operation.op == "move" else operation.value
+        if operation.op == "remove":
+            _taken(whole, operation.path)
+            continue
+        holder, key = _found(whole, operation.path)
+        if isinstance(holder, list) and operation.op != "replace" and operation.path:
+            holder.insert(len(holder) if key == "-" else int(key), value)
+        elif isinstance(holder, list):
+            holder[int(key)] = value
+        else:
+            holder[key] = value
+    return whole[0]
+
+
+def _taken(whole: list[Json], pointer: str) -> Json:
+    holder, key = _found(whole, pointer)
+    return holder.pop(int(key) if isinstance(holder, list) else key)
+
+
+def _found(whole: list[Json], pointer: str) -> tuple[Json, str]:
+    """What holds the place, and its key there; the document itself is held by `whole`."""
+    holder: Json = whole
+    *way, last = ["0", *(unescape_key(part) for part in pointer.split("/")[1:])]
+    for part in way:
+        holder = holder[int(part) if isinstance(holder, list) else part]
+    return holder, last
+
+
+def _without_edit(problem: Problem) -> Problem:
+    return msgspec.structs.replace(problem, edit=NO_EDIT)
+
+
+def _key(problem: Problem) -> tuple[str, str, str]:
+    # Where the other one of two equal ids stands may change with an edit.
+    return problem.code, problem.pointer, problem.message.partition(" at line ")[0]

@@ -21,13 +21,14 @@ from handrail.workflows.problem import (
     Edit,
     EditOperation,
     Problem,
+    apply_operations,
     drop_edits,
+    holder_of,
     is_patch,
     rewrite_text,
     value_at,
 )
 from handrail.workflows.problem_places import place_json
-from handrail.workflows.sound_edits import apply_operations
 from handrail.workflows.spellings.decoded import Comment, Decoded, Place
 from handrail.workflows.spellings.spelling import decode_spelled, write_document, write_flow
 
@@ -117,7 +118,7 @@ def _candidates(
 def _in_braces(text: str, spelling: Spelling, decoded: Decoded, edit: Edit, wanted: Json) -> Iterator[str]:
     """The smallest braces or brackets around the change that stand on one line, written anew."""
     places = [place for one in edit for place in (one.path, one.source) if place]
-    shared = set.intersection(*(set(_ways(_holder(place))) for place in places))
+    shared = set.intersection(*(set(_ways(holder_of(place))) for place in places))
     for pointer in sorted(shared, key=len, reverse=True):
         start = _offset(text, decoded.values.get(pointer, (1, 1)))
         depth, end = int(text[start] in "{["), start + 1
@@ -139,14 +140,14 @@ def _ways(pointer: str) -> list[str]:
 def _in_place(text: str, decoded: Decoded, operation: EditOperation) -> Iterator[str]:
     """Another key or another plain value, where the old one stands."""
     forms: Iterable[tuple[str, str]]
-    if operation.op == "move" and _holder(operation.source) == _holder(operation.path):
+    if operation.op == "move" and holder_of(operation.source) == holder_of(operation.path):
         place = decoded.keys.get(operation.source)
         key, meant = (unescape_key(one.rpartition("/")[2]) for one in (operation.source, operation.path))
         forms = ((key, meant), (dumps(key), dumps(meant)), (f"'{key}'", meant))
     elif operation.op == "replace":
         held = decoded.document or decoded.partial
         place, old = decoded.values.get(operation.path), value_at(held, operation.path)
-        place = place or decoded.values.get(_holder(operation.path))  # of a link the item
+        place = place or decoded.values.get(holder_of(operation.path))  # of a link the item
         if not isinstance(old, str | int | float | bool):
             return
         new, flow = operation.value, write_flow(operation.value)
@@ -201,7 +202,7 @@ def _carry(comments: dict[str, Comment], edit: Edit, wanted: Json) -> dict[str, 
             if one.op == "move" and (pointer == one.source or pointer.startswith(f"{one.source}/")):
                 pointer = one.path + pointer[len(one.source) :]
         while pointer and value_at(wanted, pointer) is None:
-            pointer = _holder(pointer)
+            pointer = holder_of(pointer)
         held = carried.get(pointer)
         carried[pointer] = comment if held is None else _joined(held, comment)
     return carried
@@ -228,7 +229,3 @@ def _difference(text: str, candidate: str) -> Edit:
 def _offset(text: str, place: Place) -> int:
     line, column = place
     return sum(len(before) + 1 for before in text.split("\n")[: line - 1]) + column - 1
-
-
-def _holder(pointer: str) -> str:
-    return pointer.rpartition("/")[0]

@@ -14,7 +14,7 @@ import msgspec
 from handrail import __version__
 from handrail.contract.catalogue import E_VALIDATION, FEATURE_DISABLED
 from handrail.contract.disclosure.fields import Ask
-from handrail.contract.envelopes.outcome import describe_outcome
+from handrail.contract.envelopes.mcp_and_http import describe_outcome
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json, Outcome, failure_of
 from handrail.contract.tokens import sealed

@@ -23,7 +23,7 @@ from handrail.contract.catalogue import (
     TOKEN_BAD_SIGNATURE,
 )
 from handrail.contract.disclosure.fields import Ask
-from handrail.contract.envelopes.outcome import read_outcome
+from handrail.contract.envelopes.mcp_and_http import read_outcome
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Failure, Fault, Json, Outcome
 from handrail.contract.tokens.reading import ANY_KIND, read_token

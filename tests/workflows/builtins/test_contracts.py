@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 
 from handrail.engine.artifact_shapes import SHAPES, read_kind
 from handrail.workflows.builtins.contracts import CONTRACTS
-from handrail.workflows.builtins.registry import find_contract
 from handrail.workflows.builtins.specs import ContractSpec
+from handrail.workflows.builtins.templates import find_contract
 from handrail.workflows.contracts.check import check_contract_schema, explain_unsatisfiable
 from tests.cases import every_case
 

@@ -8,8 +8,8 @@ import pytest
 from msgspec import UNSET
 
 from handrail.workflows.builtins.prompt_texts import FEATURES
-from handrail.workflows.builtins.registry import find_feature
 from handrail.workflows.builtins.specs import Addition, FeatureSpec, Site
+from handrail.workflows.builtins.templates import find_feature
 from tests.cases import every_case
 
 FIRST = Site(is_first=True)

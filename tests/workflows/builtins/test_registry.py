@@ -8,10 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from handrail.workflows.builtins import registry
-from handrail.workflows.builtins.capabilities import CAPABILITIES
+from handrail.workflows.builtins import templates as registry
 from handrail.workflows.builtins.contracts import CONTRACTS
-from handrail.workflows.builtins.prompt_texts import FEATURES, REFS
+from handrail.workflows.builtins.prompt_texts import CAPABILITIES, FEATURES, REFS
 from handrail.workflows.builtins.specs import (
     Builtin,
     CapabilitySpec,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from handrail.workflows.builtins.registry import find_template
 from handrail.workflows.builtins.specs import CapabilityUse, TemplateContext
+from handrail.workflows.builtins.templates import find_template
 from handrail.workflows.model import PromptBlocks, RefPart, SourceStep
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from handrail.host.workflow_library import list_bundled_files
 from handrail.operations.workflows.examine_workflows import Examined, WorkflowText, examine_texts
 from handrail.workflows.catalog import Catalog, build_catalog
-from handrail.workflows.reading.findings import Findings
+from handrail.workflows.problem import Findings
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.shape_check import check_shape, list_examples
 from handrail.workflows.reading.shapes import Anything, Record, Word

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from handrail.workflows.conditions import Condition, Facts, holds
-from handrail.workflows.dialect.condition_forms import describe_native_condition
+from handrail.workflows.dialect.when_forms import describe_native_condition
 from tests.cases import every_case
 from tests.workflows.dialect.foreign_documents import about, only_step, step, told, translated
 

@@ -8,8 +8,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from handrail.contract.conformance.cli_document import CLI_DOCUMENT, FLAG_KEYS, Resolver, flag_profile
-from handrail.contract.conformance.envelope import ENVELOPE
+from handrail.contract.conformance.answers import CLI_DOCUMENT, ENVELOPE, FLAG_KEYS, Resolver, flag_profile
 from handrail.contract.conformance.rules import (
     ANY_ARRAY,
     ANY_OBJECT,

@@ -1,10 +1,13 @@
-"""A Failure as an MCP tool error, and as HTTP problem details (RFC 9457). Pure."""
+"""A Failure as an MCP tool error and as problem details (RFC 9457); an Outcome for another program. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
+import msgspec
+
+from handrail.contract.catalogue import E_SERVER, KINDS
 from handrail.contract.envelopes.cli import (
     encode_document,
     hint_of,
@@ -12,7 +15,16 @@ from handrail.contract.envelopes.cli import (
     operation_call,
     wait_ms_of,
 )
-from handrail.contract.outcome import Failure, Json, NextCall
+from handrail.contract.outcome import (
+    HINT_LIMIT,
+    MESSAGE_LIMIT,
+    Failure,
+    Json,
+    NextCall,
+    Outcome,
+    Success,
+    make_from,
+)
 from handrail.contract.registered import REGISTRY, type_uri
 
 # MCP: text for clients that show only text, and a structured copy
@@ -115,3 +127,54 @@ def _details(failure: Failure) -> dict[str, Json]:
 
 def _percent(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in match.group().encode("utf-8", "replace"))
+
+
+# An Outcome as one program of ours hands it to another: whole, for every surface to spell
+
+
+class _Trouble(msgspec.Struct, frozen=True, kw_only=True):
+    """A Failure by the code of its row."""
+
+    code: str
+    message: str
+    details: dict[str, Json] = {}
+    hint: str = ""
+    next_call: NextCall | None = None
+    retry_after_ms: int | None = None
+
+
+class _Encoded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    success: Success | None = None
+    failure: _Trouble | None = None
+
+
+def describe_outcome(outcome: Outcome) -> dict[str, Json]:
+    """The outcome as plain values."""
+    if isinstance(outcome, Success):
+        encoded = _Encoded(success=outcome)
+    else:
+        encoded = _Encoded(failure=make_from(_Trouble, outcome, code=outcome.kind.code))
+    plain: dict[str, Json] = msgspec.to_builtins(encoded)
+    return plain
+
+
+def read_outcome(plain: Json) -> Outcome:
+    """The outcome again. A code that this version does not know is trouble of the server.
+
+    Raises msgspec.ValidationError for anything else.
+    """
+    held = msgspec.convert(plain, _Encoded)
+    if held.success is not None:
+        return held.success
+    if held.failure is None:
+        raise msgspec.ValidationError("neither a success nor a failure")
+    given = held.failure
+    kind = KINDS.get(given.code, E_SERVER)
+    return make_from(
+        Failure,
+        given,
+        kind=kind,
+        message=given.message[:MESSAGE_LIMIT] or kind.code,
+        details={name: value for name, value in given.details.items() if name in kind.details},
+        hint=given.hint[:HINT_LIMIT],
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, assert_never
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -33,7 +33,6 @@ WORKFLOW = "workflow"
 CURSOR = "cursor"
 CONFIRM = "confirm"
 
-_HASH_LENGTH = 32
 _RING_SALT = b"handrail.keyring"
 _SECRET_SALT = b"handrail.secret"
 
@@ -42,7 +41,7 @@ def purpose_key(ring_key: bytes, purpose: str) -> bytes:
     """The key of one purpose; knowing it tells nothing about the ring key or another purpose."""
     assert len(ring_key) == KEY_LENGTH, "a ring key has 32 bytes"
     assert purpose, "a purpose key needs a purpose"
-    return hkdf_sha256(ring_key, _RING_SALT, purpose.encode(), KEY_LENGTH)
+    return hkdf_sha256(ring_key, _RING_SALT, purpose.encode())
 
 
 def continuation_purpose(repo_root_digest: str, version: int) -> str:
@@ -52,19 +51,13 @@ def continuation_purpose(repo_root_digest: str, version: int) -> str:
 
 def ring_key_of_secret(secret: bytes) -> bytes:
     """The ring key that a secret from outside stands for, whatever its length."""
-    return hkdf_sha256(secret, _SECRET_SALT, b"ring", KEY_LENGTH)
+    return hkdf_sha256(secret, _SECRET_SALT, b"ring")
 
 
-def hkdf_sha256(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
-    """RFC 5869, extract then expand."""
-    assert 0 < length <= 255 * _HASH_LENGTH, "HKDF-SHA256 gives 1 to 8160 bytes"
+def hkdf_sha256(secret: bytes, salt: bytes, info: bytes) -> bytes:
+    """RFC 5869, extract then expand: the first block of its output, which is a key."""
     # HMAC pads a short key with zeros, so an empty salt is the RFC's default salt.
-    pseudorandom_key = hmac.digest(salt, secret, "sha256")
-    block, output = b"", b""
-    for counter in range(1, -(-length // _HASH_LENGTH) + 1):
-        block = hmac.digest(pseudorandom_key, block + info + bytes((counter,)), "sha256")
-        output += block
-    return output[:length]
+    return hmac.digest(hmac.digest(salt, secret, "sha256"), info + b"\1", "sha256")
 
 
 # Minting and verifying, strictly
@@ -181,20 +174,18 @@ def verify(keys: Sequence[bytes], text: str) -> Claims | None:
     return None
 
 
+_CLAIMS: dict[TokenKind, type[Claims]] = {
+    "state": StateClaims,
+    "ack": AckClaims,
+    "checkpoint": CheckpointClaims,
+    "choice": ChoiceClaims,
+    "work": WorkClaims,
+}
+_KINDS = {claims: kind for kind, claims in _CLAIMS.items()}
+
+
 def kind_of(claims: Claims) -> TokenKind:
-    match claims:
-        case StateClaims():
-            return "state"
-        case AckClaims():
-            return "ack"
-        case CheckpointClaims():
-            return "checkpoint"
-        case ChoiceClaims():
-            return "choice"
-        case WorkClaims():
-            return "work"
-        case never:
-            assert_never(never)
+    return _KINDS[type(claims)]
 
 
 def choice_attempt(attempt_id: AttemptId) -> AttemptId:
@@ -225,17 +216,14 @@ def mac_bytes(characters: str) -> bytes:
 def _payload(claims: Claims) -> str:
     assert is_session_id(claims.session_id), "a token names its session by a session id"
     place = claims.session_id.removeprefix(SESSION_PREFIX) + _whole(claims.node_tag, NODE_TAG_LENGTH)
-    match claims:
-        case StateClaims() | WorkClaims():
-            return place
-        case AckClaims(attempt_id=attempt_id) | CheckpointClaims(attempt_id=attempt_id):
-            return place + _whole(attempt_id, ATTEMPT_LENGTH)
-        case ChoiceClaims(attempt_id=attempt_id, option=option):
-            assert attempt_id[-1:] == _UNCHOSEN, "the attempt of a choice step comes from choice_attempt"
-            assert 0 <= option < OPTION_LIMIT, "a choice step has at most 32 options"
-            return place + _whole(attempt_id, ATTEMPT_LENGTH)[:-1] + ids.ALPHABET[option]
-        case never:
-            assert_never(never)
+    if isinstance(claims, StateClaims | WorkClaims):
+        return place
+    attempt_id = _whole(claims.attempt_id, ATTEMPT_LENGTH)
+    if not isinstance(claims, ChoiceClaims):
+        return place + attempt_id
+    assert attempt_id[-1] == _UNCHOSEN, "the attempt of a choice step comes from choice_attempt"
+    assert 0 <= claims.option < OPTION_LIMIT, "a choice step has at most 32 options"
+    return place + attempt_id[:-1] + ids.ALPHABET[claims.option]
 
 
 def _whole(part: str, length: int) -> str:
@@ -245,27 +233,16 @@ def _whole(part: str, length: int) -> str:
 
 
 def _claims(kind: TokenKind, body: str) -> Claims:
-    session_id = SessionId(SESSION_PREFIX + body[PREFIX_LENGTH:_TAG_START])
-    node_tag = body[_TAG_START:_ATTEMPT_START]
     attempt_id = AttemptId(body[_ATTEMPT_START:])
-    match kind:
-        case "state":
-            return StateClaims(session_id=session_id, node_tag=node_tag)
-        case "work":
-            return WorkClaims(session_id=session_id, node_tag=node_tag)
-        case "ack":
-            return AckClaims(session_id=session_id, node_tag=node_tag, attempt_id=attempt_id)
-        case "checkpoint":
-            return CheckpointClaims(session_id=session_id, node_tag=node_tag, attempt_id=attempt_id)
-        case "choice":
-            return ChoiceClaims(
-                session_id=session_id,
-                node_tag=node_tag,
-                attempt_id=choice_attempt(attempt_id),
-                option=ids.ALPHABET.index(body[-1]),
-            )
-        case never:
-            assert_never(never)
+    held: dict[str, Any] = {
+        "session_id": SessionId(SESSION_PREFIX + body[PREFIX_LENGTH:_TAG_START]),
+        "node_tag": body[_TAG_START:_ATTEMPT_START],
+    }
+    if kind == "choice":
+        held |= {"attempt_id": choice_attempt(attempt_id), "option": ids.ALPHABET.index(body[-1])}
+    elif attempt_id:
+        held["attempt_id"] = attempt_id
+    return _CLAIMS[kind](**held)
 
 
 # Cleaning: labels, quotes, punctuation and line breaks around a token

@@ -438,7 +438,7 @@ def fit_example(place: Place, contract: Contract) -> dict[str, Any] | None:
     if contract.artifact_kind == LOOP_CONTROL and loop_id:
         return example | {"loopId": loop_id}
     if contract.artifact_kind == CAPABILITY_OBSERVATION and place.step is not None and place.step.capability:
-        from handrail.workflows.builtins.capabilities import make_observation  # noqa: PLC0415 - the same
+        from handrail.workflows.builtins.prompt_texts import make_observation  # noqa: PLC0415 - the same
 
         return make_observation(example, place.step.capability)
     return example

@@ -36,10 +36,9 @@ from handrail.workflows.limits import (
     kind_if_renamed,
     spelling_of,
 )
-from handrail.workflows.problem import Problem, is_within, replace_value
+from handrail.workflows.problem import Problem, is_within, keep_sound_edits, replace_value
 from handrail.workflows.problem_places import add_places
 from handrail.workflows.reading.reader import Reading, is_follow_up
-from handrail.workflows.sound_edits import keep_sound_edits
 from handrail.workflows.spellings.spelling import decode_partly
 from handrail.workflows.text_edits import spell_edits
 

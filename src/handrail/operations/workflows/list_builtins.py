@@ -12,7 +12,6 @@ from handrail.operations.workflow_catalog import load_catalog
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import MOST_ITEMS, PAGE_BYTES, page_of
 from handrail.runtime.runtime import ReadPorts, project_of
-from handrail.workflows.builtins.registry import all_builtins
 from handrail.workflows.builtins.routines import make_routine_template
 from handrail.workflows.builtins.specs import (
     Builtin,
@@ -22,6 +21,7 @@ from handrail.workflows.builtins.specs import (
     RefSpec,
     TemplateSpec,
 )
+from handrail.workflows.builtins.templates import all_builtins
 from handrail.workflows.compiled import InputSpec
 from handrail.workflows.editor_schema import SCHEMA_ID, workflow_json_schema
 from handrail.workflows.reading.reader import read_workflow

@@ -1,14 +1,23 @@
-"""Builtin templates: proven steps that a workflow calls by name. Pure."""
+"""Builtin templates, proven steps that a workflow calls by name; and every builtin by its id. Pure."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from handrail.workflows.builtins.capabilities import CAPABILITIES
+from handrail.workflows.builtins.contracts import CONTRACTS
 from handrail.workflows.builtins.contracts import PREFIX as CONTRACTS_PREFIX
 from handrail.workflows.builtins.placement import phrase_value, place_parts
+from handrail.workflows.builtins.prompt_texts import CAPABILITIES, FEATURES, REFS
 from handrail.workflows.builtins.prompt_texts import PREFIX as REFS_PREFIX
-from handrail.workflows.builtins.specs import TemplateContext, TemplateSpec
+from handrail.workflows.builtins.specs import (
+    Builtin,
+    CapabilitySpec,
+    ContractSpec,
+    FeatureSpec,
+    RefSpec,
+    TemplateContext,
+    TemplateSpec,
+)
 from handrail.workflows.compiled import InputSpec
 from handrail.workflows.model import PromptBlocks, RefPart, SourcePart, SourceStep
 
@@ -252,3 +261,39 @@ TEMPLATES: tuple[TemplateSpec, ...] = (
         example_args={"subject": "the new export", "checks": ["the test suite of the export"]},
     ),
 )
+
+
+# The one list of builtins, which feeds the compiler, the catalog, the docs and the editor schema
+
+_TEMPLATES = {spec.id: spec for spec in TEMPLATES}
+_FEATURES = {spec.id: spec for spec in FEATURES}
+_CONTRACTS = {spec.id: spec for spec in CONTRACTS}
+_REFS = {name: spec for spec in REFS for name in (spec.id, *spec.other_ids)}
+_CAPABILITIES = {spec.id: spec for spec in CAPABILITIES}
+
+
+def find_template(template_id: str) -> TemplateSpec | None:
+    """Routines are not here: the compiler makes their templates with `make_routine_template`."""
+    return _TEMPLATES.get(template_id)
+
+
+def find_feature(feature_id: str) -> FeatureSpec | None:
+    return _FEATURES.get(feature_id)
+
+
+def find_contract(contract_id: str) -> ContractSpec | None:
+    return _CONTRACTS.get(contract_id)
+
+
+def find_ref(ref_id: str) -> RefSpec | None:
+    """A ref by its id, or by what files from elsewhere call it."""
+    return _REFS.get(ref_id)
+
+
+def find_capability(capability_id: str) -> CapabilitySpec | None:
+    return _CAPABILITIES.get(capability_id)
+
+
+def all_builtins() -> tuple[Builtin, ...]:
+    """Every builtin, kind by kind, by id."""
+    return (*TEMPLATES, *FEATURES, *CONTRACTS, *REFS, *CAPABILITIES)

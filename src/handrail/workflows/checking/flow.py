@@ -50,8 +50,17 @@ from handrail.workflows.conditions import (
 from handrail.workflows.contracts.check import find_violations
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.part_contents import conditions_at, leaves_in_loops, strings_in, texts_of
-from handrail.workflows.problem import NO_EDIT, Problem, drop_edits, rename_key, replace_value
-from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
+from handrail.workflows.problem import (
+    NO_EDIT,
+    Findings,
+    Problem,
+    drop_edits,
+    guess_name,
+    guess_surely,
+    quote_name,
+    rename_key,
+    replace_value,
+)
 
 if TYPE_CHECKING:
     from handrail.workflows.catalog import Operations

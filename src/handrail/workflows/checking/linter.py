@@ -53,8 +53,7 @@ from handrail.workflows.model import (
     walk_source,
 )
 from handrail.workflows.part_contents import conditions_at, conditions_of, strings_in, texts_of
-from handrail.workflows.problem import Problem
-from handrail.workflows.reading.findings import Findings, quote_name
+from handrail.workflows.problem import Findings, Problem, quote_name
 
 # Declarations that nothing uses, validation that proves nothing, validation that nothing passes
 

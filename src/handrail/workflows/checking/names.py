@@ -13,7 +13,7 @@ import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
-from handrail.workflows.builtins.registry import find_contract
+from handrail.workflows.builtins.templates import find_contract
 from handrail.workflows.checking.slots import UNSURE, Slot, name_slots, slots_in, word_conditions, word_filter
 from handrail.workflows.checking.value_checks import (
     SetName,
@@ -30,8 +30,17 @@ from handrail.workflows.checking.value_checks import (
     check_slashes,
 )
 from handrail.workflows.conditions import MISSING, named_value, split_artifact
-from handrail.workflows.problem import NO_EDIT, Edit, add_value, replace_value
-from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, label_pointer, quote_name
+from handrail.workflows.problem import (
+    NO_EDIT,
+    Edit,
+    Findings,
+    add_value,
+    guess_name,
+    guess_surely,
+    label_pointer,
+    quote_name,
+    replace_value,
+)
 
 Object: TypeAlias = dict[str, Json]
 

@@ -41,8 +41,7 @@ from handrail.workflows.conditions import (
 )
 from handrail.workflows.limits import MAX_TRIED_COMPARISONS
 from handrail.workflows.part_contents import conditions_of
-from handrail.workflows.problem import ProblemCode
-from handrail.workflows.reading.findings import Findings
+from handrail.workflows.problem import Findings, ProblemCode
 
 # The values that a comparison may meet, where they are listed
 #

@@ -15,8 +15,17 @@ from handrail.contract.suggest import count_edits
 from handrail.contract.wording import quote
 from handrail.workflows.conditions import Compare, Facts, holds, is_same_value
 from handrail.workflows.model import value_named
-from handrail.workflows.problem import NO_EDIT, Edit, rename_key, replace_value
-from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, label_pointer, quote_name
+from handrail.workflows.problem import (
+    NO_EDIT,
+    Edit,
+    Findings,
+    guess_name,
+    guess_surely,
+    label_pointer,
+    quote_name,
+    rename_key,
+    replace_value,
+)
 from handrail.workflows.reading.value_fit import INPUT_FITS, convert_value
 
 # Values

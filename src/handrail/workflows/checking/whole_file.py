@@ -22,9 +22,8 @@ from handrail.workflows.compiling.shelf import (
     read_contract,
 )
 from handrail.workflows.limits import Spelling
-from handrail.workflows.problem import Problem, drop_edits
+from handrail.workflows.problem import Findings, Problem, drop_edits, keep_sound_edits, quote_name
 from handrail.workflows.problem_places import add_places
-from handrail.workflows.reading.findings import Findings, quote_name
 from handrail.workflows.reading.reader import (
     BaseDocument,
     Reading,
@@ -33,7 +32,6 @@ from handrail.workflows.reading.reader import (
     is_follow_up,
     read_workflow,
 )
-from handrail.workflows.sound_edits import keep_sound_edits
 from handrail.workflows.spellings.spelling import decode_document, decode_partly
 
 

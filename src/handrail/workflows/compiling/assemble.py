@@ -9,9 +9,9 @@ import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json, make_from
-from handrail.workflows.builtins.capabilities import CAPABILITIES, make_observation
-from handrail.workflows.builtins.registry import find_capability
+from handrail.workflows.builtins.prompt_texts import CAPABILITIES, make_observation
 from handrail.workflows.builtins.specs import Site
+from handrail.workflows.builtins.templates import find_capability
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -32,7 +32,7 @@ from handrail.workflows.compiled import (
 from handrail.workflows.compiling.children import ChildCompiler, check_delegate
 from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, report_unknown, walk
 from handrail.workflows.compiling.condition_table import ConditionTable
-from handrail.workflows.compiling.feature_texts import FeatureTexts
+from handrail.workflows.compiling.expand_templates import CAPABILITY_OBSERVATION, FeatureTexts
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.conditions import asks_for_decision
 from handrail.workflows.contracts.samples import describe_fields
@@ -53,7 +53,7 @@ from handrail.workflows.model import (
     value_named,
 )
 from handrail.workflows.part_contents import texts_of
-from handrail.workflows.problem import NO_EDIT, rename_key
+from handrail.workflows.problem import NO_EDIT, Findings, guess_name, guess_surely, quote_name, rename_key
 from handrail.workflows.prompt_sections import (
     ARTIFACT_TO_DELIVER,
     ASSESSMENT_TO_REPORT,
@@ -62,7 +62,6 @@ from handrail.workflows.prompt_sections import (
     make_user_section,
     show_example,
 )
-from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
 from handrail.workflows.reading.repairs import find_free_id
 
 # The step that decides for its loop
@@ -113,8 +112,6 @@ def _wants_decision(loop: PlacedLoop, table: ConditionTable) -> bool:
 # Probes for required capabilities, before all other steps
 #
 # EXEC "Capabilities": required is probed early; preferred is tried where it is needed.
-
-CAPABILITY_OBSERVATION = "wr.contracts.capability_observation"
 
 
 def add_probes(source: SourceWorkflow, parts: tuple[Placed, ...], trail: Findings) -> tuple[Placed, ...]:

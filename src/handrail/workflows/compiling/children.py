@@ -32,7 +32,7 @@ from handrail.workflows.model import (
     names_set_by,
     walk_source,
 )
-from handrail.workflows.reading.findings import Findings
+from handrail.workflows.problem import Findings
 
 if TYPE_CHECKING:
     from handrail.workflows.compiling.compilation import Compilation, Surroundings

@@ -10,7 +10,7 @@ import msgspec
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_nearest
-from handrail.workflows.builtins.capabilities import CAPABILITIES
+from handrail.workflows.builtins.prompt_texts import CAPABILITIES
 from handrail.workflows.compiled import Contract, Pinned, Provenance
 from handrail.workflows.model import (
     SourceAction,
@@ -21,8 +21,7 @@ from handrail.workflows.model import (
     SourceWorkflow,
     When,
 )
-from handrail.workflows.problem import NO_EDIT, Problem, replace_value
-from handrail.workflows.reading.findings import Findings, guess_surely, quote_name
+from handrail.workflows.problem import NO_EDIT, Findings, Problem, guess_surely, quote_name, replace_value
 
 # Parts between source and compiled: every step in its final place, with its origin
 #

@@ -51,14 +51,12 @@ from handrail.workflows.compiling.condition_table import (
     placeholder_names,
     to_plain_json,
 )
-from handrail.workflows.compiling.expand_templates import expand_templates
-from handrail.workflows.compiling.feature_texts import collect_feature_texts
+from handrail.workflows.compiling.expand_templates import collect_feature_texts, expand_templates
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.contracts.heavy_parts import find_heavy_parts
 from handrail.workflows.limits import RESERVED_NAMESPACE
 from handrail.workflows.model import Displaced, SourceOverlay, SourceSlot, SourceWorkflow
-from handrail.workflows.problem import is_within
-from handrail.workflows.reading.findings import Findings
+from handrail.workflows.problem import Findings, is_within
 
 
 def compile_workflow(

@@ -43,7 +43,7 @@ from handrail.workflows.model import (
     When,
 )
 from handrail.workflows.part_contents import conditions_of, texts_of
-from handrail.workflows.reading.findings import Findings
+from handrail.workflows.problem import Findings
 
 # Plain JSON in one form only: a value that equals its default is left out
 #

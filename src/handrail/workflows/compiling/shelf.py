@@ -12,7 +12,7 @@ from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
 from handrail.workflows.builtins.contracts import CONTRACTS
 from handrail.workflows.builtins.prompt_texts import REFS
-from handrail.workflows.builtins.registry import find_contract, find_ref
+from handrail.workflows.builtins.templates import find_contract, find_ref
 from handrail.workflows.compiled import Contract, Schema, resolve_ref
 from handrail.workflows.compiling.compilation import Surroundings, report_unknown
 from handrail.workflows.contracts.check import Violation, check_contract_schema, find_violations, make_example
@@ -22,15 +22,18 @@ from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_DESCRIPTION
 from handrail.workflows.model import RefPart, SourceWorkflow, TightenedContract
 from handrail.workflows.problem import (
     NO_EDIT,
+    Findings,
     Problem,
     add_value,
+    guess_name,
+    guess_surely,
+    quote_name,
     remove_value,
     rename_key,
     replace_value,
     value_at,
 )
 from handrail.workflows.problem_places import add_places, suggest_repair
-from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
 from handrail.workflows.reading.value_fit import json_type
 
 # A project's own contract: one JSON file with a schema, embedded into every workflow that names it

@@ -3,18 +3,94 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
-from handrail.workflows.builtins.registry import find_contract
-from handrail.workflows.dialect.assessment_forms import Scope
-from handrail.workflows.dialect.condition_forms import NATIVE_KINDS, to_condition
-from handrail.workflows.dialect.crossing import NOWHERE, Crossing, Object, as_text, as_texts, native_id
-from handrail.workflows.dialect.loop_forms import PartContext, Source, add_repeat, body_sources, is_loop
-from handrail.workflows.dialect.rule_forms import to_fragments, to_prompt, to_rules
+from handrail.workflows.builtins.templates import find_contract
+from handrail.workflows.dialect.crossing import (
+    NOWHERE,
+    Crossing,
+    Identifiers,
+    Object,
+    as_text,
+    as_texts,
+    native_id,
+)
+from handrail.workflows.dialect.step_forms import (
+    Assessments,
+    Functions,
+    Scope,
+    to_fragments,
+    to_prompt,
+    to_rules,
+)
+from handrail.workflows.dialect.when_forms import (
+    NATIVE_KINDS,
+    Source,
+    add_repeat,
+    body_sources,
+    is_loop,
+    loop_settings,
+    to_condition,
+)
 from handrail.workflows.limits import MAX_CHILDREN, MAX_NAME_CHARACTERS, MAX_TITLE_CHARACTERS
 from handrail.workflows.prompt_sections import ASK_FOR_FILES
+
+# What every part needs to know about its workflow
+
+
+class PartContext:
+    """The workflow around the parts: its ids, functions and assessments, and steps that loops name by id."""
+
+    def __init__(self, crossing: Crossing, steps: list[Source], assessments: Assessments) -> None:
+        self.crossing = crossing
+        self.assessments = assessments
+        self.functions = Functions()
+        self.ids = Identifiers()
+        self.named: dict[str, Source] = {}
+        """Top-level steps by the id that the body of a loop may use."""
+        for step in steps:
+            if isinstance(step.value, dict) and isinstance(step.value.get("id"), str):
+                self.named.setdefault(step.value["id"], step)
+        loops = [step for step in _all_steps(steps) if is_loop(step.value)]
+        held = [one.value for loop in loops for one in body_sources(loop)]
+        self.moved = {name for name in held if isinstance(name, str) and name in self.named}
+        """Steps that belong in a loop and not at their place in the file."""
+        self.placed: set[str] = set()
+        """Pointers of the steps that have been moved."""
+        self.open_loops: list[str] = []
+        """Pointers of the loops around the part that is translated."""
+        self._loop_ids = {loop.pointer: self.ids.claim(*_wanted_loop_id(loop), crossing) for loop in loops}
+
+    def loop_id(self, loop: Source) -> str:
+        """The id of a loop; the second use of a loop that is named twice gets another one."""
+        claimed = self._loop_ids.pop(loop.pointer, "")
+        return claimed or self.ids.claim(*_wanted_loop_id(loop), self.crossing)
+
+
+def _wanted_loop_id(loop: Source) -> tuple[str, str]:
+    """What artifacts call the loop, and where that is written."""
+    source = loop_settings(loop.value).get("conditionSource")
+    if isinstance(source, dict) and isinstance(source.get("loopId"), str) and source["loopId"].strip():
+        return source["loopId"], f"{loop.pointer}/loop/conditionSource/loopId"
+    for name in ("loopId", "id"):
+        if isinstance(loop.value.get(name), str) and loop.value[name].strip():
+            return loop.value[name], join_pointer(loop.pointer, name)
+    return "loop", loop.pointer
+
+
+def _all_steps(steps: list[Source]) -> Iterator[Source]:
+    """Every step that is written out, in the order of the file."""
+    for step in steps:
+        if isinstance(step.value, dict):
+            yield step
+            if is_loop(step.value):
+                yield from _all_steps(body_sources(step))
+
+
+# Parts
 
 _NATIVE_TYPES = ("template_call", "choice", "action")
 _NATIVE_KEYS = ("when", "output", "validation", "gates", "functionRefs", "userOnly")

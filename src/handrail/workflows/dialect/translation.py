@@ -14,8 +14,6 @@ import msgspec
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
-from handrail.workflows.dialect.assessment_forms import Assessments
-from handrail.workflows.dialect.condition_forms import to_condition
 from handrail.workflows.dialect.crossing import (
     Crossing,
     Object,
@@ -27,8 +25,9 @@ from handrail.workflows.dialect.crossing import (
     native_id,
     native_workflow_id,
 )
-from handrail.workflows.dialect.loop_forms import PartContext, Source
-from handrail.workflows.dialect.part_forms import to_parts
+from handrail.workflows.dialect.part_forms import PartContext, to_parts
+from handrail.workflows.dialect.step_forms import Assessments
+from handrail.workflows.dialect.when_forms import Source, to_condition
 from handrail.workflows.limits import MAX_INPUTS, MAX_PARTS
 from handrail.workflows.problem import Problem
 

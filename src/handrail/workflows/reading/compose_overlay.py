@@ -14,8 +14,16 @@ import msgspec
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.model import Displaced, SourceOverlay, TightenedContract
-from handrail.workflows.problem import NO_EDIT, Edit, rename_key, replace_value
-from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
+from handrail.workflows.problem import (
+    NO_EDIT,
+    Edit,
+    Findings,
+    guess_name,
+    guess_surely,
+    quote_name,
+    rename_key,
+    replace_value,
+)
 from handrail.workflows.reading.grammar import BLOCK_KEYS
 from handrail.workflows.reading.meaning import named_ids
 from handrail.workflows.reading.repairs import find_free_id

@@ -23,8 +23,18 @@ from handrail.workflows.limits import (
     MAX_PATTERN_CHARACTERS,
     MAX_RULES,
 )
-from handrail.workflows.problem import NO_EDIT, Edit, remove_value, replace_value, value_at
-from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, label_pointer, quote_name
+from handrail.workflows.problem import (
+    NO_EDIT,
+    Edit,
+    Findings,
+    guess_name,
+    guess_surely,
+    label_pointer,
+    quote_name,
+    remove_value,
+    replace_value,
+    value_at,
+)
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.repairs import find_free_id, make_id
 from handrail.workflows.reading.shapes import Record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from handrail.workflows.compiled import CONFIRMERS, ChoiceKind, UserOnlyReason
-from handrail.workflows.conditions import Operator
+from handrail.workflows.conditions import CONDITION_KINDS, Operator
 from handrail.workflows.limits import (
     MAX_CHILDREN,
     MAX_ITERATIONS,
@@ -50,7 +50,6 @@ from handrail.workflows.reading.shapes import (
 
 # Conditions
 
-CONDITION_KINDS = ("always_true", "always_false", "compare", "and", "or", "not", "loop_control")
 OPERATORS: tuple[str, ...] = get_args(Operator)
 
 WHEN = Named(name="when")

@@ -18,8 +18,12 @@ from handrail.workflows.problem import (
     NO_EDIT,
     Edit,
     EditOperation,
+    Findings,
     Problem,
+    apply_operations,
+    guess_surely,
     is_within,
+    quote_name,
     rename_key,
     rewrite_text,
     value_at,
@@ -27,12 +31,10 @@ from handrail.workflows.problem import (
 from handrail.workflows.problem_places import add_places, locate_depth, suggest_repair
 from handrail.workflows.reading.build import Origin, build_workflow
 from handrail.workflows.reading.compose_overlay import Composed, compose, split_known
-from handrail.workflows.reading.findings import Findings, guess_surely, quote_name
 from handrail.workflows.reading.grammar import OVERLAY, ROOT, SHAPES
 from handrail.workflows.reading.meaning import check_size
 from handrail.workflows.reading.shape_check import check_shape
 from handrail.workflows.reading.shapes import ID, NAME, PATH, Named, Record
-from handrail.workflows.sound_edits import apply_operations
 from handrail.workflows.spellings.decoded import NOT_DAMAGED, Decoded
 from handrail.workflows.spellings.spelling import decode_file
 

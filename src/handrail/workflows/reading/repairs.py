@@ -16,8 +16,16 @@ import msgspec
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.dialect.translation import native_members
-from handrail.workflows.problem import NO_EDIT, Edit, add_value, remove_value, rename_key, replace_value
-from handrail.workflows.reading.findings import guess_name, guess_surely
+from handrail.workflows.problem import (
+    NO_EDIT,
+    Edit,
+    add_value,
+    guess_name,
+    guess_surely,
+    remove_value,
+    rename_key,
+    replace_value,
+)
 from handrail.workflows.reading.grammar import BLOCK_KEYS
 from handrail.workflows.reading.part_grammar import OPERATORS, WHEN
 from handrail.workflows.reading.shapes import DESCRIPTION, PROMPT, PROSE, REMARK, ByType, Shape

@@ -13,7 +13,7 @@ from typing import assert_never
 
 import msgspec
 
-from handrail.contract.json.numbers import is_exact_integer
+from handrail.contract.json.canonical import is_exact_integer
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.wording import explain_unseen
@@ -22,13 +22,17 @@ from handrail.workflows.dialect.translation import native_condition
 from handrail.workflows.problem import (
     NO_EDIT,
     Edit,
+    Findings,
     ProblemCode,
     add_value,
+    guess_name,
+    guess_surely,
+    label_pointer,
+    quote_name,
     remove_value,
     rename_key,
     replace_value,
 )
-from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, label_pointer, quote_name
 from handrail.workflows.reading.grammar import SHAPES, STEP_NAME
 from handrail.workflows.reading.meaning import MEANINGS
 from handrail.workflows.reading.part_grammar import PARTS

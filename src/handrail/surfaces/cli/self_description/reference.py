@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail import __version__
 from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, KINDS
-from handrail.contract.conformance.cli_document import EXITS
+from handrail.contract.conformance.answers import EXITS
 from handrail.contract.disclosure.fields import MARKS, Shape
 from handrail.contract.outcome import Answer, Fault, Json, NextCall, Success
 from handrail.contract.suggest import find_nearest
