@@ -15,7 +15,7 @@ REPORTS: Rows = (
     ("operations.report", "ARTIFACTS_LIMIT_BYTES", "All artifacts of one call together."),
     ("operations.report", "CONTEXT_LIMIT_BYTES", "The context of a run."),
     ("contract.json.strict", "DEPTH_LIMIT", "Objects and lists inside each other, in any JSON that is read."),
-    ("contract.json.canonical", "LARGEST_INTEGER", "The largest whole number that is told as a number."),
+    ("contract.json.numbers", "LARGEST_INTEGER", "The largest whole number that is told as a number."),
     ("contract.tokens.workflow", "INPUT_LIMIT", "Characters of a text that is looked at for a token."),
     ("projections.report.story", "MOST_RECEIPTS_SHOWN", "Programs that ran, in the report of a run."),
     ("operations.runs.confirm_run", "LONGEST_NOTE", "Characters of the note with which a step is confirmed."),

@@ -19,6 +19,7 @@ ALLOWED = {
     "src/handrail/runtime/operation.py": "a command line pays for one operation",
     "src/handrail/__init__.py": "the public library loads its names on first use",
     "src/handrail/contract/__init__.py": "the public library loads its names on first use",
+    "src/handrail/contract/json/canonical.py": "only a refused value pays for saying where the trouble is",
     "src/handrail/contract/disclosure/estimate.py": "regex is needed only for text with grapheme clusters",
     "src/handrail/host/workflow_library.py": "the language, git and plugins: only who needs them pays",
     "src/handrail/host/process.py": "there is seldom news of a release",

@@ -1,4 +1,4 @@
-"""Canonical JSON (RFC 8785), its numbers, digests over it, and the hash chain over events. Pure.
+"""Canonical JSON (RFC 8785), digests over it, and the hash chain over a session's events. Pure.
 
 Everything that is hashed, signed or compared by digest goes through `canonical_bytes`, so bytes and digests
 are the same in every store.
@@ -10,14 +10,11 @@ import hashlib
 import re
 from collections.abc import Callable
 from hashlib import sha256
-from math import isfinite
 
 import msgspec
 
-from handrail.contract.catalogue import E_VALIDATION
-from handrail.contract.json.places import join_pointer
-from handrail.contract.outcome import Fault, Json
-from handrail.contract.wording import quote
+from handrail.contract.json.numbers import float_text, integer_text
+from handrail.contract.outcome import Json
 
 _UNSURE_NUMBERS = tuple(before + rb"-?(?:[0-9]+[.eE]|[0-9]{16})" for before in (rb'":', rb",", rb"\[", rb"^"))
 """In compact JSON: a fraction, an exponent, or more digits than a double is sure to hold. Text in a string
@@ -38,7 +35,10 @@ def canonical_bytes(value: Json) -> bytes:
         return _WRITERS[type(value)](value)
     except (ValueError, TypeError, KeyError, RecursionError):  # a lone surrogate is a ValueError, too
         pass
-    raise _explain_refused(value)
+    # Only what was refused pays for saying where.
+    from handrail.contract.json.trouble import explain_refused_value  # noqa: PLC0415 - see above
+
+    raise explain_refused_value(value)
 
 
 def canonical_bytes_of_decoded(value: Json) -> bytes:
@@ -94,66 +94,6 @@ _WRITERS: dict[type, Callable[[Json], bytes]] = {
 """By exact type, looked up in place: this is the inner loop of every digest."""
 
 
-# Why a value has no canonical form
-
-DEEPEST = 200
-"""Arrays and objects inside each other that every step can walk without exhausting the stack."""
-AS_STRING = "Send large integers as strings."
-_WHOLE = "Send whole characters."
-NO_SUCH_NUMBER = "Leave the number out, or write null."
-
-
-def _explain_refused(value: Json) -> Fault:
-    """Why a value has no canonical form; the value was refused, so there is a reason."""
-    waiting: list[tuple[str, int, Json]] = [("", 0, value)]
-    while waiting:
-        pointer, depth, current = waiting.pop()
-        sentence, hint = _refused_part(current, depth)
-        if sentence:
-            place = quote(pointer)
-            message = f"The value at {place} {sentence}." if pointer else f"The value {sentence}."
-            return Fault(E_VALIDATION, message, details={"param": place.strip('"')}, hint=hint)
-        if isinstance(current, dict):
-            waiting += [(join_pointer(pointer, key), depth + 1, current[key]) for key in reversed(current)]
-        elif isinstance(current, list | tuple):
-            waiting += [(f"{pointer}/{i}", depth + 1, current[i]) for i in reversed(range(len(current)))]
-    raise AssertionError("a value without a canonical form holds something to refuse")
-
-
-def _refused_part(value: Json, depth: int) -> tuple[str, str]:
-    """What is wrong with this value alone, and what to do about it; empty texts when nothing is."""
-    if depth > DEEPEST:
-        return "is nested too deep", "Send a flatter value."
-    if type(value) is dict:
-        if not all(isinstance(key, str) for key in value):
-            return "has a key that is not a string", "Use strings as keys."
-        if not all(map(is_whole_text, value)):
-            return "has a key with half of a surrogate pair", _WHOLE
-        return "", ""
-    if type(value) is str:
-        return ("", "") if is_whole_text(value) else ("holds half of a surrogate pair", _WHOLE)
-    if type(value) is int:
-        return (
-            ("", "")
-            if is_exact_integer(value)
-            else ("is an integer that JSON readers would round", AS_STRING)
-        )
-    if type(value) is float:
-        return ("", "") if isfinite(value) else ("is not a finite number", NO_SUCH_NUMBER)
-    if value is None or type(value) in (bool, list, tuple):
-        return "", ""
-    return "is not a JSON value", "Send objects, arrays, strings, numbers, true, false and null only."
-
-
-def is_whole_text(text: str) -> bool:
-    """Whether it holds no half of a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 # The hash chain
 
 
@@ -165,54 +105,3 @@ def genesis(session_id: str) -> str:
 def chain_digest(previous: str, dedupe_key: str, body: bytes) -> str:
     """The digest after one more event."""
     return hashlib.sha256(bytes.fromhex(previous) + dedupe_key.encode() + b"\n" + body).hexdigest()
-
-
-# Numbers as ECMAScript writes them, and which integers a reader with doubles keeps exactly
-
-LARGEST_INTEGER = 2**53 - 1
-"""I-JSON (RFC 7493, 2.2): up to here, and down to its negative, every integer survives."""
-
-_FIRST_WITH_EXPONENT = 10**21
-
-
-def float_text(value: float) -> str:
-    """ECMAScript's Number::toString: Python finds the same shortest digits and lays them out differently.
-
-    Raises: ValueError for NaN and the infinities.
-    """
-    if not isfinite(value):
-        raise ValueError
-    mantissa, _, exponent = repr(value).partition("e")
-    if not exponent:
-        return mantissa.removesuffix(".0") if value else "0"  # RFC 8785: minus zero is zero
-    power = int(exponent)
-    sign = "-" if value < 0 else ""
-    digits = mantissa.lstrip("-").replace(".", "")
-    if 0 < power < 21:
-        return sign + digits.ljust(power + 1, "0")
-    if -7 < power < 0:
-        return sign + "0." + "0" * (-power - 1) + digits
-    return f"{mantissa}e{power:+d}"
-
-
-def integer_text(value: int) -> str:
-    """The digits, if a reader that holds doubles would write the same ones.
-
-    A large double is written with all its digits and comes back as an integer, so those are taken, too.
-
-    Raises: ValueError for an integer that such a reader would round.
-    """
-    if -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
-        return str(value)
-    if abs(value) < _FIRST_WITH_EXPONENT and float_text(float(value)) == str(value):
-        return str(value)
-    raise ValueError
-
-
-def is_exact_integer(value: int) -> bool:
-    """Whether `integer_text` takes the integer."""
-    try:
-        integer_text(value)
-    except ValueError:
-        return False
-    return True

@@ -8,8 +8,8 @@ from typing import NoReturn
 
 import msgspec
 
-from handrail.contract.json.canonical import DEEPEST
 from handrail.contract.json.trouble import (
+    DEEPEST,
     explain_broken_syntax,
     explain_broken_text,
     explain_refused_text,

@@ -12,9 +12,9 @@ from math import isfinite
 from typing import NamedTuple
 
 from handrail.contract.catalogue import E_VALIDATION, REQUEST_TOO_LARGE
-from handrail.contract.json.canonical import AS_STRING, NO_SUCH_NUMBER, is_whole_text
-from handrail.contract.json.places import CLOSING, OPENING, PART, find_place
-from handrail.contract.outcome import Fault
+from handrail.contract.json.numbers import is_exact_integer
+from handrail.contract.json.places import CLOSING, OPENING, PART, find_place, join_pointer
+from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quote
 
 # Text that is almost JSON: an extra comma, a comment, other quotes, other literals
@@ -190,10 +190,15 @@ def _plain(text: str, position: int, reason: str) -> SyntaxTrouble:
 
 # Faults for refused texts and values
 
+DEEPEST = 200
+"""Arrays and objects inside each other that every step can walk without exhausting the stack."""
+
+_AS_STRING = "Send large integers as strings."
+_NO_SUCH_NUMBER = "Leave the number out, or write null."
 _WAYS_OUT = {
     "the key": "Keep one of the two.",
-    "a number": NO_SUCH_NUMBER,
-    "an integer": AS_STRING,
+    "a number": _NO_SUCH_NUMBER,
+    "an integer": _AS_STRING,
     "a string": "Send whole characters.",
 }
 """By how a sentence about a refused text begins."""
@@ -267,7 +272,7 @@ def _refused_string(part: str, keys: set[str] | None) -> str:
     if part[0] != '"':
         return ""
     string = loads(part)
-    if not is_whole_text(string):
+    if not _is_whole(string):
         return "a string holds half of a surrogate pair"
     if keys is None:
         return ""
@@ -295,5 +300,55 @@ def _is_readable(digits: str) -> bool:
     try:
         int(digits)
     except ValueError:
+        return False
+    return True
+
+
+def explain_refused_value(value: Json) -> Fault:
+    """Why a value has no canonical form; the value was refused, so there is a reason."""
+    waiting: list[tuple[str, int, Json]] = [("", 0, value)]
+    while waiting:
+        pointer, depth, current = waiting.pop()
+        sentence, hint = _refused_part(current, depth)
+        if sentence:
+            place = quote(pointer)
+            message = f"The value at {place} {sentence}." if pointer else f"The value {sentence}."
+            return Fault(E_VALIDATION, message, details={"param": place.strip('"')}, hint=hint)
+        if isinstance(current, dict):
+            waiting += [(join_pointer(pointer, key), depth + 1, current[key]) for key in reversed(current)]
+        elif isinstance(current, list | tuple):
+            waiting += [(f"{pointer}/{i}", depth + 1, current[i]) for i in reversed(range(len(current)))]
+    raise AssertionError("a value without a canonical form holds something to refuse")
+
+
+def _refused_part(value: Json, depth: int) -> tuple[str, str]:
+    """What is wrong with this value alone, and what to do about it; empty texts when nothing is."""
+    if depth > DEEPEST:
+        return "is nested too deep", "Send a flatter value."
+    if type(value) is dict:
+        if not all(isinstance(key, str) for key in value):
+            return "has a key that is not a string", "Use strings as keys."
+        if not all(map(_is_whole, value)):
+            return "has a key with half of a surrogate pair", "Send whole characters."
+        return "", ""
+    if type(value) is str:
+        return ("", "") if _is_whole(value) else ("holds half of a surrogate pair", "Send whole characters.")
+    if type(value) is int:
+        return (
+            ("", "")
+            if is_exact_integer(value)
+            else ("is an integer that JSON readers would round", _AS_STRING)
+        )
+    if type(value) is float:
+        return ("", "") if isfinite(value) else ("is not a finite number", _NO_SUCH_NUMBER)
+    if value is None or type(value) in (bool, list, tuple):
+        return "", ""
+    return "is not a JSON value", "Send objects, arrays, strings, numbers, true, false and null only."
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
         return False
     return True
