@@ -18,6 +18,7 @@ from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.projections.closing import ALL_CHECKED
 from handrail.projections.doubts import ALL_RAN, NO_TEST_COUNTED
 from handrail.runtime.runtime import TreeDue
+from tests.conftest import library_of
 from tests.host.worktree.project import commit, write
 from tests.journeys.cast_players import VERBS, Player
 from tests.journeys.cast_rows import CHECK, ROWS, Row, Verb
@@ -211,6 +212,25 @@ def test_a_run_without_a_check_that_counts_says_whether_anything_ran(tmp_path: P
         told.append(read_receipt(signer)["handrailRun"]["doubts"][0])
 
     assert told == ["no check ran", "no check that counts ran"]
+
+
+def test_a_change_that_no_check_is_about_says_that_none_ran_and_what_would_show_it(tmp_path: Path) -> None:
+    contract = {
+        "id": "project.contracts.list",
+        "schema": {"type": "object", "properties": {"file": {"type": "string"}}},
+        "example": {"file": "a"},
+        "evidence": [{"check": "changed_in_run", "at": "/file"}],
+    }
+    signer = Signer(tmp_path)
+    library_of(signer.runtime).add(json.dumps(contract).encode(), "list.json", "contract")
+    signer.begin(step("change", output={"contractRef": "project.contracts.list"}))
+    signer.write("README", "New bills.\n")
+
+    done = signer.send({"kind": "project.list", "file": "README"})
+
+    assert done["closing"].endswith(
+        "; evidence: 1 seen changed; no check ran (handrail check run -- COMMAND)."
+    )
 
 
 def test_what_the_checkout_never_had_is_told_once_by_the_closing_line_and_the_receipt(tmp_path: Path) -> None:

@@ -223,8 +223,8 @@ def test_the_sum_is_told_at_the_end_and_in_every_view_and_no_claim_is_called_ver
 
     assert worth(done) == {"exists": 1, "claimed": 1}
     assert (
-        "; evidence: 1 only that the place exists, 1 only the agent's word; only the agent's word: pytest -q "
-        "(a check that Handrail runs would show it)."
+        "; evidence: 1 only that the place exists, 1 only the agent's word; no check ran; "
+        "only the agent's word: pytest -q (a check that Handrail runs would show it)."
     ) in done["closing"]
     (run,) = shown["data"]["runs"]
     assert run["evidence"] == done["evidence"]

@@ -24,7 +24,6 @@ from handrail.projections.doubts import (
     describe_fact,
     list_doubts,
     list_facts,
-    list_ran,
 )
 from handrail.projections.evidence import (
     PlacedClaim,
@@ -32,6 +31,7 @@ from handrail.projections.evidence import (
     is_arrival,
     is_unshown,
     list_claims,
+    list_ran,
     list_words,
     text_of,
     worth_of,

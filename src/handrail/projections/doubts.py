@@ -7,7 +7,7 @@ a doubt, neither is everything checked nor is the receipt PASSED. Each doubt and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -54,6 +54,8 @@ from handrail.projections.evidence import (
     last_receipt,
     list_claims,
     list_judged,
+    list_passed,
+    list_ran,
     list_settlements,
     receipt_of,
     receipts_by_id,
@@ -69,6 +71,7 @@ Code: TypeAlias = Literal[
     "contradicted",
     "gaps",
     "imported",
+    "unrun",
     "failing",
     "left_failing",
     "changed_checks",
@@ -86,25 +89,17 @@ Code: TypeAlias = Literal[
     "opposite",
     "unshown",
 ]
-AGREEABLE: frozenset[Code] = frozenset(
-    {
-        *("changed_checks", "written_program", "unanswered", "began_changed", "sparse", "apart"),
-        *("declared_here", "undeclared", "client", "program", "rules", "fewer", "unshown", "left_failing"),
-    }
-)
+AGREEABLE: frozenset[Code] = frozenset(get_args(Code)) - {
+    *("blocked", "unfinished", "contradicted", "gaps", "imported", "failing", "opposite")
+}
 """What a person can agree to at the end of a run. A gap is settled by itself; what fails stays in doubt."""
 ALL_RAN = "every command that was named ran; none is a declared check (handrail setup --checks)"
 _DOUBTS: dict[Code, str] = {
     "blocked": "the run is blocked",
     "unfinished": "the run is not finished",
     "contradicted": "in its reports: {}",
-    "gaps": "{}",
-    "imported": "{}",
     "failing": "failed, and did not pass since: {}",
     "left_failing": "failed, and did not pass since: {}",
-    "changed_checks": "{}",
-    "written_program": "{}",
-    "unanswered": "{}",
     "began_changed": "the run began on uncommitted changes of tests: {}",
     "sparse": "tests that the checkout leaves out since before the run: {}",
     "apart": "another repository in it changed: {}",
@@ -113,10 +108,8 @@ _DOUBTS: dict[Code, str] = {
     "client": "by the client's word alone: {}",
     "program": "another program than before: {}",
     "rules": "ignore rules outside of the commits changed in the run: {}",
-    "fewer": "{}",
-    "opposite": "{}",
-    "unshown": "{}",
 }
+"""Sentences of doubts; of the others each name is one."""
 FactCode: TypeAlias = Literal[
     "late_look",
     "unchecked",
@@ -169,7 +162,7 @@ def describe_doubt(doubt: Doubt) -> str:
 
 
 def _state_doubt(doubt: Doubt) -> str:
-    return _DOUBTS[doubt.code].format(list_names(doubt.names))
+    return _DOUBTS.get(doubt.code, "{}").format(list_names(doubt.names))
 
 
 def describe_fact(code: FactCode, names: Sequence[str]) -> str:
@@ -209,6 +202,7 @@ def list_all_doubts(history: History, node_id: NodeId, approved: Sequence[str]) 
         "contradicted": [f"{count} {word}" for word, count in against.items() if count],
         "gaps": [f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}"] if gaps else [],
         "imported": [caveat_of(history)] if history.imported is not None else [],
+        "unrun": _list_unrun(history, node_id, claims),
         **_sort_still_failing(history, node_id, claims),
         "changed_checks": [changed[use] for use in changed if use in ("configuration", "tests")],
         "written_program": [changed[use] for use in changed if use == "program"],
@@ -231,15 +225,20 @@ def list_all_doubts(history: History, node_id: NodeId, approved: Sequence[str]) 
     return ended + [Doubt(code=code, names=tuple(names)) for code, names in found.items() if names]
 
 
-def list_ran(history: History, claims: Sequence[PlacedClaim]) -> list[tuple[PlacedClaim, ReceiptRecorded]]:
-    """Claims that rest on a command which ran, each with its receipt."""
-    ran = ((one, receipt_of(history, one)) for one in claims if worth_of(one.claim) == "ran")
-    return [(one, receipt) for one, receipt in ran if receipt is not None]
+def _list_unrun(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> list[str]:
+    """That a change rests on no command which ran, and what would show it where its reports name none."""
+    run = history.runs[history.nodes[node_id].run_id]
+    named = [one for one in claims if one.claim.check in OWN_RUNS]
+    ran = [held.fact for held in list_receipts(history, run.run_id)]
+    is_declared = any(one.check or any(is_run_of(check, one) for check in run.checks) for one in ran)
+    is_change = bool(named) or any(worth_of(one.claim) == "seen" for one in claims)
+    if not is_change or is_declared or any(receipt_of(history, one) for one in named):
+        return []
+    return [describe_unrun(history, run.run_id) + ("" if named else " (handrail check run -- COMMAND)")]
 
 
-def list_passed(history: History, claims: Sequence[PlacedClaim]) -> list[ReceiptRecorded]:
-    ran = (receipt for _, receipt in list_ran(history, claims))
-    return [one for one in ran if has_passed(one.outcome, one.counts, one.uncounted)]
+def describe_unrun(history: History, run_id: RunId) -> str:
+    return "no check that counts ran" if list_receipts(history, run_id) else "no check ran"
 
 
 def _list_pinned(history: History, claims: Sequence[PlacedClaim]) -> list[PinnedCheck]:
@@ -262,10 +261,8 @@ def list_relied(
     history: History, node_id: NodeId, ran: Sequence[ReceiptRecorded], approved: Sequence[str]
 ) -> list[str]:
     """Checks among what ran that a person approved."""
-    checks, agreed = (
-        history.runs[history.nodes[node_id].run_id].checks,
-        list_agreed(history, node_id, approved),
-    )
+    checks = history.runs[history.nodes[node_id].run_id].checks
+    agreed = list_agreed(history, node_id, approved)
     own = (check for check in checks if check.name in agreed)
     return sorted(check.name for check in own if any(is_run_of(check, one) for one in ran))
 
@@ -479,7 +476,7 @@ def _list_undeclared(history: History, node_id: NodeId, claims: Sequence[PlacedC
     ran = (held.fact for held in list_receipts(history, run.run_id))
     named = (one for one in ran if one.check and has_passed(one.outcome, one.counts, one.uncounted))
     since = (one for one in named if not any(is_run_of(check, one) for check in run.checks))
-    return name_each([*(one for _, one in list_ran(history, claims)), *since])
+    return name_each([*list_passed(history, claims), *since])
 
 
 def list_facts(history: History, node_id: NodeId, approved: Sequence[str] = ()) -> dict[FactCode, list[str]]:

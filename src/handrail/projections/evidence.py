@@ -45,7 +45,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.judge.arrival import CHOSEN
 from handrail.engine.messages import explain_gap
-from handrail.engine.receipts import ReceiptSource, describe_outcome
+from handrail.engine.receipts import ReceiptSource, describe_outcome, has_passed
 from handrail.workflows.problem import value_at
 
 _NOT_SEEN_AGAIN = "the files could not be seen again at the last look: "
@@ -466,6 +466,17 @@ def receipt_of(history: History, placed: PlacedClaim) -> ReceiptRecorded | None:
     """The last receipt that a claim rests on."""
     own = receipts_by_id(history, placed.node_id) if placed.claim.refs else {}
     return last_receipt(own, placed.claim)
+
+
+def list_ran(history: History, claims: Sequence[PlacedClaim]) -> list[tuple[PlacedClaim, ReceiptRecorded]]:
+    """Claims that rest on a command which ran, each with its receipt."""
+    ran = ((one, receipt_of(history, one)) for one in claims if worth_of(one.claim) == "ran")
+    return [(one, receipt) for one, receipt in ran if receipt is not None]
+
+
+def list_passed(history: History, claims: Sequence[PlacedClaim]) -> list[ReceiptRecorded]:
+    ran = (receipt for _, receipt in list_ran(history, claims))
+    return [one for one in ran if has_passed(one.outcome, one.counts, one.uncounted)]
 
 
 def receipts_by_id(history: History, node_id: NodeId) -> dict[str, ReceiptRecorded]:
