@@ -23,7 +23,6 @@ from handrail.surfaces.mcp.eras import (
     HANDSHAKE_VERSIONS,
     STATELESS_VERSIONS,
     Connection,
-    Waiting,
     Work,
     named_version,
     refuse_version,
@@ -46,6 +45,7 @@ from handrail.surfaces.mcp.messages import (
     answer_line,
     read_line,
 )
+from handrail.surfaces.mcp.questions import Waiting
 from handrail.surfaces.mcp.results import refusal_of, run_guarded
 from handrail_serve.exchange import JSON_TYPE, read_accept
 
@@ -71,6 +71,7 @@ _STATUSES = {
 
 _NOT_ACCEPTABLE = Refusal(code=INVALID_REQUEST, message="Answers are JSON; send `Accept: application/json`.")
 _NO_JSON = Refusal(code=PARSE_ERROR, message="The body is not a JSON-RPC message, or is nested too deep.")
+_NOT_ONE = Refusal(code=INVALID_REQUEST, message="Send one message per request, and no list of them.")
 _NO_QUESTION = Refusal(code=INVALID_REQUEST, message="Nothing was asked, so nothing can be answered here.")
 
 
@@ -98,6 +99,8 @@ class HttpDoor:
         # An unknown version is refused by the rules of the era that can say which ones there are.
         is_older = all(version.decode("latin-1") in HANDSHAKE_VERSIONS for version in _all(headers, _VERSION))
         match message := read_line(body.strip()):
+            case list():
+                return _refused(400, _NOT_ONE)
             case Malformed(refusal=refusal, id=request_id):
                 return _refused(400, _NO_JSON if refusal.code == PARSE_ERROR else refusal, request_id)
             case Notification():

@@ -14,8 +14,8 @@ from typing import Any
 from handrail.contract.outcome import Json
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
-from handrail.surfaces.mcp.eras import ToolCall, Waiting
 from handrail.surfaces.mcp.messages import INVALID_PARAMS, Asking, Refusal, ResultOrRefusal
+from handrail.surfaces.mcp.questions import ToolCall, Waiting
 from handrail_serve.mcp_door import HttpAnswer, HttpDoor
 from tests.referees.suite_fixtures.pages import (
     PROMPTS,

@@ -8,8 +8,8 @@ import secrets
 from typing import Any
 
 from handrail.contract.outcome import Json
-from handrail.surfaces.mcp.eras import ToolCall
 from handrail.surfaces.mcp.messages import INVALID_PARAMS, Refusal, ResultOrRefusal
+from handrail.surfaces.mcp.questions import ToolCall
 from tests.referees.suite_fixtures.content import text
 
 KEY = secrets.token_bytes(32)

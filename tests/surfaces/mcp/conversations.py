@@ -133,7 +133,13 @@ MISSHAPEN: list[tuple[str, Any]] = [
     ("completion/complete", {"ref": {"type": "ref/nothing"}, "argument": {}}),
     ("completion/complete", {"ref": {"type": "ref/prompt"}, "argument": {"name": "a", "value": "b"}}),
     ("completion/complete", {"ref": REFERENCES[0][0], "argument": {"name": "code"}}),
+    ("completion/complete", {"ref": REFERENCES[0][0], "argument": REFERENCES[0][1], "context": []}),
+    ("resources/subscribe", {}),
     ("resources/subscribe", {"uri": "handrail://workflows"}),
+    ("resources/unsubscribe", {"uri": 7}),
+    ("logging/setLevel", {}),
+    ("logging/setLevel", {"level": "loud"}),
+    ("subscriptions/listen", {}),
 ]
 
 
@@ -266,6 +272,9 @@ CAPABLE = [
     {"elicitation": {"url": {}}},
     {"elicitation": None, "roots": {"listChanged": True}, "sampling": {}, "experimental": {"x": {}}},
     {"elicitation": 5},
+    {"roots": []},
+    {"sampling": "yes"},
+    {"experimental": {"x": 1}},
 ]
 FLAWED_ENVELOPES: list[Any] = [
     {"_meta": {f"{PREFIX}protocolVersion": "2026-07-28"}},
@@ -276,6 +285,7 @@ FLAWED_ENVELOPES: list[Any] = [
     {"_meta": []},
     {"_meta": None},
     {},
+    enveloped({}, **{f"{PREFIX}logLevel": "loud"}),
     enveloped({}, **{f"{PREFIX}logLevel": "debug"}),
     enveloped({}, **{f"{PREFIX}clientInfo": {"name": 7}}),
     enveloped({}, **{f"{PREFIX}clientInfo": None}),

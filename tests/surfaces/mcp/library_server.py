@@ -28,7 +28,7 @@ from handrail.contract.wording import quote
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.arguments import MAX_BYTES
-from handrail.surfaces.mcp.eras import UNNAMED, Question, ToolCall, Waiting, complete_result, read_answer
+from handrail.surfaces.mcp.eras import UNNAMED, complete_result
 from handrail.surfaces.mcp.messages import (
     ANSWER_SECONDS,
     CALLS_AT_ONCE,
@@ -40,6 +40,7 @@ from handrail.surfaces.mcp.messages import (
     ResultOrRefusal,
     Results,
 )
+from handrail.surfaces.mcp.questions import Question, ToolCall, Waiting, read_answer
 
 
 def stateless_http(runtime: Runtime) -> StreamableHTTPSessionManager:

@@ -18,8 +18,9 @@ from handrail.ports.workspace import WorkflowFile, WorkflowLibrary
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.calls_in_progress import BURST_BYTES, LIMITS, Call, Limits, Outlet
-from handrail.surfaces.mcp.eras import ToolCall, Work
+from handrail.surfaces.mcp.eras import Work
 from handrail.surfaces.mcp.messages import Id
+from handrail.surfaces.mcp.questions import ToolCall
 from tests.conftest import GivenFiles
 from tests.journeys.at_a_form import REPORT
 from tests.surfaces.mcp.conversations import WORKFLOW, notice, opening, request, tool
@@ -178,7 +179,7 @@ def test_a_call_that_is_cancelled_while_it_waits_for_a_worker_is_never_begun(run
 def test_the_check_before_a_commit_ends_a_cancelled_call(runtime: Runtime) -> None:
     """The lock is given back, and the run stands where it stood."""
     token = started(Adapter(runtime))
-    under_way = Call(Id(text=b"1", key=1), Work(perform=lambda *_: {}), 1, cast(Outlet, None))
+    under_way = Call(Id(text=b"1", key=1), Work(perform=lambda *_: {}), 1, None, cast(Outlet, None))
     under_way.is_cancelled = True
     given_up = msgspec.structs.replace(runtime, interruptions=under_way)
 
@@ -241,6 +242,29 @@ def asked_and(runtime: Runtime, then: Callable[[Client, dict[str, Any]], None], 
         then(client, asked)
         client.hang_up()
         return client.rest()
+
+
+@pytest.mark.promise("door.cancel")
+def test_a_call_that_is_cancelled_while_a_person_is_asked_takes_the_question_back(runtime: Runtime) -> None:
+    def cancel(client: Client, asked: dict[str, Any]) -> None:
+        client.send(notice("notifications/cancelled", requestId=1))
+        taken_back = client.heard()
+        assert taken_back["method"] == "notifications/cancelled"
+        assert taken_back["params"]["requestId"] == asked["id"]
+        client.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept"}})
+
+    assert asked_and(runtime, cancel) == b""
+
+
+def test_nobody_answers_in_time_and_the_blocked_reply_stands(runtime: Runtime) -> None:
+    def wait(client: Client, asked: dict[str, Any]) -> None:
+        heard = [client.heard(), client.heard()]
+        taken_back = next(each for each in heard if "method" in each)
+        reply = next(each for each in heard if "result" in each)
+        assert taken_back["params"] == {"requestId": asked["id"], "reason": "nobody answered"}
+        assert reply["result"]["structuredContent"]["kind"] == "blocked"
+
+    assert asked_and(runtime, wait, answer_seconds=0.02) == b""
 
 
 @pytest.mark.parametrize(
@@ -462,7 +486,7 @@ def test_progress_goes_to_a_client_that_asked_for_it() -> None:
         outlet = Outlet(writing, wake)
         for token in ("p", None):
             work = Work(perform=lambda *_: {}, progress_token=token)
-            under_way = Call(Id(text=b"1", key=1), work, 1, outlet)
+            under_way = Call(Id(text=b"1", key=1), work, 1, None, outlet)
             under_way.report(1, 3, "parts done")
             under_way.is_over = True
             under_way.report(2, 3, "parts done")

@@ -9,8 +9,8 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
-from handrail.surfaces.mcp.messages import FRAME_BYTES, Lines
-from tests.surfaces.mcp.conversations import enveloped, notice, opening, request
+from handrail.surfaces.mcp.messages import BATCH_MESSAGES, FRAME_BYTES, Lines
+from tests.surfaces.mcp.conversations import enveloped, notice, opening, request, tool
 from tests.surfaces.mcp.pipes import connected, piped
 
 PING = request("after", "ping")
@@ -100,7 +100,7 @@ HOSTILE: list[tuple[str, bytes, Any, int]] = [
         None,
         -32700,
     ),
-    ("a depth of lists", b"[" * 100_000, None, -32600),
+    ("a depth of lists", b"[" * 100_000, None, -32700),
     ("UTF-16", '{"jsonrpc":"2.0","id":5,"method":"ping"}'.encode("utf-16"), None, -32700),
 ]
 
@@ -136,6 +136,17 @@ GOODWILL: list[tuple[str, bytes]] = [
 @pytest.mark.parametrize("line", [row[1] for row in GOODWILL], ids=[row[0] for row in GOODWILL])
 def test_a_careless_line_is_served(runtime: Runtime, line: bytes) -> None:
     assert heard_after(runtime, line) == [b'{"jsonrpc":"2.0","id":5,"result":{}}']
+
+
+def test_half_of_a_surrogate_pair_reaches_the_tool_as_a_replacement(runtime: Runtime) -> None:
+    line = (
+        b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":'
+        b'{"name":"list_workflows","arguments":{"query":"cut \\ud83d"}}}'
+    )
+
+    (heard,) = heard_after(runtime, line)
+
+    assert json.loads(heard)["result"]["isError"] is False
 
 
 def test_what_a_client_answers_is_never_answered(runtime: Runtime) -> None:
@@ -187,13 +198,42 @@ def test_no_answer_overtakes_the_one_that_opens_the_connection(runtime: Runtime)
 
 
 @pytest.mark.promise("door.lists")
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-11-25"])
-def test_a_list_of_messages_is_refused_and_nothing_of_it_done(runtime: Runtime, version: str) -> None:
+def test_a_list_of_messages_is_answered_by_a_list_in_the_revision_that_has_them(runtime: Runtime) -> None:
+    messages = [
+        request(1, "ping"),
+        notice("notifications/x"),
+        request(2, "tools/call", tool("list_workflows")),
+        {"jsonrpc": "2.0", "id": 3},
+        opening()[0],
+    ]
+
+    (heard,) = heard_after(runtime, messages, version="2025-03-26")
+
+    answers = {answer["id"]: answer for answer in json.loads(heard)}
+    assert set(answers) == {0, 1, 2, 3}
+    assert answers[1]["result"] == {}
+    assert answers[2]["result"]["structuredContent"]["count"] == 1
+    assert answers[3]["error"]["code"] == -32600
+    assert answers[0]["error"]["message"] == "initialize cannot be part of a list of messages."
+
+
+@pytest.mark.promise("door.lists")
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-06-18", "2025-11-25"])
+def test_a_list_of_messages_is_refused_in_the_other_revisions(runtime: Runtime, version: str) -> None:
     (heard,) = heard_after(runtime, [request(1, "ping")], version=version)
 
-    refused = json.loads(heard)
-    assert (refused["id"], refused["error"]["code"]) == (None, -32600)
-    assert refused["error"]["message"] == "A list of messages is not taken. Send one at a time."
+    assert json.loads(heard)["error"]["code"] == -32600
+
+
+@pytest.mark.parametrize("messages", [[], [request(1, "ping")] * (BATCH_MESSAGES + 1)], ids=["none", "many"])
+def test_a_list_has_a_bounded_number_of_messages(runtime: Runtime, messages: list[Any]) -> None:
+    (heard,) = heard_after(runtime, messages, version="2025-03-26")
+
+    assert json.loads(heard)["error"]["message"].startswith("A list of messages has 1 to 100 of them;")
+
+
+def test_a_list_of_notifications_gets_no_answer(runtime: Runtime) -> None:
+    assert heard_after(runtime, [notice("notifications/x")] * 2, version="2025-03-26") == []
 
 
 def test_a_logging_level_is_accepted_in_the_era_that_has_it(runtime: Runtime) -> None:

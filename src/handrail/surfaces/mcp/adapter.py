@@ -22,14 +22,6 @@ from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import load_catalog
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.surfaces.mcp.ask import find_question, is_taken, take_answer
-from handrail.surfaces.mcp.eras import (
-    Question,
-    ToolCall,
-    Waiting,
-    answers_question,
-    input_required,
-    read_brought_value,
-)
 from handrail.surfaces.mcp.messages import (
     INVALID_PARAMS,
     WORKFLOW_SET,
@@ -38,6 +30,14 @@ from handrail.surfaces.mcp.messages import (
     ResultOrRefusal,
     Results,
     ToolSet,
+)
+from handrail.surfaces.mcp.questions import (
+    Question,
+    ToolCall,
+    Waiting,
+    answers_question,
+    input_required,
+    read_brought_value,
 )
 from handrail.surfaces.mcp.reply_text import call_text
 from handrail.surfaces.mcp.resources import (

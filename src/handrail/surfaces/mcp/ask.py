@@ -23,7 +23,7 @@ from handrail.operations.runs.confirm_run import (
 )
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.arguments import read_arguments
-from handrail.surfaces.mcp.eras import Question
+from handrail.surfaces.mcp.questions import Question
 from handrail.surfaces.mcp.results import Rendered, run_guarded
 from handrail.surfaces.mcp.tools import Tool
 from handrail.workflows.compiled import InputSpec

@@ -25,10 +25,11 @@ from msgspec import UNSET
 from handrail.contract.catalogue import E_INTERRUPTED, E_TIMEOUT, SERVER_BUSY
 from handrail.contract.outcome import Failure, Fault
 from handrail.runtime.runtime import Due, Runtime
-from handrail.surfaces.mcp.eras import Connection, Waiting, Work, elicitation, read_value
+from handrail.surfaces.mcp.eras import Connection, Work
 from handrail.surfaces.mcp.messages import (
     ANSWER_SECONDS,
     CALLS_AT_ONCE,
+    INVALID_REQUEST,
     TOO_LONG,
     WORKFLOW_SET,
     ClientRequest,
@@ -37,6 +38,7 @@ from handrail.surfaces.mcp.messages import (
     Malformed,
     Message,
     Notification,
+    Refusal,
     Response,
     ResultOrRefusal,
     ToolSet,
@@ -46,6 +48,7 @@ from handrail.surfaces.mcp.messages import (
     read_line,
     request_line,
 )
+from handrail.surfaces.mcp.questions import Waiting, elicitation, read_value
 from handrail.surfaces.mcp.results import refusal_of, run_guarded
 
 if TYPE_CHECKING:  # its first use loads it, which is after the first answer
@@ -54,6 +57,11 @@ if TYPE_CHECKING:  # its first use loads it, which is after the first answer
 _CANCELLED = "notifications/cancelled"
 _TIDY_UP = b""
 """Tells the desk to give memory back, in place of a line to send."""
+_NO_LISTS = Refusal(
+    code=INVALID_REQUEST,
+    message="This protocol revision has no lists of messages. Send one message per line.",
+)
+_OPENING_IN_LIST = Refusal(code=INVALID_REQUEST, message="initialize cannot be part of a list of messages.")
 
 HANGING_CALLS = 48
 """Threads that still work on calls that are over; with more of them, no further call is started."""
@@ -121,6 +129,21 @@ class Outlet:
         self._is_closed = True
 
 
+class Batch:
+    """The answers to a list of messages, sent as one list."""
+
+    def __init__(self, missing: int) -> None:
+        self._missing = missing
+        self._lines: list[bytes] = []
+
+    def add(self, line: bytes | None) -> bytes | None:
+        """The whole list once it has the last answer. `line` is None for a request that gets none."""
+        self._missing -= 1
+        if line is not None:
+            self._lines.append(line)
+        return b"[" + b",".join(self._lines) + b"]" if not self._missing and self._lines else None
+
+
 class Turn:
     """One worker's time with a call."""
 
@@ -131,10 +154,11 @@ class Turn:
 class Call:
     """One request that a worker runs. Its operation asks here whether to end (`ports.Interruptions`)."""
 
-    def __init__(self, request_id: Id, work: Work, size: int, outlet: Outlet) -> None:
+    def __init__(self, request_id: Id, work: Work, size: int, batch: Batch | None, outlet: Outlet) -> None:
         self.id = request_id
         self.work = work
         self.size = size
+        self.batch = batch
         self.ends_at = float("inf")
         self.is_over = False
         """Answered, cancelled or overdue: a later result is dropped."""
@@ -226,7 +250,15 @@ class CallsInProgress:
         if line is None:
             self._write_line(answer_line(None, TOO_LONG))
             return
-        self._take_one(read_line(line), len(line))
+        message = read_line(line)
+        if not isinstance(message, list):
+            self._take_one(message, len(line))
+        elif not self._connection.takes_lists:
+            self._write_line(answer_line(None, _NO_LISTS))
+        else:
+            batch = Batch(sum(isinstance(member, ClientRequest | Malformed) for member in message))
+            for member in message:
+                self._take_one(member, len(line) // len(message), batch)
 
     def finish(self) -> None:
         """The client has closed its end: answer what is open, and ask nobody."""
@@ -254,10 +286,10 @@ class CallsInProgress:
             self._jobs.put(None)
         self._due.put(None)
 
-    def _take_one(self, message: Message, size: int) -> None:
+    def _take_one(self, message: Message, size: int, batch: Batch | None = None) -> None:
         match message:
             case ClientRequest():
-                self._take_request(message, size)
+                self._take_request(message, size, batch)
             case Notification(method=method, params=params):
                 self._connection.hear(message)
                 if method == _CANCELLED:
@@ -265,20 +297,21 @@ class CallsInProgress:
             case Response():
                 self._take_response(message)
             case Malformed():
-                self._write_line(answer_line(message.id, message.refusal))
+                self._write_line(answer_line(message.id, message.refusal), batch)
             case never:
                 assert_never(never)
 
-    def _take_request(self, request: ClientRequest, size: int) -> None:
-        answer = self._connection.answer(request)
+    def _take_request(self, request: ClientRequest, size: int, batch: Batch | None) -> None:
+        is_misplaced = batch is not None and request.method == "initialize"
+        answer = _OPENING_IN_LIST if is_misplaced else self._connection.answer(request)
         if not isinstance(answer, Work):
             line = answer_line(request.id, answer)
-            if request.method == "initialize":
+            if request.method == "initialize" and batch is None:
                 self._outlet.send(line)  # no answer may overtake the one that opens the connection
             else:
-                self._write_line(line)
+                self._write_line(line, batch)
             return
-        call = Call(request.id, answer, size, self._outlet)
+        call = Call(request.id, answer, size, batch, self._outlet)
         with self._lock:
             self._owed += 1
             self._owed_bytes += size
@@ -458,8 +491,7 @@ class CallsInProgress:
         self._reply(call, answer_line(call.id, answer))
 
     def _reply(self, call: Call, line: bytes | None) -> None:
-        if line is not None:
-            self._outlet.send(line)
+        self._send(line, call.batch)
         with self._changed:
             if self._by_key.get(call.id.key) is call:
                 del self._by_key[call.id.key]
@@ -475,8 +507,21 @@ class CallsInProgress:
             self._carried_bytes = 0
             self._quick.put(_TIDY_UP)
 
-    def _write_line(self, line: bytes) -> None:
+    def _send(self, line: bytes | None, batch: Batch | None) -> None:
+        if batch is not None:
+            with self._lock:
+                line = batch.add(line)
+        if line is not None:
+            self._outlet.send(line)
+
+    def _write_line(self, line: bytes, batch: Batch | None = None) -> None:
         """Leave a line at the desk: the reading thread must not wait for a client that does not read."""
+        if batch is not None:
+            with self._lock:
+                joined = batch.add(line)
+            if joined is None:
+                return
+            line = joined
         with self._lock:
             self._owed += 1
             self._owed_bytes += len(line)

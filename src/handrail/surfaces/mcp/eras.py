@@ -33,127 +33,42 @@ from handrail.surfaces.mcp.messages import (
     ResultOrRefusal,
     ToolSet,
 )
+from handrail.surfaces.mcp.questions import ToolCall, Waiting
 
 if TYPE_CHECKING:  # its first use loads it, which is after the first answer
     from handrail.surfaces.mcp.adapter import Adapter
 
 
-import hmac
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # the first question loads it; every connection loads this module
-    from handrail.operations.runs.confirm_run import NeededAnswer
-
-
-# A question to a person, and its answer, in both eras
-class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call of a tool; the last two fields carry the answer to an earlier question."""
-
-    name: str
-    arguments: dict[str, Json]
-    request_state: str | None = None
-    input_responses: dict[str, Json] = {}
-
-
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person is asked, and the attempt that the answer goes to."""
-
-    message: str
-    schema: dict[str, Any]
-    input: str
-    state: str
-    """The token of the attempt: signed by us, so it proves that we asked for it. Where it is recorded what
-    the person saw, a digest of the text follows."""
-    answers: NeededAnswer
-    tokens: tuple[str, ...]
-    """The ack of the attempt; of a choice, the token of each option."""
-    declined: Json | UnsetType = UNSET
-    """What it means if the person declines (None stands for no option); UNSET: nothing."""
-
-    @property
-    def given(self) -> Json | UnsetType:
-        """The answer that was recorded before."""
-        return self.answers.given
-
-
-class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that continues when a person has answered; without an answer, `unanswered` is its result."""
-
-    question: Question
-    unanswered: ResultOrRefusal
-    go_on: Callable[[Runtime, Json], ResultOrRefusal | Waiting]
-
-
-class _Form(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client returns from a person."""
-
-    action: Literal["accept", "cancel", "decline"]
-    content: dict[str, list[str] | str | int | float | bool | None] | None = None
-
-
-def elicitation(question: Question) -> dict[str, Json]:
-    """The params of the request that shows a person the form."""
-    return {"mode": "form", "message": question.message, "requestedSchema": question.schema}
-
-
-def input_required(question: Question) -> dict[str, Json]:
-    """The same as the answer of a call, which the client repeats with the person's answer."""
-    schema = {name: question.schema[name] for name in sorted(question.schema)}
-    form = {"message": question.message, "mode": "form", "requestedSchema": schema}
-    return {
-        "inputRequests": {question.input: {"method": "elicitation/create", "params": form}},
-        "requestState": question.state,
-        "resultType": "input_required",
-    }
-
-
-def answers_question(call: ToolCall, question: Question) -> bool:
-    """Whether a repeated call brings the answer to this question."""
-    return hmac.compare_digest((call.request_state or "").encode(), question.state.encode())
-
-
-def read_brought_value(call: ToolCall, question: Question) -> Json | UnsetType:
-    """The value in a repeated call; UNSET if it answers another question."""
-    if not answers_question(call, question):
-        return UNSET  # not our state: nobody was asked this
-    return read_value(question, call.input_responses.get(question.input))
-
-
-def read_value(question: Question, brought: Json) -> Json | UnsetType:
-    """What a person answered; UNSET if they did not, or the client sent something else."""
-    try:
-        form = msgspec.convert(brought, _Form)
-    except msgspec.ValidationError:
-        return UNSET
-    return read_answer(question, form.action, form.content)
-
-
-def read_answer(question: Question, action: str, content: dict[str, Any] | None) -> Json | UnsetType:
-    """The value that a person gave; UNSET when they left, or the client sent something else."""
-    if action == "decline":
-        return question.declined
-    if action != "accept" or not isinstance(content, dict):
-        return UNSET
-    value = content.get(question.input, UNSET)
-    return UNSET if value is None else value
-
-
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_VERSIONS = ("2026-07-28",)
+LISTS_OF_MESSAGES = "2025-03-26"
+"""The one revision in which a line may be a list of messages."""
 _ENVELOPE = "io.modelcontextprotocol/"
 _VERSION = _ENVELOPE + "protocolVersion"
 _CAPABILITIES = _ENVELOPE + "clientCapabilities"
+_LEVELS = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 _Era: TypeAlias = Literal["handshake", "stateless"]
 _Shaped = TypeVar("_Shaped")
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Shared options of what a client sends: what nothing here reads is ignored, a wrong type refused."""
+    """Shared options of what a client sends: unknown fields are ignored, a wrong type is refused."""
+
+
+class _Icon(_Part, frozen=True, kw_only=True):
+    src: str
+    mime_type: str | None = None
+    sizes: list[str] | None = None
+    theme: Literal["dark", "light"] | None = None
 
 
 class _Implementation(_Part, frozen=True, kw_only=True):
     name: str
+    version: str
     title: str | None = None
+    description: str | None = None
+    website_url: str | None = None
+    icons: list[_Icon] | None = None
 
 
 class _Elicitation(_Part, frozen=True, kw_only=True):
@@ -161,10 +76,24 @@ class _Elicitation(_Part, frozen=True, kw_only=True):
     url: dict[str, Any] | None = None
 
 
+class _Sampling(_Part, frozen=True, kw_only=True):
+    context: dict[str, Any] | None = None
+    tools: dict[str, Any] | None = None
+
+
+class _Roots(_Part, frozen=True, kw_only=True):
+    list_changed: bool | None = None
+
+
 class _Capabilities(_Part, frozen=True, kw_only=True):
-    """What a client can do, as far as this server uses it."""
+    """What a client can do; this server uses the first."""
 
     elicitation: _Elicitation | None = None
+    experimental: dict[str, dict[str, Any]] | None = None
+    extensions: dict[str, dict[str, Any]] | None = None
+    roots: _Roots | None = None
+    sampling: _Sampling | None = None
+    tasks: dict[str, Any] | None = None
 
 
 class _Meta(_Part, frozen=True, kw_only=True):
@@ -177,6 +106,7 @@ class _Envelope(_Part, frozen=True, kw_only=True):
     version: str = msgspec.field(name=_VERSION)
     capabilities: _Capabilities = msgspec.field(name=_CAPABILITIES)
     info: _Implementation | None = msgspec.field(name=_ENVELOPE + "clientInfo", default=None)
+    level: _LEVELS | None = msgspec.field(name=_ENVELOPE + "logLevel", default=None)
     progress_token: int | str | None = None
 
 
@@ -194,9 +124,14 @@ class _Listing(_Bare, frozen=True, kw_only=True):
     cursor: str | None = None
 
 
+class _Task(_Part, frozen=True, kw_only=True):
+    ttl: int | None = None
+
+
 class _CallTool(_Bare, frozen=True, kw_only=True):
     name: str
     arguments: dict[str, Any] | None = None
+    task: _Task | None = None
 
 
 class _AnsweredCall(_CallTool, frozen=True, kw_only=True):
@@ -222,15 +157,29 @@ class _Argument(_Part, frozen=True, kw_only=True):
 
 class _PromptReference(_Part, frozen=True, kw_only=True, tag_field="type", tag="ref/prompt"):
     name: str
+    title: str | None = None
 
 
 class _TemplateReference(_Part, frozen=True, kw_only=True, tag_field="type", tag="ref/resource"):
     uri: str
 
 
+class _Resolved(_Part, frozen=True, kw_only=True):
+    arguments: dict[str, str] | None = None
+
+
 class _Complete(_Bare, frozen=True, kw_only=True):
     ref: _PromptReference | _TemplateReference
     argument: _Argument
+    context: _Resolved | None = None
+
+
+class _SetLevel(_Bare, frozen=True, kw_only=True):
+    level: _LEVELS
+
+
+class _Listen(_Bare, frozen=True, kw_only=True):
+    notifications: dict[str, Any]
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
@@ -254,13 +203,18 @@ _HANDSHAKE = _IN_BOTH | {
     "initialize": _Initialize,
     "ping": _Bare,
     "tools/call": _CallTool,
-    "logging/setLevel": _Bare,
+    "resources/subscribe": _ReadResource,
+    "resources/unsubscribe": _ReadResource,
+    "logging/setLevel": _SetLevel,
 }
 _STATELESS = _IN_BOTH | {
     "server/discover": _Bare,
     "tools/call": _AnsweredCall,
+    "subscriptions/listen": _Listen,
 }
 """The requests of each era with the shape of their params; others do not exist there."""
+_UNSERVED = frozenset({"resources/subscribe", "resources/unsubscribe", "subscriptions/listen"})
+"""Requests that exist but are not served; their params are still checked first."""
 _BY_CAPABILITY = {"prompts": "prompts", "resources": "resources", "completion": "completions"}
 """Families of requests that only a server with the capability serves."""
 _LIFETIMES_MS = {
@@ -285,9 +239,14 @@ class Connection:
         self._tool_set = tool_set
         self._is_one_request = era is not None
         self._era = era
+        self._version = HANDSHAKE_VERSIONS[-1]
         self._asking: Asking = "never"
         self._client = UNNAMED
         self._is_accepted = era is not None
+
+    @property
+    def takes_lists(self) -> bool:
+        return self._is_accepted and self._version == LISTS_OF_MESSAGES and self._era != "stateless"
 
     def hear(self, notification: Notification) -> None:
         """Take note of the handshake; cancelling is handled where requests are run."""
@@ -337,20 +296,20 @@ class Connection:
 
     def _initialize(self, params: _Initialize) -> dict[str, Json]:
         is_known = params.protocol_version in HANDSHAKE_VERSIONS
-        version = params.protocol_version if is_known else HANDSHAKE_VERSIONS[-1]
+        self._version = params.protocol_version if is_known else HANDSHAKE_VERSIONS[-1]
         self._asking = "now" if _can_ask(params.capabilities) else "never"
         self._client = _name_of(params.client_info)
         self._is_accepted = True
         return {
             "capabilities": self._tool_set.capabilities,
             "instructions": self._tool_set.instructions,
-            "protocolVersion": version,
+            "protocolVersion": self._version,
             "serverInfo": SERVER_INFO,
         }
 
     def _is_served(self, method: str) -> bool:
         capability = _BY_CAPABILITY.get(method.partition("/")[0], "tools")
-        return capability in self._tool_set.capabilities
+        return method not in _UNSERVED and capability in self._tool_set.capabilities
 
     def _answer_stateless(self, request: ClientRequest) -> ResultOrRefusal | Work:
         is_late = request.method == "initialize" and not self._is_one_request

@@ -34,6 +34,8 @@ RESOURCE_NOT_FOUND = -32002
 
 FRAME_BYTES = 16 * 1024 * 1024
 """Of one line; a longer one is skipped while it is read, so that it is never in memory as a whole."""
+BATCH_MESSAGES = 100
+"""Of one list of messages, in the one revision that has such lists."""
 
 Key: TypeAlias = str | int | float
 """What an id is looked up by: 7, 7.0 and "7" are equal, because clients are careless when they cancel."""
@@ -80,7 +82,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Malformed(msgspec.Struct, frozen=True, kw_only=True):
-    """A line that is not a message, with its id if one was found."""
+    """A line, or a member of a list, that is not a message, with its id if one was found."""
 
     refusal: Refusal
     id: Id | None = None
@@ -94,7 +96,6 @@ NOT_A_MESSAGE = Refusal(
     code=PARSE_ERROR,
     message="This line is not a JSON-RPC message, or is nested too deep. Send one message per line.",
 )
-NO_LISTS = Refusal(code=INVALID_REQUEST, message="A list of messages is not taken. Send one at a time.")
 TOO_LONG = Refusal(
     code=INVALID_REQUEST,
     message=f"This line has more than {FRAME_BYTES // 1024 // 1024} MB and was skipped; nothing was "
@@ -115,6 +116,7 @@ class _Frame(msgspec.Struct, frozen=True, kw_only=True):
 
 _frame = msgspec.json.Decoder(_Frame)
 _members = msgspec.json.Decoder(dict[str, Raw])
+_list = msgspec.json.Decoder(list[Raw])
 
 
 class Lines:
@@ -149,10 +151,21 @@ class Lines:
             self._parts.append(part)
 
 
-def read_line(line: bytes) -> Message:
-    """The message of a line. Never raises."""
+def read_line(line: bytes) -> Message | list[Message]:
+    """The message of a line, or the messages of a list. Never raises."""
     text = _utf8(line.removeprefix(_BOM))
-    return Malformed(refusal=NO_LISTS) if text.startswith(b"[") else _read(text)
+    return _read_list(text) if text.startswith(b"[") else _read(text)
+
+
+def _read_list(text: bytes) -> Message | list[Message]:
+    try:
+        members = _list.decode(text)
+    except (msgspec.MsgspecError, RecursionError):
+        return Malformed(refusal=NOT_A_MESSAGE)
+    if not members or len(members) > BATCH_MESSAGES:
+        message = f"A list of messages has 1 to {BATCH_MESSAGES} of them; this one has {len(members)}."
+        return Malformed(refusal=Refusal(code=INVALID_REQUEST, message=message))
+    return [_read(bytes(member)) for member in members]
 
 
 def _read(text: bytes) -> Message:

@@ -22,7 +22,8 @@ PROMISES = read_table(
           says.
       door.hostile-lines: A line that is no message is refused, by its id where one can be read, and ends
           nothing.
-      door.lists: A list of messages is refused, and nothing of it is done.
+      door.lists: A list of messages is answered by a list in the revision that has them, and refused in
+          others.
       door.memory: Memory that a burst took is given back once every call of it is answered.
       door.steady-advance: An advance costs no more late in a long run of a long workflow, and looks up each
           thing once.
