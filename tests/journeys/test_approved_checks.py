@@ -77,6 +77,22 @@ def test_a_person_approves_a_declaration_and_is_told_what_that_means(site: Site)
 
 
 @pytest.mark.promise("check.approved-by-a-person")
+def test_a_person_is_shown_the_whole_of_what_they_approve(site: Site) -> None:
+    script = f"grep total src/bill.py{' ' * 700};\ttouch PWNED; {'exit 0; ' * 30}touch LAST\u200b"
+    site.declare(
+        tests={"command": ["sh", "-c", script, *("more",) * 37], "environment": {"A": "1", "B": "2"}}
+    )
+    person = Person("n")
+
+    perform(seat(site.runtime, person), "check.approve", {"name": "tests"})
+    (row,) = answer(site.runtime, "check.list")["items"]
+
+    for shown in (person.shown[0], row["line"]):
+        assert "grep total src/bill.py (700 blanks) ;\\ttouch PWNED; exit 0; " in shown
+        assert "touch LAST\\u200b' " + " ".join(["more"] * 37) in shown
+
+
+@pytest.mark.promise("check.approved-by-a-person")
 def test_nobody_else_approves(site: Site) -> None:
     status, document = command(site.runtime, "check", "approve", "tests")
     declined = perform(seat(site.runtime, Person("n")), "check.approve", {"name": "tests"})

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from handrail.contract.fence import drop_invisible
+from handrail.contract.fence import break_marks, drop_invisible
 from handrail.contract.redaction import (
     MINTED_BEGINNINGS,
     REDACTED,
@@ -125,6 +125,12 @@ def strip_escapes(text: str) -> str:
     if text.isprintable():
         return text
     return drop_invisible(re.sub(_ESCAPES, "", text)).replace("\n", " ")
+
+
+def spell_whole(text: str) -> str:
+    """What a person agrees to: what cannot be seen is spelled, and many blanks are counted."""
+    seen = (one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    return break_marks(re.sub(r" {9,}", lambda run: f" ({len(run[0])} blanks) ", "".join(seen)))
 
 
 class PrintedText:
@@ -277,6 +283,11 @@ _PASSWORD_NAME = re.compile(r"(?i)passw|passphrase|secret|(?<!old)(?<!^)pwd$|pas
 """Names whose value is never a plain number or word."""
 _PLAIN = re.compile(r"(?i)[\d.,_%]+|true|false|null|none")
 _FIRST_WORDS = 2
+
+
+def redact_whole_argv(argv: Sequence[str], secrets: Secrets) -> tuple[str, ...]:
+    """The words of a command for who agrees to them: redacted, and nothing else is left out."""
+    return tuple(_hide_in_words(list(map(spell_whole, argv)), secrets))
 
 
 def redact_argv(argv: Sequence[str], secrets: Secrets) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json, NextCall, refuse_argument
-from handrail.contract.printed_text import redact_argv
+from handrail.contract.printed_text import redact_argv, redact_whole_argv
 from handrail.contract.redaction import Secrets
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote, spell_argv
@@ -102,8 +102,9 @@ def digest_check(check: DeclaredCheck) -> str:
 def show_line(
     secrets: Secrets, argv: Sequence[str], environment: Sequence[tuple[str, str]], folder: str = "."
 ) -> str:
-    """What is started as a shell takes it, with what its declaration sets, and without secrets; and where."""
-    words = redact_argv([*(f"{name}={value}" for name, value in environment), *argv], secrets)
+    """The whole of what is started as a shell takes it, with what its declaration sets, and without secrets;
+    and where."""
+    words = redact_whole_argv([*(f"{name}={value}" for name, value in environment), *argv], secrets)
     line = spell_argv(words[len(environment) :], words[: len(environment)])
     return line if folder == "." else f"{line} (in {folder})"
 

@@ -32,7 +32,7 @@ REPORT_BYTES = 100_000
 """A terminal scrolls, and a yes is about what was shown: a whole report has room."""
 FORM_PROMPT_BYTES = 600
 FORM_REPORT_BYTES = 1_000
-MOST_ARTIFACTS = 5
+MOST_ARTIFACTS = 100
 """Artifacts of the last attempt that a person is shown, each as far as there is room."""
 MOST_FILES = 50
 """Files of a write that a person is shown by name."""

@@ -181,7 +181,7 @@ def _checks(checks: list[Payload], meaning: str) -> Html:
                 "div",
                 element("strong", one["name"]),
                 under(one["description"]) if one["description"] else None,
-                under(mono(" ".join((*one["environment"], one["line"])))),
+                under(mono(one["line"])),
                 under(_limits(one)),
                 _decide(one, meaning),
             ),

@@ -12,6 +12,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.outcome import Answer, Fault, NextCall, Page, Payload, Success, make_from
 from handrail.contract.printed_text import redact_argv, strip_escapes
+from handrail.contract.redaction import REDACTED
 from handrail.operations.declared_checks import digest_check, find_declared, show_line
 from handrail.ports.workspace import DeclaredCheck
 from handrail.runtime.operation import Input, Operation
@@ -53,12 +54,15 @@ class CheckList(Payload, frozen=True, kw_only=True, omit_defaults=False):
     declared_in: str
 
 
+_DECLARED_IN = ".handrail/config.json"
+
+
 def list_checks(rt: ReadPorts, request: ListChecks) -> Success:
     """Every declared check, in the order of the declarations. Nothing is run."""
     project = project_of(rt, request.project)
     rows = tuple(_describe_row(rt, project, check) for check in rt.settings.of(project).checks)
     page = Page(items=tuple(map(msgspec.to_builtins, rows)), style="none", limit=max(1, len(rows)))
-    return Success(data=msgspec.to_builtins(CheckList(declared_in=".handrail/config.json")), page=page)
+    return Success(data=msgspec.to_builtins(CheckList(declared_in=_DECLARED_IN)), page=page)
 
 
 def _describe_row(rt: ReadPorts, project: str, check: DeclaredCheck) -> CheckRow:
@@ -188,7 +192,8 @@ def _ask_terminal(rt: WritePorts, checks: tuple[DeclaredCheck, ...], project: st
 
 def _show(rt: ReadPorts, check: DeclaredCheck) -> str:
     """The whole declaration in one line, because all of it is approved."""
-    line = flatten_text(show_line(rt.secrets, check.command, check.environment))
+    line = show_line(rt.secrets, check.command, check.environment)
+    line += f" (what is {REDACTED} is in {_DECLARED_IN})" if REDACTED in line else ""
     report = "" if check.report is None else f", report {flatten_text(check.report.path)}"
     return f"{line} (in {flatten_text(check.directory)}, at most {check.timeout_seconds} s{report})"
 

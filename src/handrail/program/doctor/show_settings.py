@@ -18,6 +18,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Answer, Fault, Json, NextCall, Success
+from handrail.contract.printed_text import spell_whole
 from handrail.contract.redaction import redact_credentials
 from handrail.contract.suggest import find_nearest
 from handrail.contract.tokens.confirm import refusal
@@ -384,7 +385,7 @@ def _read_value(text: str) -> Json:
 def _ask(rt: WritePorts, one: PackedSetting, before: Json, after: Json, typed: str) -> str:
     def show(value: Json) -> str:
         redacted: Any = redact_value(one.default if value is None else value)
-        return quote(flatten_text(str(redacted)))
+        return f'"{spell_whole(str(redacted))}"'
 
     text = (
         f"\n{one.name}: {flatten_text(one.text)}\nIt is {show(before)} and would be {show(after)}, "
