@@ -13,7 +13,7 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.journeys.at_a_form import answers_in
 from tests.journeys.at_a_terminal import Person, seat
-from tests.journeys.conversation import advance, answer, rehydrate
+from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, step
 from tests.journeys.rich_session import report
@@ -66,6 +66,27 @@ def test_another_report_after_a_no_asks_again_and_a_yes_lets_it_pass(
     assert "state" not in blocker["waitsFor"]
     assert "has not seen this report" in blocker["message"]
     assert (asked["kind"], asked["asked"]) == ("person", "confirm")
+    assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
+
+
+@pytest.mark.promise("people.no-counts")
+@pytest.mark.parametrize("is_early", [True, False], ids=["before a report", "to another report"])
+def test_no_fork_makes_a_person_agree_who_said_no(runtime: Runtime, is_early: bool) -> None:
+    second = advance(runtime, start(runtime))
+    third = advance(runtime, second)
+    if not is_early:
+        insist(runtime)
+        report(runtime, third["ackToken"], notes="Changed things.")
+        insist(runtime, "claimed")
+    said = say(runtime, third, "n")
+
+    forked = advance(runtime, rehydrate(runtime, second), "Another way.")
+    blocked = report(runtime, forked["ackToken"], notes="Changed a.py and b.py.")
+    say(runtime, third, "y")
+    done = report(runtime, blocked["retryAckToken"], notes="Changed a.py and b.py.")
+
+    assert "you are asked again" in said["next"]
+    assert "has not seen this report" in blocked["blockers"][0]["message"]
     assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
 
 

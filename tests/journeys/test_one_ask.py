@@ -287,10 +287,19 @@ def test_a_no_and_an_option_hold_on_every_branch_and_a_yes_does_not(runtime: Run
     taken = answer(runtime, "run.continue", ackToken=refused["nextCall"]["options"][1]["params"]["ackToken"])
     declined = report(runtime, taken["ackToken"], notes="Done.")
     better = report(runtime, declined["retryAckToken"], notes="Done better.")
+    person = Person("y")
+    answer(seat(runtime, person), "run.confirm", session=session)
+    agreed = report(runtime, better["retryAckToken"], notes="Done better.")
+    third = advance(runtime, rehydrate(runtime, first), "Third.")
+    third = answer(runtime, "run.continue", ackToken=third["pending"]["choices"][1]["token"])
+    claimed = report(runtime, third["ackToken"], notes="Done otherwise.")
 
     assert "a person chose right" in refused["blockers"][0]["message"]
     assert "a person declined it" in declined["blockers"][0]["message"]
-    assert better["isComplete"] is True
+    assert "has not seen this report" in better["blockers"][0]["message"]
+    assert "> Done better." in person.shown[0]
+    assert (agreed["isComplete"], agreed["evidence"]) == (True, agreed["evidence"] | {"confirmed": 2})
+    assert (claimed["isComplete"], claimed["evidence"]["confirmed"]) == (True, 1)  # the option of a person
 
 
 @pytest.mark.parametrize(

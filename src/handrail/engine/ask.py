@@ -330,11 +330,7 @@ def weigh_answers(
     if not history.confirmations:
         return PersonsWord()
     asked = _digest_subject(history, workflow, node, kind) if subject is None else subject
-    answers = [
-        one
-        for one in _list_relevant(history, workflow, node, kind, asked)
-        if one.answer.fact.asked in (None, kind)
-    ]
+    answers = _list_relevant(history, workflow, node, kind, asked)
     if not answers:
         return _find_no_of_session(history, workflow, node, kind, asked, taken)
     last = answers[-1]
@@ -395,7 +391,10 @@ class _Relevant(msgspec.Struct, frozen=True, kw_only=True):
 def _list_relevant(
     history: History, workflow: CompiledWorkflow, node: Node, kind: AskKind, asked: str
 ) -> list[_Relevant]:
-    """Answers at this step instance, and on other branches those that hold everywhere; oldest first."""
+    """Answers at this step instance, and on other branches those that hold everywhere; oldest first.
+
+    A no that no yes followed holds everywhere: a fork does not make a person agree.
+    """
     instance = instance_of(history, node.node_id)
     own = {held.index for held in list_answers(history, instance)}
     assert isinstance(node.state, Running), "only a pending step has answers"
@@ -405,17 +404,24 @@ def _list_relevant(
         at = history.nodes[node_id]
         if at.run_id != node.run_id or not isinstance(at.state, Running) or step_key(at.state) != key:
             continue
-        for answer in answers:
+        for answer in (one for one in answers if one.fact.asked in (None, kind)):
             subject = answer.fact.subject
             if answer.fact.asked is None:  # an older log does not name it
                 subject = _digest_subject(history, workflow, at, kind)
             is_yes = answer.fact.answer == "confirmed"
-            holds_everywhere = not is_yes or kind in ("choose", "give")
-            if answer.index in own or (holds_everywhere and asked and subject == asked):
-                imported = history.imported
-                is_elsewhere = is_yes and imported is not None and answer.index < imported.index
-                found.append(_Relevant(answer=answer, subject=subject, is_elsewhere=is_elsewhere))
-    return sorted(found, key=lambda one: one.answer.index)
+            imported = history.imported
+            is_elsewhere = is_yes and imported is not None and answer.index < imported.index
+            found.append(_Relevant(answer=answer, subject=subject, is_elsewhere=is_elsewhere))
+    found.sort(key=lambda one: one.answer.index)
+    yeses = [one for one in found if one.answer.fact.answer == "confirmed" and not one.is_elsewhere]
+    relented = [one.answer.index for one in yeses][-1:]
+
+    def holds(one: _Relevant) -> bool:
+        is_yes, is_same = one.answer.fact.answer == "confirmed", bool(asked) and one.subject == asked
+        is_open = not is_yes and [one.answer.index] > relented
+        return one.answer.index in own or is_open or (is_same and (not is_yes or kind in ("choose", "give")))
+
+    return list(filter(holds, found))
 
 
 def read_value(spec: InputSpec | None, text: str) -> Any:
