@@ -14,7 +14,16 @@ from handrail.contract.catalogue import E_CONFIG
 from handrail.contract.outcome import Fault, Json, Notice
 from handrail.contract.redaction import Secrets
 from handrail.host.keyring import FileKeyring
-from handrail.host.process import AuditFiles, SystemClock, SystemRandomness
+from handrail.host.process import (
+    NOTICES,
+    AuditFiles,
+    ConfirmedTokenFiles,
+    IncidentFiles,
+    McpProcessFiles,
+    SystemClock,
+    SystemRandomness,
+    notices_for,
+)
 from handrail.host.settings import LocalSettings
 from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
 from handrail.ports.log import EventLog
@@ -56,7 +65,7 @@ def build_runtime(
         known.register(secret.encode(errors="surrogateescape"))
     data = os.path.join(place, "data")
     worktree = _late("handrail.host.worktree.local_worktree:LocalWorktree", place, environment)
-    processes = _late("handrail.host.process:McpProcessFiles", place)
+    processes = McpProcessFiles(place)
     local = Runtime(
         log=cast(EventLog, _Late(lambda: _hot(_load("handrail.event_log.files.log:FileLog")(data)))),
         keys=FileKeyring(place, randomness, secret, known),
@@ -64,8 +73,8 @@ def build_runtime(
         randomness=randomness,
         library=_late("handrail.host.workflow_library:DirectoryLibrary", place),
         workspace=LocalWorkspace(environment, place),
-        incidents=_late("handrail.host.process:IncidentFiles", place, known),
-        confirmed=_late("handrail.host.process:ConfirmedTokenFiles", place),
+        incidents=IncidentFiles(place, known),
+        confirmed=ConfirmedTokenFiles(place),
         authored=_late("handrail.host.authored_files:ProjectFiles", place),
         settings=LocalSettings(place, environment),
         registry=registry(),
@@ -182,10 +191,8 @@ def _unusable_store(message: str, hint: str, command: Sequence[str] = ()) -> Fau
 def notices(environment: Mapping[str, str], operation: str) -> Sequence[Notice]:
     """The stored notices that an answer carries; if there are none, this costs one stat."""
     place = home_directory(environment)
-    if not os.path.exists(os.path.join(place, "data", "cache", "notices.json")):
+    if not os.path.exists(os.path.join(place, *NOTICES)):
         return ()
-    from handrail.host.process import notices_for
-
     return notices_for(place, operation)
 
 

@@ -229,13 +229,14 @@ def _claim_name(temporary: str, path: str) -> bool:
 def _write_new(path: str, content: bytes) -> None:
     """Write a new file; if that fails, remove it."""
     descriptor = os.open(path, _NEW, _FILE_MODE)
+    is_whole = False
     try:
         _fill(descriptor, (content,))
-    except BaseException:
-        _remove(path)
-        raise
+        is_whole = True
     finally:
         os.close(descriptor)
+        if not is_whole:
+            _remove(path)
 
 
 def _fill(descriptor: int, parts: Iterable[bytes]) -> None:
